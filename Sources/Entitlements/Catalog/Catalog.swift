@@ -112,10 +112,10 @@ package struct CatalogError: Error, Hashable, Sendable, CustomStringConvertible 
     ///
     /// - Parameter root: a value of that file.
     init(_ problems: [CatalogProblem], in root: JSONValue) {
-        let places = TextPlace.places(of: problems.map(\.offset), in: root.documentBytes)
-        self.problems = zip(problems, places).map { problem, place in
+        let positions = TextPosition.positions(of: problems.map(\.offset), in: root.documentBytes)
+        self.problems = zip(problems, positions).map { problem, position in
             var problem = problem
-            problem.place = place
+            problem.position = position
             return problem
         }
     }
@@ -131,11 +131,11 @@ package struct CatalogProblem: Hashable, Sendable, CustomStringConvertible {
     package var message: String
     /// The byte of the file at which the faulty value begins.
     var offset = 0
-    /// Nil until all problems are known, and where the message says it.
-    package internal(set) var place: TextPlace?
+    /// Nil until all problems are known, and if the message says it.
+    package internal(set) var position: TextPosition?
 
     package var description: String {
-        [place?.description, path.isEmpty ? nil : path, message].compactMap(\.self)
+        [position?.description, path.isEmpty ? nil : path, message].compactMap(\.self)
             .joined(separator: ": ")
     }
 }

@@ -13,7 +13,7 @@ struct CatalogReader {
     }
 
     mutating func products(_ root: JSONValue) -> [Product] {
-        let root = CatalogPlace(root: root)
+        let root = CatalogNode(root: root)
         guard root.value?.kind == .object else {
             report(root, "expected an object with the member products")
             return []
@@ -24,67 +24,67 @@ struct CatalogReader {
             report(list, "expected an object from product ID to product")
             return []
         }
-        return list.entries.compactMap { key, place in
+        return list.entries.compactMap { key, node in
             guard let id = Self.identifier(key.value) else {
                 report(key, "expected as product ID \(Identifier.entryRule)")
                 return nil
             }
-            return product(id, place)
+            return product(id, node)
         }
     }
 
-    private mutating func product(_ id: Identifier, _ place: CatalogPlace) -> Product? {
-        guard place.value?.kind == .object else {
-            report(place, "expected an object")
+    private mutating func product(_ id: Identifier, _ node: CatalogNode) -> Product? {
+        guard node.value?.kind == .object else {
+            report(node, "expected an object")
             return nil
         }
-        guard let type = type(place["type"]) else { return nil }
+        guard let type = type(node["type"]) else { return nil }
         var allowed = ["type"]
         var product = Product(id: id, type: type)
         switch type {
         case .consumable:
             allowed.append("credits")
-            product.credits = credits(place["credits"])
+            product.credits = credits(node["credits"])
         case .nonRenewing:
             allowed += ["entitlements", "duration"]
-            product.durations = durations(place["duration"])
+            product.durations = durations(node["duration"])
         case .autoRenewable:
             allowed += ["entitlements", "group", "level", "introductoryOffer"]
-            product.introductoryOffer = place.present("introductoryOffer").flatMap { offer($0) }
-            product.subscriptionGroup = place.present("group").flatMap { name($0) }
-            product.level = place.present("level").flatMap { level($0) }
+            product.introductoryOffer = node.present("introductoryOffer").flatMap { offer($0) }
+            product.subscriptionGroup = node.present("group").flatMap { name($0) }
+            product.level = node.present("level").flatMap { level($0) }
         case .nonConsumable, .other:
             allowed.append("entitlements")
         }
         if type != .consumable {
             allowed.append("familyShareable")
-            product.entitlementKeys = keys(place["entitlements"], of: id)
-            product.isFamilyShareable = flag(place["familyShareable"])
+            product.entitlementKeys = keys(node["entitlements"], of: id)
+            product.isFamilyShareable = flag(node["familyShareable"])
         }
-        refuseOthers(than: allowed, in: place)
+        refuseOthers(than: allowed, in: node)
         return product
     }
 
-    private mutating func type(_ place: CatalogPlace) -> ProductType? {
-        switch place.value?.string {
+    private mutating func type(_ node: CatalogNode) -> ProductType? {
+        switch node.value?.string {
         case "auto-renewable": return .autoRenewable
         case "non-consumable": return .nonConsumable
         case "consumable": return .consumable
         case "non-renewing": return .nonRenewing
         default:
-            report(place, "expected auto-renewable, non-consumable, consumable or non-renewing")
+            report(node, "expected auto-renewable, non-consumable, consumable or non-renewing")
             return nil
         }
     }
 
-    private mutating func keys(_ place: CatalogPlace, of id: Identifier) -> [Identifier] {
-        guard let value = place.value else { return [id] }
+    private mutating func keys(_ node: CatalogNode, of id: Identifier) -> [Identifier] {
+        guard let value = node.value else { return [id] }
         guard value.kind == .array else {
-            report(place, "expected an array of entitlement keys")
+            report(node, "expected an array of entitlement keys")
             return []
         }
         var keys: [Identifier] = []
-        for element in place.elements {
+        for element in node.elements {
             guard let key = name(element) else { continue }
             if keys.contains(key) {
                 report(element, "\(key) stands here twice")
@@ -95,17 +95,17 @@ struct CatalogReader {
     }
 
     private mutating func credits(
-        _ place: CatalogPlace
+        _ node: CatalogNode
     ) -> [Identifier: [EffectiveDated<Int64>]] {
-        guard place.value?.kind == .object else {
-            report(place, "expected an object from currency to amount")
+        guard node.value?.kind == .object else {
+            report(node, "expected an object from currency to amount")
             return [:]
         }
         var credits: [Identifier: [EffectiveDated<Int64>]] = [:]
-        for (key, amounts) in place.entries {
+        for (key, amounts) in node.entries {
             if let currency = Self.identifier(key.value) {
-                credits[currency] = effectiveDated(amounts, "amount") { reader, place in
-                    reader.amount(place)
+                credits[currency] = effectiveDated(amounts, "amount") { reader, node in
+                    reader.amount(node)
                 }
             } else {
                 report(key, "expected as currency \(Identifier.entryRule)")
@@ -114,71 +114,71 @@ struct CatalogReader {
         return credits
     }
 
-    private mutating func durations(_ place: CatalogPlace) -> [EffectiveDated<CalendarPeriod>] {
-        if place.value?.isNull == true {
+    private mutating func durations(_ node: CatalogNode) -> [EffectiveDated<CalendarPeriod>] {
+        if node.value?.isNull == true {
             return []
         }
-        let durations = effectiveDated(place, "period") { reader, place in
-            reader.period(place)
+        let durations = effectiveDated(node, "period") { reader, node in
+            reader.period(node)
         }
-        if place.value?.kind == .array, !durations.isEmpty,
+        if node.value?.kind == .array, !durations.isEmpty,
             !durations.contains(where: { $0.from == nil })
         {
-            report(place, "expected one entry without from, for what was sold before the others")
+            report(node, "expected one entry without from, for what was sold before the others")
         }
         return durations
     }
 
-    private mutating func amount(_ place: CatalogPlace) -> Int64? {
-        guard let amount = place.value?.int64, (0...Self.amountMax).contains(amount) else {
-            report(place, "expected a whole number from 0 to \(Self.amountMax)")
+    private mutating func amount(_ node: CatalogNode) -> Int64? {
+        guard let amount = node.value?.int64, (0...Self.amountMax).contains(amount) else {
+            report(node, "expected a whole number from 0 to \(Self.amountMax)")
             return nil
         }
         return amount
     }
 
-    private mutating func period(_ place: CatalogPlace) -> CalendarPeriod? {
-        guard let period = place.value?.string.flatMap({ CalendarPeriod(iso8601: $0) }) else {
-            report(place, "expected an ISO 8601 duration such as P1M or P1Y")
+    private mutating func period(_ node: CatalogNode) -> CalendarPeriod? {
+        guard let period = node.value?.string.flatMap({ CalendarPeriod(iso8601: $0) }) else {
+            report(node, "expected an ISO 8601 duration such as P1M or P1Y")
             return nil
         }
         return period
     }
 
-    private mutating func offer(_ place: CatalogPlace) -> IntroductoryOffer? {
-        refuseOthers(than: ["mode", "period", "count"], in: place)
-        let mode = place["mode"].value?.string.flatMap { IntroductoryOffer.Mode(rawValue: $0) }
+    private mutating func offer(_ node: CatalogNode) -> IntroductoryOffer? {
+        refuseOthers(than: ["mode", "period", "count"], in: node)
+        let mode = node["mode"].value?.string.flatMap { IntroductoryOffer.Mode(rawValue: $0) }
         if mode == nil {
             let known = IntroductoryOffer.Mode.allCases.map(\.rawValue).joined(separator: ", ")
-            report(place["mode"], "expected one of \(known)")
+            report(node["mode"], "expected one of \(known)")
         }
-        let period = period(place["period"])
-        let count = place["count"].value.map { $0.int64 ?? 0 } ?? 1
+        let period = period(node["period"])
+        let count = node["count"].value.map { $0.int64 ?? 0 } ?? 1
         if !(1...100).contains(count) {
-            report(place["count"], "expected a whole number from 1 to 100")
+            report(node["count"], "expected a whole number from 1 to 100")
         }
         guard let mode, let period else { return nil }
         return IntroductoryOffer(mode: mode, period: period, count: Int(count))
     }
 
-    private mutating func flag(_ place: CatalogPlace) -> Bool {
-        if let value = place.value, value.bool == nil {
-            report(place, "expected true or false")
+    private mutating func flag(_ node: CatalogNode) -> Bool {
+        if let value = node.value, value.bool == nil {
+            report(node, "expected true or false")
         }
-        return place.value?.bool ?? false
+        return node.value?.bool ?? false
     }
 
-    private mutating func level(_ place: CatalogPlace) -> Int? {
-        guard let level = place.value?.int64, (1...1000).contains(level) else {
-            report(place, "expected a whole number from 1 (the highest level of service) to 1000")
+    private mutating func level(_ node: CatalogNode) -> Int? {
+        guard let level = node.value?.int64, (1...1000).contains(level) else {
+            report(node, "expected a whole number from 1 (the highest level of service) to 1000")
             return nil
         }
         return Int(level)
     }
 
-    private mutating func name(_ place: CatalogPlace) -> Identifier? {
-        guard let name = Self.identifier(place.value) else {
-            report(place, "expected a string of \(Identifier.entryRule)")
+    private mutating func name(_ node: CatalogNode) -> Identifier? {
+        guard let name = Self.identifier(node.value) else {
+            report(node, "expected a string of \(Identifier.entryRule)")
             return nil
         }
         return name
@@ -188,18 +188,18 @@ struct CatalogReader {
 extension CatalogReader {
     /// A plain value, or a list of `{ member: value, "from": date }` with no date twice.
     private mutating func effectiveDated<Value>(
-        _ place: CatalogPlace,
+        _ node: CatalogNode,
         _ member: String,
-        read: (inout CatalogReader, CatalogPlace) -> Value?
+        read: (inout CatalogReader, CatalogNode) -> Value?
     ) -> [EffectiveDated<Value>] {
-        guard let list = place.value, list.kind == .array else {
-            return read(&self, place).map { [EffectiveDated($0)] } ?? []
+        guard let list = node.value, list.kind == .array else {
+            return read(&self, node).map { [EffectiveDated($0)] } ?? []
         }
         if list.count == 0 {
-            report(place, "expected at least one entry")
+            report(node, "expected at least one entry")
         }
         var entries: [EffectiveDated<Value>] = []
-        for element in place.elements {
+        for element in node.elements {
             refuseOthers(than: [member, "from"], in: element)
             let from = date(element["from"])
             if entries.contains(where: { $0.from == from }) {
@@ -212,26 +212,26 @@ extension CatalogReader {
         return entries
     }
 
-    private mutating func date(_ place: CatalogPlace) -> Timestamp? {
-        guard let value = place.value else { return nil }
+    private mutating func date(_ node: CatalogNode) -> Timestamp? {
+        guard let value = node.value else { return nil }
         guard let date = value.string.flatMap({ Timestamp(iso8601: $0) }) else {
-            report(place, "expected a date such as 2026-05-01 or 2026-05-01T00:00:00Z")
+            report(node, "expected a date such as 2026-05-01 or 2026-05-01T00:00:00Z")
             return nil
         }
         return date
     }
 
-    private mutating func refuseOthers(than allowed: [String], in place: CatalogPlace) {
-        guard let object = place.value, object.kind == .object else {
-            return report(place, "expected an object")
+    private mutating func refuseOthers(than allowed: [String], in node: CatalogNode) {
+        guard let object = node.value, object.kind == .object else {
+            return report(node, "expected an object")
         }
         for (key, _) in object.members where !allowed.contains(where: { key.isString($0) }) {
-            let other = place[key.string ?? ""]
+            let other = node[key.string ?? ""]
             report(other, "unknown here; expected " + allowed.joined(separator: ", "))
         }
     }
 
-    private mutating func report(_ place: CatalogPlace, _ message: String) {
-        problems.append(place.problem(message))
+    private mutating func report(_ node: CatalogNode, _ message: String) {
+        problems.append(node.problem(message))
     }
 }

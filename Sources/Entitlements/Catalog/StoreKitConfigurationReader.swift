@@ -9,7 +9,7 @@ struct StoreKitConfigurationReader {
     private var seen: Set<Identifier> = []
 
     mutating func products(_ root: JSONValue) -> [Product] {
-        let root = CatalogPlace(root: root)
+        let root = CatalogNode(root: root)
         guard root.value?.kind == .object else {
             report(root, "expected an object, as Xcode writes it")
             return []
@@ -20,17 +20,17 @@ struct StoreKitConfigurationReader {
         return products + list(root["subscriptionGroups"]).flatMap { subscriptions(of: $0) }
     }
 
-    private mutating func product(_ place: CatalogPlace) -> Product? {
-        let id = id(of: place)
+    private mutating func product(_ node: CatalogNode) -> Product? {
+        let id = id(of: node)
         let type: ProductType? =
-            switch place["type"].value?.string {
+            switch node["type"].value?.string {
             case "Consumable": .consumable
             case "NonConsumable": .nonConsumable
             case "NonRenewingSubscription": .nonRenewing
             default: nil
             }
         guard let type else {
-            report(place["type"], "expected Consumable, NonConsumable or NonRenewingSubscription")
+            report(node["type"], "expected Consumable, NonConsumable or NonRenewingSubscription")
             return nil
         }
         guard let id else { return nil }
@@ -38,11 +38,11 @@ struct StoreKitConfigurationReader {
             id: id,
             type: type,
             entitlementKeys: type == .consumable ? [] : [id],
-            isFamilyShareable: isFamilyShareable(place) && type != .consumable
+            isFamilyShareable: isFamilyShareable(node) && type != .consumable
         )
     }
 
-    private mutating func subscriptions(of group: CatalogPlace) -> [Product] {
+    private mutating func subscriptions(of group: CatalogNode) -> [Product] {
         let named = [group["name"], group["id"]].compactMap(\.value).first { $0.string != "" }
         let name = CatalogReader.identifier(named)
         if name == nil {
@@ -51,17 +51,17 @@ struct StoreKitConfigurationReader {
         return list(group["subscriptions"]).compactMap { subscription($0, group: name) }
     }
 
-    private mutating func subscription(_ place: CatalogPlace, group: Identifier?) -> Product? {
-        let id = id(of: place)
-        if place["type"].value?.string != "RecurringSubscription" {
-            report(place["type"], "expected RecurringSubscription")
+    private mutating func subscription(_ node: CatalogNode, group: Identifier?) -> Product? {
+        let id = id(of: node)
+        if node["type"].value?.string != "RecurringSubscription" {
+            report(node["type"], "expected RecurringSubscription")
         }
-        let level = place["groupNumber"].value?.int64 ?? 0
+        let level = node["groupNumber"].value?.int64 ?? 0
         if !(1...1000).contains(level) {
-            report(place["groupNumber"], "expected a whole number from 1 to 1000")
+            report(node["groupNumber"], "expected a whole number from 1 to 1000")
         }
-        let isFamilyShareable = isFamilyShareable(place)
-        let offer = offer(place["introductoryOffer"])
+        let isFamilyShareable = isFamilyShareable(node)
+        let offer = offer(node["introductoryOffer"])
         guard let id else { return nil }
         return Product(
             id: id,
@@ -74,8 +74,8 @@ struct StoreKitConfigurationReader {
         )
     }
 
-    private mutating func offer(_ place: CatalogPlace) -> IntroductoryOffer? {
-        guard let value = place.value, !value.isNull else { return nil }
+    private mutating func offer(_ node: CatalogNode) -> IntroductoryOffer? {
+        guard let value = node.value, !value.isNull else { return nil }
         let mode: IntroductoryOffer.Mode? =
             switch value["paymentMode"]?.string {
             case "free": .freeTrial
@@ -84,15 +84,15 @@ struct StoreKitConfigurationReader {
             default: nil
             }
         if mode == nil {
-            report(place["paymentMode"], "expected free, payAsYouGo or payUpFront")
+            report(node["paymentMode"], "expected free, payAsYouGo or payUpFront")
         }
         let period = value["subscriptionPeriod"]?.string.flatMap { CalendarPeriod(iso8601: $0) }
         if period == nil {
-            report(place["subscriptionPeriod"], "expected an ISO 8601 duration such as P1W")
+            report(node["subscriptionPeriod"], "expected an ISO 8601 duration such as P1W")
         }
         let count = value["numberOfPeriods"].map { $0.int64 ?? 0 } ?? 1
         if !(1...100).contains(count) {
-            report(place["numberOfPeriods"], "expected a whole number from 1 to 100")
+            report(node["numberOfPeriods"], "expected a whole number from 1 to 100")
         }
         guard let mode, let period else { return nil }
         return IntroductoryOffer(mode: mode, period: period, count: Int(count))
@@ -101,37 +101,37 @@ struct StoreKitConfigurationReader {
 
 extension StoreKitConfigurationReader {
     /// The elements of a list; empty if it is missing.
-    private mutating func list(_ place: CatalogPlace) -> [CatalogPlace] {
-        guard let list = place.value else { return [] }
+    private mutating func list(_ node: CatalogNode) -> [CatalogNode] {
+        guard let list = node.value else { return [] }
         guard list.kind == .array else {
-            report(place, "expected an array")
+            report(node, "expected an array")
             return []
         }
-        return place.elements
+        return node.elements
     }
 
-    private mutating func id(of place: CatalogPlace) -> Identifier? {
-        let place = place["productID"]
-        guard let id = CatalogReader.identifier(place.value) else {
-            report(place, "expected as product ID \(Identifier.entryRule)")
+    private mutating func id(of node: CatalogNode) -> Identifier? {
+        let node = node["productID"]
+        guard let id = CatalogReader.identifier(node.value) else {
+            report(node, "expected as product ID \(Identifier.entryRule)")
             return nil
         }
         if !seen.insert(id).inserted {
-            report(place, "\(id) stands here twice")
+            report(node, "\(id) stands here twice")
         }
         return id
     }
 
-    private mutating func isFamilyShareable(_ place: CatalogPlace) -> Bool {
-        let place = place["familyShareable"]
-        if let flag = place.value, flag.bool == nil {
-            report(place, "expected true or false")
+    private mutating func isFamilyShareable(_ node: CatalogNode) -> Bool {
+        let node = node["familyShareable"]
+        if let flag = node.value, flag.bool == nil {
+            report(node, "expected true or false")
         }
-        return place.value?.bool ?? false
+        return node.value?.bool ?? false
     }
 
-    private mutating func report(_ place: CatalogPlace, _ message: String) {
-        problems.append(place.problem(message))
+    private mutating func report(_ node: CatalogNode, _ message: String) {
+        problems.append(node.problem(message))
     }
 }
 

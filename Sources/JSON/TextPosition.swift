@@ -1,13 +1,13 @@
-/// A place in a text as editors number it: from 1, a column for each Unicode scalar.
-package struct TextPlace: Hashable, Sendable, CustomStringConvertible {
+/// A position in a text as editors number it: from 1, a column for each Unicode scalar.
+package struct TextPosition: Hashable, Sendable, CustomStringConvertible {
     package let line: Int
     package let column: Int
 
     package var description: String { "line \(line), column \(column)" }
 
-    /// The places of offsets in a text's UTF-8, in one pass over it.
-    package static func places(of offsets: [Int], in bytes: [UInt8]) -> [TextPlace] {
-        var places = offsets.map { _ in TextPlace(line: 1, column: 1) }
+    /// The positions of offsets in a text's UTF-8, in one pass over it.
+    package static func positions(of offsets: [Int], in bytes: [UInt8]) -> [TextPosition] {
+        var positions = offsets.map { _ in TextPosition(line: 1, column: 1) }
         var (at, line, column) = (0, 1, 1)
         for index in offsets.indices.sorted(by: { offsets[$0] < offsets[$1] }) {
             while at < min(offsets[index], bytes.count) {
@@ -19,19 +19,19 @@ package struct TextPlace: Hashable, Sendable, CustomStringConvertible {
                 }
                 at += 1
             }
-            places[index] = TextPlace(line: line, column: column)
+            positions[index] = TextPosition(line: line, column: column)
         }
-        return places
+        return positions
     }
 }
 
 extension JSONError {
-    /// The place of the fault, and what was expected there.
+    /// The position of the fault, and what was expected there.
     ///
     /// - Parameter bytes: those that were parsed.
     package func explanation(in bytes: [UInt8]) -> String {
-        let place = TextPlace.places(of: [offset], in: bytes)[0]
-        return "\(place): not JSON, expected \(code.expected)"
+        let position = TextPosition.positions(of: [offset], in: bytes)[0]
+        return "\(position): not JSON, expected \(code.expected)"
     }
 }
 

@@ -1,8 +1,8 @@
 import JSON
 
-/// A value of a catalog's file, or the place that lacks one.
-struct CatalogPlace {
-    /// Nil where it is missing.
+/// A value of a catalog's file, or a member that is missing.
+struct CatalogNode {
+    /// Nil if it is missing.
     let value: JSONValue?
     /// Such as `products["coins.100"].credits[0].amount`.
     let path: String
@@ -20,34 +20,34 @@ struct CatalogPlace {
     }
 
     /// A member of an object.
-    subscript(_ member: String) -> CatalogPlace {
+    subscript(_ member: String) -> CatalogNode {
         let path = path.isEmpty ? member : "\(path).\(member)"
-        return CatalogPlace(value?[member], path, otherwise: offset)
+        return CatalogNode(value?[member], path, otherwise: offset)
     }
 
     /// A member of an object; nil where it is missing.
-    func present(_ member: String) -> CatalogPlace? {
-        let place = self[member]
-        return place.value == nil ? nil : place
+    func present(_ member: String) -> CatalogNode? {
+        let node = self[member]
+        return node.value == nil ? nil : node
     }
 
     /// The elements of an array; none for anything else.
-    var elements: [CatalogPlace] {
+    var elements: [CatalogNode] {
         (value?.elements).map { elements in
             elements.enumerated().map { index, element in
-                CatalogPlace(element, "\(path)[\(index)]", otherwise: offset)
+                CatalogNode(element, "\(path)[\(index)]", otherwise: offset)
             }
         } ?? []
     }
 
     /// The members of an object by their keys, which are data; none for anything else.
-    var entries: [(key: CatalogPlace, value: CatalogPlace)] {
+    var entries: [(key: CatalogNode, value: CatalogNode)] {
         (value?.members).map { members in
             members.map { key, value in
                 let path = "\(path)[\"\(key.string ?? "")\"]"
                 return (
-                    CatalogPlace(key, path, otherwise: offset),
-                    CatalogPlace(value, path, otherwise: offset)
+                    CatalogNode(key, path, otherwise: offset),
+                    CatalogNode(value, path, otherwise: offset)
                 )
             }
         } ?? []
