@@ -36,18 +36,21 @@ for package in "${wanted[@]}"; do
     is_installed "$package" || missing+=("$package")
 done
 
-# The published schemas by which tests check the files of this folder, in a Python of their own.
+# The published schemas by which tests check the files of this folder, and axe, which checks the
+# console's pages, in a Python of their own.
 install_schemas() {
-    local root folder wanted
+    local root folder wanted axe=axe-playwright-python==0.1.8
     root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
     folder=$root/.build/python
     wanted=$root/Tests/Reference/deploy/requirements.txt
-    cmp --silent "$wanted" "$folder/installed" && return
+    cat "$wanted" - <<<"$axe" | cmp --silent - "$folder/installed" && return
     echo "installing from the Python index into .build/python" >&2
     rm -rf "$folder"
     /usr/bin/python3 -m venv "$folder"
     "$folder/bin/pip" --quiet --disable-pip-version-check install --requirement "$wanted"
-    cp "$wanted" "$folder/installed"
+    # Its Playwright is not needed: the tests drive Debian's Chromium.
+    "$folder/bin/pip" --quiet --disable-pip-version-check install --no-deps "$axe"
+    cat "$wanted" - <<<"$axe" >"$folder/installed"
 }
 finish() {
     if [ "${1:-build}" = test ]; then

@@ -41,6 +41,12 @@ import Testing
         ]
     }
 
+    private let axe: String
+
+    init() throws {
+        axe = try Accessibility.axe()
+    }
+
     /// The folder of a run's screenshots.
     private static let folder: URL? = {
         let folder = ProcessInfo.processInfo.environment["CONSOLE_SCREENSHOTS"]
@@ -109,12 +115,19 @@ import Testing
             let file = Self.folder?.appending(path: "\(name)-\(width)-\(scheme).png")
             if let file { try await browser.screenshot().write(to: file) }
         }
-        let what: Comment = "\(name), \(isDark ? "dark" : "light")"
         // Folded parts are read as well.
         try await browser.run(
             "document.querySelectorAll('details').forEach((part) => { part.open = true; });"
         )
-        #expect(try await browser.texts(Accessibility.contrast).isEmpty, what)
+        for width in [390, 768, 1440] {
+            try await browser.view(width: width, isDark: isDark)
+            let violations = try await browser.texts(axe)
+            #expect(
+                violations.isEmpty,
+                "\(name) at \(width), \(isDark ? "dark" : "light"): \(violations)"
+            )
+        }
+        let what: Comment = "\(name), \(isDark ? "dark" : "light")"
         #expect(try await browser.texts(Accessibility.structure).isEmpty, what)
         #expect(try await browser.texts(Accessibility.focus).isEmpty, what)
     }

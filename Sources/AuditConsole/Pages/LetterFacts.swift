@@ -125,18 +125,19 @@ struct OriginalContents {
         }
         headers(&html)
         html.element("h2", text: "The original's key")
-        content(&html, original.key)
+        content(&html, original.key, label: "The key's bytes")
         html.element("h2", text: "The original's value")
-        content(&html, original.value)
+        content(&html, original.value, label: "The value's bytes")
         guard !original.parts.isEmpty || original.partsNote != nil else { return }
         html.element("h2", text: "Decoded, unverified")
-        for part in original.parts {
+        for (index, part) in original.parts.enumerated() {
             html.element("h3") { $0.foreign(part.path) }
             if let problem = part.problem {
                 html.element("p", [.class("soft")], text: "Not decoded: \(problem)")
             }
-            if let header = part.header { block(&html, header, label: "Header") }
-            if let payload = part.payload { block(&html, payload, label: "Payload") }
+            let (header, payload) = ("Header \(index + 1)", "Payload \(index + 1)")
+            if let text = part.header { block(&html, text, label: header) }
+            if let text = part.payload { block(&html, text, label: payload) }
         }
         if let note = original.partsNote { html.element("p", [.class("cut")], text: note) }
     }
@@ -165,9 +166,13 @@ struct OriginalContents {
         }
     }
 
-    private func content(_ html: inout HTML, _ content: OriginalRendering.Content) {
+    private func content(
+        _ html: inout HTML,
+        _ content: OriginalRendering.Content,
+        label: String
+    ) {
         html.element("p", [.class("hint")], text: content.note)
-        if let text = content.text { block(&html, text, label: "Bytes") }
+        if let text = content.text { block(&html, text, label: label) }
     }
 
     private func block(_ html: inout HTML, _ text: String, label: String) {
