@@ -9,8 +9,23 @@ package final class ServerWait: Sendable {
         case silent, reported, over
     }
 
-    /// Receives each line, on any thread; nil in services, which log such waits.
-    @TaskLocal package static var report: (@Sendable (String) -> Void)?
+    /// Receives each line.
+    ///
+    /// Swift 6.3 ends an optimized program that has a closure itself as a task-local value.
+    private struct Reporter: Sendable {
+        let report: @Sendable (String) -> Void
+    }
+
+    /// Nil in services, which log such waits.
+    @TaskLocal private static var reporter: Reporter?
+
+    /// Runs a function that reports its waits, on any thread.
+    package static func reporting<T>(
+        to report: @escaping @Sendable (String) -> Void,
+        _ body: () async throws -> T
+    ) async rethrows -> T {
+        try await $reporter.withValue(Reporter(report: report), operation: body)
+    }
 
     private let server: String
     private let limit: Duration?
@@ -28,8 +43,8 @@ package final class ServerWait: Sendable {
         within limit: Duration? = nil,
         patience: Duration = .seconds(2)
     ) -> ServerWait? {
-        guard let report else { return nil }
-        let wait = ServerWait(server(), limit, report)
+        guard let reporter else { return nil }
+        let wait = ServerWait(server(), limit, reporter.report)
         Task.detached { [weak wait] in
             try? await Task.sleep(for: patience)
             wait?.reportWait()

@@ -22,7 +22,7 @@ import Testing
 
     @Test func `a wait is reported with its limit, and so is its end`() async {
         let lines = Lines()
-        await ServerWait.$report.withValue(lines.add) {
+        await ServerWait.reporting(to: lines.add) {
             let wait = Self.begin(within: .seconds(30))
             await eventually { lines.all == ["waiting for Kafka at kafka:9092, 30 s at most"] }
             wait?.answered()
@@ -33,7 +33,7 @@ import Testing
 
     @Test func `a quick answer, and a wait that was given up, are not reported`() async {
         let lines = Lines()
-        await ServerWait.$report.withValue(lines.add) {
+        await ServerWait.reporting(to: lines.add) {
             Self.begin(after: .milliseconds(50))?.answered()
             _ = Self.begin(after: .milliseconds(50))
             let last = Self.begin(after: .milliseconds(100))

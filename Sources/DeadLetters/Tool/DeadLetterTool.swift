@@ -70,7 +70,7 @@ package enum DeadLetterTool {
                 console: console,
                 commands: commands
             )
-            return try await ServerWait.$report.withValue({ console.interject($0) }) {
+            return try await ServerWait.reporting(to: { console.interject($0) }) {
                 try await run(command, context)
             }
         } catch let error as UsageError {

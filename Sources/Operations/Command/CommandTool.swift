@@ -69,7 +69,7 @@ package struct CommandTool: Sendable {
             for slip in SettingProblem.slips(in: context.environment, among: settings) {
                 console.note("\(title): \(slip)")
             }
-            return try await ServerWait.$report.withValue({ console.interject($0) }) {
+            return try await ServerWait.reporting(to: { console.interject($0) }) {
                 try await command.run(parsed, context)
             }
         } catch let error as UsageError {
