@@ -34,7 +34,7 @@ package struct WorkerConfiguration: Sendable {
     package var leavesOnStop = false
 
     /// How long records gather for a batch at most.
-    package var gatherMax = Duration.milliseconds(50)
+    package var gatherMax = Duration.milliseconds(20)
     /// For each record of the batch before: from a thousand records a second on they gather for the
     /// whole time.
     package var gatherPerRecord = Duration.milliseconds(1)

@@ -48,7 +48,7 @@ package enum WorkerSettings {
     package static let gatherMax = Setting(
         "batch.gather_max",
         .duration(.zero...(.seconds(1))),
-        default: .milliseconds(50),
+        default: .milliseconds(20),
         "Maximum time that records gather for a batch under load; at rest none waits."
     )
     package static let retryDelayMin = Setting(

@@ -16,7 +16,7 @@ struct LoopGatheringTests {
         #expect(configuration.gatherTime(after: 0, hasMore: false) == .zero)
         #expect(configuration.gatherTime(after: 1, hasMore: false) == .milliseconds(1))
         #expect(configuration.gatherTime(after: 7, hasMore: false) == .milliseconds(7))
-        #expect(configuration.gatherTime(after: 2_000, hasMore: false) == .milliseconds(50))
+        #expect(configuration.gatherTime(after: 2_000, hasMore: false) == .milliseconds(20))
         #expect(configuration.gatherTime(after: 2_000, hasMore: true) == .zero)
     }
 
