@@ -73,7 +73,7 @@ package struct IPNetwork: Hashable, Sendable, CustomStringConvertible {
     private let address: IPAddress
     private let bits: Int
 
-    /// Nil where the text is no address, or the number of bits is not one that it has.
+    /// Nil if the text is no address, or the number of bits is not one that it has.
     package init?(_ text: String) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let address = IPAddress(String(parts[0])) else { return nil }

@@ -28,7 +28,7 @@ package struct JSONCursor: Sendable {
         return true
     }
 
-    /// Passes a member's name up to its value, where it is the next member's.
+    /// Passes a member's name up to its value, if it is the next member's.
     package mutating func pass(name: StaticString) -> Bool {
         // No value ends with an opening brace, so that behind one the first member stands.
         let isFirst = position > 0 && bytes[position - 1] == UInt8(ascii: "{")
@@ -75,7 +75,7 @@ package struct JSONCursor: Sendable {
 extension JSONCursor {
     package mutating func passNull() -> Bool { pass(literal: "null") }
 
-    /// Nil where it is no boolean.
+    /// Nil if it is no boolean.
     package mutating func bool() -> Bool? {
         if pass(literal: "true") { return true }
         return pass(literal: "false") ? false : nil
@@ -88,7 +88,7 @@ extension JSONCursor {
         return true
     }
 
-    /// As `JSONValue.int64`; nil also where no digit stands.
+    /// As `JSONValue.int64`; nil also if no digit stands.
     ///
     /// For a number with a fraction or more digits only the beginning is passed:
     /// behind it no member stands, so that nothing more is passed.
@@ -119,7 +119,7 @@ extension JSONCursor {
 
     /// Passes a string's content to `body` and returns its result; nil as for `string()`.
     ///
-    /// The cursor moves behind the string also where `body` returns nil.
+    /// The cursor moves behind the string also if `body` returns nil.
     package mutating func withString<Result>(_ body: (Span<UInt8>) -> Result?) -> Result? {
         guard let content = passString() else { return nil }
         return body(bytes.span.extracting(content))

@@ -46,7 +46,7 @@ package struct JSONElements: Sequence, Sendable {
 }
 
 extension JSONValue {
-    /// The nodes of its members or elements; none where it is of another kind.
+    /// The nodes of its members or elements; none if it is of another kind.
     fileprivate func nodes(inside kind: JSONKind) -> Range<Int> {
         self.kind == kind ? index + 1..<Int(node.next) : 0..<0
     }

@@ -16,7 +16,7 @@ package struct JSONObjectReader: Sendable {
     private let end: Int
     private var next: Int
 
-    /// Nil where the value is no object.
+    /// Nil if the value is no object.
     package init?(_ value: JSONValue) {
         guard value.kind == .object else { return nil }
         storage = value.storage

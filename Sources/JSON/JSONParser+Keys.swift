@@ -103,7 +103,7 @@ private struct HashedKeys {
         slots = Array(repeating: (hash: 0, node: 0), count: capacity)
     }
 
-    /// Returns false, and adds nothing, where an equal key is there already.
+    /// Returns false, and adds nothing, if an equal key is there already.
     mutating func insert(_ node: Int, hash: Int, isEqual: (Int) -> Bool) -> Bool {
         var index = hash & (slots.count - 1)
         while slots[index].node != 0 {

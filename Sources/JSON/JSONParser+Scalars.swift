@@ -64,7 +64,7 @@ extension JSONParser {
         return index
     }
 
-    /// Reads one escape, or the two of a surrogate pair; false where half of a pair stands alone.
+    /// Reads one escape, or the two of a surrogate pair; false if half of a pair stands alone.
     private mutating func readEscape(_ input: Span<UInt8>) throws(JSONError) -> Bool {
         guard position + 1 < input.count else {
             position = input.count

@@ -65,13 +65,13 @@ extension JSONValue {
 }
 
 extension JSONValue {
-    /// The number where it is an integer that 64 bits hold, however it is written: `1.0` and `1e3`
+    /// The number if it is an integer that 64 bits hold, however it is written: `1.0` and `1e3`
     /// are integers.
     package var int64: Int64? {
         shortInteger ?? decimal?.int64(roundsDown: false)
     }
 
-    /// The greatest integer that is not above the number, where 64 bits hold it.
+    /// The greatest integer that is not above the number, if 64 bits hold it.
     package var int64RoundedDown: Int64? {
         decimal?.int64(roundsDown: true)
     }
@@ -83,7 +83,7 @@ extension JSONValue {
         return value.flatMap { $0.isFinite ? $0 : nil }
     }
 
-    /// The number where it is written as up to 18 digits and nothing else, as nearly all are.
+    /// The number if it is written as up to 18 digits and nothing else, as nearly all are.
     private var shortInteger: Int64? {
         let range = range
         guard kind == .number, range.count <= 18 else { return nil }

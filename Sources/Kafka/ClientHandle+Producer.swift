@@ -54,7 +54,7 @@ extension ClientHandle {
 
     /// - Parameters:
     ///   - headers: librdkafka's, or freed, after the call.
-    ///   - ticket: librdkafka's where the record was taken, and else the caller's.
+    ///   - ticket: librdkafka's if the record was taken, and else the caller's.
     private static func produce(
         _ client: OpaquePointer,
         _ topic: OpaquePointer,

@@ -88,7 +88,7 @@ final class ClientHandle: @unchecked Sendable {
         .begin(for: "Kafka at \(servers)", within: limit)
     }
 
-    /// The client's fatal error, where it has one.
+    /// The client's fatal error, if it has one.
     var fatalError: KafkaError? {
         var code = RD_KAFKA_RESP_ERR_NO_ERROR
         let reason = unsafe ErrorText.written { text, count in

@@ -20,7 +20,7 @@ package struct ClusterMetadata: Sendable, Equatable {
 package struct TopicMetadata: Sendable, Equatable {
     package let name: String
     package let partitionCount: Int
-    /// `unknownTopicOrPartition` where the topic does not exist.
+    /// `unknownTopicOrPartition` if the topic does not exist.
     package let error: KafkaError?
 
     package init(name: String, partitionCount: Int, error: KafkaError?) {

@@ -81,7 +81,7 @@ final class ConsumerQueue: @unchecked Sendable {
         }
     }
 
-    /// Serves the callbacks until something is done; false where the end has come before.
+    /// Serves the callbacks until something is done; false if the end has come before.
     private func serve(
         _ client: ClientHandle,
         until end: ContinuousClock.Instant,

@@ -117,7 +117,7 @@ package final class Delivery: Sendable {
 
 /// The results of one delivery's records, by their index.
 package struct DeliveryReport: Sendable, Equatable {
-    /// The offset of each record; -1 where it failed.
+    /// The offset of each record; -1 if it failed.
     package let offsets: [Int64]
     /// Why records failed, by index; empty when all are acknowledged by all in-sync replicas.
     package let failures: [Int: KafkaError]

@@ -43,7 +43,7 @@ extension KafkaAdmin {
     /// The controller acknowledges a rule before the brokers have it, and each broker answers by
     /// its own copy, so a worker started too early would be refused. This asks each broker.
     ///
-    /// - Throws: where the brokers have no authorizer, or refuse a rule. `timedOut` also where the
+    /// - Throws: if the brokers have no authorizer, or refuse a rule. `timedOut` also where the
     ///   rules are stored and a broker has not applied them in time.
     package func allow(
         _ rules: [KafkaAccessRule],

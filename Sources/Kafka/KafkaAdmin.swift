@@ -75,7 +75,7 @@ package actor KafkaAdmin {
         }
     }
 
-    /// The cluster's ID as its brokers say it; the bootstrap servers where they say none.
+    /// The cluster's ID as its brokers say it; the bootstrap servers if they say none.
     ///
     /// Fails when no broker answers in time.
     package nonisolated func clusterID(deadline: Duration) async throws(KafkaError) -> String {

@@ -3,7 +3,7 @@ import Synchronization
 import Threads
 
 extension KafkaConsumer {
-    /// Answers `.assigned`: starts fetching at the given offsets, from the beginning where nil.
+    /// Answers `.assigned`: starts fetching at the given offsets, from the beginning if nil.
     package func assign(with positions: [TopicPartition: Int64?]) throws(KafkaError) {
         let client = try opened()
         unanswered = unanswered.flatMap { unanswered in

@@ -228,7 +228,7 @@ package struct PartitionEnd: Sendable, Equatable {
     }
 }
 
-/// An error, and the partition it concerns where it concerns one.
+/// An error, and the partition that it concerns, if any.
 package struct PartitionError: Error, Sendable, Equatable {
     package let error: KafkaError
     package let topicPartition: TopicPartition?

@@ -29,7 +29,7 @@ package struct KafkaIdentity: Hashable, Sendable {
     /// in with the new user name and password from their next connection on, and those that are
     /// made of the former properties get the new ones.
     ///
-    /// Connections stay: brokers ask again only where `connections.max.reauth.ms` is set. What
+    /// Connections stay: brokers ask again only if `connections.max.reauth.ms` is set. What
     /// else has changed than user name and password, new clients alone take.
     package static func replace(_ former: KafkaIdentity, by new: KafkaIdentity) {
         guard former != new else { return }

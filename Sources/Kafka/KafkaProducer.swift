@@ -80,7 +80,7 @@ package final class KafkaProducer: Sendable {
     /// fit a request, even of one partition, are enqueued before the first of them leaves; others
     /// wait.
     ///
-    /// Call it from one task at a time where the order matters.
+    /// Call it from one task at a time if the order matters.
     package func enqueue(_ records: [ProducerRecord]) async -> Delivery {
         let delivery = Delivery(count: records.count)
         guard !records.isEmpty else { return delivery }

@@ -17,7 +17,7 @@ package final class Certificate: Sendable {
     package let isCA: Bool
     /// How many intermediates may follow; nil if nothing limits them.
     package let pathLengthMax: Int?
-    /// Nil where the extension is absent, which restricts nothing.
+    /// Nil if the extension is absent, which restricts nothing.
     package let keyUsage: KeyUsage?
     package let signatureDigest: SignatureDigest
     /// The subject's key is on a curve named by its OID, or is on no curve at all.
@@ -35,7 +35,7 @@ package final class Certificate: Sendable {
     /// Reads one certificate that fills `der`.
     ///
     /// The caller bounds its size. Garbage throws and never traps. Versions before 3 have no
-    /// extensions, so they are accepted only where no decision rests on the certificate.
+    /// extensions, so they are accepted only if no decision rests on the certificate.
     package init(der: [UInt8], acceptsOldVersions: Bool = false) throws(CertificateError) {
         switch DERScan.outcome(of: der) {
         case .canonical: break
@@ -94,7 +94,7 @@ package final class Certificate: Sendable {
 
     /// The signature over this certificate verifies with the issuer's key.
     ///
-    /// False also where the two algorithms differ or the issuer's key does not decode.
+    /// False also if the two algorithms differ or the issuer's key does not decode.
     package func isSigned(by issuer: Certificate) -> Bool {
         issuer.withWhole { issuer in
             guard let issuer else { return false }

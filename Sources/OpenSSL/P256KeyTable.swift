@@ -16,7 +16,7 @@ package final class P256KeyTable: @unchecked Sendable {
     /// The curve with the key for its generator.
     fileprivate let keyed: Handle<Resource.Group>
 
-    /// Nil where this build of OpenSSL does not support such tables.
+    /// Nil if this build of OpenSSL does not support such tables.
     package init?(key: P256PublicKey) {
         defer { ERR_clear_error() }
         let named = unsafe EC_GROUP_new_by_curve_name(NID_X9_62_prime256v1)

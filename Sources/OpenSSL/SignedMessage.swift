@@ -147,7 +147,7 @@ extension SignedMessage {
             .assumingMemoryBound(to: PKCS7_SIGNER_INFO.self)
     }
 
-    /// Nil where the message holds no content, or content of another type than data.
+    /// Nil if the message holds no content, or content of another type than data.
     static func content(of message: OpaquePointer) -> [UInt8]? {
         guard let signed = unsafe signedData(of: message),
             let contents = unsafe signed.pointee.contents,

@@ -4,7 +4,7 @@ import Glibc
 package final class InputFile: Sendable {
     private let descriptor: Int32
 
-    /// Nil where there is no such file, or it may not be read.
+    /// Nil if there is no such file, or it may not be read.
     package convenience init?(path: String) {
         self.init(owning: open(path, O_RDONLY | O_CLOEXEC))
     }

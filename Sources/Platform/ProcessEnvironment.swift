@@ -39,7 +39,7 @@ package enum ProcessEnvironment {
         return String(cString: path)
     }
 
-    /// The name of this machine or container (gethostname(2)), `localhost` where it has none.
+    /// The name of this machine or container (gethostname(2)), `localhost` if it has none.
     package static var hostName: String {
         // One byte more than Linux's longest name, which stays zero.
         var name = [CChar](repeating: 0, count: Int(HOST_NAME_MAX) + 1)

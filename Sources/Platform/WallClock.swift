@@ -11,7 +11,7 @@ package enum WallClock {
 
     /// How long before an instant a time was, in milliseconds; 0 for one that lies ahead.
     ///
-    /// Any two numbers have an age: where it does not fit it is the greatest number.
+    /// Any two numbers have an age: one that does not fit is the greatest number.
     package static func age(of time: Int64, at now: Int64) -> Int64 {
         guard time < now else { return 0 }
         let (age, isTooLong) = now.subtractingReportingOverflow(time)

@@ -110,7 +110,7 @@ package actor PostgresConnection {
         }
     }
 
-    /// - Returns: false where the connection is closed.
+    /// - Returns: false if the connection is closed.
     private func renewBetweenCalls() async -> Bool {
         guard let session, session.isOpen else { return false }
         guard transactionStart == nil, !session.isInTransaction else { return true }
@@ -210,9 +210,9 @@ package actor PostgresConnection {
         return session.isAlive() && !session.isInTransaction
     }
 
-    /// Renews the session where that is due, see `PostgresOptions.renewalInterval`.
+    /// Renews the session if that is due, see `PostgresOptions.renewalInterval`.
     ///
-    /// - Returns: false where the connection is closed.
+    /// - Returns: false if the connection is closed.
     func renewIfDue(deadline: Duration) async -> Bool {
         guard renewedAt + options.renewalInterval <= .now else { return true }
         return await renew(deadline: deadline)
@@ -252,7 +252,7 @@ extension PostgresConnection {
         transactionDeadline = deadline.map { .now + $0 }
     }
 
-    /// Throws where a statement failed before, which COMMIT would answer with a silent rollback.
+    /// Throws if a statement failed before, which COMMIT would answer with a silent rollback.
     func commit() async throws(PostgresError) {
         defer { transactionDeadline = nil }
         if transactionStart != nil {
@@ -269,7 +269,7 @@ extension PostgresConnection {
         try expect("COMMIT", try await pipeline([PostgresStatement("COMMIT")])[0])
     }
 
-    /// Closes the connection where another command has answered than the one that was sent: what
+    /// Closes the connection if another command has answered than the one that was sent: what
     /// was prepared by its name is gone, and nobody knows what became of the transaction.
     private func expect(_ tag: String, _ answer: PostgresRows) throws(PostgresError) {
         guard answer.commandTag != tag else { return }
@@ -287,7 +287,7 @@ extension PostgresConnection {
         return SessionSettings.statementTimeout(deadline)
     }
 
-    /// Undoes the transaction, also for a cancelled task; closes the connection where that fails.
+    /// Undoes the transaction, also for a cancelled task; closes the connection if that fails.
     func rollback() {
         transactionStart = nil
         transactionDeadline = nil

@@ -3,7 +3,7 @@ import CLibPQ
 /// Why PostgreSQL did not do what it was asked.
 ///
 /// Neither `message` nor `description` holds a parameter value: of what the server says only the
-/// primary message is kept, and not even that where it quotes what it could not read (class 22).
+/// primary message is kept, and not even that if it quotes what it could not read (class 22).
 package struct PostgresError: Error, Hashable, Sendable {
     package enum Code: String, Hashable, Sendable {
         case invalidConnectionString

@@ -111,7 +111,7 @@ struct ConnectionString {
     private let hosts: [String]
     private let ports: [String]
 
-    /// - Throws: where libpq cannot read it, or would read it otherwise than it is meant; nothing
+    /// - Throws: if libpq cannot read it, or would read it otherwise than it is meant; nothing
     ///   of the string is in the error.
     init(_ text: String) throws(PostgresError) {
         let read = unsafe Self.values(PQconninfoParse(text, nil))

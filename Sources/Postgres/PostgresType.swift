@@ -53,7 +53,7 @@ package struct PostgresType: Hashable, Sendable {
         }
     }
 
-    /// True where the binary form is the text itself; user-defined enums are sent so too.
+    /// True if the binary form is the text itself; user-defined enums are sent so too.
     var isTextual: Bool {
         switch self {
         case .text, .varchar, .name, .json, .unknown, .fixedLengthText: true

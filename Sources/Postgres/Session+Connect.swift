@@ -42,7 +42,7 @@ extension Session {
         return session
     }
 
-    /// Closes the session where the server refuses a setting: it is not what was asked for.
+    /// Closes the session if the server refuses a setting: it is not what was asked for.
     ///
     /// - Returns: whether the server takes writes.
     func apply(

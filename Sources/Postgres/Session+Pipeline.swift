@@ -31,7 +31,7 @@ extension Session {
         return try rows.get()
     }
 
-    /// True where only a new connection helps: what was prepared before a migration does not fit
+    /// True if only a new connection helps: what was prepared before a migration does not fit
     /// any more, or the server has become a read-only standby.
     private static func isOutlived(_ error: PostgresError) -> Bool {
         error.sqlState == .featureNotSupported || error.sqlState == .invalidStatementName
@@ -167,7 +167,7 @@ extension Session {
         return unsafe PQgetResult(connection)
     }
 
-    /// Closes the connection and says why, with the server's last word where it left one.
+    /// Closes the connection and says why, with the server's last word if it left one.
     func lost(_ message: String, after failure: PostgresError? = nil) -> PostgresError {
         let lastWord = failure ?? lastServerError()
         close()

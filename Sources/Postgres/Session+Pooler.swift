@@ -3,7 +3,7 @@ import Glibc
 
 /// Whether a connection pooler stands between this process and the server, and what it shares out.
 extension Session {
-    /// Throws where the server's process behind this connection serves other connections too, which
+    /// Throws if the server's process behind this connection serves other connections too, which
     /// is what a pooler in transaction mode does.
     ///
     /// Such a pooler keeps none of what the workers rest on: settings of the session such as

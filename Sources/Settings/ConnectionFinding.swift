@@ -2,7 +2,7 @@
 package struct ConnectionFinding: Sendable {
     /// Such as `topic storekit.raw`.
     package let subject: String
-    /// A fact where all is well; else what is wrong and what to do.
+    /// A fact if all is well; else what is wrong and what to do.
     package let result: Result<String, CommandError>
 
     package init(_ subject: String, _ result: Result<String, CommandError>) {

@@ -110,7 +110,7 @@ extension SettingsSchema {
 }
 
 extension SettingDeclaration {
-    /// The bounds, where the sentence does not say them already.
+    /// The bounds, unless the sentence says them already.
     fileprivate var bracketedBounds: String {
         switch type {
         case "integer", "size", "duration", "choice": " (\(expected))"

@@ -50,7 +50,7 @@ enum UnitText {
 
 /// Finds the name that the operator may have meant.
 enum Spelling {
-    /// The nearest of the known words, where one is near enough to be a slip.
+    /// The nearest of the known words, if one is near enough to be a slip.
     static func suggestion(for word: String, among known: some Sequence<String>) -> String? {
         let slipsMax = max(1, word.count / 4)
         let nearest = known.map { (slips: distance(word, $0), word: $0) }

@@ -8,7 +8,7 @@ package enum OwnThread {
     /// - Parameters:
     ///   - name: shown by debuggers and `ps -L`; the kernel keeps its first 15 bytes.
     ///   - stackBytes: a multiple of the page size.
-    /// - Returns: false where the system starts no more threads.
+    /// - Returns: false if the system starts no more threads.
     package static func start(
         name: String,
         stackBytes: Int,

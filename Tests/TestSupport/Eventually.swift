@@ -15,7 +15,7 @@ package func eventually(
     Issue.record(what ?? "did not become true within \(deadline)", sourceLocation: sourceLocation)
 }
 
-/// Waits until a condition holds; false where it does not in time, or the task is cancelled.
+/// Waits until a condition holds; false if it does not in time, or the task is cancelled.
 package func becomesTrue(
     within deadline: Duration,
     every interval: Duration = .milliseconds(5),

@@ -25,7 +25,7 @@ package enum SharedData {
         try [UInt8](Data(contentsOf: vectors.appendingPathComponent(path)))
     }
 
-    /// The names of the files in one folder below `vectors`, sorted; none where the folder is
+    /// The names of the files in one folder below `vectors`, sorted; none if the folder is
     /// missing, so that it can feed a parameterised test.
     package static func vectorNames(in path: String) -> [String] {
         let folder = vectors.appendingPathComponent(path).path

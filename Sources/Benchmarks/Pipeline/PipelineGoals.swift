@@ -129,7 +129,7 @@ struct PipelineGoals {
         )
     }
 
-    /// None where what differs is not held to a bound.
+    /// None if what differs is not held to a bound.
     private func growth(
         from first: PipelineMeasurement,
         to other: PipelineMeasurement

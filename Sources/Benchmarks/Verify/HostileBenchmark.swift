@@ -31,7 +31,7 @@ struct HostileBenchmark {
 
     private static let rounds = 7
 
-    /// Throws `BenchError` where a body has another verdict than it is measured for.
+    /// Throws `BenchError` if a body has another verdict than it is measured for.
     func run() throws -> [Cost] {
         try check()
         let slice = duration / (fixture.bodies.count * Self.rounds * 3)

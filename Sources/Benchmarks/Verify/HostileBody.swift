@@ -30,7 +30,7 @@ struct HostileBody: Sendable {
             return limits
         }
 
-        /// How many signatures of certificates such a body may take where it is hostile.
+        /// How many signatures of certificates such a body may take if it is hostile.
         var signaturesMax: Int {
             switch self {
             case .record, .response, .notification: 0

@@ -31,7 +31,7 @@ struct VerifyBenchmark {
     }
 
     let fixture: VerifyFixture
-    /// How many threads there are where more than one is measured.
+    /// How many threads there are if more than one is measured.
     let threads: Int
     let duration: Duration
     var cases = Case.allCases

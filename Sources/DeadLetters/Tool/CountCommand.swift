@@ -199,7 +199,7 @@ extension DeadLetterGrouping {
     }
 
     /// Counts by spans of time with zero for each span without letters: from the first counted one,
-    /// or `--since`, to the last one, or `--until`, or the present where only `--since` is given.
+    /// or `--since`, to the last one, or `--until`, or the present if only `--since` is given.
     ///
     /// Times that no clock showed would make a table that nobody reads: beyond `valuesMax` rows the
     /// gaps stay.

@@ -25,7 +25,7 @@ struct CatalogNode {
         return CatalogNode(value?[member], path, otherwise: offset)
     }
 
-    /// A member of an object; nil where it is missing.
+    /// A member of an object; nil if it is missing.
     func present(_ member: String) -> CatalogNode? {
         let node = self[member]
         return node.value == nil ? nil : node

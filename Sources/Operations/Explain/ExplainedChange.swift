@@ -18,7 +18,7 @@ extension UserDetails.Change {
         ]
     }
 
-    /// - Parameter isOfOneUser: false names the user, where those of others are shown too.
+    /// - Parameter isOfOneUser: false names the user, if those of others are shown too.
     func write(to writer: inout JSONWriter, isOfOneUser: Bool = true) {
         writer.object { writer in
             if !isOfOneUser { writer.member("userID", userID) }

@@ -11,7 +11,7 @@ struct TransactionExplanation {
     let environment: String
     /// Nil while no catalog was applied.
     private var catalogVersion: Int64?
-    /// More than one where several apps' purchases have the ID.
+    /// More than one if several apps' purchases have the ID.
     private var purchases: [ExplainedPurchase] = []
     private var changes: [UserDetails.Change] = []
 

@@ -14,7 +14,7 @@ struct ArchiveHeader: Equatable {
         self.table = table
     }
 
-    /// Nil where the line is no such header.
+    /// Nil if the line is no such header.
     init?(_ line: [UInt8]) {
         guard let root = try? JSONDocument(parsing: line).root,
             let number = root["archive"]?.int64,

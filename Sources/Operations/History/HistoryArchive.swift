@@ -6,7 +6,7 @@ package import Store
 package struct ArchivedTable: Sendable {
     package let table: HistoryArchiving.Table
     package let rowCount: Int64
-    /// Nil where rows were only counted, and where there were none.
+    /// Nil if rows were only counted, or there were none.
     package let file: String?
 }
 

@@ -12,7 +12,7 @@ struct LinkSource {
     private var name = ""
     private let isUserRequired: Bool
 
-    /// - Parameter operandCount: 3 where a user has to be named, 2 where the key is enough.
+    /// - Parameter operandCount: 3 if a user has to be named, 2 if the key is enough.
     init(_ arguments: CommandArguments, operandCount: Int) throws {
         isUserRequired = operandCount == 3
         let operands = arguments.operands

@@ -115,7 +115,7 @@ struct ArchiveSearch {
         return result
     }
 
-    /// Nil where the row does not hold what its table does.
+    /// Nil if the row does not hold what its table does.
     private func isAboutUser(_ row: JSONValue, of table: HistoryArchiving.Table) -> Bool? {
         switch table {
         case .changes:

@@ -17,7 +17,7 @@ struct SearchedArchive {
     var rows = 0
     var fault: Fault?
 
-    /// False where the file was not looked into at all.
+    /// False if the file was not looked into at all.
     var isSearched: Bool { fault != .notThere && fault != .otherFile }
 
     private var problem: String? {

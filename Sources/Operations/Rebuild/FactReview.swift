@@ -68,7 +68,7 @@ struct ScopesMissing: Error {
     let scopes: Set<PurchaseScope>
 }
 
-/// A fact as its row has it; or where that is gone, as much of it as is known elsewhere.
+/// A fact as its row has it; or if that is gone, as much of it as is known elsewhere.
 struct ReviewedRow<Fact> {
     var fact: Fact
     let isMissing: Bool

@@ -121,7 +121,7 @@ struct Rebuilding {
         let differences: RebuildDifferences
     }
 
-    /// Once more where the connection was lost: the server ends a transaction whose process stands
+    /// Once more if the connection was lost: the server ends a transaction whose process stands
     /// still, as this one does while it is suspended, and nothing of it is left.
     ///
     /// - Parameter kept: purchases whose owners and rows are not written.

@@ -183,9 +183,9 @@ struct PositionSet {
 
     func contains(offset: Int64) -> Bool { range.contains(offset) }
 
-    /// Adds a position of the range; false where it is known.
+    /// Adds a position of the range; false if it is known.
     ///
-    /// - Throws: `CommandError` where that takes more memory than it may.
+    /// - Throws: `CommandError` if that takes more memory than it may.
     mutating func insert(offset: Int64, index: Int) throws(CommandError) -> Bool {
         let place = Int(offset - range.lowerBound)
         let (word, bit) = (place / 64, UInt64(1) << UInt64(place % 64))

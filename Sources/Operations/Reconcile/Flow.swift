@@ -17,7 +17,7 @@ package struct Flow: Hashable, Sendable {
     package let held: Int64
     /// Whether the tallies began with the writers' input, so that nothing was given before them.
     package let isCountedFromStart: Bool
-    /// Each writer's outputs counted once, by the input they were made of; empty where that was not
+    /// Each writer's outputs counted once, by the input they were made of; empty if that was not
     /// asked for.
     package var exact: [ExactCount] = []
 

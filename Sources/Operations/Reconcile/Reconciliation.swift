@@ -34,9 +34,9 @@ package struct Reconciliation: Hashable, Sendable {
 }
 
 extension Reconciliation {
-    /// For people: each stage in a line, its partitions below it where wanted, then the topics.
+    /// For people: each stage in a line, its partitions below it if wanted, then the topics.
     ///
-    /// One line where nothing was ever published.
+    /// One line if nothing was ever published.
     func parts(showingPartitions: Bool) -> [TextPart] {
         guard !isUntouched else {
             return [.line("Nothing has been published yet, so there is nothing to account for.")]

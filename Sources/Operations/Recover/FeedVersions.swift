@@ -76,7 +76,7 @@ package struct FeedVersions {
 
     /// Puts all users' newest states into the outbox, no faster than it empties.
     ///
-    /// Throws `CommandError` where entitle-worker publishes nothing for a while.
+    /// Throws `CommandError` if entitle-worker publishes nothing for a while.
     ///
     /// - Returns: how many users.
     package func republish(

@@ -43,7 +43,7 @@ extension ToolCommand {
     )
 }
 
-/// Asks Kafka where the pipeline stands.
+/// Asks Kafka how far the pipeline is.
 struct StatusReader {
     private static let deadline = Duration.seconds(30)
     /// For what a status can do without.

@@ -6,7 +6,7 @@ import Worker
 /// Where the pipeline stands at a moment.
 struct StatusReport: Sendable {
     let reconciliation: Reconciliation
-    /// UNIX milliseconds of the oldest record that waits for each stage; none where nothing waits.
+    /// UNIX milliseconds of the oldest record that waits for each stage; none if nothing waits.
     let oldestWaiting: [StageDescription: Int64]
     /// Records in the dead-letter topic.
     let deadLettersHeld: Int64
@@ -118,7 +118,7 @@ struct StatusReport: Sendable {
     }
 
     /// The time until nothing waits for a stage, at the rate by which less has waited since an
-    /// earlier report; a dash where nothing waits or it does not get less.
+    /// earlier report; a dash if nothing waits or it does not get less.
     private func drain(of stage: StageAccount, since former: StatusReport) -> String {
         guard stage.lag > 0, now > former.now, let before = former.reconciliation[stage.stage],
             before.lag > stage.lag

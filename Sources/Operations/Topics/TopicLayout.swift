@@ -117,7 +117,7 @@ package struct TopicLayout: Hashable, Sendable {
 package struct TopicPlan: Hashable, Sendable {
     package let name: String
     package let partitions: Int32
-    /// Nil where the cluster decides.
+    /// Nil if the cluster decides.
     package let replication: Int16?
     /// The topic's properties by Kafka's names.
     package fileprivate(set) var configuration: [String: String]

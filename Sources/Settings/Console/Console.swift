@@ -94,7 +94,7 @@ package struct Console: Sendable {
     /// A result that may be no text, with nothing before or after it.
     ///
     /// - Parameter isForced: whether a terminal gets it too.
-    /// - Returns: false where nothing was written, because a terminal would have got it.
+    /// - Returns: false if nothing was written, because a terminal would have got it.
     package func write(bytes: [UInt8], isForced: Bool) -> Bool {
         guard !isOutputTerminal || isForced else { return false }
         writeOutput(bytes)

@@ -70,7 +70,7 @@ extension Printable {
         text.unicodeScalars.reduce(0) { $0 + width($1) }
     }
 
-    /// The text, or its beginning with an ellipsis where it takes more columns.
+    /// The text, or its beginning with an ellipsis if it takes more columns.
     static func fitting(_ text: String, width limit: Int) -> String {
         guard width(text) > limit else { return text }
         var beginning = String.UnicodeScalarView()

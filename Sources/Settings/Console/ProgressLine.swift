@@ -48,7 +48,7 @@ package struct ProgressLine: Sendable {
     ) {
         let done = Int64(clamping: done)
         var counting = count ?? (step, now(), done, done)
-        // A smaller number begins again, as where a topic is read twice.
+        // A smaller number begins again, as if a topic is read twice.
         if counting.step != step || done < counting.last { counting = (step, now(), done, done) }
         counting.last = done
         count = counting

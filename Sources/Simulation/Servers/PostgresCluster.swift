@@ -137,7 +137,7 @@ struct UnprivilegedUser {
     private let userID: uid_t
     private let groupID: gid_t
 
-    /// Nil where this process is not root and needs no other user.
+    /// Nil if this process is not root and needs no other user.
     static func needed() throws -> UnprivilegedUser? {
         if geteuid() != 0 {
             return nil

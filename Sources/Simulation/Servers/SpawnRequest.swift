@@ -34,7 +34,7 @@ struct SpawnRequest {
         return try spawn(&actions, &attributes)
     }
 
-    /// The child starts with default signals, even where this process ignores SIGPIPE or SIGTERM.
+    /// The child starts with default signals, even if this process ignores SIGPIPE or SIGTERM.
     private func configure(_ attributes: inout posix_spawnattr_t) throws {
         var allSignals = sigset_t()
         sigfillset(&allSignals)

@@ -22,7 +22,7 @@ package enum DemoProduct: String, CaseIterable, Sendable {
         }
     }
 
-    /// The entitlement keys it grants by the catalog, or by its own name where that has none.
+    /// The entitlement keys it grants by the catalog, or by its own name if that has none.
     package var entitlements: Set<String> {
         switch self {
         case .monthly: ["pro"]

@@ -23,7 +23,7 @@ package enum FeedRecovery {
         .rows("seen", [Column("user_id", \.userID), Column("version", \.version)])
     ]
 
-    /// Raises versions in the database above the published ones where they are lower: the newest
+    /// Raises versions in the database above the published ones if they are lower: the newest
     /// change of each user is written once more, so that their state is published again.
     ///
     /// Call it with the users' locks.

@@ -14,7 +14,7 @@ package struct RowReader<Row>: Sendable {
     /// Declares the same columns as a part of a larger row.
     let declare: @Sendable (inout RowColumns) -> @Sendable (PostgresRow) -> Row
 
-    /// A reader that asks the row for its columns itself, where a row takes more than a call.
+    /// A reader that asks the row for its columns itself, for rows that take more than a call.
     package init(
         _ declare: @escaping @Sendable (inout RowColumns) -> @Sendable (PostgresRow) -> Row
     ) {

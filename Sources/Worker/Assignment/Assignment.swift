@@ -180,7 +180,7 @@ extension Assignment {
         partitions[claim.partition]?.pin(at: offset)
     }
 
-    /// Stops a partition at an offset until `rewind`; false where it has stopped before.
+    /// Stops a partition at an offset until `rewind`; false if it has stopped before.
     mutating func hold(_ claim: PartitionClaim, at offset: Int64) -> Bool {
         guard isCurrent(claim), let state = partitions[claim.partition], state.pinnedAt == nil
         else { return false }

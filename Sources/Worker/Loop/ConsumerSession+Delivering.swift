@@ -4,7 +4,7 @@ import Records
 import Synchronization
 
 extension ConsumerSession {
-    /// Hands over the outputs of a batch: of each record all, or none where one is too large.
+    /// Hands over the outputs of a batch: of each record all, or none if one is too large.
     func send(_ processed: ProcessedBatch) async -> DeliveredBatch {
         var processed = processed
         await refuseOversized(&processed)

@@ -45,7 +45,7 @@ final class ConsumerSession: Sendable {
     }
 
     var configuration: WorkerConfiguration { loop.configuration }
-    /// Nil where no record is answered.
+    /// Nil if no record is answered.
     var outcomes: OutcomeWriter? {
         configuration.outcomesTopic.map {
             OutcomeWriter(topic: $0, readsObservations: configuration.stage.readsObservations)

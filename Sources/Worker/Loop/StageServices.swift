@@ -128,7 +128,7 @@ struct UpkeepService: Sendable {
 }
 
 extension WorkerLoop {
-    /// Nil where the stage has nothing to keep up.
+    /// Nil if the stage has nothing to keep up.
     func startUpkeep() -> Task<Void, Never>? {
         guard let upkeep = stage.upkeep else { return nil }
         var service = UpkeepService(

@@ -39,7 +39,7 @@ package final class KafkaSecrets: Sendable {
     ///
     /// - Parameter properties: librdkafka's, of a client, as they are now.
     /// - Returns: whether every client must be recreated.
-    /// - Throws: where a client cannot be made of them, such as a key that does not belong to its
+    /// - Throws: if a client cannot be made of them, such as a key that does not belong to its
     ///   certificate; then the former ones stay.
     package func follow(_ properties: [String: String]) throws(KafkaError) -> Bool {
         let (former, identity) = (state.withLock { $0 }, KafkaIdentity(properties))

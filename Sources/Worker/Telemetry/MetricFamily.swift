@@ -23,7 +23,7 @@ package final class MetricFamily<Series: Sendable>: Sendable {
 
     /// The series of these label values, made when it is first asked for.
     ///
-    /// Looks into a table under a lock: keep what it returns where records are counted one by one.
+    /// Looks into a table under a lock: keep what it returns if records are counted one by one.
     package subscript(_ values: String...) -> Series {
         precondition(values.count == labels.count, "\(name) has labels \(labels)")
         return series.withLock { series in

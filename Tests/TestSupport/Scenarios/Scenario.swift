@@ -27,7 +27,7 @@ package struct Scenario: Sendable {
     package var observations: [Observation]
     /// By user, then by environment and entitlement key, such as `pro` or `Sandbox/pro`.
     package var entitlements: [Identifier: [Identifier: PeriodSet]]
-    /// How what they hold is held; nil where the file does not say.
+    /// How what they hold is held; nil if the file does not say.
     package var terms: HeldTerms?
     /// By user, then by environment and currency, such as `coins` or `Sandbox/coins`.
     package var balances: [Identifier: [Identifier: Int64]]
