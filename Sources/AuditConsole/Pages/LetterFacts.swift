@@ -4,6 +4,7 @@ import HTTP
 import JSON
 import Kafka
 import Records
+import Settings
 import Store
 
 /// The facts of a dead letter besides the original.
@@ -149,7 +150,7 @@ struct OriginalContents {
         }
         if !original.headers.isEmpty {
             html.table(
-                "\(Figure.count(original.headers.count)) headers",
+                Quantity.counted(original.headers.count, "header"),
                 [.text("Name"), .text("Value"), .number("Bytes")]
             ) { html in
                 for header in original.headers { row(&html, header) }
