@@ -1,3 +1,4 @@
+import Settings
 import Store
 
 /// Actions of one person, of one kind and for one reason, without another one in between.
@@ -73,7 +74,7 @@ extension HTML {
     }
 
     private mutating func letters(of run: ActionRun, isCut: Bool) {
-        let count = (isCut ? "at least " : "") + Figure.count(run.actions.count)
+        let count = (isCut ? "at least " : "") + Quantity.grouped(run.actions.count)
         guard run.actions.count > 1 || isCut else {
             return run.last.deadLetterID.map { letter($0) } ?? optional(nil)
         }
@@ -94,7 +95,7 @@ extension HTML {
             }
             let rest = run.actions.count - Self.lettersShown
             if rest > 0 {
-                html.element("p", [.class("cut")], text: "\(Figure.count(rest)) more not shown")
+                html.element("p", [.class("cut")], text: "\(Quantity.grouped(rest)) more not shown")
             }
         }
     }

@@ -1,3 +1,5 @@
+import Settings
+
 struct TableColumn: Sendable {
     let title: String
     let isNumber: Bool
@@ -72,7 +74,7 @@ extension HTML {
     }
 
     mutating func number(_ value: some BinaryInteger) {
-        element("td", [.class("number")], text: Figure.count(value))
+        element("td", [.class("number")], text: Quantity.grouped(value))
     }
 
     mutating func tag(_ word: String) {

@@ -1,6 +1,7 @@
 import AppStore
 import DeadLetters
 import HTTP
+import Settings
 import Store
 
 extension HTML {
@@ -123,7 +124,7 @@ extension HTML {
         number(group.letters)
         element("td") { html in
             html.trend(group)
-            html.text(", \(Figure.count(group.before)) before")
+            html.text(", \(Quantity.grouped(group.before)) before")
         }
         element("td") { $0.optional(group.bundleID, bytesMax: 60) }
         element("td", [.class("mono")]) { html in
@@ -148,7 +149,7 @@ extension HTML {
             ? ("up", "▲") : group.recent < group.before ? ("down", "▼") : ("even", "=")
         element("span", [.class(word)]) { html in
             html.element("span", [Attribute("aria-hidden", "true")], text: "\(sign) ")
-            html.text(Figure.count(group.recent))
+            html.text(Quantity.grouped(group.recent))
         }
     }
 }

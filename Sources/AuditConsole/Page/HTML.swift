@@ -54,7 +54,8 @@ struct HTML: Sendable {
         let rest = text.utf8.count - shown.utf8.count
         element("bdi") { $0.text(shown) }
         if rest > 0 {
-            element("span", [.class("cut")], text: " … \(Figure.count(rest)) more bytes not shown")
+            let count = Quantity.grouped(rest)
+            element("span", [.class("cut")], text: " … \(count) more bytes not shown")
         }
     }
 
@@ -169,18 +170,5 @@ struct LocalLink: Hashable, Sendable {
         let place = "/" + path.map(HTTPForm.encoded).joined(separator: "/")
         let question = query.isEmpty ? "" : "?" + HTTPForm.encoded(query)
         return place + question + (fragment.map { "#" + HTTPForm.encoded($0) } ?? "")
-    }
-}
-
-enum Figure {
-    /// With a comma between thousands.
-    static func count(_ number: some BinaryInteger) -> String {
-        let digits = Array(String(number.magnitude))
-        var text = number < 0 ? "-" : ""
-        for (index, digit) in digits.enumerated() {
-            if index > 0, (digits.count - index).isMultiple(of: 3) { text += "," }
-            text.append(digit)
-        }
-        return text
     }
 }

@@ -1,4 +1,5 @@
 import HTTP
+import Settings
 import Store
 
 /// The forms by which operators decide on dead letters.
@@ -29,7 +30,7 @@ enum DecisionForms {
 
     /// The form for all letters of a filter.
     static func ofMany(_ html: inout HTML, _ filter: LetterFilter, _ count: Int64, token: String) {
-        html.element("h2", text: "All \(Figure.count(count)) of them")
+        html.element("h2", text: "All \(Quantity.grouped(count)) of them")
         html.element("div", [.class("cards")]) { html in
             html.element("div", [.class("card")]) { html in
                 html.element("h3", text: "Replay")
@@ -72,7 +73,7 @@ enum DecisionForms {
                     html.void("input", [.type("hidden"), .name(name), .value(value)])
                 }
                 note(&html, id: "resolution")
-                html.element("button", text: "Resolve \(Figure.count(count))")
+                html.element("button", text: "Resolve \(Quantity.grouped(count))")
             }
         }
     }
@@ -86,7 +87,7 @@ enum DecisionForms {
         token: String
     ) -> Page {
         Page("Confirm", section: .search) { html in
-            let letters = count == 1 ? "1 dead letter" : "\(Figure.count(count)) dead letters"
+            let letters = Quantity.counted(count, "dead letter")
             html.element("h1", text: "\(letters) would be \(kind.rawValue)")
             html.element("p", [.class("lead")], text: "Nothing is changed yet.")
             html.element("dl", [.class("facts")]) { html in
@@ -210,7 +211,7 @@ struct Decisions: Sendable {
                 .notice(
                     "Not the same any more",
                     status: 409,
-                    "Now it would be \(Figure.count(found)) dead letters. Nothing was changed: "
+                    "Now it would be \(Quantity.grouped(found)) dead letters. Nothing was changed: "
                         + "look at them again."
                 )
             )

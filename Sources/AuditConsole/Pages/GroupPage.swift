@@ -2,6 +2,7 @@ import AppStore
 import DeadLetters
 import HTTP
 import Records
+import Settings
 import Store
 
 /// One group: what its letters have in common, its trend, its letters, and what can be done.
@@ -49,7 +50,7 @@ struct GroupPage: Sendable {
                 }
             }
             if let done = request.argument("done").flatMap({ Int64($0) }) {
-                html.notice("Recorded for \(Figure.count(done)) dead letters.", .done)
+                html.notice("Recorded for \(Quantity.grouped(done)) dead letters.", .done)
             }
             html.element("p", [.class("lead")]) { html in
                 html.text("Dead letters that look alike, refused for ")
@@ -87,15 +88,15 @@ struct GroupPage: Sendable {
     private func figures(_ html: inout HTML, _ group: DeadLetterGroup) {
         let hours = DeadLetterGroupTable.trendHours
         html.figures { html in
-            html.figure("Open", Figure.count(group.openLetters)) {
-                $0.text("of \(Figure.count(group.letters))")
+            html.figure("Open", Quantity.grouped(group.openLetters)) {
+                $0.text("of \(Quantity.grouped(group.letters))")
             }
             html.element("div", [.class("card figure")]) { html in
                 html.element("span", [.class("label")], text: "Last \(hours) hours")
                 html.element("b") { $0.trend(group) }
                 html.element(
                     "span",
-                    text: "\(Figure.count(group.before)) in the \(hours) hours before"
+                    text: "\(Quantity.grouped(group.before)) in the \(hours) hours before"
                 )
             }
             html.figure("First", Self.day(group.firstAt)) { $0.time(group.firstAt) }
@@ -134,11 +135,11 @@ struct GroupPage: Sendable {
     }
 
     private func list(_ html: inout HTML, _ letters: [DeadLetterRow], _ group: DeadLetterGroup) {
-        let count = Figure.count(group.letters)
+        let count = Quantity.grouped(group.letters)
         html.element("h2", text: "Its letters")
         html.letters(
             letters,
-            caption: "\(Figure.count(letters.count)) of \(count) dead letters, the newest first"
+            caption: "\(Quantity.grouped(letters.count)) of \(count) dead letters, the newest first"
         )
         html.element("p") { html in
             let link = LocalLink("search", query: [HTTPItem("group", group.id)])

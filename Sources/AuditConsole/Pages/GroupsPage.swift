@@ -1,4 +1,5 @@
 import HTTP
+import Settings
 import Store
 
 /// Dead letters that look alike, the largest groups first.
@@ -40,7 +41,7 @@ struct GroupsPage: Sendable {
             let what = onlyOpen ? "with open dead letters" : "of all states"
             html.groups(
                 groups,
-                caption: "\(Figure.count(groups.count)) groups \(what), the largest first"
+                caption: "\(Quantity.grouped(groups.count)) groups \(what), the largest first"
             )
         }
         return .page(page)

@@ -1,5 +1,6 @@
 import AppStore
 import HTTP
+import Settings
 
 /// Dead letters per hour by reason: stacked bars, and the same as a table.
 struct HourlyChart: Sendable {
@@ -54,7 +55,7 @@ struct HourlyChart: Sendable {
                         } else {
                             html.text(series.name)
                         }
-                        html.text(" \(Figure.count(series.total))")
+                        html.text(" \(Quantity.grouped(series.total))")
                     }
                 }
             }
@@ -76,14 +77,14 @@ struct HourlyChart: Sendable {
                 bars(&html)
                 labels(&html)
             }
-            let label = HTML.Attribute.label("Scale to \(Figure.count(scale)) dead letters")
+            let label = HTML.Attribute.label("Scale to \(Quantity.grouped(scale)) dead letters")
             html.element("svg", [.class("scale"), image, label]) { html in
                 for letters in steps {
                     let place = [
                         HTML.Attribute("x", "0"), HTML.Attribute("y", Self.percent(y(letters))),
                         HTML.Attribute("dy", "4"),
                     ]
-                    html.element("text", place, text: Figure.count(letters))
+                    html.element("text", place, text: Quantity.grouped(letters))
                 }
             }
         }
@@ -95,7 +96,7 @@ struct HourlyChart: Sendable {
     private var steps: [Int64] { (0...4).map { scale / 4 * $0 } }
 
     private var summary: String {
-        let parts = series.map { "\($0.name) \(Figure.count($0.total))" }
+        let parts = series.map { "\($0.name) \(Quantity.grouped($0.total))" }
         return "Dead letters per hour, \(hours.count) hours: "
             + (parts.isEmpty ? "none" : parts.joined(separator: ", "))
     }
@@ -140,7 +141,7 @@ struct HourlyChart: Sendable {
                     HTML.Attribute("height", Self.percent(max(0.2, y(below) - top))),
                 ]
                 html.element("rect", rectangle) { html in
-                    let count = "\(series.name): \(Figure.count(letters))"
+                    let count = "\(series.name): \(Quantity.grouped(letters))"
                     html.element("title", text: "\(Self.hourText(hour)) \(count)")
                 }
                 below += letters

@@ -1,6 +1,7 @@
 import AppStore
 import DeadLetters
 import HTTP
+import Settings
 import Store
 
 /// Recent refusals, open letters, and the largest groups.
@@ -96,7 +97,7 @@ struct OverviewPage: Sendable {
 
     private func figures(_ html: inout HTML, _ contents: Contents) {
         html.figures { html in
-            html.figure("Open", Figure.count(contents.open)) { html in
+            html.figure("Open", Quantity.grouped(contents.open)) { html in
                 let link = LocalLink("search", query: [HTTPItem("state", "open")])
                 html.element("a", [.href(link)], text: "Show them")
             }
@@ -108,7 +109,7 @@ struct OverviewPage: Sendable {
                     html.text("nothing is open")
                 }
             }
-            html.figure("Refused", Figure.count(contents.refused)) { html in
+            html.figure("Refused", Quantity.grouped(contents.refused)) { html in
                 html.text("in the last \(contents.span.name)")
             }
             let chains = sources.chains.state
@@ -117,8 +118,8 @@ struct OverviewPage: Sendable {
                     return html.text("the workers' counts are not read yet")
                 }
                 html.text(
-                    "\(Figure.count(traffic.deadLettered)) of "
-                        + "\(Figure.count(traffic.bodies)) that verify-worker has counted"
+                    "\(Quantity.grouped(traffic.deadLettered)) of "
+                        + "\(Quantity.grouped(traffic.bodies)) that verify-worker has counted"
                 )
             }
             html.figure("Hash chains", chainWord(chains)) { html in
@@ -127,9 +128,9 @@ struct OverviewPage: Sendable {
                 html.time(chains.at)
                 html.text("; dead-letter verify names each finding")
             }
-            html.figure("Of them forged", Figure.count(forged(contents))) { html in
+            html.figure("Of them forged", Quantity.grouped(forged(contents))) { html in
                 let rest = contents.classes.filter { $0.value != "forged" }.compactMap { count in
-                    count.value.map { "\(Figure.count(count.letters)) \($0)" }
+                    count.value.map { "\(Quantity.grouped(count.letters)) \($0)" }
                 }
                 html.foreign(rest.isEmpty ? "no others" : rest.joined(separator: ", "))
             }
@@ -139,7 +140,7 @@ struct OverviewPage: Sendable {
     private func chainWord(_ state: ChainWatch.State?) -> String {
         guard let state else { return "…" }
         guard let report = state.report else { return "not read" }
-        return report.isIntact ? "intact" : "\(Figure.count(report.findings.count)) findings"
+        return report.isIntact ? "intact" : "\(Quantity.grouped(report.findings.count)) findings"
     }
 
     private func share(_ state: ChainWatch.State?) -> String {

@@ -1,6 +1,7 @@
 import AppStore
 import DeadLetters
 import HTTP
+import Settings
 import Store
 
 /// Replays: the dry run, the progress and the outcome.
@@ -186,7 +187,7 @@ extension ReplayPages {
                     [.type("checkbox"), .name("confirmed"), .value(count)]
                         + [HTML.Attribute("required", nil)]
                 )
-                html.text("Send \(Figure.count(plan.count)) records again")
+                html.text("Send \(Quantity.grouped(plan.count)) records again")
             }
         }
         if plan.isHopeless { hopeless(&html) }
@@ -234,9 +235,9 @@ extension ReplayPages {
                     .notice(
                         "Not the same any more",
                         status: 409,
-                        "You confirmed \(Figure.count(confirmed)) dead letters; now it would be "
-                            + "\(Figure.count(plan.count)). Nothing was sent: look at the dry run "
-                            + "again."
+                        "You confirmed \(Quantity.counted(confirmed, "dead letter")); now it would "
+                            + "be \(Quantity.grouped(plan.count)). Nothing was sent: look at the "
+                            + "dry run again."
                     )
                 )
             }

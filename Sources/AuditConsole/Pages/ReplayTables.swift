@@ -2,6 +2,7 @@ import AppStore
 import DeadLetters
 import HTTP
 import Records
+import Settings
 import Store
 
 enum ReplayTables {
@@ -38,7 +39,7 @@ enum ReplayTables {
         let parts = [
             (counts.accepted, "accepted"), (counts.refused, "refused again"),
             (counts.unsent, "never sent"), (counts.unknown, "of unknown outcome"),
-        ].filter { $0.0 > 0 }.map { "\(Figure.count($0.0)) \($0.1)" }
+        ].filter { $0.0 > 0 }.map { "\(Quantity.grouped($0.0)) \($0.1)" }
         let sum = parts.isEmpty ? "nothing was sent" : parts.joined(separator: ", ")
         switch row.effectiveState {
         case .prepared, .running: return
@@ -50,7 +51,7 @@ enum ReplayTables {
                 html.text(
                     "It has \(row.effectiveState == .stopped ? "stopped" : "been interrupted")"
                 )
-                html.text(": \(sum) of \(Figure.count(row.count)).")
+                html.text(": \(sum) of \(Quantity.grouped(row.count)).")
             }
         }
         guard !row.note.isEmpty else { return }
@@ -72,26 +73,28 @@ enum ReplayTables {
             "progress",
             [
                 HTML.Attribute("max", String(max(1, row.count))), .value(String(decided)),
-                .label("\(Figure.count(decided)) of \(Figure.count(row.count)) decided"),
+                .label("\(Quantity.grouped(decided)) of \(Quantity.grouped(row.count)) decided"),
             ],
             text: ""
         )
         html.figures { html in
-            html.figure("Letters", Figure.count(row.count)) {
-                $0.text("\(Figure.count(counts.sent)) sent")
+            html.figure("Letters", Quantity.grouped(row.count)) {
+                $0.text("\(Quantity.grouped(counts.sent)) sent")
             }
-            html.figure("Accepted", Figure.count(counts.accepted)) { $0.text("of those sent") }
-            html.figure("Refused again", Figure.count(counts.refused)) {
+            html.figure("Accepted", Quantity.grouped(counts.accepted)) { $0.text("of those sent") }
+            html.figure("Refused again", Quantity.grouped(counts.refused)) {
                 $0.text("new dead letters")
             }
-            html.figure("Not known", Figure.count(counts.unknown)) {
-                $0.text("\(Figure.count(counts.unsent)) never sent")
+            html.figure("Not known", Quantity.grouped(counts.unknown)) {
+                $0.text("\(Quantity.grouped(counts.unsent)) never sent")
             }
         }
         html.element("dl", [.class("facts")]) { html in
             html.fact("Why") { $0.foreign(row.why, bytesMax: 2000) }
             html.fact("Chosen") { $0.foreign(row.filter, bytesMax: 1000) }
-            html.fact("Rate") { $0.text("\(Figure.count(row.rate)) records per second at most") }
+            html.fact("Rate") {
+                $0.text("\(Quantity.counted(row.rate, "record")) per second at most")
+            }
             html.fact("Stops") {
                 $0.text("above \(Int(row.failingShareMax * 100)) % refused of the last hundred")
             }
@@ -101,7 +104,7 @@ enum ReplayTables {
     static func records(_ html: inout HTML, _ records: [ReplayRecordRow], of row: ReplayRow) {
         html.element("h2", text: "Records")
         html.table(
-            "\(Figure.count(records.count)) of \(Figure.count(row.count)) records",
+            "\(Quantity.grouped(records.count)) of \(Quantity.grouped(row.count)) records",
             [.text("Letter"), .text("Sent"), .text("To"), .text("Outcome"), .text("Reason")]
         ) { html in
             for record in records {
@@ -141,20 +144,21 @@ enum ReplayTables {
     /// The sums of a dry run.
     static func plan(_ html: inout HTML, _ plan: ReplayPlan) {
         html.figures { html in
-            html.figure("Would be sent", Figure.count(plan.count)) { html in
+            html.figure("Would be sent", Quantity.grouped(plan.count)) { html in
                 html.text(words(plan.topics))
             }
             html.figure("Today's verifier", verifierWord(plan)) { html in
                 html.text(words(plan.verdicts))
             }
-            html.figure("Without evidence", Figure.count(plan.onNoChainCount + plan.differingCount))
-            {
+            let unproven = plan.onNoChainCount + plan.differingCount
+            html.figure("Without evidence", Quantity.grouped(unproven)) {
                 $0.text(
-                    "\(Figure.count(plan.onNoChainCount)) on no verified chain, "
-                        + "\(Figure.count(plan.differingCount)) differ from their source: not sent"
+                    "\(Quantity.grouped(plan.onNoChainCount)) on no verified chain, "
+                        + "\(Quantity.grouped(plan.differingCount)) differ from their source: not "
+                        + "sent"
                 )
             }
-            html.figure("Left out", Figure.count(plan.skipped.count)) { html in
+            html.figure("Left out", Quantity.grouped(plan.skipped.count)) { html in
                 html.text(words(plan.skippedCounts))
             }
         }
@@ -162,7 +166,7 @@ enum ReplayTables {
 
     private static func words(_ counts: [String: Int]) -> String {
         let parts = counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
-            .map { "\(Figure.count($0.value)) \($0.key)" }
+            .map { "\(Quantity.grouped($0.value)) \($0.key)" }
         return parts.isEmpty ? "none" : parts.joined(separator: ", ")
     }
 
@@ -183,7 +187,7 @@ enum ReplayTables {
         html.element("h2", text: "One by one")
         let more = plan.count > limit ? "The first \(limit) of " : ""
         html.table(
-            "\(more)\(Figure.count(plan.count)) dead letters, the oldest first",
+            "\(more)\(Quantity.grouped(plan.count)) dead letters, the oldest first",
             [
                 .text("Refused for"), .text("Letter"), .text("Failed"),
                 .text("Would go to"), .text("Today"), .text("Detail"),

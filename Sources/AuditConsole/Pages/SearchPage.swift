@@ -1,5 +1,6 @@
 import AppStore
 import HTTP
+import Settings
 import Store
 
 /// The search: filters in the query string, so that its address can be shared.
@@ -42,7 +43,7 @@ struct SearchPage: Sendable {
         Page("Search", section: .search) { html in
             html.element("h1", text: "Search")
             if let done = request.argument("done").flatMap({ Int64($0) }) {
-                html.notice("Recorded for \(Figure.count(done)) dead letters.", .done)
+                html.notice("Recorded for \(Quantity.grouped(done)) dead letters.", .done)
             }
             for problem in filter.problems {
                 html.notice(problem, .alert)
@@ -69,10 +70,10 @@ struct SearchPage: Sendable {
             html.element("p", [.class("soft")], text: "No dead letter matches.")
             return
         }
-        let whole = count.map { " of \(Figure.count($0))" } ?? ""
+        let whole = count.map { " of \(Quantity.grouped($0))" } ?? ""
         html.letters(
             Array(shown),
-            caption: "\(Figure.count(shown.count))\(whole) dead letters, the newest first"
+            caption: "\(Quantity.grouped(shown.count))\(whole) dead letters, the newest first"
         )
         if rows.count > Self.pageSize, let last = shown.last {
             let next = HTTPItem("after", DeadLetterTable.Cursor(last).text)
