@@ -10,7 +10,7 @@ set -euo pipefail
 build_packages=(pkg-config librdkafka-dev libssl-dev libpq-dev libmicrohttpd-dev libgmp-dev postgresql)
 test_packages=(
     prometheus python3-confluent-kafka python3-jsonschema python3-psycopg2 chromium chromium-driver
-    systemd systemd-container pgbouncer openssl zsh fish curl python3-venv
+    systemd systemd-container pgbouncer openssl zsh fish curl python3-venv libpostgresql-jdbc-java
 )
 
 case "${1:-build}" in
