@@ -72,8 +72,9 @@ struct SampleFolder {
         }
         let next = (commands + sample.notes).map { "  \($0)\n" }.joined()
         return """
-            \(Quantity.counted(sample.bodies.count, "body", "bodies")). verify-worker trusts their \
-            authority by APPS, or apps of its settings, as in \(folder.path(of: Self.appsFile)):
+            \(Quantity.counted(sample.bodies.count, "body", "bodies")). verify-worker trusts the \
+            signing authority by APPS, or apps of its settings, as in \
+            \(folder.path(of: Self.appsFile)):
               \(apps)
             They also need:
             \(next)
