@@ -212,16 +212,28 @@ import Worker
         }
     }
 
-    @Test(arguments: ["altered", "deleted", "reordered", "truncated"])
-    func `a tampered export is named`(how: String) async throws {
-        try await Self.withRig { rig in
+    /// Exports a chain of three letters, changes a file of the export, and verifies it offline.
+    private static func verifyingExport(
+        _ name: String,
+        _ change: (inout String) -> Void,
+        _ check: (_ run: ToolRun, _ file: String) -> Void
+    ) async throws {
+        try await withRig { rig in
             try await rig.writeChain([2, 5, 9])
             let folder = rig.folder + "/export"
-            let export = await rig.run("export", "--to", folder)
-            #expect(export.exitCode == 0)
-            let file = folder + "/dead-letters.ndjson"
-            var lines = try String(contentsOfFile: file, encoding: .utf8)
-                .split(separator: "\n").map(String.init)
+            #expect(await rig.run("export", "--to", folder).exitCode == 0)
+            let file = "\(folder)/\(name)"
+            var text = try String(contentsOfFile: file, encoding: .utf8)
+            change(&text)
+            try text.write(toFile: file, atomically: true, encoding: .utf8)
+            check(await ToolRun(["verify", "--offline", folder + "/manifest.json"]), file)
+        }
+    }
+
+    @Test(arguments: ["altered", "deleted", "reordered", "truncated"])
+    func `a tampered export is named`(how: String) async throws {
+        try await Self.verifyingExport("dead-letters.ndjson") { text in
+            var lines = text.split(separator: "\n").map(String.init)
             switch how {
             case "altered":
                 lines[1] = lines[1].replacingOccurrences(
@@ -232,12 +244,8 @@ import Worker
             case "reordered": lines.swapAt(0, 1)
             default: lines.removeLast()
             }
-            try (lines.joined(separator: "\n") + "\n").write(
-                toFile: file,
-                atomically: true,
-                encoding: .utf8
-            )
-            let run = await ToolRun(["verify", "--offline", folder + "/manifest.json"])
+            text = lines.joined(separator: "\n") + "\n"
+        } _: { run, _ in
             #expect(run.exitCode == 1)
             #expect(run.notes.contains("is not what was exported"))
             let named = ["altered": "altered: storekit", "truncated": "missing:"][how]
@@ -264,14 +272,8 @@ import Worker
         how: String,
         message: String
     ) async throws {
-        try await Self.withRig { rig in
-            try await rig.writeChain([2, 5, 9])
-            let folder = rig.folder + "/export"
-            let export = await rig.run("export", "--to", folder)
-            #expect(export.exitCode == 0)
-            let file = folder + "/dead-letters.ndjson"
-            var lines = try String(contentsOfFile: file, encoding: .utf8)
-                .split(separator: "\n").map(String.init)
+        try await Self.verifyingExport("dead-letters.ndjson") { text in
+            var lines = text.split(separator: "\n").map(String.init)
             let whole = lines[1]
             lines[1] =
                 switch how {
@@ -286,12 +288,8 @@ import Worker
                     whole.replacing("\"value\":\"", with: "\"value\":\"*", maxReplacements: 1)
                 default: whole.replacing("\"headers\":[", with: "\"headers\":[{},")
                 }
-            try (lines.joined(separator: "\n") + "\n").write(
-                toFile: file,
-                atomically: true,
-                encoding: .utf8
-            )
-            let run = await ToolRun(["verify", "--offline", folder + "/manifest.json"])
+            text = lines.joined(separator: "\n") + "\n"
+        } _: { run, file in
             #expect(run.exitCode == 65)
             #expect(run.notes.contains("\(file), \(message)"), "\(run.notes)")
         }
@@ -308,22 +306,16 @@ import Worker
         how: String,
         message: String
     ) async throws {
-        try await Self.withRig { rig in
-            try await rig.writeChain([2, 5, 9])
-            let folder = rig.folder + "/export"
-            #expect(await rig.run("export", "--to", folder).exitCode == 0)
-            let file = folder + "/manifest.json"
-            let whole = try String(contentsOfFile: file, encoding: .utf8)
-            let text =
+        try await Self.verifyingExport("manifest.json") { text in
+            text =
                 switch how {
-                case "cut": String(whole.prefix(40))
-                case "other": whole.replacing("export 2\"", with: "export 1\"")
-                case "no digest": whole.replacing("\"sha256\"", with: "\"sha\"")
-                case "long digest": whole.replacing("\"sha256\":\"", with: "\"sha256\":\"0")
-                default: whole.replacing("\"last\"", with: "\"end\"")
+                case "cut": String(text.prefix(40))
+                case "other": text.replacing("export 2\"", with: "export 1\"")
+                case "no digest": text.replacing("\"sha256\"", with: "\"sha\"")
+                case "long digest": text.replacing("\"sha256\":\"", with: "\"sha256\":\"0")
+                default: text.replacing("\"last\"", with: "\"end\"")
                 }
-            try text.write(toFile: file, atomically: true, encoding: .utf8)
-            let run = await ToolRun(["verify", "--offline", file])
+        } _: { run, file in
             #expect(run.exitCode == 65)
             #expect(run.notes.contains("\(file): \(message)"), "\(run.notes)")
         }
