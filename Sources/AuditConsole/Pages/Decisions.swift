@@ -211,8 +211,8 @@ struct Decisions: Sendable {
                 .notice(
                     "Not the same any more",
                     status: 409,
-                    "Now it would be \(Quantity.grouped(found)) dead letters. Nothing was changed: "
-                        + "look at them again."
+                    "Now it would be \(Quantity.counted(found, "dead letter")). Nothing was "
+                        + "changed: look at them again."
                 )
             )
         }

@@ -50,7 +50,7 @@ struct GroupPage: Sendable {
                 }
             }
             if let done = request.argument("done").flatMap({ Int64($0) }) {
-                html.notice("Recorded for \(Quantity.grouped(done)) dead letters.", .done)
+                html.notice("Recorded for \(Quantity.counted(done, "dead letter")).", .done)
             }
             html.element("p", [.class("lead")]) { html in
                 html.text("Dead letters that look alike, refused for ")

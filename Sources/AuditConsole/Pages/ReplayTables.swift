@@ -187,7 +187,7 @@ enum ReplayTables {
         html.element("h2", text: "One by one")
         let more = plan.count > limit ? "The first \(limit) of " : ""
         html.table(
-            "\(more)\(Quantity.grouped(plan.count)) dead letters, the oldest first",
+            "\(more)\(Quantity.counted(plan.count, "dead letter")), the oldest first",
             [
                 .text("Refused for"), .text("Letter"), .text("Failed"),
                 .text("Would go to"), .text("Today"), .text("Detail"),

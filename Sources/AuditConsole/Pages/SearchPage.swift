@@ -43,7 +43,7 @@ struct SearchPage: Sendable {
         Page("Search", section: .search) { html in
             html.element("h1", text: "Search")
             if let done = request.argument("done").flatMap({ Int64($0) }) {
-                html.notice("Recorded for \(Quantity.grouped(done)) dead letters.", .done)
+                html.notice("Recorded for \(Quantity.counted(done, "dead letter")).", .done)
             }
             for problem in filter.problems {
                 html.notice(problem, .alert)
@@ -112,30 +112,15 @@ struct SearchPage: Sendable {
     }
 
     private func fields(_ html: inout HTML, _ filter: LetterFilter) {
-        html.choice(
-            "Reason",
-            "reason",
-            RefusalReason.allCases.map(\.rawValue),
-            chosen: filter.value("reason")
-        )
-        html.choice(
-            "Class",
-            "class",
-            DeadLetterClass.allCases.map(\.rawValue),
-            chosen: filter.value("class")
-        )
-        html.choice(
-            "State",
-            "state",
-            DeadLetterState.allCases.map(\.rawValue),
-            chosen: filter.value("state")
-        )
-        html.choice(
-            "Stage",
-            "stage",
-            ["verify", "dedupe", "link", "entitle"],
-            chosen: filter.value("stage")
-        )
+        let choices = [
+            ("Reason", "reason", RefusalReason.allCases.map(\.rawValue)),
+            ("Class", "class", DeadLetterClass.allCases.map(\.rawValue)),
+            ("State", "state", DeadLetterState.allCases.map(\.rawValue)),
+            ("Stage", "stage", ["verify", "dedupe", "link", "entitle"]),
+        ]
+        for (label, name, values) in choices {
+            html.choice(label, name, values, chosen: filter.value(name))
+        }
         let texts = [
             ("Failed since", "since", "2026-01-31, or 7d"),
             ("Failed before", "until", "2026-01-31, or 1h"), ("Bundle ID", "bundle", ""),

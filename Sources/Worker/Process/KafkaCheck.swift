@@ -58,7 +58,7 @@ package enum KafkaCheck {
         let brokers = metadata.brokerIDs.count
         let answer = ConnectionFinding.fine(
             "Kafka",
-            "\(brokers) broker\(brokers == 1 ? "" : "s") at \(servers)"
+            "\(Quantity.counted(brokers, "broker")) at \(servers)"
         )
         let names = needs.map(\.topic).filter { metadata.holds($0) }
         let sizes = try? await admin.topicConfigurations(names, deadline: sizesDeadline).value
@@ -111,8 +111,7 @@ package enum KafkaCheck {
                     + "'pipeline topics --alter'"
             )
         }
-        let count = topic.partitionCount
-        return .fine(subject, "\(count) partition\(count == 1 ? "" : "s")")
+        return .fine(subject, Quantity.counted(topic.partitionCount, "partition"))
     }
 
     private static func finding(
