@@ -83,7 +83,7 @@ final class ClientHandle: @unchecked Sendable {
         return client
     }
 
-    /// Begins a wait for the brokers, which a person hears of where somebody waits.
+    /// Begins a wait for the brokers' answer; nil if waits are not reported.
     func wait(within limit: Duration? = nil) -> ServerWait? {
         .begin(for: "Kafka at \(servers)", within: limit)
     }

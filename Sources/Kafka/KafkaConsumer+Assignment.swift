@@ -64,7 +64,7 @@ extension KafkaConsumer {
             list.append(partition, offset: offset)
         }
         // Before release 2.1 librdkafka takes the milliseconds for microseconds here (its pull
-        // request 4230), so that a busy machine let seeks fail after a few milliseconds.
+        // request 4230): a deadline of 30 s was over after 30 ms.
         let isShortened = rd_kafka_version() < 0x0201_0000
         let error = unsafe rd_kafka_seek_partitions(
             client.pointer,

@@ -78,7 +78,7 @@ package actor KafkaConsumer {
         "log.connection.close": "false",
     ]
 
-    /// Begins a wait for the brokers to send something; nil if nobody is to hear of it.
+    /// Begins a wait for the brokers to send something; nil if waits are not reported.
     package nonisolated func wait(within limit: Duration) -> ServerWait? {
         shared.client?.wait(within: limit)
     }

@@ -68,7 +68,7 @@ package final class KafkaProducer: Sendable {
     /// Why this producer can do no more, if so.
     package var fatalError: KafkaError? { shared.client?.fatalError }
 
-    /// Begins a wait for the brokers' acknowledgement; nil if nobody is to hear of it.
+    /// Begins a wait for the brokers' acknowledgement; nil if waits are not reported.
     package func wait() -> ServerWait? { shared.client?.wait() }
 
     /// Copies the records into librdkafka's queue, in order, and has them sent at once; waits while

@@ -40,7 +40,9 @@ package final class InputFile: Sendable {
         return bytes
     }
 
-    /// Whether `read` returns without a wait, if need be after one; files always do (poll(2)).
+    /// Waits until `read` would return at once, as it always does for a file (poll(2)).
+    ///
+    /// - Returns: false if it would still block.
     package func isReadable(within wait: Duration) -> Bool {
         var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         // A failure is for `read` to report.

@@ -32,10 +32,10 @@ package final class ServerWait: Sendable {
     private let report: @Sendable (String) -> Void
     private let state = Mutex(State.silent)
 
-    /// Begins a wait; nil if nobody is to hear of it.
+    /// Begins a wait; nil if waits are not reported.
     ///
     /// - Parameters:
-    ///   - server: its kind and place, such as `Kafka at localhost:9092`, without a password.
+    ///   - server: its kind and address, such as `Kafka at localhost:9092`, without a password.
     ///   - limit: the time after which the caller gives up; nil if that differs.
     ///   - patience: the time before the wait is reported.
     package static func begin(

@@ -55,7 +55,7 @@ package actor PostgresConnection {
         return connection
     }
 
-    /// Connects without a word to the person who waits.
+    /// Connects without reporting the wait.
     static func attempt(
         _ options: PostgresOptions,
         deadline: Duration

@@ -81,7 +81,7 @@ extension PostgresOptions {
         newestLogin?() ?? PostgresLogin(connectionString: connectionString, password: password)
     }
 
-    /// Begins a wait for a connection; nil if nobody is to hear of it.
+    /// Begins a wait for a connection; nil if waits are not reported.
     func wait(within limit: Duration) -> ServerWait? {
         .begin(
             for: "PostgreSQL at "
@@ -127,8 +127,9 @@ struct ConnectionString {
         (values[name] ?? nil)?.split(separator: ",").map(String.init) ?? []
     }
 
-    /// The server's place, `db.example.com:5432`, of several each; a socket has its folder in place
-    /// of a host.
+    /// The server's address, such as `db.example.com:5432`, several separated by commas.
+    ///
+    /// A socket has its folder instead of a host.
     var server: String {
         let defaults = unsafe Self.values(PQconndefaults()) ?? [:]
         func known(_ named: [String], _ name: String, _ other: String) -> [String] {

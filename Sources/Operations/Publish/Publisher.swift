@@ -2,7 +2,7 @@ import JSON
 package import Kafka
 import Platform
 
-/// The place of a body among the inputs of a command.
+/// The position of a body among the inputs of a command.
 package struct BodyOrigin: Hashable, Sendable, CustomStringConvertible {
     let name: String
     /// The file's index among the operands.

@@ -1,13 +1,13 @@
 /// The progress of a long command: one line that changes, or plain lines in a log.
 ///
-/// A terminal's line is written over at most ten times a second. Without a terminal, a line is
-/// written when the step changes and else every five seconds, and none twice; a count has none in
-/// its first two seconds. Lines are notes: results stay alone on standard output.
+/// A terminal's line is written over at most ten times a second. Without a terminal, a new line is
+/// written when the step changes and otherwise every five seconds; a count that takes less than two
+/// seconds has none. Lines are notes: standard output holds results alone.
 package struct ProgressLine: Sendable {
     private static let overwriteInterval = Duration.milliseconds(100)
     private static let plainInterval = Duration.seconds(5)
     private static let plainDelay = Duration.seconds(2)
-    /// A rate over less time is chance.
+    /// A rate over a shorter time varies too much.
     private static let rateTimeMin = Duration.seconds(1)
 
     private let console: Console
@@ -26,7 +26,7 @@ package struct ProgressLine: Sendable {
         self.now = now
     }
 
-    /// Shows where a step stands.
+    /// Shows the state of a step.
     package mutating func show(_ step: String, _ state: String = "") {
         let line = state.isEmpty ? step : "\(step): \(state)"
         defer { lastStep = step }
@@ -34,7 +34,7 @@ package struct ProgressLine: Sendable {
         write(line)
     }
 
-    /// Shows how much of a step is done, and from its second second on the rate and the time left.
+    /// Shows how much of a step is done, and after its first second the rate and the time left.
     ///
     /// - Parameters:
     ///   - total: nil if unknown.
@@ -48,7 +48,7 @@ package struct ProgressLine: Sendable {
     ) {
         let done = Int64(clamping: done)
         var counting = count ?? (step, now(), done, done)
-        // A smaller number begins again, as if a topic is read twice.
+        // A smaller number begins again: a topic may be read twice.
         if counting.step != step || done < counting.last { counting = (step, now(), done, done) }
         counting.last = done
         count = counting
@@ -69,7 +69,7 @@ package struct ProgressLine: Sendable {
     }
 
     private static func left(_ done: Int64, _ total: Int64, _ rate: Double) -> String {
-        // A year stands for whatever takes longer.
+        // Whatever takes longer is shown as a year.
         let seconds = min(max(1, (Double(total) - Double(done)) / rate), 365 * 86_400)
         return Quantity.span(milliseconds: Int64(seconds.rounded()) * 1_000)
     }
