@@ -45,7 +45,6 @@ import Testing
         "Sources/Operations/Reconcile/StageAccount.swift": (3, counted),
         "Sources/Operations/Status/StatusReport.swift": (1, "128 bits"),
         "Sources/Stages/Verify/RevocationBook.swift": (2, "a Timestamp and an interval"),
-        "Sources/Worker/Assignment/Assignment.swift": (1, bounded),
         "Sources/Worker/Assignment/Batch.swift": (1, bounded),
         "Sources/Worker/Assignment/PartitionState.swift": (5, bounded),
         "Sources/Worker/Loop/ConsumerSession+Waiting.swift": (1, bounded),

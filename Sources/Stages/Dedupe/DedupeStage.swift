@@ -80,12 +80,9 @@ package final class DedupeStage: Stage {
     }
 
     /// Remembers the contents of forwarded records, now that they are acknowledged.
-    package func acknowledged(
-        _ records: [ConsumerRecord],
-        _ verdicts: [Verdict]
-    ) async throws {
-        let settled = Self.offsets(of: records)
-        let refused = Self.refused(records, verdicts)
+    package func acknowledged(_ records: [ProcessedRecord]) async throws {
+        let settled = Self.offsets(of: records.map(\.record))
+        let refused = Self.refused(records)
         let marks = inFlight.withLock { inFlight in
             settled.flatMap { partition, offsets in
                 inFlight.brought(by: partition, offsets: offsets)
@@ -124,12 +121,12 @@ package final class DedupeStage: Stage {
 
     /// Records that were processed as forwarded and then were not.
     private static func refused(
-        _ records: [ConsumerRecord],
-        _ verdicts: [Verdict]
+        _ records: [ProcessedRecord]
     ) -> [TopicPartition: Set<Int64>] {
         var refused: [TopicPartition: Set<Int64>] = [:]
-        for index in verdicts.indices where verdicts[index].isRefused {
-            refused[records[index].topicPartition, default: []].insert(records[index].offset)
+        for index in records.indices where records[index].verdict.isRefused {
+            let record = records[index].record
+            refused[record.topicPartition, default: []].insert(record.offset)
         }
         return refused
     }

@@ -94,36 +94,49 @@ extension Assignment {
     /// read.
     mutating func add(_ records: [ConsumerRecord]) -> PolledBatch {
         lastBatch += 1
-        var builder = BatchBuilder(id: lastBatch, reserving: records.count)
+        var batch = Batch(id: lastBatch)
+        batch.records.reserveCapacity(records.count)
         var rewound: [TopicPartition] = []
         var current: TopicPartition?
         var state: PartitionState?
-        for index in records.indices {
-            let partition = records[index].topicPartition
-            let offset = records[index].offset
+        var part: Int?
+        for record in records {
+            let partition = record.topicPartition
+            let offset = record.offset
             if partition != current {
                 if let current { partitions[current] = state }
                 current = partition
                 state = partitions[partition]
+                part = nil
             }
             guard state?.phase == .active else { continue }
             if let next = state?.next, offset < next {
                 rewound.append(partition)
-                builder.drop(partition)
+                batch.drop(partition)
                 state = restarted(partition, state, at: offset)
+                part = nil
             }
-            let isWatched = state?.pinnedAt != nil
+            let index =
+                part
+                ?? batch.part(
+                    of: PartitionClaim(partition: partition, epoch: state?.epoch ?? lastEpoch),
+                    isWatched: state?.pinnedAt != nil
+                )
+            part = index
             let skipped =
                 state?.add(
                     offset,
                     batch: lastBatch,
-                    writtenAt: records[index].timestampMilliseconds
+                    writtenAt: record.timestampMilliseconds
                 ) ?? 0
-            let claim = PartitionClaim(partition: partition, epoch: state?.epoch ?? lastEpoch)
-            builder.append(records[index], claim, skipped: skipped, isWatched: isWatched)
+            batch.records.append(record)
+            guard skipped > 0 else { continue }
+            batch.parts[index].gaps.append(
+                OffsetGap(partition: partition, before: offset, count: skipped)
+            )
         }
         if let current { partitions[current] = state }
-        return PolledBatch(batch: builder.batch, gaps: builder.batch.gaps, rewound: rewound)
+        return PolledBatch(batch: batch, rewound: rewound)
     }
 
     /// The log has gone back, as it does when a topic is recreated, so its former state is void.
@@ -156,13 +169,10 @@ extension Assignment {
     mutating func split(_ batch: Batch, at count: Int) -> (first: Batch, rest: Batch) {
         lastBatch += 1
         let (first, rest) = batch.split(at: count, restID: lastBatch)
-        let ends = first.records.reduce(into: [TopicPartition: Int64]()) { ends, record in
-            ends[record.topicPartition] = record.offset + 1
-        }
-        let remaining = Set(rest.records.map(\.topicPartition))
+        let (ends, remaining) = (first.ends, rest.ends)
         for part in batch.parts where isCurrent(part.claim) {
             let partition = part.claim.partition
-            guard remaining.contains(partition) else { continue }
+            guard remaining[partition] != nil else { continue }
             partitions[partition]?.split(batch.id, at: ends[partition], rest: rest.id)
         }
         return (first, rest)
@@ -198,10 +208,10 @@ extension Assignment {
         return state.phase == .held ? state.pinnedAt ?? .max : .max
     }
 
-    /// The head of the chain of dead letters; nil if the claim is no longer valid.
-    func chainHead(_ claim: PartitionClaim) -> SHA256Digest?? {
-        guard isCurrent(claim), let state = partitions[claim.partition] else { return nil }
-        return .some(state.chainHead)
+    /// The head of the chain of dead letters; nil before the first, or if the claim is no longer
+    /// valid.
+    func chainHead(_ claim: PartitionClaim) -> SHA256Digest? {
+        isCurrent(claim) ? partitions[claim.partition]?.chainHead : nil
     }
 
     func pinnedAt(_ claim: PartitionClaim) -> Int64? {
@@ -282,8 +292,6 @@ extension Assignment {
 struct PolledBatch: Sendable {
     /// The records to process; empty if all belonged to partitions that are being given up.
     let batch: Batch
-    /// Offsets that held no record.
-    let gaps: [OffsetGap]
     /// Partitions whose log has gone back.
     let rewound: [TopicPartition]
 }

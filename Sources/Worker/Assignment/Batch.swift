@@ -8,169 +8,69 @@ struct Batch: Sendable {
         let claim: PartitionClaim
         /// Only looked at: the partition was pinned before, and is read again later.
         let isWatched: Bool
+        /// Offsets without a record, each range before one of the batch's records.
+        var gaps: [OffsetGap] = []
+        /// Nothing of the partition from this offset on counts, because it is held.
+        var pinnedAt: Int64?
+        /// The head of the chain of dead letters, once those of the batch are written.
+        var chainHead: SHA256Digest?
     }
 
     let id: Int
-    private(set) var records: [ConsumerRecord] = []
-    private(set) var parts: [Part] = []
-    /// The part of each record.
-    private(set) var partOfRecord: [Int] = []
-    private(set) var gaps: [OffsetGap] = []
+    var records: [ConsumerRecord] = []
+    /// One for each partition.
+    var parts: [Part] = []
 
     init(id: Int) {
         self.id = id
     }
 
     var isEmpty: Bool { records.isEmpty }
+    var gaps: [OffsetGap] { parts.flatMap(\.gaps) }
 
-    mutating func reserve(_ count: Int) {
-        records.reserveCapacity(count)
-        partOfRecord.reserveCapacity(count)
-    }
-
-    mutating func append(_ part: Part) {
-        parts.append(part)
-    }
-
-    mutating func append(_ record: ConsumerRecord, part: Int) {
-        records.append(record)
-        partOfRecord.append(part)
-    }
-
-    mutating func append(_ gap: OffsetGap) {
-        gaps.append(gap)
-    }
-
-    /// A record's offset, or that of the gap right before it.
-    func start(ofRecordAt index: Int) -> Int64 {
-        let record = records[index]
-        let gap = gaps.first {
-            $0.before == record.offset && $0.partition == record.topicPartition
-        }
-        return gap?.first ?? record.offset
-    }
-
-    /// The batch without some of its records; parts and gaps stay.
-    func filtered(_ isKept: (ConsumerRecord, Part) -> Bool) -> Batch {
-        var kept = Batch(id: id)
-        kept.parts = parts
-        kept.gaps = gaps
-        kept.reserve(records.count)
-        for (record, part) in zip(records, partOfRecord) where isKept(record, parts[part]) {
-            kept.append(record, part: part)
-        }
-        return kept
-    }
-
-    /// The first records, with the gaps before them, and the rest as a batch of its own.
-    func split(at count: Int, restID: Int) -> (first: Batch, rest: Batch) {
-        var first = Batch(id: id)
-        var rest = Batch(id: restID)
-        first.parts = parts
-        rest.parts = parts
-        var ends: [TopicPartition: Int64] = [:]
-        for (index, record) in records.enumerated() {
-            if index < count {
-                first.append(record, part: partOfRecord[index])
-                ends[record.topicPartition] = record.offset + 1
-            } else {
-                rest.append(record, part: partOfRecord[index])
-            }
-        }
-        for gap in gaps {
-            if gap.before < ends[gap.partition] ?? .min {
-                first.append(gap)
-            } else {
-                rest.append(gap)
-            }
-        }
-        return (first, rest)
-    }
-
-    /// The batch without one partition's records and gaps.
-    func without(_ partition: TopicPartition) -> Batch {
-        var kept = filtered { record, _ in record.topicPartition != partition }
-        kept.gaps.removeAll { $0.partition == partition }
-        return kept
-    }
-
-    /// The batch's addition to each part's tally.
-    ///
-    /// - Parameters:
-    ///   - pins: nothing from these offsets on counts.
-    ///   - nextTopic: outputs to it count as forwarded; nil after the last stage.
-    ///   - chainHeads: the head of each part's chain of dead letters; empty if the batch has no
-    ///     dead letter.
-    func increments(
-        _ verdicts: [Verdict],
-        pins: [TopicPartition: Int64] = [:],
-        nextTopic: String? = nil,
-        chainHeads: [SHA256Digest?] = []
-    ) -> [TallyIncrement] {
-        precondition(verdicts.count == records.count, "one verdict for each record")
-        var increments = Array(repeating: TallyIncrement(), count: parts.count)
-        for index in verdicts.indices {
-            increments[partOfRecord[index]].add(
-                verdicts[index].disposition,
-                forwarded: verdicts[index].outputCount(to: nextTopic)
-            )
-        }
-        for (part, head) in chainHeads.enumerated() {
-            increments[part].chainHead = head
-        }
-        guard !gaps.isEmpty else { return increments }
-        for gap in gaps where gap.before <= pins[gap.partition] ?? .max {
-            let part = parts.lastIndex { $0.claim.partition == gap.partition }
-            guard let part else { continue }
-            increments[part].addSkipped(gap.count)
-        }
-        return increments
-    }
-}
-
-/// Puts a batch together, record by record.
-struct BatchBuilder {
-    private(set) var batch: Batch
-    private var indexes: [TopicPartition: Int] = [:]
-    private var last: (partition: TopicPartition, index: Int)?
-
-    init(id: Int, reserving count: Int) {
-        batch = Batch(id: id)
-        batch.reserve(count)
-    }
-
-    mutating func append(
-        _ record: ConsumerRecord,
-        _ claim: PartitionClaim,
-        skipped: Int64,
-        isWatched: Bool
-    ) {
-        let index = index(of: claim, isWatched: isWatched)
-        batch.append(record, part: index)
-        guard skipped > 0 else { return }
-        batch.append(
-            OffsetGap(partition: claim.partition, before: record.offset, count: skipped)
-        )
+    /// The index of a partition's part; it is made if it is missing.
+    mutating func part(of claim: PartitionClaim, isWatched: Bool) -> Int {
+        if let index = parts.firstIndex(where: { $0.claim == claim }) { return index }
+        parts.append(Part(claim: claim, isWatched: isWatched))
+        return parts.count - 1
     }
 
     /// Removes the records of a partition whose offsets went backwards.
     mutating func drop(_ partition: TopicPartition) {
-        indexes[partition] = nil
-        last = nil
-        batch = batch.without(partition)
+        records.removeAll { $0.topicPartition == partition }
+        parts.removeAll { $0.claim.partition == partition }
     }
 
-    private mutating func index(of claim: PartitionClaim, isWatched: Bool) -> Int {
-        if let last, last.partition == claim.partition { return last.index }
-        if let known = indexes[claim.partition] {
-            last = (claim.partition, known)
-            return known
+    /// Keeps the records before an offset of each part.
+    mutating func keep(before end: (PartitionClaim) -> Int64) {
+        let ends = parts.reduce(into: [TopicPartition: Int64]()) { ends, part in
+            let end = end(part.claim)
+            if end < .max { ends[part.claim.partition] = end }
         }
-        batch.append(Batch.Part(claim: claim, isWatched: isWatched))
-        let index = batch.parts.count - 1
-        indexes[claim.partition] = index
-        last = (claim.partition, index)
-        return index
+        guard !ends.isEmpty else { return }
+        records.removeAll { $0.offset >= ends[$0.topicPartition] ?? .max }
+    }
+
+    /// The first records, with the gaps before them, and the rest as a batch of its own.
+    func split(at count: Int, restID: Int) -> (first: Batch, rest: Batch) {
+        var (first, rest) = (Batch(id: id), Batch(id: restID))
+        first.records = Array(records.prefix(count))
+        rest.records = Array(records.dropFirst(count))
+        let ends = first.ends
+        for part in parts {
+            let end = ends[part.claim.partition] ?? .min
+            var (former, latter) = (part, part)
+            former.gaps.removeAll { $0.before >= end }
+            latter.gaps.removeAll { $0.before < end }
+            first.parts.append(former)
+            rest.parts.append(latter)
+        }
+        return (first, rest)
+    }
+
+    /// The offset behind the last record of each partition.
+    var ends: [TopicPartition: Int64] {
+        records.reduce(into: [:]) { $0[$1.topicPartition] = $1.offset + 1 }
     }
 }
 

@@ -55,8 +55,8 @@ extension ConsumerSession {
 
     private func findings(_ processed: ProcessedBatch) -> Breaker.Findings {
         var findings = Breaker.Findings()
-        for index in processed.verdicts.indices {
-            switch processed.verdicts[index].evidence {
+        for index in processed.records.indices {
+            switch processed.records[index].verdict.evidence {
             case .accepted: findings.hasAccepted = true
             case .refused(let record): findings.refused.append(record)
             case nil: break
@@ -67,41 +67,20 @@ extension ConsumerSession {
 
     /// Pins each partition at its first record of a kind, offsets without one before it included.
     private func pin(_ processed: ProcessedBatch, _ isHeld: (Verdict) -> Bool) {
-        let batch = processed.batch
         assignment.withLock { assignment in
-            for index in processed.verdicts.indices where isHeld(processed.verdicts[index]) {
-                let claim = batch.parts[batch.partOfRecord[index]].claim
+            for index in processed.records.indices where isHeld(processed.records[index].verdict) {
+                let claim = processed.claim(ofRecordAt: index)
                 guard assignment.pinnedAt(claim) == nil else { continue }
-                assignment.pin(claim, at: batch.start(ofRecordAt: index))
+                assignment.pin(claim, at: processed.start(ofRecordAt: index))
             }
         }
     }
 
     /// The batch up to where its partitions are pinned; nil when nothing is left.
     private func withoutHeld(_ processed: ProcessedBatch) -> ProcessedBatch? {
-        let batch = processed.batch
-        let pins = assignment.withLock { assignment in
-            batch.parts.reduce(into: [TopicPartition: Int64]()) { pins, part in
-                pins[part.claim.partition] =
-                    part.isWatched ? .min : assignment.pinnedAt(part.claim)
-            }
-        }
-        guard !pins.isEmpty else { return processed }
-        var verdicts: [Verdict] = []
-        for (record, verdict) in zip(batch.records, processed.verdicts)
-        where record.offset < pins[record.topicPartition] ?? .max {
-            verdicts.append(verdict)
-        }
-        guard !verdicts.isEmpty else { return nil }
-        let passed = batch.filtered { record, _ in
-            record.offset < pins[record.topicPartition] ?? .max
-        }
-        return ProcessedBatch(
-            batch: passed,
-            verdicts: verdicts,
-            pins: pins,
-            deadLetters: processed.deadLetters
-        )
+        var passed = processed
+        assignment.withLock { assignment in passed.keepUnpinned { assignment.pinnedAt($0) } }
+        return passed.records.isEmpty ? nil : passed
     }
 
     private func disarmed(_ message: StaticString) {

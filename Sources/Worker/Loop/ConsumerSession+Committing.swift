@@ -15,22 +15,21 @@ extension ConsumerSession {
             }
             outputBytesInFlight.subtract(batch.outputBytes, ordering: .acquiringAndReleasing)
             outputSignal.send()
-            leave(batch.processed.batch)
+            leave()
         }
     }
 
     /// Reports to the stage that the outputs are safe; nil when that is given up.
     private func acknowledge(_ processed: ProcessedBatch) async -> ProcessedBatch? {
         var backoff = configuration.backoff
+        var current = processed
         while !mustAbort {
-            let current = assignment.withLock { assignment in
-                processed.filtered { assignment.isCurrent($0) }
-            }
-            guard !current.batch.isEmpty else { return nil }
+            assignment.withLock { assignment in current.keep { assignment.isCurrent($0) } }
+            guard !current.records.isEmpty else { return nil }
             do {
                 let start = ContinuousClock.now
                 try await loop.time.measureBatch {
-                    try await loop.stage.acknowledged(current.batch.records, current.verdicts)
+                    try await loop.stage.acknowledged(current.records)
                 }
                 loop.metrics.stepSeconds["acknowledge"].observe(.now - start)
                 loop.faults.succeeded(.acknowledge)
@@ -46,17 +45,11 @@ extension ConsumerSession {
 
     /// Counts a batch whose outputs are safe; what is settled without a hole can be committed.
     private func settle(_ processed: ProcessedBatch) {
-        let batch = processed.batch
-        let increments = batch.increments(
-            processed.verdicts,
-            pins: processed.pins,
-            nextTopic: configuration.nextTopic,
-            chainHeads: processed.chainHeads
-        )
+        let increments = processed.increments(nextTopic: configuration.nextTopic)
         let settled = assignment.withLock { assignment in
-            zip(batch.parts, increments).filter { part, increment in
+            zip(processed.parts, increments).filter { part, increment in
                 guard !part.isWatched, assignment.isCurrent(part.claim) else { return false }
-                assignment.settle(batch.id, part.claim, increment)
+                assignment.settle(processed.id, part.claim, increment)
                 return true
             }
         }
@@ -64,10 +57,10 @@ extension ConsumerSession {
             loop.metrics.settled(increment)
         }
         observeAges(processed)
-        for index in processed.verdicts.indices where processed.verdicts[index].isRefused {
-            guard let refusal = processed.verdicts[index].refusal else { continue }
+        for index in processed.records.indices {
+            guard let refusal = processed.records[index].verdict.refusal else { continue }
             loop.metrics.deadLettered(refusal.reason)
-            loop.refusals.count(refusal, of: batch.records[index])
+            loop.refusals.count(refusal, of: processed.records[index].record)
         }
         commitSignal.send()
     }

@@ -41,17 +41,17 @@ extension ConsumerSession {
     /// the others: if the broker refuses it, nothing of the record was forwarded.
     private func tryLargest(_ processed: inout ProcessedBatch) async {
         for (owner, index) in processed.untried(loop.limits) {
-            let output = processed.verdicts[owner].outputs[index]
+            let output = processed.records[owner].verdict.outputs[index]
             // An earlier record of the batch may have shown by now what the topic accepts.
             guard loop.limits.isUntried(output) else { continue }
             switch await loop.deliverer.send(alone: output) {
             case nil:
                 loop.limits.taken(output)
                 loop.metrics.outputs.increment()
-                processed.tried[owner] = index
+                processed.records[owner].tried = index
             case .some(let error) where error.isRecordFault:
                 reportRefused(output)
-                processed.verdicts[owner] = .tooLarge(for: output.topic)
+                processed.records[owner].verdict = .tooLarge(for: output.topic)
             case .some:
                 // The infrastructure's fault: it is sent with the others, until it is acknowledged.
                 break
@@ -124,12 +124,11 @@ extension ConsumerSession {
         _ outputs: [ProcessedBatch.Output],
         of processed: ProcessedBatch
     ) -> [ProcessedBatch.Output] {
-        let batch = processed.batch
         let isCurrent = assignment.withLock { assignment in
-            batch.parts.map { assignment.isCurrent($0.claim) }
+            processed.parts.map { assignment.isCurrent($0.claim) }
         }
         return outputs.filter { output in
-            isCurrent[batch.partOfRecord[output.owner]] && !processed.isReplaced(output)
+            isCurrent[processed.records[output.owner].part] && !processed.isReplaced(output)
         }
     }
 
@@ -151,8 +150,7 @@ extension ConsumerSession {
             // Read or tried, the limit was another: outputs that were acknowledged before stay
             // written.
             reportRefused(output.record)
-            let verdict = Verdict.tooLarge(for: output.record.topic)
-            processed.verdicts[output.owner] = verdict
+            processed.records[output.owner].verdict = .tooLarge(for: output.record.topic)
             return processed.outcome(of: output.owner, outcomes).map { [$0] } ?? []
         }
     }
@@ -176,7 +174,7 @@ extension ProcessedBatch {
     /// Whether a dead letter replaces the output.
     fileprivate func isReplaced(_ output: Output) -> Bool {
         guard case .forward = output.kind else { return false }
-        return verdicts[output.owner].isRefused
+        return records[output.owner].verdict.isRefused
     }
 }
 

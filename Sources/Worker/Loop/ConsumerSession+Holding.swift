@@ -7,12 +7,11 @@ extension ConsumerSession {
     /// Holds each partition at its first record that has to wait, and forgets holds that are over.
     func hold(_ processed: ProcessedBatch) {
         endHolds(by: processed)
-        let batch = processed.batch
-        for index in processed.verdicts.indices {
-            guard let error = processed.verdicts[index].heldBy else { continue }
-            let record = batch.records[index]
-            let claim = batch.parts[batch.partOfRecord[index]].claim
-            let start = batch.start(ofRecordAt: index)
+        for index in processed.records.indices {
+            guard let error = processed.records[index].verdict.heldBy else { continue }
+            let record = processed.records[index].record
+            let claim = processed.claim(ofRecordAt: index)
+            let start = processed.start(ofRecordAt: index)
             guard assignment.withLock({ $0.hold(claim, at: start) }) else { continue }
             hold(record, HeldRecord(record, error))
         }
@@ -48,8 +47,11 @@ extension ConsumerSession {
     private func endHolds(by processed: ProcessedBatch) {
         let held = polling.withLock { $0.holds }
         guard !held.isEmpty else { return }
-        for (record, verdict) in zip(processed.batch.records, processed.verdicts)
-        where held[record.topicPartition]?.offset == record.offset && verdict.heldBy == nil {
+        for index in processed.records.indices {
+            let record = processed.records[index].record
+            guard held[record.topicPartition]?.offset == record.offset,
+                processed.records[index].verdict.heldBy == nil
+            else { continue }
             polling.withLock { $0.holds[record.topicPartition] = nil }
             report("held record processed, its partition goes on", [record.topicPartition])
         }

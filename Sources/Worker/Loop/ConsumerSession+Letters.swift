@@ -21,7 +21,7 @@ extension ConsumerSession {
     /// After all else of the batch, and one batch after the other: only now is it known which of
     /// its records are refused, and each letter names the one before it.
     func deliverLetters(_ processed: inout ProcessedBatch) async -> Bool {
-        guard processed.verdicts.contains(where: \.isRefused) else { return true }
+        guard processed.records.contains(where: { $0.verdict.isRefused }) else { return true }
         guard await waitForLetterPartitions() else { return false }
         var letters = chained(&processed)
         var backoff = configuration.backoff
@@ -41,20 +41,22 @@ extension ConsumerSession {
     /// The letters of the records that still are this worker's, each behind the one before it; the
     /// batch gets the new head of each chain.
     private func chained(_ processed: inout ProcessedBatch) -> [Letter] {
-        let batch = processed.batch
-        let current = assignment.withLock { assignment in
-            batch.parts.map { assignment.chainHead($0.claim) }
+        let isCurrent = assignment.withLock { assignment in
+            processed.parts.indices.map { part in
+                let claim = processed.parts[part].claim
+                processed.parts[part].chainHead = assignment.chainHead(claim)
+                return assignment.isCurrent(claim)
+            }
         }
-        var heads = current.map { $0 ?? nil }
         var letters: [Letter] = []
-        for owner in processed.verdicts.indices {
-            let part = batch.partOfRecord[owner]
-            guard let refusal = processed.verdicts[owner].refusal, current[part] != nil else {
+        for owner in processed.records.indices {
+            let part = processed.records[owner].part
+            guard let refusal = processed.records[owner].verdict.refusal, isCurrent[part] else {
                 continue
             }
-            let previous = heads[part]
+            let previous = processed.parts[part].chainHead
             let chained = letter(refusal, of: owner, in: processed, .original, after: previous)
-            heads[part] = chained.digest
+            processed.parts[part].chainHead = chained.digest
             letters.append(
                 Letter(
                     record: chained.record,
@@ -64,7 +66,6 @@ extension ConsumerSession {
                 )
             )
         }
-        processed.chainHeads = heads
         return letters
     }
 
@@ -75,7 +76,7 @@ extension ConsumerSession {
         _ value: DeadLetterValue,
         after previous: SHA256Digest?
     ) -> ChainedLetter {
-        let source = processed.batch.records[owner]
+        let source = processed.records[owner].record
         var letter = processed.deadLetters.letter(
             for: source,
             refusal,
@@ -137,10 +138,9 @@ extension ConsumerSession {
         of processed: inout ProcessedBatch
     ) {
         guard let first = letters.first else { return }
-        let part = processed.batch.partOfRecord[first.owner]
+        let part = processed.records[first.owner].part
         var previous = first.previous
-        for index in letters.indices
-        where processed.batch.partOfRecord[letters[index].owner] == part {
+        for index in letters.indices where processed.records[letters[index].owner].part == part {
             let chained = letter(
                 letters[index].refusal,
                 of: letters[index].owner,
@@ -152,7 +152,7 @@ extension ConsumerSession {
             letters[index].previous = previous
             previous = chained.digest
         }
-        processed.chainHeads[part] = previous
+        processed.parts[part].chainHead = previous
     }
 
     private func failed(_ record: ProducerRecord, _ error: KafkaError) {
@@ -160,9 +160,7 @@ extension ConsumerSession {
     }
 
     private func isCurrent(_ letter: Letter, of processed: ProcessedBatch) -> Bool {
-        let batch = processed.batch
-        let claim = batch.parts[batch.partOfRecord[letter.owner]].claim
-        return assignment.withLock { $0.isCurrent(claim) }
+        assignment.withLock { $0.isCurrent(processed.claim(ofRecordAt: letter.owner)) }
     }
 
     /// Waits until the brokers have answered about the topic's partitions; false when given up.

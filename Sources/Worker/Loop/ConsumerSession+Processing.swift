@@ -25,7 +25,7 @@ extension ConsumerSession {
     ) async -> Batch? {
         await waitForOutputRoom()
         guard let (processed, rest) = await processUntilDone(batch) else {
-            leave(batch)
+            leave()
             return nil
         }
         if rest != nil {
@@ -33,7 +33,7 @@ extension ConsumerSession {
         }
         hold(processed)
         guard let released = throughBreaker(processed) else {
-            leave(batch)
+            leave()
             return rest
         }
         delivered.yield(await loop.time.measure(.process) { await send(released) })
@@ -58,7 +58,7 @@ extension ConsumerSession {
         var rest = batch
         while !mustAbort {
             applyReload()
-            rest = current(rest)
+            assignment.withLock { assignment in rest.keep { assignment.end($0) } }
             guard !rest.isEmpty else { return nil }
             let abandoned = assignment.withLock { $0.removeAbandoned() }
             if !abandoned.isEmpty {
@@ -93,12 +93,7 @@ extension ConsumerSession {
         if verdicts.count < batch.records.count {
             (first, rest) = assignment.withLock { $0.split(batch, at: verdicts.count) }
         }
-        let processed = ProcessedBatch(
-            batch: first,
-            verdicts: verdicts,
-            deadLetters: loop.deadLetters(of: cluster)
-        )
-        return (processed, rest)
+        return (ProcessedBatch(first, verdicts, loop.deadLetters(of: cluster)), rest)
     }
 
     /// Processes from here on with the stage that a reload has brought, and reads again what the
@@ -108,17 +103,6 @@ extension ConsumerSession {
         readHeldAgain()
         compareAcceptance()
         wakePolling()
-    }
-
-    /// The batch without records of partitions that are no longer this worker's, and without those
-    /// behind a record that is held.
-    private func current(_ batch: Batch) -> Batch {
-        let ends = assignment.withLock { assignment in
-            batch.parts.map { assignment.end($0.claim) }
-        }
-        guard ends.contains(where: { $0 < .max }) else { return batch }
-        let kept = Dictionary(zip(batch.parts.map(\.claim), ends)) { first, _ in first }
-        return batch.filtered { record, part in record.offset < kept[part.claim] ?? .min }
     }
 
     /// Waits before a repetition; short while stopping, so that the end is noticed.

@@ -22,15 +22,15 @@ extension ConsumerSession {
         let now = WallClock.milliseconds
         var records: [Double] = []
         var bodies: [Double] = []
-        records.reserveCapacity(processed.verdicts.count)
-        let verdicts = processed.verdicts
-        for index in verdicts.indices {
-            guard let written = processed.batch.records[index].timestampMilliseconds else {
+        records.reserveCapacity(processed.records.count)
+        for index in processed.records.indices {
+            guard let written = processed.records[index].record.timestampMilliseconds else {
                 continue
             }
             records.append(Double(WallClock.age(of: written, at: now)) / 1_000)
-            guard verdicts[index].outputCount(to: configuration.nextTopic) == 0 else { continue }
-            let begun = verdicts[index].bodyWrittenAt?.milliseconds ?? written
+            guard processed.records[index].verdict.outputCount(to: configuration.nextTopic) == 0
+            else { continue }
+            let begun = processed.records[index].verdict.bodyWrittenAt?.milliseconds ?? written
             bodies.append(Double(WallClock.age(of: begun, at: now)) / 1_000)
         }
         loop.metrics.waiting.settled(records: records, bodies: bodies)

@@ -224,7 +224,7 @@ final class ConsumerSession: Sendable {
         guard !records.isEmpty else { return }
         noteAllowed()
         let taken = assignment.withLock { $0.add(records) }
-        report(taken.gaps)
+        report(taken.batch.gaps)
         for partition in taken.rewound {
             log.error(
                 "offsets went backwards, counts restart",
@@ -275,7 +275,7 @@ final class ConsumerSession: Sendable {
     }
 
     /// A batch has left: settled, or given up.
-    func leave(_ batch: Batch) {
+    func leave() {
         let count = batchesInFlight.subtract(1, ordering: .acquiringAndReleasing).newValue
         loop.metrics.batchesInFlight.set(count)
         wakePolling()

@@ -1,6 +1,5 @@
 import AppStore
-import Kafka
-import OpenSSL
+package import Kafka
 package import Records
 
 /// The stage in use with its dead letters and breaker: all that a reload of the settings replaces.
@@ -22,6 +21,22 @@ package struct ActiveStage: Sendable {
     }
 }
 
+/// A record and the stage's decision about it.
+package struct ProcessedRecord: Sendable {
+    package let record: ConsumerRecord
+    package internal(set) var verdict: Verdict
+    /// Index into the batch's parts.
+    let part: Int
+    /// The index of an output that is acknowledged before the others are sent.
+    var tried: Int?
+
+    package init(_ record: ConsumerRecord, _ verdict: Verdict, part: Int = 0) {
+        self.record = record
+        self.verdict = verdict
+        self.part = part
+    }
+}
+
 /// A batch, what the stage decided, and what is to be written for it.
 struct ProcessedBatch: Sendable {
     /// One record to be written.
@@ -39,26 +54,85 @@ struct ProcessedBatch: Sendable {
         case outcome
     }
 
-    var batch: Batch
-    var verdicts: [Verdict]
-    /// Partitions of which nothing from an offset on counts, because the breaker holds it.
-    var pins: [TopicPartition: Int64] = [:]
+    let id: Int
+    var parts: [Batch.Part]
+    var records: [ProcessedRecord] = []
     /// The writer by the settings that the batch was processed with.
     let deadLetters: any DeadLetterWriting
-    /// Which output of a record, by the record's index, is acknowledged before the others are sent.
-    var tried: [Int: Int] = [:]
-    /// The head of each part's chain of dead letters, once these are written.
-    var chainHeads: [SHA256Digest?] = []
+
+    init(_ batch: Batch, _ verdicts: [Verdict], _ deadLetters: any DeadLetterWriting) {
+        precondition(verdicts.count == batch.records.count, "one verdict for each record")
+        id = batch.id
+        parts = batch.parts
+        self.deadLetters = deadLetters
+        records.reserveCapacity(verdicts.count)
+        var part = 0
+        for index in verdicts.indices {
+            let record = batch.records[index]
+            if parts[part].claim.partition != record.topicPartition {
+                let found = parts.firstIndex { $0.claim.partition == record.topicPartition }
+                part = found ?? part
+            }
+            records.append(ProcessedRecord(record, verdicts[index], part: part))
+        }
+    }
+
+    func claim(ofRecordAt index: Int) -> PartitionClaim { parts[records[index].part].claim }
+
+    /// A record's offset, or that of the gap right before it.
+    func start(ofRecordAt index: Int) -> Int64 {
+        let offset = records[index].record.offset
+        return parts[records[index].part].gaps.first { $0.before == offset }?.first ?? offset
+    }
+
+    /// Keeps the records of claims that are still valid.
+    mutating func keep(where isKept: (PartitionClaim) -> Bool) {
+        let keeps = parts.map { isKept($0.claim) }
+        guard keeps.contains(false) else { return }
+        records.removeAll { !keeps[$0.part] }
+    }
+
+    /// Keeps the records before each partition's pin, and none of those that are only looked at.
+    mutating func keepUnpinned(_ pinnedAt: (PartitionClaim) -> Int64?) {
+        for index in parts.indices {
+            let part = parts[index]
+            parts[index].pinnedAt = part.isWatched ? .min : pinnedAt(part.claim)
+        }
+        guard parts.contains(where: { $0.pinnedAt != nil }) else { return }
+        records.removeAll { $0.record.offset >= parts[$0.part].pinnedAt ?? .max }
+    }
+
+    /// The batch's addition to each part's tally.
+    ///
+    /// - Parameter nextTopic: outputs to it count as forwarded; nil after the last stage.
+    func increments(nextTopic: String? = nil) -> [TallyIncrement] {
+        var increments = parts.map { part in
+            var increment = TallyIncrement()
+            increment.chainHead = part.chainHead
+            for gap in part.gaps where gap.before <= part.pinnedAt ?? .max {
+                increment.addSkipped(gap.count)
+            }
+            return increment
+        }
+        for index in records.indices {
+            increments[records[index].part].add(
+                records[index].verdict.disposition,
+                forwarded: records[index].verdict.outputCount(to: nextTopic)
+            )
+        }
+        return increments
+    }
 
     /// All but the dead letters, which are written after them.
     ///
     /// - Parameter outcomes: nil if no record is answered.
     func outputs(_ outcomes: OutcomeWriter?) -> [Output] {
         var outputs: [Output] = []
-        outputs.reserveCapacity(verdicts.count)
-        for owner in verdicts.indices {
-            for index in verdicts[owner].outputs.indices where tried[owner] != index {
-                let record = verdicts[owner].outputs[index]
+        outputs.reserveCapacity(records.count)
+        for owner in records.indices {
+            let tried = records[owner].tried
+            for index in records[owner].verdict.outputs.indices where tried != index {
+                let record = records[owner].verdict.outputs[index]
                 outputs.append(Output(record: record, owner: owner, kind: .forward))
             }
             if let answer = outcome(of: owner, outcomes) {
@@ -71,20 +145,10 @@ struct ProcessedBatch: Sendable {
     /// Nil if no request waits for the record, or if it is forwarded.
     func outcome(of owner: Int, _ outcomes: OutcomeWriter?) -> Output? {
         guard let outcomes,
-            let outcome = verdicts[owner].outcome ?? Outcome(endOf: verdicts[owner]),
-            let record = outcomes.record(for: batch.records[owner], outcome)
+            let outcome = records[owner].verdict.outcome ?? Outcome(endOf: records[owner].verdict),
+            let record = outcomes.record(for: records[owner].record, outcome)
         else { return nil }
         return Output(record: record, owner: owner, kind: .outcome)
-    }
-
-    /// The batch without the records of partitions that were revoked.
-    func filtered(_ isKept: (PartitionClaim) -> Bool) -> ProcessedBatch {
-        let keeps = batch.parts.map { isKept($0.claim) }
-        guard keeps.contains(false) else { return self }
-        var kept = self
-        kept.verdicts = zip(verdicts, batch.partOfRecord).filter { keeps[$0.1] }.map(\.0)
-        kept.batch = batch.filtered { _, part in isKept(part.claim) }
-        return kept
     }
 }
 
@@ -95,13 +159,13 @@ extension ProcessedBatch {
     mutating func refuseOversized(_ limits: OutputLimits) -> [ProducerRecord] {
         var oversized: [ProducerRecord] = []
         var limits = limits.reader()
-        for owner in verdicts.indices {
-            guard let index = limits.firstForbidden(among: verdicts[owner].outputs) else {
+        for owner in records.indices {
+            guard let index = limits.firstForbidden(among: records[owner].verdict.outputs) else {
                 continue
             }
-            let output = verdicts[owner].outputs[index]
+            let output = records[owner].verdict.outputs[index]
             oversized.append(output)
-            verdicts[owner] = .tooLarge(for: output.topic)
+            records[owner].verdict = .tooLarge(for: output.topic)
         }
         return oversized
     }
@@ -109,9 +173,9 @@ extension ProcessedBatch {
     /// The largest output of each record with several, where only the broker knows whether it
     /// accepts it.
     func untried(_ limits: OutputLimits) -> [(owner: Int, output: Int)] {
-        verdicts.indices.compactMap { owner in
-            guard verdicts[owner].outputs.count > 1 else { return nil }
-            let outputs = verdicts[owner].outputs
+        records.indices.compactMap { owner in
+            guard records[owner].verdict.outputs.count > 1 else { return nil }
+            let outputs = records[owner].verdict.outputs
             guard
                 let largest = outputs.indices.max(by: { left, right in
                     outputs[left].batchBytesMax < outputs[right].batchBytesMax

@@ -37,7 +37,7 @@ package protocol Stage: Sendable {
     /// Called when all outputs of these records are acknowledged, before any offset is committed.
     ///
     /// Throwing means a fault of the infrastructure: it is called again after a while.
-    func acknowledged(_ records: [ConsumerRecord], _ verdicts: [Verdict]) async throws
+    func acknowledged(_ records: [ProcessedRecord]) async throws
 
     /// Called when batches in flight of these partitions will never be acknowledged: it may come
     /// again, to this worker or another. No record of theirs is processed before this returns.
@@ -50,6 +50,6 @@ extension Stage {
     package var recordsMax: Int { .max }
     package func probe() async throws {}
     package func isOutdated(by error: any Error) async -> Bool { false }
-    package func acknowledged(_ records: [ConsumerRecord], _ verdicts: [Verdict]) async throws {}
+    package func acknowledged(_ records: [ProcessedRecord]) async throws {}
     package func abandoned(_ partitions: [TopicPartition]) async {}
 }

@@ -28,7 +28,8 @@ import Testing
     /// Settles all that is left of a batch as forwarded.
     private func settle(_ batch: Batch, in assignment: inout Assignment) {
         let verdicts = batch.records.map { _ in Verdict(.forwarded) }
-        for (part, increment) in zip(batch.parts, batch.increments(verdicts)) {
+        let processed = ProcessedBatch(batch, verdicts, PlainLetters(topic: "letters"))
+        for (part, increment) in zip(batch.parts, processed.increments()) {
             assignment.settle(batch.id, part.claim, increment)
         }
     }
@@ -77,7 +78,9 @@ import Testing
         assignment.pin(claim, at: 2)
         settle(rest, in: &assignment)
         #expect(offsets(assignment).isEmpty)
-        settle(first.filtered { record, _ in record.offset < 2 }, in: &assignment)
+        var passed = first
+        passed.keep { _ in 2 }
+        settle(passed, in: &assignment)
         #expect(offsets(assignment) == [Self.first: 2])
     }
 
@@ -146,7 +149,7 @@ import Testing
             committed: CommittedOffset(offset: 10, metadata: "v1 began=0 ignored=10")
         )
         let taken = assignment.add(records([12, 13, 20]))
-        #expect(taken.gaps.map(\.count) == [2, 6])
+        #expect(taken.batch.gaps.map(\.count) == [2, 6])
         settle(taken.batch, in: &assignment)
         #expect(offsets(assignment) == [Self.first: 21])
         let tally = assignment.partitions[Self.first]?.tally
@@ -157,7 +160,7 @@ import Testing
     @Test func `a partition without a commit begins at the start of its log`() {
         var assignment = assignment()
         let taken = assignment.add(records([5, 6]))
-        #expect(taken.gaps == [OffsetGap(partition: Self.first, before: 5, count: 5)])
+        #expect(taken.batch.gaps == [OffsetGap(partition: Self.first, before: 5, count: 5)])
         settle(taken.batch, in: &assignment)
         let counts: [Disposition: Int64] = [.skipped: 5, .forwarded: 2]
         #expect(assignment.partitions[Self.first]?.tally == StageTally(began: 0, counts: counts))
@@ -247,12 +250,13 @@ import Testing
 
     @Test func `what is pinned is read again from the settled offset`() {
         var assignment = assignment()
-        let one = assignment.add(records(0..<4)).batch
-        let two = assignment.add(records(4..<6)).batch
+        var one = assignment.add(records(0..<4)).batch
+        var two = assignment.add(records(4..<6)).batch
         assignment.pin(one.parts[0].claim, at: 2)
-        let passed = one.filtered { record, _ in record.offset < 2 }
-        settle(passed, in: &assignment)
-        settle(two.filtered { _, _ in false }, in: &assignment)
+        one.keep { _ in 2 }
+        settle(one, in: &assignment)
+        two.keep { _ in .min }
+        settle(two, in: &assignment)
         #expect(offsets(assignment) == [Self.first: 2])
         let watched = assignment.add(records(6..<8)).batch
         #expect(watched.parts.map(\.isWatched) == [true])
@@ -263,7 +267,7 @@ import Testing
         #expect(early.isEmpty)
         assignment.rewound([Self.first])
         let again = assignment.add(records(2..<9))
-        #expect(again.gaps.isEmpty)
+        #expect(again.batch.gaps.isEmpty)
         settle(again.batch, in: &assignment)
         #expect(offsets(assignment) == [Self.first: 9])
         #expect(assignment.partitions[Self.first]?.tally?.counts == [.forwarded: 9])

@@ -114,12 +114,12 @@ final class FakeStage: Stage {
         return records.prefix(seen.processedMax ?? .max).map(verdict)
     }
 
-    func acknowledged(_ records: [ConsumerRecord], _ verdicts: [Verdict]) async throws {
+    func acknowledged(_ records: [ProcessedRecord]) async throws {
         let fault: (any Error)? = state.withLock { state in
             guard state.acknowledgeFaults.isEmpty else {
                 return state.acknowledgeFaults.removeFirst()
             }
-            state.acknowledged += records
+            state.acknowledged += records.map(\.record)
             return nil
         }
         if let fault { throw fault }

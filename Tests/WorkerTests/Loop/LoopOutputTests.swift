@@ -37,10 +37,10 @@ struct LoopOutputTests {
             return [Verdict(.forwarded, outputs: [output])]
         }
 
-        func acknowledged(_ records: [ConsumerRecord], _ verdicts: [Verdict]) async throws {
+        func acknowledged(_ records: [ProcessedRecord]) async throws {
             state.withLock { state in
                 state.inHand -= records.count
-                state.acknowledged += records.map(\.offset)
+                state.acknowledged += records.map(\.record.offset)
             }
         }
     }
