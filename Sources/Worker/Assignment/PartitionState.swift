@@ -171,9 +171,9 @@ struct PartitionState: Sendable {
         }
     }
 
-    /// Lets nothing from the offset on be settled.
+    /// Lets nothing from the offset on be settled; the earliest pin counts.
     mutating func pin(at offset: Int64) {
-        guard pinnedAt == nil else { return }
+        guard offset < pinnedAt ?? .max else { return }
         pinnedAt = offset
         spans.removeAll { $0.first >= offset }
         if let last = spans.indices.last {

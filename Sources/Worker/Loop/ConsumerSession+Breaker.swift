@@ -70,7 +70,6 @@ extension ConsumerSession {
         assignment.withLock { assignment in
             for index in processed.records.indices where isHeld(processed.records[index].verdict) {
                 let claim = processed.claim(ofRecordAt: index)
-                guard assignment.pinnedAt(claim) == nil else { continue }
                 assignment.pin(claim, at: processed.start(ofRecordAt: index))
             }
         }

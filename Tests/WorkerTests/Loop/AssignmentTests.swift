@@ -84,6 +84,17 @@ import Testing
         #expect(offsets(assignment) == [Self.first: 2])
     }
 
+    @Test func `of two pins the earlier one counts`() {
+        var assignment = assignment()
+        var batch = assignment.add(records(0..<6)).batch
+        let claim = batch.parts[0].claim
+        for offset in [4, 2, 3] as [Int64] { assignment.pin(claim, at: offset) }
+        #expect(assignment.pinnedAt(claim) == 2)
+        batch.keep { _ in 2 }
+        settle(batch, in: &assignment)
+        #expect(offsets(assignment) == [Self.first: 2])
+    }
+
     @Test func `an unresolved batch pins its partition and no other`() {
         var assignment = assignment()
         _ = assignment.add(records(0..<3))
