@@ -1,6 +1,7 @@
 import AppStore
 import Entitlements
 import Testing
+import TestSupport
 
 /// Closing periods is a short cut: it must never change a row.
 struct ClosedPeriodsTests {

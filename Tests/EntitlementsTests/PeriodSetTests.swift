@@ -1,6 +1,7 @@
 import AppStore
 import Entitlements
 import Testing
+import TestSupport
 
 struct PeriodSetTests {
     @Test func `it holds exactly the instants of its periods, in any order of insertion`() {

@@ -1,5 +1,6 @@
 import AppStore
 import Entitlements
+import TestSupport
 
 /// Facts that Apple might sign about a few purchases, with copies and added seats, and some links;
 /// small numbers, so that dates, tokens and revisions meet often.

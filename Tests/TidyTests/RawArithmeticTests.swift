@@ -47,7 +47,7 @@ import Testing
         "Sources/Stages/Verify/RevocationBook.swift": (2, "a Timestamp and an interval"),
         "Sources/Worker/Assignment/Batch.swift": (1, bounded),
         "Sources/Worker/Assignment/PartitionState.swift": (5, bounded),
-        "Sources/Worker/Loop/ConsumerSession+Waiting.swift": (1, bounded),
+        "Sources/Worker/Assignment/WaitingRecords.swift": (1, bounded),
     ]
 
     private static let bounded = "offsets of records, commits and ends are within KafkaBounds"

@@ -17,7 +17,7 @@ struct BoundedReadingTests {
         )
         var state = PartitionState(epoch: 1)
         _ = state.begin(CommittedOffset(offset: number, metadata: ""), counting: [])
-        _ = state.add(record.offset, batch: 1, writtenAt: record.timestampMilliseconds)
+        _ = state.add(record.offset, batch: 1, writtenAt: record.timestampMilliseconds, at: .now)
         let now: Int64 = 1_767_225_600_000
         let waiting = state.waiting(before: Watermarks(low: number, high: number), at: now)
         let registry = MetricsRegistry()

@@ -20,14 +20,14 @@ import Worker
         )
     }
 
-    private func refused(_ values: UInt8..., accepted: Bool = false) -> Breaker.Findings {
-        Breaker.Findings(hasAccepted: accepted, refused: values.map { record($0) })
+    private func refused(_ values: UInt8..., accepted: Bool = false) -> [Breaker.Evidence] {
+        values.map { .refused(record($0)) } + (accepted ? [.accepted] : [])
     }
 
     /// Evaluates one batch after the other.
     private func evaluate(
         _ breaker: inout Breaker,
-        _ batches: Breaker.Findings...
+        _ batches: [Breaker.Evidence]...
     ) -> [Breaker.Decision] {
         batches.map { breaker.evaluate($0, now: start) }
     }
@@ -87,7 +87,7 @@ import Worker
     @Test func `settings that have accepted a record elsewhere disarm it, tripped or not`() {
         for values in [[], [1], [1, 2, 3]] as [[UInt8]] {
             var breaker = breaker()
-            let findings = Breaker.Findings(refused: values.map { record($0) })
+            let findings = values.map { Breaker.Evidence.refused(record($0)) }
             _ = breaker.evaluate(findings, now: start)
             let (first, second) = (breaker.accepted(), breaker.accepted())
             #expect(first && !second)
@@ -111,7 +111,7 @@ import Worker
             + (40..<50).map { record($0, nil, nil) }
             + [record(50, hostile), record(51, hostile)]
             + (60..<100).map { record($0, "com.example.\($0)") }
-        _ = breaker.evaluate(Breaker.Findings(refused: records), now: start)
+        _ = breaker.evaluate(records.map { .refused($0) }, now: start)
         #expect(
             breaker.report.prefix(2) == [
                 "com.example.a in Sandbox: 40", "no bundle ID in no environment: 10",

@@ -44,11 +44,6 @@ struct Assignment: Sendable {
         }
     }
 
-    /// The given partitions that are being given up.
-    func revoking(among some: some Sequence<TopicPartition>) -> [TopicPartition] {
-        some.filter { partitions[$0]?.phase == .revoking }
-    }
-
     /// Forgets partitions that are given up or lost; their batches in flight settle nothing.
     mutating func release(_ released: [TopicPartition]) {
         for partition in released {
@@ -68,16 +63,6 @@ struct Assignment: Sendable {
         some.allSatisfy { partitions[$0]?.isQuiet ?? true }
     }
 
-    /// Changes what is known of a partition; nil if it is not assigned.
-    mutating func update<T>(
-        _ partition: TopicPartition,
-        _ change: (inout PartitionState) -> T
-    ) -> T? {
-        guard var state = partitions[partition] else { return nil }
-        defer { partitions[partition] = state }
-        return change(&state)
-    }
-
     /// Whether the committed offset of any partition is known, so that its records are read.
     var isReading: Bool {
         partitions.contains { $0.value.phase != .loading }
@@ -92,7 +77,12 @@ struct Assignment: Sendable {
 extension Assignment {
     /// Adds polled records to the batches in flight, without those of partitions that are not to be
     /// read.
-    mutating func add(_ records: [ConsumerRecord]) -> PolledBatch {
+    ///
+    /// - Returns: the records to process, and the partitions of which the log has gone back.
+    mutating func add(
+        _ records: [ConsumerRecord],
+        at now: ContinuousClock.Instant
+    ) -> (batch: Batch, rewound: [TopicPartition]) {
         lastBatch += 1
         var batch = Batch(id: lastBatch)
         batch.records.reserveCapacity(records.count)
@@ -127,7 +117,8 @@ extension Assignment {
                 state?.add(
                     offset,
                     batch: lastBatch,
-                    writtenAt: record.timestampMilliseconds
+                    writtenAt: record.timestampMilliseconds,
+                    at: now
                 ) ?? 0
             batch.records.append(record)
             guard skipped > 0 else { continue }
@@ -136,7 +127,7 @@ extension Assignment {
             )
         }
         if let current { partitions[current] = state }
-        return PolledBatch(batch: batch, rewound: rewound)
+        return (batch, rewound)
     }
 
     /// The log has gone back, as it does when a topic is recreated, so its former state is void.
@@ -168,12 +159,19 @@ extension Assignment {
     /// Parts a batch, so that its first records can be settled before the rest is processed.
     mutating func split(_ batch: Batch, at count: Int) -> (first: Batch, rest: Batch) {
         lastBatch += 1
-        let (first, rest) = batch.split(at: count, restID: lastBatch)
+        var (first, rest) = (Batch(id: batch.id), Batch(id: lastBatch))
+        first.records = Array(batch.records.prefix(count))
+        rest.records = Array(batch.records.dropFirst(count))
         let (ends, remaining) = (first.ends, rest.ends)
-        for part in batch.parts where isCurrent(part.claim) {
-            let partition = part.claim.partition
-            guard remaining[partition] != nil else { continue }
-            partitions[partition]?.split(batch.id, at: ends[partition], rest: rest.id)
+        for part in batch.parts {
+            let (partition, end) = (part.claim.partition, ends[part.claim.partition])
+            var (former, latter) = (part, part)
+            former.gaps.removeAll { $0.before >= end ?? .min }
+            latter.gaps.removeAll { $0.before < end ?? .min }
+            first.parts.append(former)
+            rest.parts.append(latter)
+            guard isCurrent(part.claim), remaining[partition] != nil else { continue }
+            partitions[partition]?.split(batch.id, at: end, rest: rest.id)
         }
         return (first, rest)
     }
@@ -230,17 +228,12 @@ extension Assignment {
         for (partition, state) in partitions
         where state.pinnedAt != nil && isWanted(partition, state) {
             guard let settled = state.settled else { continue }
-            var fresh = PartitionState(epoch: lastEpoch)
+            var fresh = state
+            fresh.epoch = lastEpoch
             fresh.phase = [.active, .held].contains(state.phase) ? .rewinding : state.phase
             fresh.next = settled
-            fresh.settled = settled
-            fresh.tally = state.tally
-            fresh.chainHead = state.chainHead
-            fresh.others = state.others
-            fresh.committed = state.committed
-            fresh.acceptedSettings = state.acceptedSettings
-            fresh.writtenAfter = state.writtenAfter
-            fresh.committedAcceptedSettings = state.committedAcceptedSettings
+            fresh.spans = []
+            fresh.pinnedAt = nil
             partitions[partition] = fresh
             abandoned.insert(partition)
             if fresh.phase == .rewinding {
@@ -286,12 +279,21 @@ extension Assignment {
             partitions[partition]?.acceptedSettings = settings
         }
     }
-}
 
-/// The batch that polled records make, and what was noticed about their offsets.
-struct PolledBatch: Sendable {
-    /// The records to process; empty if all belonged to partitions that are being given up.
-    let batch: Batch
-    /// Partitions whose log has gone back.
-    let rewound: [TopicPartition]
+    /// Adds the records before the partitions' ends, as far as brokers have reported these.
+    ///
+    /// - Parameter now: UNIX milliseconds.
+    mutating func waiting(
+        before ends: [TopicPartition: Watermarks],
+        at now: Int64
+    ) -> WaitingRecords {
+        var waiting = WaitingRecords()
+        for partition in partitions.keys {
+            let own = partitions[partition]?.waiting(before: ends[partition], at: now)
+            waiting.records += own?.records ?? 0
+            waiting.oldest = [waiting.oldest, own?.oldest].compactMap(\.self).min()
+            waiting.readAt = [waiting.readAt, own?.readAt].compactMap(\.self).min()
+        }
+        return waiting
+    }
 }

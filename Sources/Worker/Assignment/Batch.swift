@@ -51,23 +51,6 @@ struct Batch: Sendable {
         records.removeAll { $0.offset >= ends[$0.topicPartition] ?? .max }
     }
 
-    /// The first records, with the gaps before them, and the rest as a batch of its own.
-    func split(at count: Int, restID: Int) -> (first: Batch, rest: Batch) {
-        var (first, rest) = (Batch(id: id), Batch(id: restID))
-        first.records = Array(records.prefix(count))
-        rest.records = Array(records.dropFirst(count))
-        let ends = first.ends
-        for part in parts {
-            let end = ends[part.claim.partition] ?? .min
-            var (former, latter) = (part, part)
-            former.gaps.removeAll { $0.before >= end }
-            latter.gaps.removeAll { $0.before < end }
-            first.parts.append(former)
-            rest.parts.append(latter)
-        }
-        return (first, rest)
-    }
-
     /// The offset behind the last record of each partition.
     var ends: [TopicPartition: Int64] {
         records.reduce(into: [:]) { $0[$1.topicPartition] = $1.offset + 1 }

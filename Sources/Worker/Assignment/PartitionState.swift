@@ -31,12 +31,12 @@ struct PartitionState: Sendable {
         var end: Int64
         /// When its first record was written, by its timestamp in UNIX milliseconds.
         var writtenAt: Int64?
-        var readAt = ContinuousClock.now
+        var readAt: ContinuousClock.Instant?
         /// Nil while the batch is in work.
         var increment: TallyIncrement?
     }
 
-    let epoch: UInt64
+    var epoch: UInt64
     var phase = Phase.loading
     /// The offset that the next record should have; nil while nothing is known.
     var next: Int64?
@@ -101,7 +101,12 @@ struct PartitionState: Sendable {
     /// Adds a record to a batch in flight; returns how many offsets before it held none.
     ///
     /// - Parameter writtenAt: UNIX milliseconds; nil if the record has no timestamp.
-    mutating func add(_ offset: Int64, batch: Int, writtenAt: Int64? = nil) -> Int64 {
+    mutating func add(
+        _ offset: Int64,
+        batch: Int,
+        writtenAt: Int64?,
+        at now: ContinuousClock.Instant
+    ) -> Int64 {
         let expected = next ?? offset
         next = offset + 1
         guard pinnedAt == nil else { return 0 }
@@ -109,7 +114,13 @@ struct PartitionState: Sendable {
             spans[last].end = offset + 1
         } else {
             spans.append(
-                Span(batch: batch, first: expected, end: offset + 1, writtenAt: writtenAt)
+                Span(
+                    batch: batch,
+                    first: expected,
+                    end: offset + 1,
+                    writtenAt: writtenAt,
+                    readAt: now
+                )
             )
         }
         return offset - expected

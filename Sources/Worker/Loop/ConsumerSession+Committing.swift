@@ -1,7 +1,8 @@
 import AppStore
 import Kafka
-import Synchronization
+import Platform
 
+/// The settling task.
 extension ConsumerSession {
     /// Awaits batches' acknowledgements, one after the other, and settles them.
     func settle(_ delivered: AsyncStream<DeliveredBatch>) async {
@@ -9,63 +10,66 @@ extension ConsumerSession {
             let start = ContinuousClock.now
             if let processed = await loop.time.measure(.acknowledgement, { await deliver(batch) }) {
                 loop.metrics.stepSeconds["deliver"].observe(.now - start)
-                if let acknowledged = await acknowledge(processed) {
-                    settle(acknowledged)
-                }
+                await acknowledge(processed)
             }
-            outputBytesInFlight.subtract(batch.outputBytes, ordering: .acquiringAndReleasing)
+            core { $0.leave(outputBytes: batch.outputBytes) }
             outputSignal.send()
-            leave()
         }
     }
 
-    /// Reports to the stage that the outputs are safe; nil when that is given up.
-    private func acknowledge(_ processed: ProcessedBatch) async -> ProcessedBatch? {
+    /// Reports to the stage that the outputs are safe, and settles the batch unless it is given up.
+    private func acknowledge(_ processed: ProcessedBatch) async {
         var backoff = configuration.backoff
-        var current = processed
-        while !mustAbort {
-            assignment.withLock { assignment in current.keep { assignment.isCurrent($0) } }
-            guard !current.records.isEmpty else { return nil }
+        var processed = processed
+        while core({ $0.acknowledge(&processed) }) {
             do {
                 let start = ContinuousClock.now
                 try await loop.time.measureBatch {
-                    try await loop.stage.acknowledged(current.records)
+                    try await loop.stage.acknowledged(processed.records)
                 }
                 loop.metrics.stepSeconds["acknowledge"].observe(.now - start)
                 loop.faults.succeeded(.acknowledge)
-                return current
+                settle(processed)
+                return
             } catch {
                 loop.faults.failed(.acknowledge, error)
                 await loop.checkOutdated(by: error)
                 await wait(&backoff)
             }
         }
-        return nil
     }
 
-    /// Counts a batch whose outputs are safe; what is settled without a hole can be committed.
     private func settle(_ processed: ProcessedBatch) {
-        let increments = processed.increments(nextTopic: configuration.nextTopic)
-        let settled = assignment.withLock { assignment in
-            zip(processed.parts, increments).filter { part, increment in
-                guard !part.isWatched, assignment.isCurrent(part.claim) else { return false }
-                assignment.settle(processed.id, part.claim, increment)
-                return true
-            }
-        }
-        for (_, increment) in settled {
-            loop.metrics.settled(increment)
-        }
+        core { $0.settle(processed) }
         observeAges(processed)
         for index in processed.records.indices {
             guard let refusal = processed.records[index].verdict.refusal else { continue }
             loop.metrics.deadLettered(refusal.reason)
             loop.refusals.count(refusal, of: processed.records[index].record)
         }
-        commitSignal.send()
+    }
+
+    /// Observes how old records and bodies are that are settled now.
+    private func observeAges(_ processed: ProcessedBatch) {
+        let now = WallClock.milliseconds
+        var records: [Double] = []
+        var bodies: [Double] = []
+        records.reserveCapacity(processed.records.count)
+        for index in processed.records.indices {
+            guard let written = processed.records[index].record.timestampMilliseconds else {
+                continue
+            }
+            records.append(Double(WallClock.age(of: written, at: now)) / 1_000)
+            guard processed.records[index].verdict.outputCount(to: configuration.nextTopic) == 0
+            else { continue }
+            let begun = processed.records[index].verdict.bodyWrittenAt?.milliseconds ?? written
+            bodies.append(Double(WallClock.age(of: begun, at: now)) / 1_000)
+        }
+        loop.metrics.waiting.settled(records: records, bodies: bodies)
     }
 }
 
+/// The committing task.
 extension ConsumerSession {
     /// Commits what is settled, one commit at a time, until cancelled.
     func commitRepeatedly() async {
@@ -76,7 +80,7 @@ extension ConsumerSession {
             showLag()
             if await commitNow() {
                 backoff.reset()
-                guard polling.withLock({ $0.revocations.isEmpty }) else { continue }
+                guard !core({ $0.isGivingUp }) else { continue }
                 try? await Task.sleep(for: configuration.commitInterval)
             } else {
                 await wait(&backoff)
@@ -104,10 +108,9 @@ extension ConsumerSession {
 
     /// Commits offset and tally of each partition that has moved; true when nothing is left to do.
     ///
-    /// - Parameter end: of the time for the last commit, when no task polls any more and no event
-    ///   reports what is lost; nil before.
+    /// - Parameter end: of the time for the last commit; nil before.
     private func commitNow(lastUntil end: ContinuousClock.Instant? = nil) async -> Bool {
-        let due = assignment.withLock { $0.commits() }
+        let due = core { $0.assignment.commits() }
         guard !due.isEmpty else {
             if loop.faults.isFailing(.commit) {
                 // The partitions that could not be committed have been assigned to another worker.
@@ -122,55 +125,18 @@ extension ConsumerSession {
                 deadline: deadline ?? configuration.callDeadline
             )
         }
-        assignment.withLock { assignment in
-            for (partition, (claim, commit)) in due where outcome.failures[partition] == nil {
-                assignment.confirm(claim, commit)
-            }
-        }
-        giveUpRefused(outcome, evenActive: end != nil)
-        if polling.withLock({ !$0.revocations.isEmpty }) {
-            wakePolling()
-        }
-        return note(outcome)
+        return core { $0.committed(due, outcome, isLast: end != nil) }
     }
 
-    /// Releases what the group will never let this worker commit; the next owner of the partition
-    /// does the work again.
-    ///
-    /// Only of partitions that are being given up, or at the end: any other is reported as lost,
-    /// and librdkafka reports no loss while it waits for the answer to a revocation.
-    private func giveUpRefused(_ outcome: CommitOutcome, evenActive: Bool) {
-        let refused = outcome.failures.filter(\.value.isFencedCommit).keys
-        guard !refused.isEmpty else { return }
-        let givenUp = assignment.withLock { assignment in
-            let partitions = evenActive ? Array(refused) : assignment.revoking(among: refused)
-            assignment.release(partitions)
-            return partitions
+    /// Sets the gauges of what waits at this moment; from any thread.
+    func showLag() {
+        let now = WallClock.milliseconds
+        let instant = ContinuousClock.now
+        let partitions = core { Array($0.assignment.partitions.keys) }
+        let ends = partitions.reduce(into: [TopicPartition: Watermarks]()) { ends, partition in
+            ends[partition] = consumer.cachedWatermarks(partition)
         }
-        guard !givenUp.isEmpty else { return }
-        report("commit fenced, partitions released", givenUp)
-    }
-
-    private func note(_ outcome: CommitOutcome) -> Bool {
-        guard let error = outcome.failures.values.first else {
-            loop.metrics.commits["ok"].increment()
-            loop.faults.succeeded(.commit)
-            return true
-        }
-        if outcome.failures.values.allSatisfy(\.isRoutineWhileRebalancing) {
-            loop.metrics.commits["fenced"].increment()
-            log.info("commit rejected during a rebalance", ["error": "\(error)"])
-        } else {
-            loop.metrics.commits["failed"].increment()
-            loop.faults.failed(.commit, error)
-        }
-        return false
-    }
-}
-
-extension KafkaError {
-    /// Whether a rebalance caused the error: the commit is repeated, or its work is done again.
-    fileprivate var isRoutineWhileRebalancing: Bool {
-        isFencedCommit || code == .rebalanceInProgress
+        let waiting = core { $0.assignment.waiting(before: ends, at: now) }
+        loop.metrics.waiting.show(waiting, now: now, instant)
     }
 }

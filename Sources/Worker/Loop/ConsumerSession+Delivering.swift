@@ -1,7 +1,6 @@
 import AppStore
 import Kafka
 import Records
-import Synchronization
 
 extension ConsumerSession {
     /// Hands over the outputs of a batch: of each record all, or none if one is too large.
@@ -11,7 +10,7 @@ extension ConsumerSession {
         await tryLargest(&processed)
         let outputs = processed.outputs(outcomes)
         let outputBytes = outputs.reduce(0) { $0 + $1.record.batchBytesMax }
-        outputBytesInFlight.add(outputBytes, ordering: .acquiringAndReleasing)
+        core { $0.sent(outputBytes: outputBytes) }
         let delivery = await loop.deliverer.enqueue(outputs.map(\.record))
         return DeliveredBatch(
             processed: processed,
@@ -103,7 +102,7 @@ extension ConsumerSession {
             if error.isRecordFault {
                 refused.append(outputs[index])
             } else {
-                failed(outputs[index], error)
+                failed(outputs[index].record, error)
                 rest.append(outputs[index])
             }
         }
@@ -115,8 +114,8 @@ extension ConsumerSession {
         return rest
     }
 
-    private func failed(_ output: ProcessedBatch.Output, _ error: KafkaError) {
-        loop.faults.failed(.deliver, UndeliveredRecord(output.record, error))
+    func failed(_ record: ProducerRecord, _ error: KafkaError) {
+        loop.faults.failed(.deliver, UndeliveredRecord(record, error))
     }
 
     /// Drops outputs of partitions that were revoked, and outputs that a dead letter replaces.
@@ -124,8 +123,8 @@ extension ConsumerSession {
         _ outputs: [ProcessedBatch.Output],
         of processed: ProcessedBatch
     ) -> [ProcessedBatch.Output] {
-        let isCurrent = assignment.withLock { assignment in
-            processed.parts.map { assignment.isCurrent($0.claim) }
+        let isCurrent = core { core in
+            processed.parts.map { core.assignment.isCurrent($0.claim) }
         }
         return outputs.filter { output in
             isCurrent[processed.records[output.owner].part] && !processed.isReplaced(output)
@@ -142,17 +141,14 @@ extension ConsumerSession {
         guard let error = await loop.deliverer.send(alone: output.record) else { return [] }
         guard error.isRecordFault else { return [output] }
         loop.limitsSignal.send()
-        switch output.kind {
-        case .outcome:
+        guard !output.isOutcome else {
             reportTooLarge("outcome too large for its topic, dropped", output.record)
             return []
-        case .forward:
-            // Read or tried, the limit was another: outputs that were acknowledged before stay
-            // written.
-            reportRefused(output.record)
-            processed.records[output.owner].verdict = .tooLarge(for: output.record.topic)
-            return processed.outcome(of: output.owner, outcomes).map { [$0] } ?? []
         }
+        // Read or tried, the limit was another: outputs that were acknowledged before stay written.
+        reportRefused(output.record)
+        processed.records[output.owner].verdict = .tooLarge(for: output.record.topic)
+        return processed.outcome(of: output.owner, outcomes).map { [$0] } ?? []
     }
 
     private func reportRefused(_ output: ProducerRecord) {
@@ -173,8 +169,7 @@ extension ConsumerSession {
 extension ProcessedBatch {
     /// Whether a dead letter replaces the output.
     fileprivate func isReplaced(_ output: Output) -> Bool {
-        guard case .forward = output.kind else { return false }
-        return records[output.owner].verdict.isRefused
+        !output.isOutcome && records[output.owner].verdict.isRefused
     }
 }
 

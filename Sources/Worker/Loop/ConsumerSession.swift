@@ -5,32 +5,28 @@ import Synchronization
 /// The life of one consumer: from joining the group to leaving it.
 ///
 /// Three tasks beside the polling: one puts batches through the stage in order, one awaits their
-/// acknowledgements in the same order, one commits. The assignment is shared under a lock;
-/// everything that touches the consumer's assignment happens in the polling task.
+/// acknowledgements in the same order, one commits. `SessionCore` decides, under one lock; the
+/// tasks perform its commands. Everything that touches the consumer's assignment happens in the
+/// polling task.
 final class ConsumerSession: Sendable {
     let loop: WorkerLoop
     let cluster: String
     let consumer: KafkaConsumer
-    let assignment: Mutex<Assignment>
-    let polling = Mutex(PollingState())
+    private let state: Mutex<SessionCore>
     /// Sent when there is room for a batch, something to answer, or the end.
-    let turnSignal = Signal()
+    private let turnSignal = Signal()
     /// Sent when there is something to commit.
     let commitSignal = Signal()
-    let batchesInFlight = Atomic(0)
-    /// Bytes of the outputs that are not yet acknowledged.
-    let outputBytesInFlight = Atomic(0)
     /// Sent when outputs were acknowledged or given up.
     let outputSignal = Signal()
-    /// Nothing is repeated any more: the budget is over, or the consumer is gone.
-    let isAborted = Atomic(false)
-    private let isStopped = Atomic(false)
-    private let work = AsyncStream<StageWork>.makeStream()
+    /// The batches to process; nil where the settings were reloaded, as there may be no batch for a
+    /// long time.
+    private let work = AsyncStream<Batch?>.makeStream()
 
     init(_ loop: WorkerLoop, cluster: String) throws(KafkaError) {
         self.loop = loop
         self.cluster = cluster
-        assignment = Mutex(Assignment(counting: loop.configuration.stage.dispositions))
+        state = Mutex(SessionCore(loop.configuration, breaker: loop.breaker))
         let faults = loop.faults
         consumer = try KafkaConsumer(
             configuration: loop.configuration.consumerProperties.merging(
@@ -52,30 +48,25 @@ final class ConsumerSession: Sendable {
         }
     }
     var log: Log { loop.log }
-    var mustAbort: Bool { isAborted.load(ordering: .acquiring) }
-    private var mustStop: Bool { isStopped.load(ordering: .acquiring) }
+    var mustAbort: Bool { core { $0.isAborted } }
 
-    /// Discards the batches in flight and leaves the group, so that other workers do the work.
-    func giveUp() {
-        isAborted.store(true, ordering: .releasing)
-        stop()
+    /// Passes an event to the core and performs its commands; from any task.
+    func core<Answer: Sendable>(_ event: (inout SessionCore) -> Answer) -> Answer {
+        let (answer, commands) = state.withLock { core in
+            let answer = event(&core)
+            return (answer, core.takeCommands())
+        }
+        commands.forEach(perform)
+        return answer
     }
 
     func stop() {
-        isStopped.store(true, ordering: .releasing)
-        wakePolling()
-        commitSignal.send()
+        core { $0.stop() }
     }
 
     /// A reload has brought another stage.
     func settingsChanged() {
-        work.continuation.yield(.reload)
-    }
-
-    /// Lets the polling task look at its state, whatever it waits for.
-    func wakePolling() {
-        turnSignal.send()
-        consumer.wake()
+        work.continuation.yield(nil)
     }
 
     /// Runs until stopped, or until an error ends the consumer, which is returned.
@@ -90,8 +81,8 @@ final class ConsumerSession: Sendable {
         if error != nil || loop.isOutdated {
             if error == nil { await commitLast() }
             await discardEverything(processing, settling)
-        } else if batchesInFlight.load(ordering: .acquiring) > 0 {
-            abort()
+        } else if core({ $0.batchesInFlight }) > 0 {
+            core { $0.abort() }
         } else {
             await processing.value
             await settling.value
@@ -110,39 +101,18 @@ final class ConsumerSession: Sendable {
             deadline: configuration.closeDeadline
         )
         loop.health.notReady(.assigned, "left the group")
-        forgetHolds()
+        core { $0.forgetHolds() }
+        loop.breaker = core { $0.breaker }
         return error
-    }
-
-    /// Polls until the end; returns the error that ended the consumer.
-    private func poll() async -> KafkaError? {
-        do {
-            try await consumer.subscribe(configuration.inputTopics)
-            while !mustStop {
-                try await turn()
-            }
-            log.info(
-                loop.mustStop
-                    ? "shutting down, finishing batches in flight"
-                    : "reconnecting to Kafka, finishing batches in flight"
-            )
-            let end = ContinuousClock.now + configuration.shutdownBudget
-            while batchesInFlight.load(ordering: .acquiring) > 0, ContinuousClock.now < end {
-                try await turn()
-            }
-            return nil
-        } catch {
-            return error
-        }
     }
 
     /// The consumer is gone: no batch in flight can be committed, and a new one is about to read it
     /// again, before which the stage has to be done with it.
     private func discardEverything(_ tasks: Task<Void, Never>...) async {
-        abort()
-        let partitions = assignment.withLock { assignment in
-            let partitions = Array(assignment.partitions.keys)
-            assignment.release(partitions)
+        let partitions = core { core in
+            core.abort()
+            let partitions = Array(core.assignment.partitions.keys)
+            core.assignment.release(partitions)
             return partitions
         }
         for task in tasks {
@@ -151,133 +121,159 @@ final class ConsumerSession: Sendable {
         await loop.stage.abandoned(partitions)
     }
 
-    /// Discards the batches in flight: the next owner of the partitions reads them again.
-    private func abort() {
-        isAborted.store(true, ordering: .releasing)
-        let count = batchesInFlight.load(ordering: .acquiring)
-        guard count > 0 else { return }
-        log.warning(
-            "batches in flight discarded, their records are read again",
-            ["batches": .int(count)]
-        )
+    private func perform(_ command: SessionCommand) {
+        switch command {
+        case .process(let batch):
+            loop.metrics.batchRecords.observe(Double(batch.records.count))
+            work.continuation.yield(batch)
+        case .turn:
+            turnSignal.send()
+            consumer.wake()
+        case .commit: commitSignal.send()
+        case .setObstacle(nil): loop.health.ready(.assigned)
+        case .setObstacle(let reason?): loop.health.notReady(.assigned, reason)
+        case .setPartitions(let count): loop.metrics.partitions.set(count)
+        case .setBatchesInFlight(let count): loop.metrics.batchesInFlight.set(count)
+        case .settled(let increment): loop.metrics.settled(increment)
+        case .committed(let result): loop.metrics.commits[result].increment()
+        case .failed(let kind, let error): loop.faults.failed(kind, error)
+        case .succeeded(let kind): loop.faults.succeeded(kind)
+        case .reportMissing(let topic): WorkerLoop.reportMissing(topic, log)
+        case .breakerTripped(let limit, let refused): reportTripped(limit, refused)
+        case .breakerPasses:
+            loop.metrics.breaker.set(0)
+            loop.health.ready(.breaker)
+        case .log(let level, let message, let metadata): log(level, message, metadata)
+        }
     }
 
-    /// One turn of the loop: answers what is due, then polls records if there is room for them.
+    private func reportTripped(_ limit: Int, _ refused: [String]) {
+        loop.metrics.breaker.set(1)
+        let isNew = loop.health.notReady(
+            .breaker,
+            "breaker tripped: the settings refuse "
+                + refused.prefix(3).joined(separator: ", ")
+        )
+        guard isNew else { return }
+        log.critical(
+            "breaker tripped, reading without committing",
+            [
+                "breaker.limit": .int(limit),
+                "breaker.refused": .array(refused.map { .string($0) }),
+            ]
+        )
+    }
+}
+
+/// The polling task.
+extension ConsumerSession {
+    /// Polls until the end; returns the error that ended the consumer.
+    private func poll() async -> KafkaError? {
+        do {
+            try await consumer.subscribe(configuration.inputTopics)
+            while !core({ $0.isStopped }) {
+                try await turn()
+            }
+            log.info(
+                loop.mustStop
+                    ? "shutting down, finishing batches in flight"
+                    : "reconnecting to Kafka, finishing batches in flight"
+            )
+            let end = ContinuousClock.now + configuration.shutdownBudget
+            while core({ $0.batchesInFlight }) > 0, ContinuousClock.now < end {
+                try await turn()
+            }
+            return nil
+        } catch {
+            return error
+        }
+    }
+
     private func turn() async throws(KafkaError) {
         loop.health.progressed()
-        try await answerWhatIsDue()
-        showReadiness()
-        let hasRoom =
-            batchesInFlight.load(ordering: .acquiring) < configuration.batchesInFlightMax
-            && !mustStop
-        if hasRoom {
-            try await resume()
-        } else if await waitsForRoom() {
+        let (wait, commands) = core { ($0.turn(.now), $0.takeConsumerCommands()) }
+        try await perform(commands)
+        if let wait {
+            await turnSignal.wait(for: wait)
             return
-        } else {
-            try await pause()
         }
-        guard await hasGathered() else { return }
         let result = try await consumer.poll(
             recordsMax: min(configuration.batchRecordsMax, loop.stage.recordsMax),
             bytesMax: configuration.batchBytesMax,
             wait: configuration.pollWait
         )
-        try await note(result.errors)
-        if let isBalanced = result.isGroupBalanced {
-            polling.withLock { $0.isGroupBalanced = isBalanced }
+        for found in result.errors where found.error.isFatal { throw found.error }
+        let answers = core { core in
+            core.polled(result, .now)
+            return core.takeConsumerCommands()
         }
-        try await answer(result.events)
-        let gathering = configuration.gatherTime(
-            after: result.records.count,
-            hasMore: result.isFull
-        )
-        polling.withLock { $0.gatheredAt = .now + gathering }
-        add(result.records)
-        skip(to: result.ends)
+        try await perform(answers)
     }
 
-    /// Waits until records have gathered, or until something else may be due.
-    private func hasGathered() async -> Bool {
-        let remaining = polling.withLock { $0.gatheredAt } - .now
-        guard remaining > .zero, !mustStop else { return true }
-        await turnSignal.wait(for: remaining)
-        return polling.withLock { $0.gatheredAt } <= .now
-    }
-
-    /// Waits a little for room before the partitions are paused, which drops what was fetched.
-    private func waitsForRoom() async -> Bool {
-        let mayWait = polling.withLock { polling in
-            guard !polling.isPaused, !mustStop else { return false }
-            let now = ContinuousClock.now
-            let since = polling.fullSince ?? now
-            polling.fullSince = since
-            return now - since < configuration.pauseAfter
-        }
-        if mayWait {
-            await turnSignal.wait(for: .milliseconds(50))
-        }
-        return mayWait
-    }
-
-    private func add(_ records: [ConsumerRecord]) {
-        guard !records.isEmpty else { return }
-        noteAllowed()
-        let taken = assignment.withLock { $0.add(records) }
-        report(taken.batch.gaps)
-        for partition in taken.rewound {
-            log.error(
-                "offsets went backwards, counts restart",
-                [
-                    "kafka.topic": .string(partition.topic),
-                    "kafka.partition": .int(partition.partition),
-                ]
-            )
-        }
-        guard !taken.batch.isEmpty else { return }
-        loop.metrics.batchRecords.observe(Double(taken.batch.records.count))
-        batchesInFlight.add(1, ordering: .acquiringAndReleasing)
-        loop.metrics.batchesInFlight.set(batchesInFlight.load(ordering: .acquiring))
-        work.continuation.yield(.batch(taken.batch))
-    }
-
-    /// Settles what lies before the ends of partitions that are read to their end and holds no
-    /// record, such as the control records of transactions.
-    private func skip(to ends: [PartitionEnd]) {
-        guard !ends.isEmpty else { return }
-        let gaps = assignment.withLock { $0.skip(to: ends) }
-        guard !gaps.isEmpty else { return }
-        report(gaps)
-        var increment = TallyIncrement()
-        gaps.forEach { increment.addSkipped($0.count) }
-        loop.metrics.settled(increment)
-        commitSignal.send()
-    }
-
-    /// Reports a batch's gaps, those of one partition in one line.
-    private func report(_ gaps: [OffsetGap]) {
-        let byPartition = Dictionary(grouping: gaps) { $0.partition }
-        for (partition, gaps) in byPartition {
-            let first = gaps.reduce(Int64.max) { min($0, $1.first) }
-            let count = gaps.reduce(Int64(0)) { $0 + $1.count }
-            let metadata: LogMetadata = [
-                "kafka.topic": .string(partition.topic),
-                "kafka.partition": .int(partition.partition),
-                "kafka.offset": .int(first),
-                "skipped.count": .int(count),
-            ]
-            if first == 0 {
-                log.error("records deleted before the first commit, counted as skipped", metadata)
-            } else {
-                log.warning("offset gap, counted as skipped", metadata)
+    private func perform(_ commands: [ConsumerCommand]) async throws(KafkaError) {
+        for command in commands {
+            switch command {
+            case .load(let claims): Task { await load(claims) }
+            case .assign(let positions): try await consumer.assign(with: positions)
+            case .pause(let partitions): try await consumer.pause(partitions)
+            case .resume(let partitions): try await consumer.resume(partitions)
+            case .seek(let positions, let isResuming): try await seek(positions, isResuming)
+            case .completeRevocation(let partitions):
+                try await consumer.completeRevocation(partitions)
             }
         }
     }
 
-    /// A batch has left: settled, or given up.
-    func leave() {
-        let count = batchesInFlight.subtract(1, ordering: .acquiringAndReleasing).newValue
-        loop.metrics.batchesInFlight.set(count)
-        wakePolling()
+    private func seek(
+        _ positions: [TopicPartition: Int64],
+        _ isResuming: Bool
+    ) async throws(KafkaError) {
+        do {
+            try await consumer.seek(positions, deadline: .seconds(2))
+            if isResuming {
+                try await consumer.resume(Array(positions.keys))
+            }
+        } catch {
+            guard !error.isFatal else { throw error }
+            log.warning("seek failed, retrying", ["error": "\(error)"])
+            return
+        }
+        core { $0.sought(positions) }
+    }
+
+    /// Requests the committed offsets until they arrive, while polling continues.
+    private func load(_ claims: [PartitionClaim]) async {
+        var backoff = configuration.backoff
+        while !mustAbort {
+            do {
+                let committed =
+                    claims.isEmpty
+                    ? [:]
+                    : try await consumer.committed(
+                        claims.map(\.partition),
+                        deadline: configuration.callDeadline
+                    )
+                core { $0.begin(claims, committed) }
+                return
+            } catch {
+                guard error.code != .closed else { return }
+                loop.faults.failed(.offsets, error)
+                try? await Task.sleep(for: backoff.nextDelay())
+            }
+        }
+    }
+
+    /// Asks for the topics now and then while one is missing or the brokers are away: the first
+    /// answer ends the fault, and lets the group notice a topic that has appeared.
+    private func watchConnection() async {
+        while !Task.isCancelled {
+            try? await Task.sleep(for: .seconds(2))
+            guard loop.faults.isFailing(.connection) || core({ $0.lacksTopics }) else { continue }
+            guard let metadata = try? await consumer.metadata(deadline: .seconds(5)) else {
+                continue
+            }
+            loop.faults.succeeded(.connection)
+            core { $0.found(metadata.topics.filter { $0.error == nil }.map(\.name)) }
+        }
     }
 }

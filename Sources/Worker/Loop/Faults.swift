@@ -88,9 +88,11 @@ struct Backoff: Sendable {
         next = delayMin
     }
 
+    static let jitters = 0.5...1.0
+
     /// Between half of the present wait and all of it; the following one is twice as long.
     mutating func nextDelay() -> Duration {
-        nextDelay(jitter: Double.random(in: 0.5...1))
+        nextDelay(jitter: Double.random(in: Self.jitters))
     }
 
     mutating func nextDelay(jitter: Double) -> Duration {

@@ -1,5 +1,5 @@
 package import Kafka
-import Records
+package import Records
 import Synchronization
 
 /// The one loop of all workers: poll, process, deliver, await, commit.
@@ -16,8 +16,6 @@ package final class WorkerLoop: Sendable {
     let faults: Faults
     let time = TimeAccount()
     let deliverer: Deliverer
-    /// Nil for stages that need none.
-    let breaker: Mutex<Breaker>?
     private let active: Mutex<ActiveStage>
     /// The stage of a reload that has not processed a batch yet.
     private let nextStage = Mutex<ActiveStage?>(nil)
@@ -28,8 +26,9 @@ package final class WorkerLoop: Sendable {
     let limits: OutputLimits
     /// Sent when a broker has refused a record for its size.
     let limitsSignal = Signal()
-    /// Partitions of the dead-letter topic; see `LetterPartitions`.
-    let letterPartitions = Atomic(LetterPartitions.unknown)
+    /// The number of partitions of the dead-letter topic: nil until the brokers have answered, 0 if
+    /// they know no such topic, and then the producer's partitioner decides.
+    let letterPartitions = Mutex<Int?>(nil)
     /// By what the program was found to be too old; nil while it is not.
     let outdatedBy = Mutex<(any Error)?>(nil)
     /// When the stage was asked last, and answered.
@@ -49,7 +48,6 @@ package final class WorkerLoop: Sendable {
         self.configuration = configuration
         self.limits =
             limits ?? OutputLimits(producerProperties: configuration.producerProperties)
-        breaker = active.breaker.map { Mutex($0) }
         self.active = Mutex(active)
         self.health = health
         self.log = log
@@ -66,7 +64,7 @@ package final class WorkerLoop: Sendable {
             handlers: KafkaLogging.handlers(log, client: "producer") { _ in },
             log: log
         )
-        if breaker != nil { health.ready(.breaker) }
+        if active.breaker != nil { health.ready(.breaker) }
         time.declare(in: metrics)
         metrics.beforeExposition { [weak self] in
             self?.session.withLock { $0 }?.showLag()
@@ -152,7 +150,7 @@ package final class WorkerLoop: Sendable {
 
     /// Ends the present consumer, and with it the membership in the group.
     func leaveGroup() {
-        session.withLock { $0 }?.giveUp()
+        session.withLock { $0 }?.core { $0.giveUp() }
     }
 
     /// The stage in use; another one after a reload.
@@ -172,27 +170,28 @@ package final class WorkerLoop: Sendable {
         session.withLock { $0 }?.settingsChanged()
     }
 
-    /// Applies the result of a reload; false without one.
+    /// Applies the result of a reload; nil without one.
     ///
     /// For the processing task, between two batches.
-    func applyReload() -> Bool {
+    func applyReload() -> ActiveStage? {
         let taken = nextStage.withLock { next in
             defer { next = nil }
             return next
         }
-        guard let taken else { return false }
-        active.withLock { $0 = taken }
-        if let next = taken.breaker {
-            breaker?.withLock { $0 = next }
-            metrics.breaker.set(0)
-            health.ready(.breaker)
-        }
-        return true
+        if let taken { active.withLock { $0 = taken } }
+        return taken
+    }
+
+    /// The breaker with which a session begins, and as the one before has left it; nil for stages
+    /// that need none.
+    var breaker: Breaker? {
+        get { active.withLock { $0.breaker } }
+        set { active.withLock { $0.breaker = newValue } }
     }
 
     /// Whether batches are in flight.
     var hasBatches: Bool {
-        session.withLock { $0 }.map { $0.batchesInFlight.load(ordering: .acquiring) > 0 } ?? false
+        session.withLock { $0 }.map { $0.core { $0.batchesInFlight > 0 } } ?? false
     }
 
     var mustStop: Bool { isStopping.load(ordering: .acquiring) }
@@ -238,5 +237,24 @@ package final class WorkerLoop: Sendable {
         }
         await admin?.close()
         return found
+    }
+}
+
+/// The stage in use with its dead letters and breaker: all that a reload of the settings replaces.
+package struct ActiveStage: Sendable {
+    let stage: any Stage
+    /// Makes the letters of a cluster, by the ID that its brokers give.
+    let deadLetters: @Sendable (_ cluster: String) -> any DeadLetterWriting
+    /// With what it has seen so far; nil for stages that need none.
+    var breaker: Breaker?
+
+    package init(
+        stage: any Stage,
+        deadLetters: @escaping @Sendable (_ cluster: String) -> any DeadLetterWriting,
+        breaker: Breaker? = nil
+    ) {
+        self.stage = stage
+        self.deadLetters = deadLetters
+        self.breaker = breaker
     }
 }

@@ -51,19 +51,6 @@ package struct Breaker: Sendable {
         }
     }
 
-    /// The evidence of one batch.
-    package struct Findings: Sendable {
-        /// The batch held a record that was accepted.
-        package var hasAccepted: Bool
-        /// Records that only the settings refuse.
-        package var refused: [Refused]
-
-        package init(hasAccepted: Bool = false, refused: [Refused] = []) {
-            self.hasAccepted = hasAccepted
-            self.refused = refused
-        }
-    }
-
     package enum Decision: Sendable, Equatable {
         /// The batch is like any other.
         case pass
@@ -93,10 +80,10 @@ package struct Breaker: Sendable {
 
     /// Evaluates a batch as a whole: one acceptance in it shows that the settings are right.
     package mutating func evaluate(
-        _ findings: Findings,
+        _ evidence: [Evidence],
         now: ContinuousClock.Instant
     ) -> Decision {
-        guard !findings.hasAccepted else {
+        guard !evidence.contains(.accepted) else {
             return accepted() ? .disarm : .pass
         }
         switch state {
@@ -105,8 +92,8 @@ package struct Breaker: Sendable {
         case .armed: break
         }
         firstBatchAt = firstBatchAt ?? now
-        guard !findings.refused.isEmpty else { return .pass }
-        findings.refused.forEach { count($0) }
+        guard !evidence.isEmpty else { return .pass }
+        for case .refused(let record) in evidence { count(record) }
         guard contents.count >= bounds.distinctMax else { return .hold }
         state = .tripped
         return .holdAll

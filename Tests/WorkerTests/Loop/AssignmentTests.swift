@@ -3,6 +3,14 @@ import Testing
 
 @testable import Worker
 
+extension Assignment {
+    fileprivate mutating func add(_ records: [ConsumerRecord]) -> (
+        batch: Batch, rewound: [TopicPartition]
+    ) {
+        add(records, at: .now)
+    }
+}
+
 @Suite struct AssignmentTests {
     static let first = TopicPartition(topic: "raw", partition: 0)
     static let second = TopicPartition(topic: "raw", partition: 1)

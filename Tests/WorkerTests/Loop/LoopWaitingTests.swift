@@ -39,7 +39,7 @@ struct LoopWaitingTests {
         state.beginAnew(at: 0)
         let hour: Int64 = 3_600_000
         #expect(state.waiting(before: Watermarks(low: 0, high: 0), at: hour).oldest == nil)
-        _ = state.add(0, batch: 1, writtenAt: hour + 1)
+        _ = state.add(0, batch: 1, writtenAt: hour + 1, at: .now)
         let read = state.waiting(before: Watermarks(low: 0, high: 1), at: hour + 500)
         #expect(read.oldest == hour + 1)
         var increment = TallyIncrement()

@@ -1,25 +1,6 @@
 import AppStore
 package import Kafka
-package import Records
-
-/// The stage in use with its dead letters and breaker: all that a reload of the settings replaces.
-package struct ActiveStage: Sendable {
-    let stage: any Stage
-    /// Makes the letters of a cluster, by the ID that its brokers give.
-    let deadLetters: @Sendable (_ cluster: String) -> any DeadLetterWriting
-    /// As it begins; nil for stages that need none.
-    let breaker: Breaker?
-
-    package init(
-        stage: any Stage,
-        deadLetters: @escaping @Sendable (_ cluster: String) -> any DeadLetterWriting,
-        breaker: Breaker? = nil
-    ) {
-        self.stage = stage
-        self.deadLetters = deadLetters
-        self.breaker = breaker
-    }
-}
+import Records
 
 /// A record and the stage's decision about it.
 package struct ProcessedRecord: Sendable {
@@ -44,14 +25,8 @@ struct ProcessedBatch: Sendable {
         var record: ProducerRecord
         /// Index of the output's input in the batch's records.
         let owner: Int
-        let kind: Kind
-    }
-
-    enum Kind: Sendable {
-        /// A record for the next stage.
-        case forward
-        /// An answer to those who wait for the record.
-        case outcome
+        /// Whether it answers those who wait for the record, instead of going to the next stage.
+        let isOutcome: Bool
     }
 
     let id: Int
@@ -133,7 +108,7 @@ struct ProcessedBatch: Sendable {
             let tried = records[owner].tried
             for index in records[owner].verdict.outputs.indices where tried != index {
                 let record = records[owner].verdict.outputs[index]
-                outputs.append(Output(record: record, owner: owner, kind: .forward))
+                outputs.append(Output(record: record, owner: owner, isOutcome: false))
             }
             if let answer = outcome(of: owner, outcomes) {
                 outputs.append(answer)
@@ -148,7 +123,7 @@ struct ProcessedBatch: Sendable {
             let outcome = records[owner].verdict.outcome ?? Outcome(endOf: records[owner].verdict),
             let record = outcomes.record(for: records[owner].record, outcome)
         else { return nil }
-        return Output(record: record, owner: owner, kind: .outcome)
+        return Output(record: record, owner: owner, isOutcome: true)
     }
 }
 

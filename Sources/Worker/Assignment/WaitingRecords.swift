@@ -1,0 +1,35 @@
+import Kafka
+
+/// The unsettled records of a worker's partitions.
+struct WaitingRecords: Sendable {
+    var records: Int64 = 0
+    /// When the oldest of them was written, at the earliest; UNIX milliseconds.
+    var oldest: Int64?
+    /// When the oldest of those that were read was read.
+    var readAt: ContinuousClock.Instant?
+}
+
+extension PartitionState {
+    /// - Parameters:
+    ///   - ends: nil if the brokers have reported none.
+    ///   - now: UNIX milliseconds.
+    mutating func waiting(before ends: Watermarks?, at now: Int64) -> WaitingRecords {
+        let lag = ends.map { max(0, $0.high - max(settled ?? 0, $0.low)) } ?? 0
+        guard let first = spans.first else {
+            guard lag > 0 else {
+                writtenAfter = now
+                return WaitingRecords()
+            }
+            // Not read yet: written after the last that was settled, and after the moment at which
+            // nothing waited.
+            let oldest = writtenAfter ?? now
+            writtenAfter = oldest
+            return WaitingRecords(records: lag, oldest: oldest)
+        }
+        return WaitingRecords(
+            records: max(lag, 1),
+            oldest: first.writtenAt ?? writtenAfter,
+            readAt: first.readAt
+        )
+    }
+}

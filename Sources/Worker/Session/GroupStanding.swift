@@ -1,0 +1,77 @@
+import Kafka
+
+/// The standing of this worker in its consumer group, as the brokers report it.
+struct GroupStanding: Sendable {
+    /// Whether the group is balanced, as far as is known since the last rebalance.
+    var isBalanced = false
+    /// Topics that have been reported as missing.
+    var missingTopics: Set<String> = []
+    /// The errors by which Kafka has refused this worker, each logged once.
+    var refusals: [KafkaError] = []
+
+    /// Why this worker does not read; nil while it reads a partition, or without any while the
+    /// group is balanced.
+    ///
+    /// A worker that lost its partitions, or waits for the other members, settles nothing.
+    func obstacle(isReading: Bool) -> String? {
+        if let topic = missingTopics.min() {
+            return "topic \(topic) is missing or not authorized"
+        }
+        if let error = refusals.last { return "\(error)" }
+        return isReading || isBalanced ? nil : "waiting for the group"
+    }
+}
+
+extension SessionCore {
+    mutating func showReadiness() {
+        perform(.setObstacle(group.obstacle(isReading: assignment.isReading)))
+    }
+
+    /// Reports what a poll complained of, each missing topic once.
+    mutating func note(_ errors: [PartitionError]) {
+        for found in errors {
+            let error = found.error
+            if error.code == .unknownTopicOrPartition, let partition = found.topicPartition {
+                noteMissing(partition.topic)
+            } else if error.code == .unauthorized {
+                noteRefusal(error, found.topicPartition?.topic)
+            } else if error.code != .maxPollExceeded {
+                log(.debug, "consumer error", ["error": "\(error)"])
+            }
+        }
+    }
+
+    private mutating func noteMissing(_ topic: String) {
+        guard group.missingTopics.insert(topic).inserted else { return }
+        showReadiness()
+        perform(.reportMissing(topic: topic))
+    }
+
+    /// The broker answers, and lets this worker neither join its group nor read its topic.
+    private mutating func noteRefusal(_ error: KafkaError, _ topic: String?) {
+        guard !group.refusals.contains(where: { $0.name == error.name }) else { return }
+        group.refusals.append(error)
+        showReadiness()
+        var metadata: LogMetadata = [
+            "kafka.group": .string(configuration.consumerProperties["group.id"] ?? ""),
+            "error": .string("\(error)"),
+        ]
+        if let topic { metadata.append("kafka.topic", .string(topic)) }
+        log(.error, "not authorized to read, retrying", metadata)
+    }
+
+    /// Whether the brokers should be asked for the topics now and then.
+    var lacksTopics: Bool { !group.missingTopics.isEmpty || assignment.partitions.isEmpty }
+
+    /// The brokers have answered with these topics.
+    mutating func found(_ topics: [String]) {
+        let found = group.missingTopics.intersection(topics)
+        guard !found.isEmpty else { return }
+        group.missingTopics.subtract(found)
+        // It balanced without this topic.
+        group.isBalanced = false
+        for topic in found {
+            log(.notice, "topic found", ["kafka.topic": .string(topic)])
+        }
+    }
+}

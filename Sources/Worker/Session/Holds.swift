@@ -1,0 +1,139 @@
+import Kafka
+
+/// Records that have to wait although the infrastructure answers: each stops its own partition and
+/// no other.
+struct Holds: Sendable {
+    private struct Hold: Sendable {
+        /// The record's.
+        let offset: Int64
+        /// When it is read again.
+        let due: ContinuousClock.Instant
+        let backoff: Backoff
+        var isPaused = false
+    }
+
+    private var holds: [TopicPartition: Hold] = [:]
+
+    var isEmpty: Bool { holds.isEmpty }
+
+    func contains(_ record: ConsumerRecord) -> Bool {
+        holds[record.topicPartition]?.offset == record.offset
+    }
+
+    /// Holds a record until its backoff is over; true if it was not held before.
+    mutating func add(
+        _ record: ConsumerRecord,
+        _ now: ContinuousClock.Instant,
+        _ fresh: Backoff,
+        jitter: Double
+    ) -> Bool {
+        let former = holds[record.topicPartition]
+        let isNew = former?.offset != record.offset
+        var backoff = (isNew ? nil : former?.backoff) ?? fresh
+        holds[record.topicPartition] = Hold(
+            offset: record.offset,
+            due: now + backoff.nextDelay(jitter: jitter),
+            backoff: backoff
+        )
+        return isNew
+    }
+
+    mutating func end(_ partition: TopicPartition) {
+        holds[partition] = nil
+    }
+
+    /// Forgets holds of partitions that are given up; returns the partitions to be paused, and
+    /// those to be read again.
+    mutating func due(
+        _ now: ContinuousClock.Instant,
+        _ assigned: [TopicPartition: PartitionState]
+    ) -> (paused: [TopicPartition], due: Set<TopicPartition>) {
+        // If the group has revoked a partition, only its next worker may hold it.
+        holds = holds.filter { assigned[$0.key] != nil }
+        let held = holds.filter { assigned[$0.key]?.phase == .held }
+        let paused = held.filter { !$0.value.isPaused }.map(\.key)
+        paused.forEach { holds[$0]?.isPaused = true }
+        let due = held.filter { $0.value.due <= now }.map(\.key)
+        due.forEach { holds[$0]?.isPaused = false }
+        return (paused, Set(due))
+    }
+
+    /// How many of a batch's records go through the stage together: none with one that was held,
+    /// so that its repetition costs no other record anything.
+    func countTogether(_ records: [ConsumerRecord]) -> Int {
+        guard !holds.isEmpty else { return records.count }
+        let first = records.firstIndex(where: contains)
+        return first.map { max($0, 1) } ?? records.count
+    }
+}
+
+extension SessionCore {
+    /// Holds each partition at its first record that has to wait, and forgets holds that are over.
+    mutating func hold(_ processed: ProcessedBatch, _ now: Instant, jitter: Double) {
+        endHolds(by: processed)
+        for index in processed.records.indices {
+            guard let error = processed.records[index].verdict.heldBy else { continue }
+            let record = processed.records[index].record
+            let claim = processed.claim(ofRecordAt: index)
+            guard assignment.hold(claim, at: processed.start(ofRecordAt: index)) else { continue }
+            let isNew = holds.add(record, now, configuration.holdBackoff, jitter: jitter)
+            let position = "\(record.topicPartition) offset \(record.offset)"
+            perform(.failed(.held, HeldRecord(position: position, error: error)))
+            perform(.turn)
+            guard isNew else { continue }
+            var metadata = LogMetadata(record.topicPartition)
+            metadata.append("kafka.offset", .int(record.offset))
+            metadata.append("error", .string(String(describing: error)))
+            log(.error, "record held, its partition waits", metadata)
+        }
+    }
+
+    /// A held record has got a verdict: its partition continues.
+    private mutating func endHolds(by processed: ProcessedBatch) {
+        changeHolds { core in
+            for index in processed.records.indices {
+                let record = processed.records[index].record
+                guard core.holds.contains(record), processed.records[index].verdict.heldBy == nil
+                else { continue }
+                core.holds.end(record.topicPartition)
+                core.report("held record processed, its partition goes on", [record.topicPartition])
+            }
+        }
+    }
+
+    /// Forgets the held records of partitions that are given up: their next owner finds them again.
+    mutating func forgetHolds() {
+        changeHolds { $0.holds = Holds() }
+    }
+
+    /// Stops fetching what is held, and reads it again when it is due.
+    mutating func keepHolds(_ now: Instant) {
+        changeHolds { core in
+            let (paused, due) = core.holds.due(now, core.assignment.partitions)
+            if !paused.isEmpty {
+                core.perform(.pause(paused))
+            }
+            guard !due.isEmpty else { return }
+            let positions = core.assignment.rewind { partition, _ in due.contains(partition) }
+            core.rewinds.merge(positions) { $1 }
+        }
+    }
+
+    /// Ends the fault with the last hold.
+    private mutating func changeHolds(_ change: (inout SessionCore) -> Void) {
+        guard !holds.isEmpty else { return }
+        change(&self)
+        if holds.isEmpty {
+            perform(.succeeded(.held))
+        }
+    }
+}
+
+/// A record that waits, and its partition with it.
+struct HeldRecord: CausedFault, CustomStringConvertible {
+    let position: String
+    let error: any Error
+
+    var cause: FaultCause { FaultCause(of: error) }
+    var description: String { "\(position): \(error)" }
+}

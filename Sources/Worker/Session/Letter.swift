@@ -1,0 +1,64 @@
+import AppStore
+import Kafka
+import OpenSSL
+import Records
+
+/// One dead letter of a batch, and where its chain stood before it.
+struct Letter: Sendable {
+    var record: ProducerRecord
+    /// An index into the batch's records.
+    let owner: Int
+    let refusal: Refusal
+    var previous: SHA256Digest?
+    var value = DeadLetterValue.original
+}
+
+extension ProcessedBatch {
+    /// The partition of the dead-letter topic for the letters of a source partition; nil leaves
+    /// the choice to the partitioner.
+    typealias LetterPartition = (_ source: Int32) -> Int32?
+
+    /// The letters of the valid parts, each behind the one before it; each of these parts gets the
+    /// new head of its chain.
+    mutating func letters(of isValid: [Bool], _ partition: LetterPartition) -> [Letter] {
+        var letters: [Letter] = []
+        for owner in records.indices where isValid[records[owner].part] {
+            guard let refusal = records[owner].verdict.refusal else { continue }
+            let previous = parts[records[owner].part].chainHead
+            let record = chain(refusal, of: owner, .original, partition)
+            letters.append(
+                Letter(record: record, owner: owner, refusal: refusal, previous: previous)
+            )
+        }
+        return letters
+    }
+
+    /// Makes the first letter again without its value, and those behind it in its chain: its digest
+    /// covers that its value is omitted, and each letter names the digest before it.
+    mutating func omitValue(_ letters: inout ArraySlice<Letter>, _ partition: LetterPartition) {
+        guard let first = letters.first else { return }
+        letters[letters.startIndex].value = .omitted
+        let part = records[first.owner].part
+        parts[part].chainHead = first.previous
+        for index in letters.indices where records[letters[index].owner].part == part {
+            let letter = letters[index]
+            letters[index].previous = parts[part].chainHead
+            letters[index].record = chain(letter.refusal, of: letter.owner, letter.value, partition)
+        }
+    }
+
+    /// The letter of a record, behind the head of its chain, which is then the letter.
+    private mutating func chain(
+        _ refusal: Refusal,
+        of owner: Int,
+        _ value: DeadLetterValue,
+        _ partition: LetterPartition
+    ) -> ProducerRecord {
+        let (source, part) = (records[owner].record, records[owner].part)
+        let head = parts[part].chainHead
+        var letter = deadLetters.letter(for: source, refusal, value: value, after: head)
+        letter.record.partition = partition(source.topicPartition.partition)
+        parts[part].chainHead = letter.digest
+        return letter.record
+    }
+}

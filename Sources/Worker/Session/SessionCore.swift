@@ -1,0 +1,189 @@
+import Kafka
+import Records
+
+/// The decisions of a consumer session: what it reads, holds, settles and commits.
+///
+/// Pure: each method is an event, with its time as an argument, and answers with commands.
+/// `ConsumerSession` performs them and reports what came of it. Tests run any order of events.
+struct SessionCore: Sendable {
+    typealias Instant = ContinuousClock.Instant
+
+    /// A revocation that waits for batches in flight.
+    struct Revocation: Sendable {
+        let partitions: [TopicPartition]
+        let deadline: Instant
+    }
+
+    let configuration: WorkerConfiguration
+    var assignment: Assignment
+    /// Nil for stages that need none.
+    var breaker: Breaker?
+    var holds = Holds()
+    var group = GroupStanding()
+    /// Partitions to be read again from these offsets.
+    var rewinds: [TopicPartition: Int64] = [:]
+    var batchesInFlight = 0
+    /// Bytes of the outputs that are not yet acknowledged.
+    var outputBytesInFlight = 0
+    private(set) var isStopped = false
+    /// Nothing is repeated any more: the budget is over, or the consumer is gone.
+    private(set) var isAborted = false
+    private var commands: [SessionCommand] = []
+    private var consumerCommands: [ConsumerCommand] = []
+    var pacing = Pacing()
+    var revocations: [Revocation] = []
+
+    init(_ configuration: WorkerConfiguration, breaker: Breaker?) {
+        self.configuration = configuration
+        self.breaker = breaker
+        assignment = Assignment(counting: configuration.stage.dispositions)
+    }
+
+    mutating func perform(_ command: SessionCommand) {
+        commands.append(command)
+    }
+
+    mutating func perform(_ command: ConsumerCommand) {
+        consumerCommands.append(command)
+    }
+
+    mutating func log(_ level: LogLevel, _ message: StaticString, _ metadata: LogMetadata) {
+        perform(.log(level, message, metadata))
+    }
+
+    /// Removes the commands that any task performs.
+    mutating func takeCommands() -> [SessionCommand] {
+        defer { commands = [] }
+        return commands
+    }
+
+    /// Removes the commands that the polling task performs.
+    mutating func takeConsumerCommands() -> [ConsumerCommand] {
+        defer { consumerCommands = [] }
+        return consumerCommands
+    }
+
+    mutating func stop() {
+        isStopped = true
+        perform(.turn)
+        perform(.commit)
+    }
+
+    /// Discards the batches in flight and leaves the group, so that other workers do the work.
+    mutating func giveUp() {
+        isAborted = true
+        stop()
+    }
+
+    /// Discards the batches in flight: the next owner of the partitions reads them again.
+    mutating func abort() {
+        isAborted = true
+        guard batchesInFlight > 0 else { return }
+        log(
+            .warning,
+            "batches in flight discarded, their records are read again",
+            ["batches": .int(batchesInFlight)]
+        )
+    }
+
+    /// Counts a batch that was settled or given up.
+    mutating func leave(outputBytes: Int = 0) {
+        outputBytesInFlight -= outputBytes
+        batchesInFlight -= 1
+        perform(.setBatchesInFlight(batchesInFlight))
+        perform(.turn)
+    }
+}
+
+/// The polling task.
+extension SessionCore {
+    /// Begins a turn: does what is due; returns how long to wait, or nil to poll at once.
+    mutating func turn(_ now: Instant) -> Duration? {
+        completeRevocations(now)
+        keepHolds(now)
+        seek()
+        tickBreaker(now)
+        showReadiness()
+        let hasRoom = batchesInFlight < configuration.batchesInFlightMax && !isStopped
+        let step = pacing.next(now, hasRoom: hasRoom, isStopped, configuration.pauseAfter)
+        let partitions = assignment.readable
+        switch step {
+        case .wait(let time): return time
+        case .poll: break
+        case .pause:
+            perform(.pause(partitions))
+            report("partitions paused, too many batches in flight", count: partitions.count)
+        case .resume:
+            perform(.resume(partitions))
+            report("partitions resumed", count: partitions.count)
+        }
+        return isStopped ? nil : pacing.gathering(now)
+    }
+
+    /// Takes what a poll returned; its errors end no consumer.
+    mutating func polled(_ result: PollResult, _ now: Instant) {
+        note(result.errors)
+        if let isBalanced = result.isGroupBalanced { group.isBalanced = isBalanced }
+        for event in result.events {
+            answer(event, now)
+        }
+        if !result.events.isEmpty {
+            group.isBalanced = false
+            completeRevocations(now)
+        }
+        let (count, hasMore) = (result.records.count, result.isFull)
+        pacing.gatheredAt = now + configuration.gatherTime(after: count, hasMore: hasMore)
+        add(result.records, now)
+        skip(to: result.ends)
+    }
+
+    private mutating func add(_ records: [ConsumerRecord], _ now: Instant) {
+        guard !records.isEmpty else { return }
+        // Records come: whatever was refused is allowed now.
+        group.refusals = []
+        let taken = assignment.add(records, at: now)
+        report(taken.batch.gaps)
+        for partition in taken.rewound {
+            log(.error, "offsets went backwards, counts restart", LogMetadata(partition))
+        }
+        guard !taken.batch.isEmpty else { return }
+        batchesInFlight += 1
+        perform(.setBatchesInFlight(batchesInFlight))
+        perform(.process(taken.batch))
+    }
+
+    /// Settles what lies before the ends of partitions that are read to their end and holds no
+    /// record, such as the control records of transactions.
+    private mutating func skip(to ends: [PartitionEnd]) {
+        guard !ends.isEmpty else { return }
+        let gaps = assignment.skip(to: ends)
+        guard !gaps.isEmpty else { return }
+        report(gaps)
+        var increment = TallyIncrement()
+        gaps.forEach { increment.addSkipped($0.count) }
+        perform(.settled(increment))
+        perform(.commit)
+    }
+
+    /// Reports a batch's gaps, those of one partition in one line.
+    private mutating func report(_ gaps: [OffsetGap]) {
+        for (partition, gaps) in Dictionary(grouping: gaps, by: \.partition) {
+            let first = gaps.reduce(Int64.max) { min($0, $1.first) }
+            let count = gaps.reduce(Int64(0)) { $0 + $1.count }
+            var metadata = LogMetadata(partition)
+            metadata.append("kafka.offset", .int(first))
+            metadata.append("skipped.count", .int(count))
+            if first == 0 {
+                let text: StaticString =
+                    "records deleted before the first commit, counted as skipped"
+                log(.error, text, metadata)
+            } else {
+                log(.warning, "offset gap, counted as skipped", metadata)
+            }
+        }
+    }
+
+    private mutating func report(_ message: StaticString, count: Int) {
+        log(.info, message, ["partitions": .int(count)])
+    }
+}
