@@ -213,7 +213,7 @@ import Worker
         let error = await #expect(throws: SchemaNewer.self) {
             _ = try await worker.stage.process([record])
         }
-        let stage = worker.stage
+        let stage: any Stage = worker.stage
         let thrown = try #require(error)
         #expect(await stage.isOutdated(by: thrown))
     }

@@ -1,5 +1,5 @@
 import AppStore
-import Store
+package import Store
 import Entitlements
 import Holdings
 package import Kafka
@@ -15,13 +15,13 @@ package import Worker
 /// ID is remembered only after the forward was acknowledged, so a crash between the two forwards
 /// twice and loses nothing. A dead letter leaves nothing in the memory, so it is forwarded when it
 /// is published again.
-package final class DedupeStage: Stage {
+package final class DedupeStage: DatabaseStage {
+    package let client: PostgresClient
+    package let size: TransactionSize
     private let memory: DedupeMemory
     private let pruning: RevisionPruning
-    private let answers: RefusalAnswers
     private let uniqueTopic: String
     private let limits: OutputLimits?
-    private let size: TransactionSize
     private let marksSize: TransactionSize
     private let inFlight = Mutex(InFlight<DedupeMemory.Mark>())
 
@@ -38,9 +38,9 @@ package final class DedupeStage: Stage {
         pruneInterval: Duration,
         limits: OutputLimits? = nil
     ) {
+        self.client = client
         memory = DedupeMemory(client: client)
         pruning = RevisionPruning(client: client, retention: retention, interval: pruneInterval)
-        answers = RefusalAnswers(client: client)
         self.uniqueTopic = uniqueTopic
         self.limits = limits
         size = TransactionSize(statementDeadline: client.statementDeadline)
@@ -49,14 +49,6 @@ package final class DedupeStage: Stage {
 
     package var recordsMax: Int { min(size.recordsMax, marksSize.recordsMax) }
 
-    package func probe() async throws {
-        try await SchemaVersion.require(memory.client)
-    }
-
-    package func isOutdated(by error: any Error) async -> Bool {
-        await SchemaVersion.isOutgrown(memory.client, after: error)
-    }
-
     package func process(_ records: [ConsumerRecord]) async throws -> [Verdict] {
         let version = limits?.version
         var verdicts = try await verdicts(on: records)
@@ -64,19 +56,12 @@ package final class DedupeStage: Stage {
             await limits.askAgain()
             if limits.version != version { verdicts = try await self.verdicts(on: records) }
         }
-        try await SchemaVersion.requireKnown(memory.client, after: verdicts)
-        return try await answers.complete(verdicts, of: records)
+        return try await completed(verdicts, of: records)
     }
 
     private func verdicts(on records: [ConsumerRecord]) async throws -> [Verdict] {
         forgetReadAgain(records)
-        return try await RecordFaults.isolating(records[...], size: size) { records in
-            try await decide(records)
-        } refused: { record, error in
-            .deadLettered(record, .notStorable, error.recordFaultDetail)
-        } held: { _, error in
-            .held(by: error)
-        }
+        return try await isolating(records[...]) { try await decide($0) }
     }
 
     /// Remembers the contents of forwarded records, now that they are acknowledged.

@@ -1,5 +1,5 @@
 import AppStore
-import Store
+package import Store
 import Entitlements
 import Holdings
 package import Kafka
@@ -13,17 +13,16 @@ package import Worker
 ///
 /// Idempotent without a time limit: after any replay each fact counts once and its rows are the
 /// same.
-package final class EntitleStage: Stage {
+package final class EntitleStage: DatabaseStage {
     package let outboxes: [any Outbox]
     package let upkeep: (any Upkeep)?
+    package let client: PostgresClient
+    package let size: TransactionSize
 
-    private let client: PostgresClient
     private let catalogs: CatalogStore
     private let shardsMax: Int
     private let metrics: EntitleMetrics
     private let feed: ChangeFeed?
-    private let answers: RefusalAnswers
-    private let size: TransactionSize
 
     /// - Parameters:
     ///   - shardsMax: parallel transactions per batch, which is sharded by purchase.
@@ -45,7 +44,6 @@ package final class EntitleStage: Stage {
         self.client = client
         self.shardsMax = shardsMax
         self.metrics = metrics
-        answers = RefusalAnswers(client: client)
         size = TransactionSize(statementDeadline: client.statementDeadline)
         catalogs = CatalogStore()
         upkeep = Reprojection(
@@ -62,18 +60,8 @@ package final class EntitleStage: Stage {
         return isTooLarge ? .max : count
     }
 
-    package func probe() async throws {
-        try await SchemaVersion.require(client)
-    }
-
-    package func isOutdated(by error: any Error) async -> Bool {
-        await SchemaVersion.isOutgrown(client, after: error)
-    }
-
     package func process(_ records: [ConsumerRecord]) async throws -> [Verdict] {
-        let verdicts = try await verdicts(on: records)
-        try await SchemaVersion.requireKnown(client, after: verdicts)
-        return try await answers.complete(verdicts, of: records)
+        try await completed(try await verdicts(on: records), of: records)
     }
 
     private func verdicts(on records: [ConsumerRecord]) async throws -> [Verdict] {
@@ -99,13 +87,7 @@ package final class EntitleStage: Stage {
 
     @concurrent
     private func entitle(_ records: ArraySlice<ConsumerRecord>) async throws -> [Verdict] {
-        try await RecordFaults.isolating(records, size: size) { records in
-            try await settle(records)
-        } refused: { record, error in
-            .deadLettered(record, .notStorable, error.recordFaultDetail)
-        } held: { _, error in
-            .held(by: error)
-        }
+        try await isolating(records) { try await settle($0) }
     }
 
     private func settle(_ records: ArraySlice<ConsumerRecord>) async throws -> [Verdict] {

@@ -1,5 +1,5 @@
 import AppStore
-import Store
+package import Store
 package import Entitlements
 import Holdings
 package import Kafka
@@ -14,14 +14,13 @@ package import Worker
 /// in the table `owners`, and a message is only the occasion to find it. A record without an owner
 /// is forwarded like any other. A purchase with a changed owner is marked in the same transaction,
 /// and the outbox sends observations of it until a projection has removed the mark.
-package final class LinkStage: Stage {
+package final class LinkStage: DatabaseStage {
     package let outboxes: [any Outbox]
+    package let size: TransactionSize
 
     private let linking: Linking
     private let linkedTopic: String
     private let metrics: LinkMetrics
-    private let answers: RefusalAnswers
-    private let size: TransactionSize
 
     /// - Parameters:
     ///   - linkedTopic: the topic of the forwarded observations.
@@ -38,7 +37,6 @@ package final class LinkStage: Stage {
         self.linking = linking
         self.linkedTopic = linkedTopic
         self.metrics = metrics
-        answers = RefusalAnswers(client: client)
         size = TransactionSize(statementDeadline: client.statementDeadline)
         outboxes = [
             LinkOutbox(
@@ -51,26 +49,11 @@ package final class LinkStage: Stage {
         ]
     }
 
-    package var recordsMax: Int { size.recordsMax }
-
-    package func probe() async throws {
-        try await SchemaVersion.require(linking.client)
-    }
-
-    package func isOutdated(by error: any Error) async -> Bool {
-        await SchemaVersion.isOutgrown(linking.client, after: error)
-    }
+    package var client: PostgresClient { linking.client }
 
     package func process(_ records: [ConsumerRecord]) async throws -> [Verdict] {
-        let verdicts = try await RecordFaults.isolating(records[...], size: size) { records in
-            try await link(records)
-        } refused: { record, error in
-            .deadLettered(record, .notStorable, error.recordFaultDetail)
-        } held: { _, error in
-            .held(by: error)
-        }
-        try await SchemaVersion.requireKnown(linking.client, after: verdicts)
-        return try await answers.complete(verdicts, of: records)
+        let verdicts = try await isolating(records[...]) { try await link($0) }
+        return try await completed(verdicts, of: records)
     }
 }
 

@@ -1,0 +1,55 @@
+import AppStore
+package import Kafka
+package import Postgres
+package import Store
+package import Worker
+
+/// A stage whose work is done in transactions of PostgreSQL.
+package protocol DatabaseStage: Stage {
+    var client: PostgresClient { get }
+    /// How many records go into one transaction.
+    var size: TransactionSize { get }
+}
+
+extension DatabaseStage {
+    package var recordsMax: Int { size.recordsMax }
+
+    package func probe() async throws {
+        try await SchemaVersion.require(client)
+    }
+
+    package func isOutdated(by error: any Error) async -> Bool {
+        await SchemaVersion.isOutgrown(client, after: error)
+    }
+
+    /// Gives records to `body` in transactions; a record that PostgreSQL refuses by itself becomes
+    /// a dead letter, and one that only fails waits.
+    package func isolating(
+        _ records: ArraySlice<ConsumerRecord>,
+        _ body: (ArraySlice<ConsumerRecord>) async throws -> [Verdict]
+    ) async throws -> [Verdict] {
+        try await RecordFaults.isolating(records, size: size, body) { record, error in
+            .deadLettered(record, .notStorable, error.recordFaultDetail)
+        } held: { _, error in
+            .held(by: error)
+        }
+    }
+
+    /// Completes the answers for requests whose record is refused.
+    ///
+    /// Throws `SchemaNewer` if the database has not accepted a record and was migrated beyond the
+    /// version that this program knows: then no record is to blame.
+    package func completed(
+        _ verdicts: [Verdict],
+        of records: [ConsumerRecord]
+    ) async throws -> [Verdict] {
+        if verdicts.contains(where: { $0.isNotStorable || $0.heldBy is UnstoredRecord }) {
+            try await SchemaVersion.requireKnown(client)
+        }
+        return try await RefusalAnswers(client: client).complete(verdicts, of: records)
+    }
+}
+
+extension UnstoredRecord: CausedFault {
+    package var cause: FaultCause { error.cause }
+}
