@@ -104,7 +104,8 @@ CREATE INDEX owners_unowned ON owners (original_transaction_id) WHERE user_id IS
 
 -- Written in the transaction that changes the owner, and removed only by the transaction that
 -- projects the purchase from that very owner: no repeated, refused or lost record removes it. Until
--- then link-worker sends a link observation again and again.
+-- then link-worker sends a link observation again and again. The first owner of a purchase needs no
+-- row: it is committed before any record of the purchase is forwarded, so before any projection.
 CREATE TABLE owner_changes (
     environment text COLLATE "C" NOT NULL,
     bundle_id text COLLATE "C" NOT NULL,

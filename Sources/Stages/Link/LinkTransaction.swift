@@ -241,6 +241,10 @@ extension LinkTransaction {
 
     /// Writes changed owners, and marks their purchases for a projection.
     ///
+    /// The first owner of a purchase needs no mark if a record is forwarded: facts of the purchase
+    /// reach `entitle-worker` only after this commit, so that every projection of them reads this
+    /// owner or a later one.
+    ///
     /// - Parameter oursCount: how many of the purchases, the first ones, have a record in the
     ///   batch.
     private func write(_ oursCount: Int) async throws {
@@ -250,8 +254,10 @@ extension LinkTransaction {
             let (key, stored) = (purchases[index].state.key, purchases[index].state.stored)
             guard let owner = purchases[index].owner, owner != stored else { continue }
             rows.append(OwnerTable.Row(key: key, owner: owner))
+            let hasRecord = index < oursCount
+            if stored == nil && hasRecord { continue }
             if !owner.isSameOwnership(as: stored) {
-                changes.append(OwnerChangeTable.Change(purchase: key, hasRecord: index < oursCount))
+                changes.append(OwnerChangeTable.Change(purchase: key, hasRecord: hasRecord))
             }
         }
         guard !rows.isEmpty else { return }
