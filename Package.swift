@@ -62,6 +62,7 @@ let package = Package(
         systemLibrary("CLibPQ", pkgConfig: "libpq", debian: "libpq-dev"),
         systemLibrary("CGMP", pkgConfig: "gmp", debian: "libgmp-dev"),
         systemLibrary("CMicroHTTPD", pkgConfig: "libmicrohttpd", debian: "libmicrohttpd-dev"),
+        systemLibrary("CCurl", pkgConfig: "libcurl", debian: "libcurl4-openssl-dev"),
 
         // Functions of the C library that the toolchain's module leaves out.
         .systemLibrary(name: "CMalloc"),
@@ -82,6 +83,7 @@ let package = Package(
         library("OpenSSL", ["CGMP", "COpenSSL"], settings: wrapper),
         library("Postgres", ["CLibPQ", "Platform", "Threads"], settings: wrapper),
         library("HTTP", ["CMicroHTTPD", "Threads"], settings: wrapper),
+        library("Curl", ["CCurl", "Threads"], settings: wrapper),
         library("Release", ["CRelease"], settings: wrapper),
 
         // From the C library: threads, and a lock to wait for.
@@ -243,6 +245,7 @@ let package = Package(
             ["AppStore", "JSON", "OpenSSL", "Postgres", "Simulation", "TestSupport"]
         ),
         tests("HTTPTests", ["HTTP", "Simulation", "TestSupport"]),
+        tests("CurlTests", ["Curl", "TestSupport"]),
         tests("SettingsTests", ["JSON", "Release", "Settings", "TestSupport"]),
         tests(
             "AppStoreTests",

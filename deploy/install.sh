@@ -7,7 +7,8 @@
 # Swift itself is not a Debian package: its absence is said, not mended.
 set -euo pipefail
 
-build_packages=(pkg-config librdkafka-dev libssl-dev libpq-dev libmicrohttpd-dev libgmp-dev postgresql)
+build_packages=(pkg-config librdkafka-dev libssl-dev libpq-dev libmicrohttpd-dev libgmp-dev
+    libcurl4-openssl-dev postgresql)
 test_packages=(
     prometheus python3-confluent-kafka python3-jsonschema python3-psycopg2 chromium chromium-driver
     systemd systemd-container pgbouncer openssl zsh fish curl python3-venv libpostgresql-jdbc-java

@@ -9,6 +9,7 @@ import Testing
         "COpenSSL": "Sources/OpenSSL/",
         "CLibPQ": "Sources/Postgres/",
         "CMicroHTTPD": "Sources/HTTP/",
+        "CCurl": "Sources/Curl/",
         "CMalloc": "Sources/Worker/",
         "CRelease": "Sources/Release/",
     ]
