@@ -1,8 +1,9 @@
 internal import COpenSSL
 
-/// A private key for throw-away certificate authorities: tests, the demo and the benchmark.
+/// A private key: of the requests to Apple's server, and of throw-away certificate authorities in
+/// tests, the demo and the benchmark.
 ///
-/// The product itself signs nothing. Immutable, so that threads may share one.
+/// Immutable, so that threads may share one.
 @safe
 package final class PrivateKey: @unchecked Sendable {
     package enum Algorithm: Hashable, Sendable {
@@ -32,10 +33,12 @@ package final class PrivateKey: @unchecked Sendable {
     }
 
     /// Reads the first private key of a PEM text (PKCS #8 or the traditional forms).
+    ///
+    /// Throws for an encrypted one, of which OpenSSL would ask the terminal for the password.
     package convenience init(pem: [UInt8]) throws(KeyError) {
         defer { ERR_clear_error() }
         let key = unsafe PEM.withReader(of: pem) { reader in
-            unsafe PEM_read_bio_PrivateKey(reader, nil, nil, nil)
+            unsafe PEM_read_bio_PrivateKey(reader, nil, { _, _, _, _ in -1 }, nil)
         }
         guard let handle = unsafe Handle<Resource.Key>(takingOwnershipOf: key) else {
             throw .notPEM
