@@ -98,6 +98,9 @@ let package = Package(
         library("AppStore", ["JSON", "OpenSSL", "Release"], exclude: ["VERIFICATION.md"]),
         library("Entitlements", ["AppStore", "JSON", "OpenSSL"]),
 
+        // The client of Apple's server.
+        library("AppStoreServer", ["AppStore", "Curl", "JSON", "OpenSSL", "Platform"]),
+
         // The records of our topics.
         library("Records", ["AppStore", "Entitlements", "JSON", "Kafka", "OpenSSL"]),
 
@@ -246,6 +249,10 @@ let package = Package(
         ),
         tests("HTTPTests", ["HTTP", "Simulation", "TestSupport"]),
         tests("CurlTests", ["Curl", "TestSupport"]),
+        tests(
+            "AppStoreServerTests",
+            ["AppStore", "AppStoreServer", "Curl", "JSON", "OpenSSL", "TestSupport"]
+        ),
         tests("SettingsTests", ["JSON", "Release", "Settings", "TestSupport"]),
         tests(
             "AppStoreTests",

@@ -22,6 +22,7 @@ import Testing
     private static let known: [String: (lines: Int, why: String)] = [
         "Sources/AppStore/Payload/Identifier.swift": (3, "indexes into bytes that it holds"),
         "Sources/AppStore/Payload/Timestamp.swift": (1, "four digits of a year"),
+        "Sources/AppStoreServer/RequestPace.swift": (3, "Timestamps, and the seconds of a day"),
         "Sources/AuditConsole/Pages/LetterFilter.swift": (1, "a count up to 100,000 of days"),
         "Sources/AuditConsole/Pages/OverviewPage.swift": (1, "the difference of two Timestamps"),
         "Sources/AuditConsole/SignIn/Sessions.swift": (1, "instants of this process"),

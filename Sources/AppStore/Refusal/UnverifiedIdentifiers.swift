@@ -35,11 +35,8 @@ package struct UnverifiedIdentifiers: Hashable, Sendable {
 
     /// Reads the second segment of a possible JWS.
     mutating func add(payloadOf token: Token) {
-        guard let jws = try? CompactJWS(token),
-            let bytes = Base64.url.decode(token.bytes.span.extracting(jws.payload)),
-            let document = try? JSONDocument(parsing: bytes, policy: .grammar)
-        else { return }
-        fields(of: document.root)
+        guard let payload = token.unverifiedPayload(.grammar) else { return }
+        fields(of: payload)
     }
 
     /// Reads a receipt's statements about its app and about the first purchase in it.
@@ -126,5 +123,26 @@ package struct UnverifiedIdentifiers: Hashable, Sendable {
             return nil
         }
         return harmless(value.string)
+    }
+}
+
+extension Token {
+    /// The second segment of a possible JWS, whose signature nobody has checked; nil if it is not
+    /// JSON in base64url.
+    fileprivate func unverifiedPayload(_ policy: JSONPolicy) -> JSONValue? {
+        guard let jws = try? CompactJWS(self),
+            let payload = Base64.url.decode(bytes.span.extracting(jws.payload))
+        else { return nil }
+        return try? JSONDocument(parsing: payload, policy: policy).root
+    }
+}
+
+extension NotificationPayload {
+    /// Reads a compact JWS without checking its signature: for lists and comparisons, never for a
+    /// decision.
+    package init?(unverified token: [UInt8]) {
+        let payload = Token(token, token.indices).unverifiedPayload(.strict)
+        guard let payload else { return nil }
+        self.init(payload)
     }
 }

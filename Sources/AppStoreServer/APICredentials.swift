@@ -1,0 +1,29 @@
+package import AppStore
+package import OpenSSL
+
+/// The identity with which one app asks in one environment.
+package struct APICredentials: Sendable {
+    package let bundleID: Identifier
+    /// Production or Sandbox.
+    package let environment: Environment
+    package let issuerID: String
+    package let keyID: String
+    let key: PrivateKey
+
+    /// - Parameter keyFile: the contents of the `.p8` file from App Store Connect (PKCS #8 in PEM).
+    /// - Throws: if it holds no unencrypted private key on P-256.
+    package init(
+        bundleID: Identifier,
+        environment: Environment,
+        issuerID: String,
+        keyID: String,
+        keyFile: [UInt8]
+    ) throws(KeyError) {
+        key = try PrivateKey(pem: keyFile)
+        guard key.kind == .p256 else { throw .notP256 }
+        self.bundleID = bundleID
+        self.environment = environment
+        self.issuerID = issuerID
+        self.keyID = keyID
+    }
+}

@@ -1,0 +1,29 @@
+package import AppStore
+
+/// The endpoints that a client calls.
+package enum APIEndpoint: String, Sendable, CaseIterable {
+    case notificationHistory = "notification history"
+    case subscriptionStatuses = "subscription statuses"
+    case transactionHistory = "transaction history"
+    case refundHistory = "refund history"
+    case orderLookup = "order lookup"
+    case finish = "finish transaction"
+
+    /// Apple's limit for one app, from "Identifying rate limits"; enforced by the hour.
+    private var requestsPerSecond: Int64 {
+        switch self {
+        case .refundHistory, .orderLookup: 10
+        case .notificationHistory, .subscriptionStatuses, .transactionHistory, .finish: 50
+        }
+    }
+
+    /// The time between two requests that takes this part of Apple's limit.
+    ///
+    /// - Parameter percent: clamped to 1 to 100.
+    package func interval(in environment: Environment, percent: Int) -> Duration {
+        let part = requestsPerSecond * Int64(min(max(percent, 1), 100))
+        // Sandbox has a tenth of Production's limit.
+        let scale: Int64 = environment == .production ? 1 : 10
+        return .nanoseconds(100_000_000_000 * scale / part)
+    }
+}

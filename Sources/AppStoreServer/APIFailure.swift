@@ -1,0 +1,106 @@
+package import AppStore
+import Curl
+import JSON
+
+/// A request without a usable response.
+///
+/// It holds no token, no header, no identifier and nothing of a body but Apple's error code.
+package struct APIFailure: Error, Hashable, Sendable {
+    /// The next step of the caller.
+    package enum Action: Hashable, Sendable {
+        /// The same request may succeed later: at this time, or after a delay of the caller's.
+        case retry(after: Timestamp?)
+        /// The pagination token or revision is refused: begin the window again.
+        case restart
+        /// Apple knows no such transaction or order.
+        case notFound
+        /// Only an operator can help.
+        case stop
+    }
+
+    package let endpoint: APIEndpoint
+    package let action: Action
+    package let httpStatus: Int?
+    /// Apple's `errorCode`.
+    package let errorCode: Int64?
+    /// Whether the caller's task was cancelled.
+    package let isCancelled: Bool
+    /// In our own or libcurl's words.
+    package let reason: String
+
+    init(
+        _ endpoint: APIEndpoint,
+        _ action: Action,
+        httpStatus: Int? = nil,
+        errorCode: Int64? = nil,
+        isCancelled: Bool = false,
+        _ reason: String
+    ) {
+        self.endpoint = endpoint
+        self.action = action
+        self.httpStatus = httpStatus
+        self.errorCode = errorCode
+        self.isCancelled = isCancelled
+        self.reason = reason
+    }
+}
+
+extension APIFailure: CustomStringConvertible {
+    package var description: String {
+        let code = errorCode.map { ", error \($0)" } ?? ""
+        let status = httpStatus.map { "HTTP \($0)\(code): " } ?? ""
+        return "App Store Server API, \(endpoint.rawValue): \(status)\(reason)"
+    }
+}
+
+extension APIFailure {
+    static func cancelled(_ endpoint: APIEndpoint) -> APIFailure {
+        APIFailure(endpoint, .retry(after: nil), isCancelled: true, "the request was cancelled")
+    }
+
+    init(_ endpoint: APIEndpoint, _ error: HTTPSError) {
+        let action: Action =
+            switch error.code {
+            case .invalidRequest, .authorityUnreadable: .stop
+            case .hostNotFound, .notConnected, .certificateRefused, .tlsFailed, .connectionLost,
+                .timedOut, .responseTooLarge, .malformedResponse, .cancelled, .systemLimit:
+                .retry(after: nil)
+            }
+        self.init(endpoint, action, isCancelled: error.code == .cancelled, error.description)
+    }
+
+    /// - Parameter response: of a status that is no success.
+    init(_ endpoint: APIEndpoint, _ response: HTTPSResponse, now: Timestamp) {
+        let document = try? JSONDocument(parsing: response.body)
+        let code = document?.root["errorCode"]?.int64
+        let time = response.header("retry-after").flatMap { RetryAfter.time($0, now: now) }
+        let (action, reason) = Self.verdict(status: response.status, code: code, after: time)
+        self.init(endpoint, action, httpStatus: response.status, errorCode: code, reason)
+    }
+
+    /// Apple's error codes: "App Store Server API", Error codes.
+    private static func verdict(
+        status: Int,
+        code: Int64?,
+        after time: Timestamp?
+    ) -> (Action, String) {
+        switch (status, code) {
+        case (401, _):
+            (.stop, "Apple refuses the token: check issuer ID, key ID, key file and clock")
+        case (429, _), (_, 4_290_000):
+            (.retry(after: time), "Apple's rate limit is exceeded")
+        case (_, 4_000_005), (_, 4_000_014), (_, 4_000_017):
+            (.restart, "Apple refuses the revision or pagination token, or it has expired")
+        case (_, 4_000_006), (_, 4_000_008), (_, 4_040_001), (_, 4_040_005), (_, 4_040_010):
+            (.notFound, "Apple knows no such transaction or customer")
+        case (_, 4_040_002), (_, 4_040_004), (_, 4_040_006):
+            (.retry(after: time), "Apple asks to try again")
+        case (_, 4_040_003):
+            (.stop, "Apple knows no such app: check bundle ID and environment")
+        case (400..<500, _):
+            (.stop, "Apple refuses the request")
+        default:
+            (.retry(after: time), "Apple's server did not answer the request")
+        }
+    }
+}

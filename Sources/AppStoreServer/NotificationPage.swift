@@ -1,0 +1,84 @@
+package import AppStore
+import JSON
+
+/// One page of the notification history.
+package struct NotificationPage: Sendable {
+    package let notifications: [ListedNotification]
+    /// Entries without a signed payload, which are left out.
+    package let unreadableCount: Int
+    /// The token of the next page; nil on the last one.
+    package let nextPage: String?
+}
+
+/// One notification that Apple has sent or tried to send.
+package struct ListedNotification: Sendable {
+    package struct SendAttempt: Hashable, Sendable {
+        /// Apple's word, such as `SUCCESS` or `TIMED_OUT`; nil if it has none.
+        package let result: Identifier?
+        package let date: Timestamp?
+    }
+
+    /// The compact JWS as it came, which nobody has verified.
+    package let signedPayload: [UInt8]
+    /// From the payload; each nil if absent, or not fit to be shown.
+    package let uuid: Identifier?
+    package let type: Identifier?
+    package let subtype: Identifier?
+    package let bundleID: Identifier?
+    package let environment: Identifier?
+    package let signedAt: Timestamp?
+    package let sendAttempts: [SendAttempt]
+}
+
+extension NotificationPage {
+    init(_ root: JSONValue) throws(MalformedPage) {
+        let list = root["notificationHistory"]
+        guard list?.kind ?? .array == .array else { throw MalformedPage("notificationHistory") }
+        let entries = list?.elements.map(ListedNotification.init) ?? []
+        notifications = entries.compactMap(\.self)
+        unreadableCount = entries.count - notifications.count
+        guard let hasMore = root["hasMore"]?.bool else { throw MalformedPage("hasMore") }
+        nextPage = hasMore ? root["paginationToken"]?.string : nil
+        if hasMore, nextPage?.isEmpty ?? true { throw MalformedPage("paginationToken") }
+    }
+}
+
+extension ListedNotification {
+    fileprivate init?(_ entry: JSONValue) {
+        guard let token = entry["signedPayload"]?.stringBytes, !token.isEmpty else { return nil }
+        let payload = NotificationPayload(unverified: token)
+        let subject = payload?.subject
+        signedPayload = token
+        uuid = payload?.uuid?.entered
+        type = payload?.type?.entered
+        subtype = payload?.subtype?.entered
+        bundleID = subject?.bundleID?.entered
+        environment =
+            subject?.environment?.entered
+            ?? subject?.externalPurchaseEnvironment.map { Identifier($0.rawValue) }
+        signedAt = payload?.signedDate
+        sendAttempts = entry["sendAttempts"]?.elements.map(SendAttempt.init) ?? []
+    }
+}
+
+extension ListedNotification.SendAttempt {
+    fileprivate init(_ attempt: JSONValue) {
+        result = attempt["sendAttemptResult"]?.string.flatMap { Identifier(entering: $0) }
+        date = attempt["attemptDate"]?.int64RoundedDown
+            .flatMap { Timestamp(boundedMilliseconds: $0) }
+    }
+}
+
+extension PayloadText {
+    /// The text if it may be shown, stored and compared.
+    fileprivate var entered: Identifier? { Identifier(entering: string) }
+}
+
+/// A member of a response without the type that Apple documents.
+struct MalformedPage: Error {
+    let member: StaticString
+
+    init(_ member: StaticString) {
+        self.member = member
+    }
+}

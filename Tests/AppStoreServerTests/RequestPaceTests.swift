@@ -1,0 +1,56 @@
+import AppStore
+import Testing
+
+@testable import AppStoreServer
+
+struct RequestPaceTests {
+    @Test func `two requests keep their distance, whatever the time of day`() {
+        let pace = RequestPace(interval: .milliseconds(40))
+        let now = Timestamp(milliseconds: 1_000_000)
+        let before = Timestamp(milliseconds: 0)
+        #expect(pace.take(now: now, uptime: .seconds(5)) == .go)
+        #expect(pace.take(now: before, uptime: .milliseconds(5_010)) == .wait(.milliseconds(30)))
+        #expect(pace.take(now: before, uptime: .milliseconds(5_040)) == .go)
+    }
+
+    @Test func `no request goes before the latest time that Apple has named`() {
+        let pace = RequestPace(interval: .zero)
+        pace.hold(until: Timestamp(milliseconds: 2_000))
+        pace.hold(until: Timestamp(milliseconds: 1_500))
+        let early = pace.take(now: Timestamp(milliseconds: 1_999), uptime: .zero)
+        #expect(early == .wait(.milliseconds(1)))
+        #expect(pace.take(now: Timestamp(milliseconds: 2_000), uptime: .zero) == .go)
+    }
+
+    @Test(arguments: [
+        ("1764115200123", 1_764_115_200_123),
+        ("1764115199000", 1_764_115_199_000),
+        ("30", 1_764_115_230_000),
+        ("0", 1_764_115_200_000),
+        ("1764115200", 1_764_201_600_000),
+        ("99999999999", 1_764_201_600_000),
+        ("253402300800000", 1_764_201_600_000),
+        ("9223372036854775807", 1_764_201_600_000),
+        ("99999999999999999999", 1_764_201_600_000),
+        ("", nil), ("-1", nil), ("+1", nil), ("1.5", nil), ("soon", nil), ("\u{663}", nil),
+        ("Wed, 21 Oct 2026 07:28:00 GMT", nil),
+    ])
+    func `Retry-After is a time in milliseconds, else seconds, and a day at most`(
+        text: String,
+        expected: Int64?
+    ) {
+        let now = Timestamp(milliseconds: 1_764_115_200_000)
+        #expect(RetryAfter.time(text, now: now)?.milliseconds == expected)
+    }
+
+    @Test func `a half of Apple's limits is taken by default, a tenth of that in Sandbox`() {
+        let history = APIEndpoint.notificationHistory
+        #expect(history.interval(in: .production, percent: 50) == .milliseconds(40))
+        #expect(history.interval(in: .sandbox, percent: 50) == .milliseconds(400))
+        #expect(
+            APIEndpoint.orderLookup.interval(in: .production, percent: 50) == .milliseconds(200)
+        )
+        #expect(APIEndpoint.refundHistory.interval(in: .sandbox, percent: 100) == .seconds(1))
+        #expect(history.interval(in: .production, percent: 0) == .seconds(2))
+    }
+}
