@@ -52,7 +52,7 @@ package final class AppStoreServerAPI: Sendable {
         )
     }
 
-    /// Takes another key for the next request; the app and its environment stay.
+    /// Takes another key for the next request, of the same app in the same environment.
     package func replace(_ credentials: APICredentials) {
         tokens.replace(credentials)
     }
@@ -74,8 +74,7 @@ package struct LoopbackServer: Sendable {
 }
 
 extension AppStoreServerAPI {
-    /// One page of the notifications that Apple has sent, or failed to, from the window's first
-    /// instant to before its last.
+    /// One page of the notifications that Apple has sent, or failed to send, within the window.
     ///
     /// - Parameters:
     ///   - onlyFailures: leaves out those that our server has accepted.

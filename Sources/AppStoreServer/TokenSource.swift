@@ -30,7 +30,15 @@ final class TokenSource: Sendable {
     }
 
     func replace(_ credentials: APICredentials) {
-        state.withLock { $0 = State(credentials: credentials) }
+        state.withLock { state in
+            let former = state.credentials
+            precondition(
+                (former.bundleID, former.environment)
+                    == (credentials.bundleID, credentials.environment),
+                "a client asks for one app in one environment"
+            )
+            state = State(credentials: credentials)
+        }
     }
 
     /// Forgets the token, so that the next one has the clock's time.

@@ -130,6 +130,8 @@ extension Transfer {
         setting.text(CURLOPT_PROXY, options.proxy ?? "")
         setting.text(CURLOPT_NOPROXY, "")
         setting.number(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+        // The request's headers hold the token, which is not for the proxy.
+        setting.number(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
     }
 
     private func setBounds(_ setting: inout EasyOptions) {

@@ -34,7 +34,7 @@ struct AppStoreServerAPITests {
         #expect(try await api.lookUp(orderID: "MK1A2B3C4D") == Array(#"{"status":0}"#.utf8))
         try await api.finish("1000")
         let requests = try rig.server.requests
-        #expect(
+        try #require(
             requests.map { $0.head.prefix { $0 != "\r\n" } } == [
                 "POST /inApps/v1/notifications/history HTTP/1.1",
                 "POST /inApps/v1/notifications/history"

@@ -60,10 +60,12 @@ struct HTTPSBoundTests {
         var options = HTTPSOptions()
         options.connectTimeout = .milliseconds(300)
         let client = try HTTPSClient(options)
+        let begin = ContinuousClock.now
         let error = await #expect(throws: HTTPSError.self) {
             try await client.send(HTTPSRequest(.get, url: "https://localhost:\(server.port)"))
         }
         #expect(error?.code == .timedOut)
+        #expect(ContinuousClock.now - begin < .seconds(30))
     }
 
     @Test func `a drip below the least speed ends before the total time`() async throws {
@@ -113,6 +115,28 @@ struct HTTPSBoundTests {
         let error = await #expect(throws: HTTPSError.self) { try await task.value }
         #expect(error?.code == .cancelled)
         #expect(try server.requests.isEmpty)
+    }
+
+    @Test func `requests that are cancelled at any moment disturb no others`() async throws {
+        let server = try await HTTPSResponder.start([.of("same")])
+        defer { server.stop() }
+        var options = Self.options(server)
+        options.totalTimeout = .seconds(60)
+        let client = try HTTPSClient(options)
+        let tasks = (0..<400).map { _ in
+            Task { try await client.send(HTTPSRequest(.get, url: server.url)).body }
+        }
+        for (index, task) in tasks.enumerated() where index.isMultiple(of: 2) {
+            for _ in 0..<index { await Task.yield() }
+            task.cancel()
+        }
+        for (index, task) in tasks.enumerated() {
+            do {
+                #expect(try await task.value == Array("same".utf8))
+            } catch let error as HTTPSError {
+                #expect(error.code == .cancelled && index.isMultiple(of: 2), "\(error)")
+            }
+        }
     }
 
     @Test func `a client's thread ends with it`() async throws {

@@ -1,11 +1,12 @@
-"""A server of HTTPS for tests: https_server.py CERTIFICATE KEY RESPONSES.
+"""A server of HTTPS for tests: https_server.py CERTIFICATE KEY RESPONSES REQUESTS.
 
 RESPONSES is a file of JSON, read again for each request: a list of {"bytes", "then"}. The n-th request
 gets the n-th response, the last one repeatedly. After the bytes, `then` keeps the connection open for
 another request ("keep"), ends it ("close"), cuts it without TLS's farewell ("cut"), sends one more byte
 every 50 ms ("drip") or sends nothing more ("silence").
 
-Prints its port, then each request as a line of JSON: the number of its connection, head and body.
+Prints its port. Before it answers a request, it appends a line of JSON to REQUESTS: the number of the
+connection, head and body.
 """
 
 import json
@@ -45,7 +46,8 @@ def next_response(connection, head, body):
             responses = json.load(file)
         response = responses[min(requests, len(responses) - 1)]
         requests += 1
-        print(json.dumps({"connection": connection, "head": head, "body": body}), flush=True)
+        with open(sys.argv[4], "a") as file:
+            print(json.dumps({"connection": connection, "head": head, "body": body}), file=file)
     return response
 
 

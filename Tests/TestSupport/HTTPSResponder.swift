@@ -44,7 +44,6 @@ package final class HTTPSResponder: Sendable {
     package let certificates: TestCertificates
     private let process: ChildProcess
     private let folder: URL
-    private let received: ReceivedLines
 
     /// - Parameter host: the name in the server's certificate.
     package static func start(
@@ -57,44 +56,43 @@ package final class HTTPSResponder: Sendable {
         let issued = try await certificates.issue("server", hosts: host)
         let script = folder.appending(path: "responses.json")
         try JSONEncoder().encode(responses).write(to: script)
-        let received = ReceivedLines()
+        let requests = folder.appending(path: "requests")
+        try Data().write(to: requests)
+        let output = OutputLines()
         let program = ReferenceScript.root.appending(path: "Tests/Reference/https_server.py").path
         let process = try ChildProcess(
             executable: "/usr/bin/python3",
-            arguments: ["-B", program, issued.certificate, issued.key, script.path],
+            arguments: ["-B", program, issued.certificate, issued.key, script.path, requests.path],
             environment: ProcessInfo.processInfo.environment,
-            standardOutput: .lines { line in received.lines.withLock { $0.append(line) } },
+            standardOutput: .lines { line in output.lines.withLock { $0.append(line) } },
             standardError: .inherited
         )
-        await eventually { received.lines.withLock { !$0.isEmpty } || !process.isRunning }
-        let port = received.lines.withLock(\.first).flatMap { UInt16($0) }
+        await eventually { output.lines.withLock { !$0.isEmpty } || !process.isRunning }
+        let port = output.lines.withLock(\.first).flatMap { UInt16($0) }
         guard let port else { throw CocoaError(.executableLoad) }
-        return HTTPSResponder(port, certificates, process, folder, received)
+        return HTTPSResponder(port, certificates, process, folder)
     }
 
     private init(
         _ port: UInt16,
         _ certificates: TestCertificates,
         _ process: ChildProcess,
-        _ folder: URL,
-        _ received: ReceivedLines
+        _ folder: URL
     ) {
         self.port = port
         self.certificates = certificates
         self.process = process
         self.folder = folder
-        self.received = received
     }
 
     package var url: String { "https://localhost:\(port)" }
 
+    /// All that have been answered, and perhaps one that is about to be.
     package var requests: [Request] {
         get throws {
-            try received.lines.withLock { lines in
-                try lines.dropFirst().map {
-                    try JSONDecoder().decode(Request.self, from: Data($0.utf8))
-                }
-            }
+            try Data(contentsOf: folder.appending(path: "requests"))
+                .split(separator: UInt8(ascii: "\n"))
+                .map { try JSONDecoder().decode(Request.self, from: $0) }
         }
     }
 
@@ -104,6 +102,6 @@ package final class HTTPSResponder: Sendable {
     }
 }
 
-private final class ReceivedLines: Sendable {
+private final class OutputLines: Sendable {
     let lines = Mutex<[String]>([])
 }

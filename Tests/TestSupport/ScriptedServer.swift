@@ -17,6 +17,7 @@ package final class ScriptedServer: Sendable {
     private let script: Script
     private let accepted = Atomic(0)
     private let open = Mutex<[Int32]>([])
+    private let heads = Mutex<[String]>([])
 
     package init(_ script: Script) throws {
         // A client that has gone away is an error of the write alone.
@@ -30,6 +31,9 @@ package final class ScriptedServer: Sendable {
 
     /// How many connections have come.
     package var connections: Int { accepted.load(ordering: .acquiring) }
+
+    /// The requests that have been answered, up to the end of each head.
+    package var requests: [String] { heads.withLock { $0 } }
 
     package func stop() {
         listener.close()
@@ -80,5 +84,6 @@ package final class ScriptedServer: Sendable {
             guard count > 0 else { return }
             seen += buffer[..<count]
         }
+        heads.withLock { $0.append(String(decoding: seen, as: UTF8.self)) }
     }
 }
