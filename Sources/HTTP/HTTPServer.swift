@@ -46,10 +46,12 @@ package final class HTTPServer: Sendable {
     /// - Parameters:
     ///   - address: an IPv4 or IPv6 address of this machine.
     ///   - port: 0 for any free one.
+    ///   - identity: makes it a server of HTTPS alone.
     package convenience init(
         address: String,
         port: UInt16,
         limits: HTTPLimits,
+        identity: HTTPIdentity? = nil,
         answer: @escaping Answer
     ) throws(HTTPServerError) {
         let service = HTTPService(limits) { method, _ in
@@ -58,14 +60,15 @@ package final class HTTPServer: Sendable {
             }
             return .found(known, .deferred(answer))
         }
-        try self.init(address, port, service, limits)
+        try self.init(address, port, service, limits, identity)
     }
 
     private init(
         _ address: String,
         _ port: UInt16,
         _ service: HTTPService,
-        _ limits: HTTPLimits
+        _ limits: HTTPLimits,
+        _ identity: HTTPIdentity? = nil
     ) throws(HTTPServerError) {
         let socket = try ListeningSocket(address: address, port: port)
         self.port = socket.port
@@ -77,6 +80,8 @@ package final class HTTPServer: Sendable {
             limits.headerBytesMax,
             limits.idleSeconds,
             1,
+            identity?.certificates,
+            identity?.key,
             requestReceived,
             requestCompleted,
             connectionChanged,
@@ -88,6 +93,7 @@ package final class HTTPServer: Sendable {
             throw HTTPServerError(
                 code: .systemLimit,
                 description: "the HTTP server for \(address) port \(port) could not start: "
+                    + (identity == nil ? "" : "a certificate or key it cannot use, or ")
                     + "too few descriptors, threads or memory"
             )
         }
@@ -114,6 +120,17 @@ package final class HTTPServer: Sendable {
 
     deinit {
         stop()
+    }
+}
+
+/// A server's certificates, its own first and then their issuers', and its private key, in PEM.
+package struct HTTPIdentity: Sendable {
+    let certificates: String
+    let key: String
+
+    package init(certificates: String, key: String) {
+        self.certificates = certificates
+        self.key = key
     }
 }
 
