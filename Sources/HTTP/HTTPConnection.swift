@@ -30,14 +30,7 @@ struct HTTPConnection: ~Copyable {
 
     /// Hands a response to the library; false when it could not take it.
     func queue(_ response: HTTPResponse) -> Bool {
-        let made = unsafe response.body.withUnsafeBytes { bytes in
-            // The library copies the bytes: they are not ours beyond this call.
-            unsafe MHD_create_response_from_buffer(
-                bytes.count,
-                UnsafeMutableRawPointer(mutating: bytes.baseAddress),
-                .RESPMEM_MUST_COPY
-            )
-        }
+        let made = unsafe Self.make(response)
         guard let made = unsafe made else { return false }
         defer { unsafe MHD_destroy_response(made) }
         var headers = response.headers
@@ -49,6 +42,20 @@ struct HTTPConnection: ~Copyable {
             _ = unsafe MHD_add_response_header(made, name, value)
         }
         return unsafe MHD_queue_response(pointer, UInt32(response.status), made) == .YES
+    }
+
+    private static func make(_ response: HTTPResponse) -> OpaquePointer? {
+        if let transfer = response.transfer {
+            return unsafe transfer.makeResponse(of: response.body)
+        }
+        return unsafe response.body.withUnsafeBytes { bytes in
+            // The library copies the bytes: they are not ours beyond this call.
+            unsafe MHD_create_response_from_buffer(
+                bytes.count,
+                UnsafeMutableRawPointer(mutating: bytes.baseAddress),
+                .RESPMEM_MUST_COPY
+            )
+        }
     }
 
     private func items(of kind: MHD_ValueKind) -> [HTTPItem] {

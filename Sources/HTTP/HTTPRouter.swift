@@ -50,6 +50,8 @@ package struct HTTPResponse: Sendable, Equatable {
     package var contentType: String
     package var headers: [String: String]
     package var body: [UInt8]
+    /// Nil sends the body whole and at once.
+    package var transfer: HTTPTransfer?
 
     package init(
         status: Int = 200,
