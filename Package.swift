@@ -191,7 +191,7 @@ let package = Package(
 
         // Certificate authorities, signed traffic, forgeries, and servers started on this machine:
         // for the demo, the benchmarks and the tests alone.
-        library("Simulation", ["AppStore", "HTTP", "JSON", "OpenSSL", "Postgres"]),
+        library("Simulation", ["AppStore", "HTTP", "JSON", "OpenSSL", "Platform", "Postgres"]),
         library(
             "Demonstration",
             [

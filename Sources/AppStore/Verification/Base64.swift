@@ -23,7 +23,7 @@ package struct Base64: Sendable {
     }
 
     /// Nil unless the text is the only valid encoding of some bytes.
-    func decode(_ text: Span<UInt8>) -> [UInt8]? {
+    package func decode(_ text: Span<UInt8>) -> [UInt8]? {
         var count = text.count
         if isPadded {
             guard count % 4 == 0 else { return nil }

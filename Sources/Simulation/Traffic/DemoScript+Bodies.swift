@@ -39,6 +39,24 @@ extension DemoScript {
         status: Int64? = nil,
         adjusting adjust: (inout NotificationDataFields) -> Void = { _ in }
     ) throws(KeyError) -> [UInt8] {
+        let signed = try signedNotification(
+            type,
+            subtype,
+            of: purchase,
+            status: status,
+            adjusting: adjust
+        )
+        return Body.notification(signed)
+    }
+
+    /// The JWS alone; the UUID is the first number that it draws.
+    mutating func signedNotification(
+        _ type: String,
+        _ subtype: String?,
+        of purchase: DemoPurchase,
+        status: Int64? = nil,
+        adjusting adjust: (inout NotificationDataFields) -> Void = { _ in }
+    ) throws(KeyError) -> [UInt8] {
         var data = NotificationDataFields()
         data.bundleID = purchase.app.bundleID
         data.environment = purchase.app.environment
@@ -55,7 +73,7 @@ extension DemoScript {
         notification.notificationUUID = generator.uuid()
         notification.signedDate = purchase.transaction.signedDate
         notification.data = data.json
-        return Body.notification(try authority.sign(notification.json))
+        return try authority.sign(notification.json)
     }
 
     static func text(_ bytes: [UInt8]) -> String {

@@ -1,0 +1,45 @@
+import HTTP
+import JSON
+
+/// An error of the App Store Server API: a status, and a body with Apple's code.
+struct AppleError: Error {
+    let status: Int
+    /// Nil for an answer without a body.
+    let code: Int?
+    let message: String
+
+    init(_ status: Int, _ code: Int?, _ message: String = "") {
+        self.status = status
+        self.code = code
+        self.message = message
+    }
+
+    static let badRequest = AppleError(400, 4_000_000, "Bad request.")
+    static let invalidRevision = AppleError(400, 4_000_005, "Invalid revision.")
+    static let invalidTransactionID = AppleError(400, 4_000_006, "Invalid transaction id.")
+    static let startTooFarInPast = AppleError(400, 4_000_012, "Start date is too far in past.")
+    static let startAfterEnd = AppleError(400, 4_000_013, "Start date is after end date.")
+    static let invalidPaginationToken = AppleError(400, 4_000_014, "Invalid pagination token.")
+    static let invalidStartDate = AppleError(400, 4_000_015, "Invalid start date.")
+    static let invalidEndDate = AppleError(400, 4_000_016, "Invalid end date.")
+    static let paginationTokenExpired = AppleError(400, 4_000_017, "Pagination token expired.")
+    static let multipleFilters = AppleError(400, 4_000_019, "Multiple filters supplied.")
+    static let invalidSort = AppleError(400, 4_000_021, "Invalid sort.")
+    static let unauthorized = AppleError(401, nil)
+    static let noSuchEndpoint = AppleError(404, nil)
+    static let transactionNotFound = AppleError(404, 4_040_010, "Transaction id not found.")
+    static let rateLimitExceeded = AppleError(429, 4_290_000, "Rate limit exceeded.")
+    static let general = AppleError(500, 5_000_000, "An unknown error occurred.")
+
+    var response: HTTPResponse {
+        guard let code else { return HTTPResponse(status: status) }
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.key("errorCode")
+            writer.int(code)
+            writer.key("errorMessage")
+            writer.string(message)
+        }
+        return .json(writer.bytes, status: status)
+    }
+}

@@ -1,0 +1,214 @@
+import HTTP
+import JSON
+import Synchronization
+
+extension AppleServer {
+    /// Answers a request whose token is good from the world.
+    ///
+    /// - Throws: an `AppleError`, or the failure of a signature.
+    func page(
+        _ request: HTTPRequest,
+        _ seen: AppleRequest,
+        _ bundleID: String,
+        _ fault: AppleFault?
+    ) throws -> HTTPResponse {
+        switch seen.endpoint {
+        case .notificationHistory:
+            return try notifications(request, seen, bundleID, fault)
+        case .subscriptionStatuses:
+            return try statuses(of: purchase(seen.id, bundleID))
+        case .transactionHistory:
+            guard ["ASCENDING", nil].contains(request.query["sort"]) else {
+                throw AppleError.invalidSort
+            }
+            let transactions = try purchase(seen.id, bundleID)
+            return try transactionPage(transactions, request, bundleID, fault)
+        case .refundHistory:
+            let transactions = try purchase(seen.id, bundleID)
+            return try transactionPage(transactions.filter(\.isRevoked), request, bundleID, fault)
+        case .orderLookup:
+            return order(seen.id, bundleID)
+        case .finish:
+            _ = try purchase(seen.id, bundleID)
+            world.state.withLock { $0.finished.append(seen.id) }
+            return HTTPResponse()
+        }
+    }
+
+    /// The transactions of the purchase that a transaction belongs to, the last changed one last.
+    private func purchase(
+        _ transactionID: String,
+        _ bundleID: String
+    ) throws(AppleError) -> [AppleWorld.Transaction] {
+        guard !transactionID.isEmpty, transactionID.utf8.allSatisfy({ (48...57).contains($0) })
+        else { throw .invalidTransactionID }
+        let transactions = world.state.withLock { state in
+            state.originals[transactionID].flatMap { state.purchases[$0] } ?? []
+        }
+        guard let first = transactions.first, first.bundleID == bundleID,
+            first.environment == environment
+        else { throw .transactionNotFound }
+        return transactions
+    }
+
+    private func notifications(
+        _ request: HTTPRequest,
+        _ seen: AppleRequest,
+        _ bundleID: String,
+        _ fault: AppleFault?
+    ) throws -> HTTPResponse {
+        let query = try NotificationQuery(request.body, environment: environment, now: seen.time)
+        let start = try position(request.query["paginationToken"], query, at: seen.time)
+        var (items, next) = world.page(
+            of: query,
+            from: start,
+            bundleID: bundleID,
+            environment: environment,
+            now: seen.time
+        )
+        switch fault {
+        case .emptyPage: (items, next) = ([], start)
+        case .foreignItem: items.insert(stranger("TEST", "com.example.foreign", seen.time), at: 0)
+        case .unknownKind: items.insert(stranger("TIDE_TURNED", bundleID, seen.time), at: 0)
+        default: break
+        }
+        var writer = JSONWriter(reserving: 512 * 1_024)
+        try writer.object { writer in
+            if let next {
+                writer.key("paginationToken")
+                writer.string(PaginationToken(next, of: query, issued: seen.time).text)
+            }
+            writer.key("hasMore")
+            writer.bool(next != nil)
+            writer.key("notificationHistory")
+            try writer.array { writer in
+                for item in items {
+                    try item.write(to: &writer)
+                }
+            }
+        }
+        return .json(writer.bytes)
+    }
+
+    private func position(
+        _ token: String?,
+        _ query: NotificationQuery,
+        at now: Int64
+    ) throws(AppleError) -> NotificationPosition {
+        guard let token else { return NotificationPosition() }
+        guard let known = PaginationToken(text: token), known.query == "\(query)" else {
+            throw .invalidPaginationToken
+        }
+        guard now < known.issued + Int64(tokenLifetime / .milliseconds(1)) else {
+            throw .paginationTokenExpired
+        }
+        return known.position
+    }
+
+    /// A notification that is in no world, delivered at once.
+    private func stranger(_ type: String, _ bundleID: String, _ now: Int64) -> AppleWorld.Listed {
+        var generator = SeededGenerator(seed: UInt64(bitPattern: now))
+        var data = NotificationDataFields()
+        data.bundleID = bundleID
+        data.environment = environment
+        var fields = NotificationFields()
+        fields.notificationType = type
+        fields.notificationUUID = generator.uuid()
+        fields.signedDate = now
+        fields.data = data.json
+        let (authority, payload) = (world.authority, fields.json)
+        let notification = AppleNotification(
+            uuid: fields.notificationUUID ?? "",
+            type: type,
+            subtype: nil,
+            bundleID: bundleID,
+            environment: environment,
+            signedDate: now,
+            transactionID: nil,
+            failure: nil
+        ) { try authority.sign(payload) }
+        return AppleWorld.Listed(
+            notification: notification,
+            attempts: notification.attempts(until: now)
+        )
+    }
+
+    private func statuses(of transactions: [AppleWorld.Transaction]) -> HTTPResponse {
+        guard let newest = transactions.last,
+            let renewal = world.state.withLock({ $0.renewals[newest.originalID] })
+        else { return .json(Array(#"{"data":[]}"#.utf8)) }
+        return .json(
+            Body.subscriptionStatuses(
+                environment: environment,
+                bundleID: newest.bundleID,
+                originalTransactionID: newest.originalID,
+                transaction: newest.jws,
+                renewal: renewal.jws,
+                status: Int(renewal.status)
+            )
+        )
+    }
+
+    /// The changes after a revision, in their order: a transaction that has changed between two
+    /// pages comes again.
+    private func transactionPage(
+        _ transactions: [AppleWorld.Transaction],
+        _ request: HTTPRequest,
+        _ bundleID: String,
+        _ fault: AppleFault?
+    ) throws -> HTTPResponse {
+        let revision = request.query["revision"] ?? "0"
+        guard let changes = Int(revision) else { throw AppleError.invalidRevision }
+        var start = transactions.firstIndex { $0.change > changes } ?? transactions.count
+        if case .repeatedItem = fault { start = max(0, start - 1) }
+        let page = transactions[start...].prefix(AppleWorld.pageItemsMax)
+        var signed = page.map(\.jws)
+        if case .foreignItem = fault {
+            var fields = TransactionFields()
+            fields.bundleID = "com.example.foreign"
+            fields.environment = environment
+            signed.insert(try world.authority.sign(fields.json), at: 0)
+        }
+        let hasMore = page.endIndex < transactions.endIndex
+        return .json(
+            Body.history(
+                signed,
+                members: [
+                    "revision": "\"\(page.last?.change ?? changes)\"",
+                    "hasMore": "\(hasMore)",
+                    "bundleId": "\"\(bundleID)\"",
+                    "environment": "\"\(environment)\"",
+                ]
+            )
+        )
+    }
+
+    /// Status 0 with the order's transactions, or 1 for an order that nobody knows.
+    private func order(_ orderID: String, _ bundleID: String) -> HTTPResponse {
+        let id = String(orderID.dropFirst())
+        let transactions = orderID.hasPrefix("M") ? (try? purchase(id, bundleID)) ?? [] : []
+        let signed = transactions.filter { $0.id == id }.map(\.jws)
+        return .json(Body.history(signed, members: ["status": signed.isEmpty ? "1" : "0"]))
+    }
+}
+
+extension AppleWorld.Listed {
+    fileprivate func write(to writer: inout JSONWriter) throws {
+        let jws = try notification.jws()
+        writer.object { writer in
+            writer.key("signedPayload")
+            writer.string(utf8: jws)
+            writer.key("sendAttempts")
+            writer.array { writer in
+                for attempt in attempts {
+                    writer.object { writer in
+                        writer.key("attemptDate")
+                        writer.int(attempt.date)
+                        writer.key("sendAttemptResult")
+                        writer.string(attempt.result.rawValue)
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,212 @@
+import HTTP
+import OpenSSL
+import Synchronization
+
+/// Apple's App Store Server API for one environment, over TLS on this machine.
+///
+/// It listens from the end of `init` until `stop()`, which has to be called.
+package final class AppleServer: Sendable {
+    package typealias Faults = @Sendable (AppleRequest) -> AppleFault?
+
+    private struct State {
+        var keys: [String: AppleAPIKey] = [:]
+        var faults: Faults = { _ in nil }
+        var requests: [AppleRequest] = []
+        var counts: [AppleEndpoint: Int] = [:]
+        var retryTimes: [Caller: Int64] = [:]
+    }
+
+    /// The subject of a rate limit.
+    private struct Caller: Hashable {
+        let endpoint: AppleEndpoint
+        let bundleID: String
+    }
+
+    private struct Listener {
+        var server: HTTPServer?
+        var port: UInt16 = 0
+    }
+
+    package let world: AppleWorld
+    package let environment: String
+    package let clock: SimulatedClock
+    let tokenLifetime: Duration
+    private let authority: ServerAuthority
+    private let state = Mutex(State())
+    private let listener = Mutex(Listener())
+
+    /// Begins to listen as `localhost` and 127.0.0.1.
+    ///
+    /// - Parameters:
+    ///   - clock: shows the time by which tokens, windows and `Retry-After` are judged.
+    ///   - tokenLifetime: the time after which a pagination token has expired.
+    package init(
+        _ world: AppleWorld,
+        environment: String = "Production",
+        clock: SimulatedClock = SimulatedClock(),
+        tokenLifetime: Duration = .seconds(3_600)
+    ) throws {
+        self.world = world
+        self.environment = environment
+        self.clock = clock
+        self.tokenLifetime = tokenLifetime
+        authority = try ServerAuthority()
+        try listen()
+    }
+
+    /// Listens again on the same port, with a certificate of these hosts.
+    package func listen(as hosts: [String] = ["localhost", "127.0.0.1"]) throws {
+        stop()
+        var limits = HTTPLimits.standard
+        limits.connectionsMax = 256
+        limits.connectionsPerAddressMax = 256
+        limits.answersMax = 256
+        limits.requestDurationMax = .seconds(600)
+        let server = try HTTPServer(
+            address: "127.0.0.1",
+            port: listener.withLock(\.port),
+            limits: limits,
+            identity: authority.identity(of: hosts)
+        ) { self.answer($0) }
+        listener.withLock { $0 = Listener(server: server, port: server.port) }
+    }
+
+    /// Ends all connections; nobody is answered until `listen(as:)`.
+    package func stop() {
+        let running = listener.withLock { $0.server.take() }
+        running?.stop()
+    }
+
+    package var baseURL: String {
+        "https://localhost:\(listener.withLock(\.port))"
+    }
+
+    /// The authority that a client has to trust, in PEM.
+    package var rootPEM: String { authority.rootPEM }
+
+    /// Accepts tokens signed with a key, in place of an earlier one of this ID.
+    package func register(_ key: AppleAPIKey) {
+        state.withLock { $0.keys[key.id] = key }
+    }
+
+    package func revoke(keyID: String) {
+        state.withLock { $0.keys[keyID] = nil }
+    }
+
+    /// Asks the function, before each answer to a request with a good token, for a fault to show.
+    package func inject(_ faults: @escaping Faults) {
+        state.withLock { $0.faults = faults }
+    }
+
+    /// All requests in their order.
+    package var requests: [AppleRequest] {
+        state.withLock(\.requests)
+    }
+
+    private func answer(_ request: HTTPRequest) -> HTTPResponse {
+        let method = request.method.rawValue
+        guard let (endpoint, id) = AppleEndpoint.match(method, request.path) else {
+            return AppleError.noSuchEndpoint.response
+        }
+        let page = request.query["paginationToken"] ?? request.query["revision"]
+        var (seen, index) = state.withLock { state in
+            let number = state.counts[endpoint, default: 0] + 1
+            state.counts[endpoint] = number
+            let seen = AppleRequest(
+                endpoint: endpoint,
+                number: number,
+                time: clock.now,
+                id: id,
+                isFurtherPage: page != nil
+            )
+            state.requests.append(seen)
+            return (seen, state.requests.count - 1)
+        }
+        let response = answer(request, &seen)
+        seen.status = response.status
+        state.withLock { $0.requests[index] = seen }
+        return response
+    }
+
+    private func answer(_ request: HTTPRequest, _ seen: inout AppleRequest) -> HTTPResponse {
+        let (keys, faults) = state.withLock { ($0.keys, $0.faults) }
+        let bundleID: String
+        do {
+            bundleID = try AppleToken.bundleID(
+                of: request.headers["authorization"],
+                keys: keys,
+                now: seen.time
+            )
+        } catch {
+            seen.tokenFault = error
+            return AppleError.unauthorized.response
+        }
+        seen.bundleID = bundleID
+        let fault = faults(seen)
+        if let retryTime = retryTime(of: seen, bundleID, fault) {
+            seen.isTooEarly = seen.time < retryTime.former
+            var response = AppleError.rateLimitExceeded.response
+            response.headers["Retry-After"] = "\(retryTime.now)"
+            return response
+        }
+        switch fault {
+        case .unauthorized:
+            return AppleError.unauthorized.response
+        case .error(let status, let code):
+            return AppleError(status, code, "A simulated error.").response
+        case .expiredToken where seen.isFurtherPage:
+            return AppleError.paginationTokenExpired.response
+        default:
+            return answer(request, seen, bundleID, fault)
+        }
+    }
+
+    /// When a limited caller may come again: before this request, and from now on; nil if it is not
+    /// limited.
+    private func retryTime(
+        of seen: AppleRequest,
+        _ bundleID: String,
+        _ fault: AppleFault?
+    ) -> (former: Int64, now: Int64)? {
+        let caller = Caller(endpoint: seen.endpoint, bundleID: bundleID)
+        return state.withLock { state in
+            let former = state.retryTimes[caller] ?? 0
+            var now = former
+            if case .rateLimit(let delay) = fault {
+                now = max(former, seen.time + Int64(delay / .milliseconds(1)))
+            }
+            guard seen.time < now else { return nil }
+            state.retryTimes[caller] = now
+            return (former, now)
+        }
+    }
+
+    /// The world's answer, changed or sent as the fault demands.
+    private func answer(
+        _ request: HTTPRequest,
+        _ seen: AppleRequest,
+        _ bundleID: String,
+        _ fault: AppleFault?
+    ) -> HTTPResponse {
+        var response: HTTPResponse
+        do {
+            response = try page(request, seen, bundleID, fault)
+        } catch let error as AppleError {
+            return error.response
+        } catch {
+            return AppleError.general.response
+        }
+        let bytes = response.body.count
+        switch fault {
+        case .cutBody:
+            response.body.removeLast(bytes - bytes / 2)
+            response.transfer = HTTPTransfer(announcedBytes: bytes)
+        case .wrongContentLength:
+            response.transfer = HTTPTransfer(announcedBytes: bytes / 2)
+        case .drip(let pause):
+            response.transfer = HTTPTransfer(announcedBytes: bytes, bytePause: pause)
+        default: break
+        }
+        return response
+    }
+}
