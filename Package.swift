@@ -245,7 +245,7 @@ let package = Package(
         ),
         tests(
             "SimulationTests",
-            ["AppStore", "JSON", "OpenSSL", "Postgres", "Simulation", "TestSupport"]
+            ["AppStore", "HTTP", "JSON", "OpenSSL", "Postgres", "Simulation", "TestSupport"]
         ),
         tests("HTTPTests", ["HTTP", "Simulation", "TestSupport"]),
         tests("CurlTests", ["Curl", "TestSupport"]),

@@ -88,7 +88,7 @@ package struct RawClient: ~Copyable {
         return String(decoding: received, as: UTF8.self)
     }
 
-    private static func isWhole(_ message: [UInt8]) -> Bool {
+    static func isWhole(_ message: [UInt8]) -> Bool {
         guard let end = message.firstRange(of: Array("\r\n\r\n".utf8)) else { return false }
         let head = String(decoding: message[..<end.lowerBound], as: UTF8.self).lowercased()
         let length = head.components(separatedBy: "\r\ncontent-length:").dropFirst().first

@@ -1,0 +1,165 @@
+import HTTP
+import Simulation
+import Synchronization
+import TestSupport
+import Testing
+
+/// The sender of notifications, against ingestion services good and bad.
+@Suite(.timeLimit(.minutes(5))) struct NotificationSenderTests {
+    private let client: AppleClient
+
+    init() throws {
+        client = try AppleClient()
+    }
+
+    /// A signed notification of this UUID.
+    private func notification(_ uuid: String) throws -> [UInt8] {
+        var data = NotificationDataFields()
+        data.bundleID = "com.example.pro"
+        var fields = NotificationFields()
+        fields.notificationUUID = uuid
+        fields.signedDate = AppleClient.now - 1_000
+        fields.data = data.json
+        return try client.world.authority.sign(fields.json)
+    }
+
+    private func sender(port: UInt16) -> NotificationSender {
+        NotificationSender(client.world, clock: client.clock, port: port, silenceSecondsMax: 1)
+    }
+
+    private func service(
+        _ answer: @escaping @Sendable (_ number: Int) -> HTTPResponse
+    ) throws -> (server: HTTPServer, bodies: Received) {
+        let received = Received()
+        let server = try HTTPServer(address: "127.0.0.1", port: 0, limits: .standard) { request in
+            answer(received.append(request.body))
+        }
+        return (server, received)
+    }
+
+    /// The bodies of an ingestion service's requests.
+    private final class Received: Sendable {
+        private let bodies = Mutex<[[UInt8]]>([])
+
+        func append(_ body: [UInt8]) -> Int {
+            bodies.withLock { bodies in
+                bodies.append(body)
+                return bodies.count
+            }
+        }
+
+        var all: [[UInt8]] { bodies.withLock { $0 } }
+    }
+
+    @Test func `a service that answers gets each notification once`() async throws {
+        let (server, received) = try service { _ in .text("") }
+        let sender = sender(port: server.port)
+        let signed = try (0..<10).map { try notification("uuid-\($0)") }
+        for jws in signed { sender.send(jws) }
+        #expect(sender.waitingCount == 10)
+        #expect(try await client.pages().flatMap { try $0.uuids } == [])
+        await sender.run()
+        #expect(sender.waitingCount == 0)
+        #expect(Set(received.all) == Set(signed.map { Body.notification($0) }))
+        #expect(received.all.count == 10)
+        let delivered = SendAttempt(date: AppleClient.now, result: .success)
+        #expect(client.world.attempts(ofNotification: "uuid-3") == [delivered])
+        #expect(try await client.pages().flatMap { try $0.uuids }.count == 10)
+        let failures = try await client.pages(further: ",\"onlyFailures\":true")
+        #expect(try failures.flatMap { try $0.uuids } == [])
+    }
+
+    @Test func `a refused notification is sent six times, by Apple's plan`() async throws {
+        let (server, received) = try service { _ in .text("", status: 503) }
+        let sender = sender(port: server.port)
+        sender.send(try notification("refused"))
+        let running = Task { await sender.run() }
+        for (number, hours) in [0, 1, 12, 24, 48, 72].enumerated() {
+            client.clock.advance(by: .seconds(hours * 3_600 - (hours > 0 ? 1 : 0)))
+            let before = client.world.attempts(ofNotification: "refused").count
+            #expect(before == number || hours == 0)
+            client.clock.advance(by: .seconds(hours > 0 ? 1 : 0))
+            await eventually {
+                client.world.attempts(ofNotification: "refused").count == number + 1
+            }
+        }
+        await running.value
+        #expect(received.all.count == 6 && sender.waitingCount == 0)
+        let attempts = client.world.attempts(ofNotification: "refused")
+        let hours = attempts.map { ($0.date - AppleClient.now) / 3_600_000 }
+        #expect(hours == [0, 1, 13, 37, 85, 157])
+        #expect(attempts.allSatisfy { $0.result == .unsuccessfulHTTPResponseCode })
+    }
+
+    @Test func `a notification is a failure until an attempt succeeds`() async throws {
+        let (server, _) = try service { .text("", status: $0 == 1 ? 500 : 200) }
+        let sender = sender(port: server.port)
+        sender.send(try notification("late"))
+        let running = Task { await sender.run() }
+        await eventually { client.world.attempts(ofNotification: "late").count == 1 }
+        let only = ",\"onlyFailures\":true"
+        #expect(try await client.pages(further: only).flatMap { try $0.uuids } == ["late"])
+        client.clock.advance(by: .seconds(3_600))
+        await running.value
+        #expect(try await client.pages(further: only).flatMap { try $0.uuids } == [])
+        let item = try await client.pages().flatMap(\.items).first
+        #expect(item?.sendResults == ["UNSUCCESSFUL_HTTP_RESPONSE_CODE", "SUCCESS"])
+    }
+
+    @Test(
+        arguments: [
+            (200, true), (201, true), (204, true), (206, true), (207, false), (400, false),
+            (404, false), (500, false),
+        ] as [(Int, Bool)]
+    )
+    func `the statuses 200 to 206 are success`(status: Int, isSuccess: Bool) async throws {
+        let (server, _) = try service { _ in .text("", status: status) }
+        let sender = sender(port: server.port)
+        sender.send(try notification("one"))
+        let running = Task { await sender.run() }
+        await eventually { !client.world.attempts(ofNotification: "one").isEmpty }
+        running.cancel()
+        let result = client.world.attempts(ofNotification: "one").first?.result
+        #expect(result == (isSuccess ? .success : .unsuccessfulHTTPResponseCode))
+    }
+
+    private static let scripts: [(ScriptedServer.Script, SendAttempt.Result)] = [
+        (.silence, .timedOut),
+        (.bytes([]), .noResponse),
+        (.bytes([0x15, 3, 3, 0, 2, 2, 70]), .tlsIssue),
+        (.bytes(Array("220 mail.example ESMTP\r\n".utf8)), .invalidResponse),
+        (.bytes(Array("220 mail.example ESMTP\r\n\r\n".utf8)), .invalidResponse),
+        (.bytes(Array("HTTP/1.1 200 OK\r\nContent-Le".utf8)), .prematureClose),
+        (.bytes(Array("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n123".utf8)), .prematureClose),
+        (.bytes(Array("HTTP/1.1 302 Found\r\nLocation: /\r\n\r\n".utf8)), .circularRedirect),
+        (
+            .bytes(
+                Array("HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-7\r\n\r\n".utf8)
+            ), .unsupportedCharset
+        ),
+    ]
+
+    @Test(arguments: scripts.indices)
+    func `a service that fails has a result in Apple's words`(index: Int) async throws {
+        let (script, result) = Self.scripts[index]
+        let service = try ScriptedServer(script)
+        let sender = sender(port: service.port)
+        sender.send(try notification("one"))
+        let running = Task { await sender.run() }
+        await eventually { !client.world.attempts(ofNotification: "one").isEmpty }
+        running.cancel()
+        await running.value
+        service.stop()
+        #expect(client.world.attempts(ofNotification: "one").map(\.result) == [result])
+    }
+
+    @Test func `a closed port is a socket issue`() async throws {
+        let sender = sender(port: try LoopbackPort.free())
+        sender.send(try notification("one"))
+        let running = Task { await sender.run() }
+        await eventually { !client.world.attempts(ofNotification: "one").isEmpty }
+        running.cancel()
+        let attempts = client.world.attempts(ofNotification: "one")
+        #expect(attempts.map(\.result) == [.socketIssue])
+    }
+}
