@@ -38,7 +38,10 @@ struct AppleNotification: Sendable {
 
     /// Nil if the payload is not a notification's.
     init?(jws: [UInt8], payload: JSONValue, transaction: JSONValue?) {
-        let about = ["data", "summary", "appData"].lazy.compactMap { payload[$0] }.first
+        let parts = ["data", "summary", "appData", "externalPurchaseToken"]
+        let about = parts.lazy.compactMap { payload[$0] }.first
+        // An external purchase tells its environment by its ID alone.
+        let isSandbox = about?["externalPurchaseId"]?.string?.hasPrefix("SANDBOX") ?? false
         guard let type = payload["notificationType"]?.string,
             let uuid = payload["notificationUUID"]?.string,
             let signedDate = payload["signedDate"]?.int64
@@ -48,7 +51,7 @@ struct AppleNotification: Sendable {
             type: type,
             subtype: payload["subtype"]?.string,
             bundleID: about?["bundleId"]?.string ?? "",
-            environment: about?["environment"]?.string ?? "",
+            environment: about?["environment"]?.string ?? (isSandbox ? "Sandbox" : "Production"),
             signedDate: signedDate,
             transactionID: transaction?["originalTransactionId"]?.string,
             failure: nil,

@@ -97,9 +97,19 @@ import Testing
         let dates = Self.now - Self.day...Self.now
         client.world.generateNotifications(count: 3, dates: dates, of: .pro)
         client.world.generateNotifications(count: 2, dates: dates, of: .proSandbox, seed: 2)
+        for id in ["SANDBOX_1", "2"] {
+            var external = NotificationFields()
+            external.notificationType = "EXTERNAL_PURCHASE_TOKEN"
+            external.notificationUUID = id
+            external.signedDate = Self.now - Self.day
+            external.externalPurchaseToken = Array(
+                #"{"externalPurchaseId":"\#(id)","bundleId":"com.example.pro"}"#.utf8
+            )
+            client.world.add(try client.world.authority.sign(external.json))
+        }
         let start = Self.now - 29 * Self.day
         let page = try JSONDocument(parsing: await client.history(from: start).body).root
-        #expect(try page.uuids.count == 2)
+        #expect(try page.uuids.count == 3 && page.uuids.contains("SANDBOX_1"))
         let early = try await client.history(from: Self.now - 31 * Self.day)
         #expect(AppleClient.code(early) == 4_000_012)
     }
@@ -135,10 +145,25 @@ import Testing
             #expect(isGenuine)
         }
         let listed = try pages.flatMap { try $0.uuids }
-        let sent = traffic.items.filter { item in
-            item.expectedRefusal == nil && item.kind.rawValue.hasPrefix("notification")
+        let sent = try traffic.items.filter { $0.expectedRefusal == nil }.compactMap { item in
+            try Self.uuid(of: item.value ?? [])
         }
-        #expect(listed.count > 20 && Set(listed).count == listed.count)
-        #expect(listed.count <= sent.count)
+        #expect(Set(listed) == Set(sent) && listed.count == Set(listed).count)
+        #expect(Set(sent).count > 50 && sent.count > Set(sent).count)
+    }
+
+    /// The UUID of a notification of the Production app, in the window that is asked for.
+    private static func uuid(of body: [UInt8]) throws -> String? {
+        guard let root = try? JSONDocument(parsing: body).root,
+            let jws = root["signedPayload"]
+        else { return nil }
+        let payload = try AppleClient.payload(jws)
+        let parts = ["data", "summary", "appData", "externalPurchaseToken"]
+        let about = parts.lazy.compactMap { payload[$0] }.first
+        let isAsked =
+            about?["bundleId"]?.string == "com.example.pro"
+            && about?["environment"]?.string != "Sandbox"
+            && payload["signedDate"]?.int64 ?? 0 >= now - 170 * day
+        return isAsked ? payload["notificationUUID"]?.string : nil
     }
 }
