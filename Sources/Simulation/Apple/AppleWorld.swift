@@ -69,19 +69,10 @@ package final class AppleWorld: Sendable {
         state.withLock { $0.add(jws, payload, attempts) }
     }
 
-    /// Adds everything genuine that Apple has signed of the demo's traffic, receipts excepted.
+    /// Adds everything that Apple has signed of the demo's traffic.
     package func add(_ traffic: DemoTraffic) {
-        let values = traffic.items.filter { $0.expectedRefusal == nil }.compactMap(\.value)
-        let signed = values.flatMap(Self.tokens).compactMap { jws in
-            UnverifiedJWS(jws).map { (jws, $0.payload) }
-        }
-        let ordered = signed.sorted {
-            ($0.1["signedDate"]?.int64 ?? 0) < ($1.1["signedDate"]?.int64 ?? 0)
-        }
-        state.withLock { state in
-            for (jws, payload) in ordered {
-                state.add(jws, payload, nil)
-            }
+        for jws in traffic.signedByApple {
+            add(jws)
         }
     }
 
@@ -122,11 +113,23 @@ package final class AppleWorld: Sendable {
     package var finished: [String] {
         state.withLock(\.finished)
     }
+}
 
-    /// The JWS of a body: it is one, or its strings are.
-    private static func tokens(_ body: [UInt8]) -> [[UInt8]] {
-        guard let root = try? JSONDocument(parsing: body).root else { return [body] }
-        return strings(root)
+extension DemoTraffic {
+    /// The genuine notifications, transactions and renewal infos, each JWS by its signed date.
+    ///
+    /// A JWS occurs as often as a body has it; receipts are left out.
+    package var signedByApple: [[UInt8]] {
+        let values = items.filter { $0.expectedRefusal == nil }.compactMap(\.value)
+        let dated = values.flatMap(Self.strings).compactMap { text in
+            UnverifiedJWS(text).map { (text, $0.payload["signedDate"]?.int64 ?? 0) }
+        }
+        return dated.sorted { $0.1 < $1.1 }.map(\.0)
+    }
+
+    /// The strings of a JSON body; any other body itself.
+    private static func strings(_ body: [UInt8]) -> [[UInt8]] {
+        (try? JSONDocument(parsing: body).root).map(strings) ?? [body]
     }
 
     private static func strings(_ value: JSONValue) -> [[UInt8]] {

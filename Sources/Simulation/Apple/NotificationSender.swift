@@ -17,6 +17,7 @@ package final class NotificationSender: Sendable {
     private struct State {
         /// By their times, the next one first.
         var waiting: [Waiting] = []
+        var uuids: Set<String> = []
         var sendingCount = 0
     }
 
@@ -50,8 +51,12 @@ package final class NotificationSender: Sendable {
     }
 
     /// Adds a notification to the world, and sends it from a time on; by default at once.
+    ///
+    /// A JWS that is no notification, or one of the same UUID, is ignored.
     package func send(_ jws: [UInt8], at time: Int64? = nil) {
-        guard let uuid = UnverifiedJWS(jws)?.payload["notificationUUID"]?.string else { return }
+        guard let uuid = UnverifiedJWS(jws)?.payload["notificationUUID"]?.string,
+            state.withLock({ $0.uuids.insert(uuid).inserted })
+        else { return }
         world.add(jws, attempts: [])
         wait(Waiting(uuid: uuid, jws: jws, due: time ?? clock.now))
     }

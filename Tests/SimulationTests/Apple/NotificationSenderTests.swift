@@ -28,11 +28,11 @@ import Testing
     }
 
     private func service(
-        _ answer: @escaping @Sendable (_ number: Int) -> HTTPResponse
+        _ answer: @escaping @Sendable (_ number: Int, _ body: [UInt8]) -> HTTPResponse
     ) throws -> (server: HTTPServer, bodies: Received) {
         let received = Received()
         let server = try HTTPServer(address: "127.0.0.1", port: 0, limits: .standard) { request in
-            answer(received.append(request.body))
+            answer(received.append(request.body), request.body)
         }
         return (server, received)
     }
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test func `a service that answers gets each notification once`() async throws {
-        let (server, received) = try service { _ in .text("") }
+        let (server, received) = try service { _, _ in .text("") }
         let sender = sender(port: server.port)
         let signed = try (0..<10).map { try notification("uuid-\($0)") }
         for jws in signed { sender.send(jws) }
@@ -70,21 +70,28 @@ import Testing
     }
 
     @Test func `a refused notification is sent six times, by Apple's plan`() async throws {
-        let (server, received) = try service { _ in .text("", status: 503) }
+        let refused = try notification("refused")
+        let (server, received) = try service { _, body in
+            .text("", status: body == Body.notification(refused) ? 503 : 200)
+        }
         let sender = sender(port: server.port)
-        sender.send(try notification("refused"))
+        sender.send(refused)
         let running = Task { await sender.run() }
-        for (number, hours) in [0, 1, 12, 24, 48, 72].enumerated() {
-            client.clock.advance(by: .seconds(hours * 3_600 - (hours > 0 ? 1 : 0)))
-            let before = client.world.attempts(ofNotification: "refused").count
-            #expect(before == number || hours == 0)
-            client.clock.advance(by: .seconds(hours > 0 ? 1 : 0))
-            await eventually {
-                client.world.attempts(ofNotification: "refused").count == number + 1
-            }
+        func attemptsCount(_ uuid: String) -> Int {
+            client.world.attempts(ofNotification: uuid).count
+        }
+        await eventually { attemptsCount("refused") == 1 }
+        for (number, hours) in [1, 12, 24, 48, 72].enumerated() {
+            client.clock.advance(by: .seconds(hours * 3_600 - 1))
+            // The probe is sent after everything that was due before it.
+            sender.send(try notification("probe-\(number)"))
+            await eventually { attemptsCount("probe-\(number)") == 1 }
+            #expect(attemptsCount("refused") == number + 1)
+            client.clock.advance(by: .seconds(1))
+            await eventually { attemptsCount("refused") == number + 2 }
         }
         await running.value
-        #expect(received.all.count == 6 && sender.waitingCount == 0)
+        #expect(received.all.count == 6 + 5 && sender.waitingCount == 0)
         let attempts = client.world.attempts(ofNotification: "refused")
         let hours = attempts.map { ($0.date - AppleClient.now) / 3_600_000 }
         #expect(hours == [0, 1, 13, 37, 85, 157])
@@ -92,7 +99,9 @@ import Testing
     }
 
     @Test func `a notification is a failure until an attempt succeeds`() async throws {
-        let (server, _) = try service { .text("", status: $0 == 1 ? 500 : 200) }
+        let (server, _) = try service { number, _ in
+            .text("", status: number == 1 ? 500 : 200)
+        }
         let sender = sender(port: server.port)
         sender.send(try notification("late"))
         let running = Task { await sender.run() }
@@ -106,6 +115,24 @@ import Testing
         #expect(item?.sendResults == ["UNSUCCESSFUL_HTTP_RESPONSE_CODE", "SUCCESS"])
     }
 
+    @Test func `a fast clock brings the demo's notifications, and the second attempts, at once`()
+        async throws
+    {
+        let traffic = try DemoTraffic(bodyCount: 200, now: AppleClient.now)
+        let (server, received) = try service { number, _ in
+            .text("", status: number.isMultiple(of: 3) ? 500 : 200)
+        }
+        // An hour takes a tenth of a second.
+        let clock = SimulatedClock(start: AppleClient.now, speed: 36_000)
+        let sender = NotificationSender(client.world, clock: clock, port: server.port)
+        for jws in traffic.signedByApple { sender.send(jws) }
+        let count = sender.waitingCount
+        await sender.run()
+        let sendings = Dictionary(grouping: received.all) { $0 }.mapValues(\.count)
+        #expect(count > 50 && sendings.count == count)
+        #expect(sendings.values.contains { $0 > 1 })
+    }
+
     @Test(
         arguments: [
             (200, true), (201, true), (204, true), (206, true), (207, false), (400, false),
@@ -113,7 +140,7 @@ import Testing
         ] as [(Int, Bool)]
     )
     func `the statuses 200 to 206 are success`(status: Int, isSuccess: Bool) async throws {
-        let (server, _) = try service { _ in .text("", status: status) }
+        let (server, _) = try service { _, _ in .text("", status: status) }
         let sender = sender(port: server.port)
         sender.send(try notification("one"))
         let running = Task { await sender.run() }
