@@ -19,6 +19,10 @@ package struct APICredentials: Sendable {
         keyID: String,
         keyFile: [UInt8]
     ) throws(KeyError) {
+        precondition(
+            [.production, .sandbox].contains(environment),
+            "Apple has no server for the environment \(environment.rawValue)"
+        )
         key = try PrivateKey(pem: keyFile)
         guard key.kind == .p256 else { throw .notP256 }
         self.bundleID = bundleID

@@ -63,13 +63,18 @@ package struct LoopbackServer: Sendable {
     let address: HTTPSAddress
     let authorityFile: String?
 
-    /// Nil unless the URL names a loopback host and nothing else: a token goes nowhere else.
+    /// Throws unless the URL names a loopback host and nothing else: a token goes nowhere else.
     ///
     /// - Parameter authorityFile: the PEM file of its only authority; nil for those of the system.
-    package init?(url: String, authorityFile: String?) {
-        guard let address = HTTPSAddress(url: url), address.isLoopback else { return nil }
+    package init(url: String, authorityFile: String?) throws(NotLoopback) {
+        guard let address = HTTPSAddress(url: url), address.isLoopback else { throw NotLoopback() }
         self.address = address
         self.authorityFile = authorityFile
+    }
+
+    /// A URL to which no token is sent.
+    package struct NotLoopback: Error, CustomStringConvertible {
+        package let description = "expected https:// and localhost, 127.0.0.1 or [::1], with a port"
     }
 }
 

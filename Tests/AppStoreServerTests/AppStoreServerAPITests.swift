@@ -63,7 +63,9 @@ struct AppStoreServerAPITests {
         let sandbox = try AppStoreServerAPI(Rig.credentials(key, environment: .sandbox))
         #expect(sandbox.address.url == "https://api.storekit-sandbox.apple.com")
         for url in ["https://api.example.com", "http://localhost", "https://localhost/a"] {
-            #expect(LoopbackServer(url: url, authorityFile: nil) == nil)
+            #expect(throws: LoopbackServer.NotLoopback.self) {
+                try LoopbackServer(url: url, authorityFile: nil)
+            }
         }
     }
 

@@ -24,8 +24,9 @@ struct Rig: ~Copyable {
         let clock = TestClock(at: Self.start)
         let key = try PrivateKey.generate(.p256)
         let server = try await HTTPSResponder.start(responses)
-        let loopback = try #require(
-            LoopbackServer(url: server.url, authorityFile: server.certificates.authority)
+        let loopback = try LoopbackServer(
+            url: server.url,
+            authorityFile: server.certificates.authority
         )
         api = try AppStoreServerAPI(
             Self.credentials(key, environment: environment),
