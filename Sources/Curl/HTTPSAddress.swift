@@ -12,25 +12,13 @@ package struct HTTPSAddress: Hashable, Sendable {
     }
 
     /// Reads `https://host` or `https://host:port`, with or without a slash behind.
-    @safe
     package init?(url: String) {
-        guard let parts = unsafe curl_url() else { return nil }
-        defer { unsafe curl_url_cleanup(parts) }
-        let part: (CURLUPart, UInt32) -> String? = { part, flags in
-            var text: UnsafeMutablePointer<CChar>?
-            guard unsafe curl_url_get(parts, part, &text, flags) == CURLUE_OK,
-                let text = unsafe text
-            else { return nil }
-            defer { unsafe curl_free(text) }
-            return unsafe String(cString: text)
-        }
         let extra = [CURLUPART_USER, CURLUPART_PASSWORD, CURLUPART_QUERY, CURLUPART_FRAGMENT]
-        guard unsafe curl_url_set(parts, CURLUPART_URL, url, 0) == CURLUE_OK,
-            part(CURLUPART_SCHEME, 0)?.utf8.elementsEqual("https".utf8) == true,
-            part(CURLUPART_PATH, 0)?.utf8.elementsEqual("/".utf8) == true,
-            extra.allSatisfy({ part($0, 0) == nil }),
-            let host = part(CURLUPART_HOST, 0),
-            let port = part(CURLUPART_PORT, UInt32(CURLU_DEFAULT_PORT)).flatMap({ UInt16($0) })
+        guard let parsed = ParsedURL(url), parsed.hasScheme("https"),
+            parsed.part(CURLUPART_PATH)?.utf8.elementsEqual("/".utf8) == true,
+            !extra.contains(where: { parsed.part($0) != nil }),
+            let host = parsed.part(CURLUPART_HOST),
+            let port = parsed.part(CURLUPART_PORT, defaultPort: true).flatMap({ UInt16($0) })
         else { return nil }
         self.init(host: host.utf8.lowercasedASCII, port: port)
     }

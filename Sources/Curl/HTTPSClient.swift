@@ -11,9 +11,22 @@ package final class HTTPSClient: Sendable {
     private let options: HTTPSOptions
 
     /// Starts the thread and connects nowhere yet.
+    ///
+    /// Throws `.invalidRequest` for a proxy that libcurl would refuse, as its errors quote the URL
+    /// with the password.
     package init(_ options: HTTPSOptions = HTTPSOptions()) throws(HTTPSError) {
         self.options = options
+        if let proxy = options.proxy, !Self.isProxy(proxy) {
+            throw HTTPSError(
+                code: .invalidRequest,
+                message: "the proxy is not of the form http://HOST:PORT or https://HOST:PORT"
+            )
+        }
         loop = try TransferLoop.start(connectionsMax: options.connectionsMax)
+    }
+
+    private static func isProxy(_ url: String) -> Bool {
+        ParsedURL(url)?.hasScheme("http", "https") == true
     }
 
     /// Sends a request once; returns any response that is whole, whatever its status.
@@ -44,7 +57,7 @@ package final class HTTPSClient: Sendable {
 package struct HTTPSOptions: Sendable {
     /// A PEM file of the only authorities that are trusted; nil for those of the system.
     package var authorityFile: String?
-    /// The URL of a proxy, which may hold a password; nil for none.
+    /// The URL of a proxy of http or https, which may hold a password; nil for none.
     package var proxy: String?
     /// For name resolution, connection and TLS together.
     package var connectTimeout = Duration.seconds(15)

@@ -185,6 +185,20 @@ struct HTTPSClientTests {
         #expect(try server.requests.count == 1)
     }
 
+    @Test(arguments: [
+        "foo://user:password@a:1", "http://user:password@[::z]:1", "user:password@a:1",
+    ])
+    func `an unusable proxy is refused without its password`(proxy: String) async throws {
+        var options = HTTPSOptions()
+        options.proxy = proxy
+        let error = await #expect(throws: HTTPSError.self) {
+            try await HTTPSClient(options)
+                .send(HTTPSRequest(.get, url: "https://localhost:1"))
+        }
+        #expect(error?.code == .invalidRequest)
+        #expect(error?.message.contains("password") == false)
+    }
+
     private static func options(_ server: HTTPSResponder) -> HTTPSOptions {
         var options = HTTPSOptions()
         options.authorityFile = server.certificates.authority
