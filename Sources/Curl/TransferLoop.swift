@@ -96,7 +96,7 @@ final class TransferLoop: @unchecked Sendable {
     }
 
     /// A wake-up ends the wait sooner, and so do the library's own time-outs.
-    private static let idleMilliseconds: Int32 = 60_000
+    private static let idleMilliseconds: Int32 = 3_600_000
 
     /// Begins the new transfers.
     ///

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Bounds of size and time, and cancellation.
-struct HTTPSBoundTests {
+@Suite(.timeLimit(.minutes(5))) struct HTTPSBoundTests {
     private static let head = "HTTP/1.1 200 OK\r\n"
 
     /// Responses that are no whole HTTP response within the bounds of `options(_:)`.
@@ -37,13 +37,11 @@ struct HTTPSBoundTests {
         let server = try await HTTPSResponder.start([response])
         defer { server.stop() }
         let client = try HTTPSClient(Self.options(server))
-        let begin = ContinuousClock.now
         let error = await #expect(throws: HTTPSError.self) {
             try await client.send(HTTPSRequest(.get, url: server.url))
         }
         #expect(error?.code == code, "\(String(describing: error))")
         #expect(error?.message.contains("secret") == false)
-        #expect(ContinuousClock.now - begin < .seconds(30))
     }
 
     @Test func `a body of exactly the bound is returned`() async throws {
@@ -59,13 +57,12 @@ struct HTTPSBoundTests {
         defer { server.stop() }
         var options = HTTPSOptions()
         options.connectTimeout = .milliseconds(300)
+        options.totalTimeout = .seconds(600)
         let client = try HTTPSClient(options)
-        let begin = ContinuousClock.now
         let error = await #expect(throws: HTTPSError.self) {
             try await client.send(HTTPSRequest(.get, url: "https://localhost:\(server.port)"))
         }
         #expect(error?.code == .timedOut)
-        #expect(ContinuousClock.now - begin < .seconds(30))
     }
 
     @Test func `a drip below the least speed ends before the total time`() async throws {
@@ -92,7 +89,8 @@ struct HTTPSBoundTests {
         ])
         defer { server.stop() }
         var options = Self.options(server)
-        options.totalTimeout = .seconds(20)
+        options.connectTimeout = .seconds(600)
+        options.totalTimeout = .seconds(600)
         // The library wakes up to look at the speed, and while it connects.
         options.bytesPerSecondMin = 0
         let client = try HTTPSClient(options)
@@ -100,11 +98,9 @@ struct HTTPSBoundTests {
         #expect(try await client.send(request).body == Array("first".utf8))
         let task = Task { try await client.send(request) }
         try await eventually { try server.requests.count == 2 }
-        let begin = ContinuousClock.now
         task.cancel()
         let error = await #expect(throws: HTTPSError.self) { try await task.value }
         #expect(error?.code == .cancelled)
-        #expect(ContinuousClock.now - begin < .seconds(10))
         #expect(try await client.send(request).body == Array("next".utf8))
     }
 
