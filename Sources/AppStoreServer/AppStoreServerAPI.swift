@@ -234,7 +234,7 @@ extension AppStoreServerAPI {
         do throws(KeyError) {
             token = try tokens.token(at: clock.now())
         } catch {
-            throw APIFailure(endpoint, .stop, "the key does not sign: \(error)")
+            throw APIFailure(endpoint, .stop, "\(error)")
         }
         var headers = [
             HTTPSHeader("Authorization", "Bearer \(token)"),

@@ -148,3 +148,14 @@ package enum KeyError: Error, Hashable, Sendable {
     /// The operation wants a key on P-256.
     case notP256
 }
+
+extension KeyError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .notGenerated: "no private key could be generated"
+        case .notPEM: "expected PEM with a private key that is not encrypted"
+        case .notSigned: "the private key does not sign"
+        case .notP256: "expected a private key on the curve P-256"
+        }
+    }
+}

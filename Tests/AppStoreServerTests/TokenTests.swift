@@ -52,6 +52,7 @@ struct TokenTests {
             input: key
         )
         #expect(throws: KeyError.notPEM) { try Self.credentials(encrypted) }
+        #expect("\(KeyError.notPEM)" == "expected PEM with a private key that is not encrypted")
         #expect(throws: KeyError.notPEM) { try Self.credentials(key.prefix(60)) }
         #expect(throws: KeyError.notPEM) { try Self.credentials(Data()) }
         let other = Data(try PrivateKey.generate(.p384).pem.utf8)
