@@ -251,7 +251,7 @@ let package = Package(
         tests("CurlTests", ["Curl", "TestSupport"]),
         tests(
             "AppStoreServerTests",
-            ["AppStore", "AppStoreServer", "Curl", "JSON", "OpenSSL", "TestSupport"]
+            ["AppStore", "AppStoreServer", "Curl", "JSON", "OpenSSL", "Simulation", "TestSupport"]
         ),
         tests("SettingsTests", ["JSON", "Release", "Settings", "TestSupport"]),
         tests(

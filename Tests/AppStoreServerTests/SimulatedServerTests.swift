@@ -1,0 +1,135 @@
+import AppStore
+import AppStoreServer
+import Foundation
+import OpenSSL
+import Simulation
+import TestSupport
+import Testing
+
+/// The client against the simulated server, with all of its faults.
+@Suite(.timeLimit(.minutes(5))) struct SimulatedServerTests {
+    /// 2026-06-01.
+    private static let now: Int64 = 1_780_272_000_000
+    private static let window =
+        Timestamp(milliseconds: now - 86_400_000)..<Timestamp(milliseconds: now)
+
+    private let world: AppleWorld
+    private let server: AppleServer
+    private let api: AppStoreServerAPI
+    private let authorityFile = FileManager.default.temporaryDirectory
+        .appending(path: "\(UUID().uuidString).pem")
+
+    init() throws {
+        world = try AppleWorld(authority: CertificateAuthority())
+        let clock = SimulatedClock(start: Self.now, speed: 0)
+        server = try AppleServer(world, clock: clock)
+        let key = try PrivateKey.generate(.p256)
+        let bundleID = "com.example.pro"
+        server.register(
+            try AppleAPIKey(id: "KEY1", issuerID: "issuer", bundleIDs: [bundleID], key: key)
+        )
+        try Data(server.rootPEM.utf8).write(to: authorityFile)
+        let credentials = try APICredentials(
+            bundleID: Identifier(bundleID),
+            environment: .production,
+            issuerID: "issuer",
+            keyID: "KEY1",
+            keyFile: Array(key.pem.utf8)
+        )
+        api = try AppStoreServerAPI(
+            credentials,
+            server: LoopbackServer(url: server.baseURL, authorityFile: authorityFile.path),
+            clock: APIClock(
+                now: { Timestamp(milliseconds: clock.now) },
+                uptime: { .milliseconds(clock.now) },
+                sleep: { clock.advance(by: $0 + .milliseconds(1)) }
+            )
+        )
+    }
+
+    private func end() {
+        server.stop()
+        try? FileManager.default.removeItem(at: authorityFile)
+    }
+
+    @Test func `every notification is fetched through each fault that goes by`() async throws {
+        defer { end() }
+        world.generateNotifications(count: 205, dates: Self.now - 86_399_000...Self.now)
+        server.inject { request in
+            switch request.number {
+            case 1, 4: .rateLimit(.milliseconds(1_234))
+            case 2: .error(status: 500, code: 5_000_001)
+            case 6: .cutBody
+            case 7: .wrongContentLength
+            case 8: .emptyPage
+            case 9: .foreignItem
+            case 10: .unknownKind
+            case 11: .error(status: 404, code: 4_040_004)
+            case 12: .expiredToken
+            default: nil
+            }
+        }
+        let fetched = try await fetch()
+        #expect(fetched.own.count == 206)
+        #expect(fetched.foreign == ["com.example.foreign"])
+        #expect(fetched.actions.contains(.restart))
+        #expect(server.requests.allSatisfy { !$0.isTooEarly && $0.tokenFault == nil })
+    }
+
+    /// The UUIDs of the app's notifications, the apps of foreign ones, and the failures' actions.
+    private func fetch() async throws -> (
+        own: Set<Identifier>, foreign: [Identifier], actions: [APIFailure.Action]
+    ) {
+        var own: Set<Identifier> = []
+        var foreign: [Identifier] = []
+        var actions: [APIFailure.Action] = []
+        var token: String?
+        while actions.count < 100 {
+            do {
+                let page = try await api.notificationHistory(
+                    Self.window,
+                    onlyFailures: false,
+                    page: token
+                )
+                for notification in page.notifications {
+                    let isOwn = notification.bundleID == "com.example.pro"
+                    let uuid = try #require(notification.uuid)
+                    if isOwn {
+                        own.insert(uuid)
+                    } else {
+                        foreign.append(notification.bundleID ?? "")
+                    }
+                }
+                token = page.nextPage
+                if token == nil { break }
+            } catch let failure as APIFailure {
+                actions.append(failure.action)
+                switch failure.action {
+                case .retry: break
+                case .restart: token = nil
+                case .notFound, .stop: throw failure
+                }
+            }
+        }
+        return (own, foreign, actions)
+    }
+
+    @Test func `a name that the certificate does not have is not asked`() async throws {
+        defer { end() }
+        try server.listen(as: ["api.storekit.apple.com"])
+        await #expect(throws: APIFailure.self) { try await api.finish("1") }
+        #expect(server.requests.isEmpty)
+    }
+
+    @Test func `histories, refunds, orders and statuses are read, and a purchase is finished`()
+        async throws
+    {
+        defer { end() }
+        world.generateNotifications(count: 5, dates: Self.now - 86_399_000...Self.now)
+        let page = try await api.notificationHistory(Self.window, onlyFailures: false)
+        #expect(page.notifications.count == 5)
+        let unknown = await #expect(throws: APIFailure.self) { try await api.finish("77") }
+        #expect(unknown?.action == .notFound)
+        #expect(try await !api.lookUp(orderID: "M77").isEmpty)
+    }
+}
