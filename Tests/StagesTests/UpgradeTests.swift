@@ -108,10 +108,11 @@ import Worker
             return health
         }
 
-        /// One more purchase in each partition.
+        /// One purchase in each partition, signed again in each round.
         func publish(_ round: Int) async throws {
             let records = try (0..<Self.partitions).map { partition in
-                let record = try Sample.transaction("\(round)-\(partition)").record(at: 0)
+                let record = try Sample.transaction("\(partition)", signed: Int64(round))
+                    .record(at: 0)
                 return ProducerRecord(
                     topic: topic,
                     partition: partition,

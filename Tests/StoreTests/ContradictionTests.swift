@@ -23,10 +23,10 @@ struct ContradictionTests {
                     Self.fact(known, environment, signed: 1),
                     Self.fact(asked, environment, signed: 2)
                 )
-                _ = try await connection.run(TransactionTable.raise, [first])
+                _ = try await connection.run(TransactionTable.raise.insert, [first])
                 let verdict = second.part.verdict(against: [first.part])
                 let found = try await connection.run(TransactionTable.contradictions, [second])
-                let raised = try await connection.run(TransactionTable.raise, [second])
+                let raised = try await connection.run(TransactionTable.raise.upsert, [second])
                 if case .conflict(let field) = verdict {
                     conflicts.insert(field)
                     #expect(found.map(\.field) == [field])

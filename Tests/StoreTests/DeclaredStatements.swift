@@ -8,7 +8,7 @@ enum DeclaredStatements {
     typealias Named = (name: String, statement: any DeclaredStatement)
 
     static let all: [Named] =
-        named + [PurchaseDetails.ofUser, .ofTransaction].flatMap(of)
+        named + upserts + [PurchaseDetails.ofUser, .ofTransaction].flatMap(of)
         + [
             SessionLock.linkOutbox, .catalogProjection, DeadLetterRebuildTable.lock,
             HistoryArchiving.lock,
@@ -37,6 +37,17 @@ enum DeclaredStatements {
             )
         }
     }
+
+    private static func of<Row>(_ name: String, _ table: Upsert<Row>) -> [Named] {
+        [(name, table.upsert), ("\(name), of new rows", table.insert)]
+    }
+
+    private static let upserts: [Named] =
+        of("RememberedRevision.raise", RememberedRevision.raise)
+        + of("EntitlementTable.write", EntitlementTable.write)
+        + of("RevisionTable.add", RevisionTable.add)
+        + of("TransactionTable.raise", TransactionTable.raise)
+        + of("OwnerTable.write", OwnerTable.write)
 
     private static let rereading: [Named] = [
         ("TransactionTable.read", TransactionTable.read),
@@ -69,7 +80,6 @@ enum DeclaredStatements {
             ("DedupeForgetting.deleteRevisions", DedupeForgetting.deleteRevisions),
             ("DedupeForgetting.deleteNotifications", DedupeForgetting.deleteNotifications),
             ("RememberedRevision.recall", RememberedRevision.recall),
-            ("RememberedRevision.raise", RememberedRevision.raise),
             ("RememberedNotification.recall", RememberedNotification.recall),
             ("RememberedNotification.add", RememberedNotification.add),
             ("CatalogTable.newestVersion", CatalogTable.newestVersion),
@@ -83,7 +93,6 @@ enum DeclaredStatements {
             ("CatalogProjection.reached", CatalogProjection.reached),
             ("CatalogProjection.finish", CatalogProjection.finish),
             ("CatalogProjection.sold", CatalogProjection.sold),
-            ("EntitlementTable.write", EntitlementTable.write),
             ("EntitlementTable.remove", EntitlementTable.remove),
             ("EntitlementTable.read", EntitlementTable.read),
             ("HeldEntitlements.read", HeldEntitlements.read),
@@ -118,11 +127,9 @@ enum DeclaredStatements {
             ("RenewalTable.addGraces", RenewalTable.addGraces),
             ("RenewalTable.readRevisions", RenewalTable.readRevisions),
             ("RenewalTable.readGraces", RenewalTable.readGraces),
-            ("RevisionTable.add", RevisionTable.add),
             ("RevisionTable.brought", RevisionTable.brought),
             ("NotificationTable.add", NotificationTable.add),
             ("AppDownloadTable.raise", AppDownloadTable.raise),
-            ("TransactionTable.raise", TransactionTable.raise),
             ("TransactionTable.contradictions", TransactionTable.contradictions),
             ("TransactionTable.countPurchasersTokens", TransactionTable.countPurchasersTokens),
             ("TransactionTable.readOpen", TransactionTable.readOpen),
@@ -167,7 +174,6 @@ enum DeclaredStatements {
             ("OwnerChangeTable.take", OwnerChangeTable.take),
             ("OwnerChangeTable.putBack", OwnerChangeTable.putBack),
             ("OwnerChangeTable.removeProjected", OwnerChangeTable.removeProjected),
-            ("OwnerTable.write", OwnerTable.write),
             ("OwnerTable.read", OwnerTable.read),
             ("OwnerTable.readWithChanges", OwnerTable.readWithChanges),
             ("OwnerTable.user", OwnerTable.user),

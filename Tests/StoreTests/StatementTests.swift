@@ -87,7 +87,9 @@ import Testing
             for line in text.split(separator: "\n") {
                 let owner = line.firstMatch(of: /^(?:package )?(?:enum|struct|extension) (\w+)/)
                 type = owner.map { String($0.1) } ?? type
-                let declared = line.firstMatch(of: /static let (\w+)(?:: .*)? = Statement\b/)
+                let declared = line.firstMatch(
+                    of: /static let (\w+)(?:: .*)? = (?:Statement|Upsert)\b/
+                )
                 guard let name = declared?.1 else { continue }
                 declaredCount += 1
                 #expect(listed.contains("\(type).\(name)"), "\(file)")

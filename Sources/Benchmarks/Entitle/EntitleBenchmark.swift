@@ -114,7 +114,7 @@ struct EntitleBenchmark {
                 )
             )
         }
-        _ = try await client.run(OwnerTable.write, rows)
+        _ = try await client.run(OwnerTable.write.insert, rows)
     }
 
     private func measure(

@@ -73,7 +73,7 @@ struct DedupeBatch {
     /// Adds an ID that is in flight, if the batch names it.
     mutating func add(_ mark: DedupeMemory.Mark) {
         switch mark {
-        case .part(let part):
+        case .part(let part, _):
             if let index = indexes[part.key] { known[index].add(part) }
         case .notification(let key):
             if let index = indexes[key] { known[index].isKnown = true }
@@ -110,8 +110,8 @@ struct DedupeBatch {
         precondition(decided == record.parts, "another record was decided since")
         for (index, verdict) in zip(record.parts, verdicts) where verdict.raisesMemory {
             let part = parts[index]
+            remember(.part(part.observed, isNew: !known[part.index].isKnown))
             known[part.index].add(part.observed)
-            remember(.part(part.observed))
         }
         if let index = record.notificationIndex, !known[index].isKnown {
             known[index].isKnown = true

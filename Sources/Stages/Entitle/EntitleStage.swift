@@ -137,13 +137,14 @@ package final class EntitleStage: DatabaseStage {
         var refused: [Int: ImmutableField] = [:]
         while true {
             do {
-                let outcome = try await client.transaction { [refused] connection in
+                let outcome = try await client.inserting { [refused] connection, newRows in
                     let transaction = EntitleTransaction(
                         connection: connection,
                         records: records,
                         refused: refused,
                         catalogs: catalogs,
-                        awaited: awaited
+                        awaited: awaited,
+                        newRows: newRows
                     )
                     return try await transaction.run()
                 }

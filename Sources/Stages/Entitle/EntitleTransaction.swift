@@ -23,6 +23,7 @@ struct EntitleTransaction {
     private let reprojected: [PurchaseScope]
     /// The indexes of the records that requests wait for.
     private let awaited: [Int]
+    private let newRows: NewRows
 
     init(
         connection: PostgresConnection,
@@ -30,7 +31,8 @@ struct EntitleTransaction {
         refused: [Int: ImmutableField] = [:],
         reprojected: [PurchaseScope] = [],
         catalogs: CatalogStore,
-        awaited: [Int] = []
+        awaited: [Int] = [],
+        newRows: NewRows = .upserted
     ) {
         self.connection = connection
         self.records = records
@@ -38,6 +40,7 @@ struct EntitleTransaction {
         self.reprojected = reprojected
         self.catalogs = catalogs
         self.awaited = awaited
+        self.newRows = newRows
     }
 
     func run() async throws -> SettledBatch {
@@ -125,24 +128,30 @@ struct EntitleTransaction {
         _ projector: BatchProjector,
         _ catalogVersion: Int64?
     ) async throws -> Int {
-        let facts = fold.changedTransactions
+        let changed = fold.changedTransactions
+        let facts = changed.new + changed.others
         let assigned = facts.filter { $0.ownershipType == .assigned && $0.appAccountToken != nil }
         var pipeline = Pipeline()
-        let raising = pipeline.add(TransactionTable.raise, unlessEmpty: facts)
+        let raising = pipeline.add(
+            TransactionTable.raise,
+            new: changed.new,
+            newRows,
+            others: changed.others
+        )
         if !projector.isStacking {
             pipeline.add(Locks.users, unlessEmpty: Array(changes.users))
         }
-        pipeline.add(fold)
+        pipeline.add(fold, newRows)
         pipeline.add(ClosedPeriodTable.write, unlessEmpty: projector.closedPeriods)
         pipeline.add(OwnerChangeTable.removeProjected, unlessEmpty: projector.ownerChanges)
-        pipeline.add(changes, catalogVersion: catalogVersion)
+        pipeline.add(changes, catalogVersion: catalogVersion, newRows: newRows)
         let purchasersTokens = pipeline.add(
             TransactionTable.countPurchasersTokens,
             unlessEmpty: assigned
         )
         guard !pipeline.isEmpty else { return 0 }
         let answers = try await connection.run(pipeline)
-        if let raising, answers[raising].affectedCount < facts.count {
+        if raising.reduce(0, { $0 + answers[$1].affectedCount }) < facts.count {
             throw try await contradiction(among: facts)
         }
         return purchasersTokens.map { answers[$0][0] } ?? 0

@@ -15,6 +15,7 @@ struct LinkTransaction {
     private let rules: OwnershipRules
     /// Whether records of the batch's own purchases are forwarded, which projects them.
     private let hasRecords: Bool
+    private let newRows: NewRows
 
     private var locked: Set<AppTransactionGroup>
     /// The batch's purchases, followed by others that depend on them.
@@ -28,12 +29,14 @@ struct LinkTransaction {
         batch: LinkBatch,
         rules: OwnershipRules,
         hasRecords: Bool,
+        newRows: NewRows = .upserted,
         locking groups: Set<AppTransactionGroup>
     ) {
         self.connection = connection
         self.batch = batch
         self.rules = rules
         self.hasRecords = hasRecords
+        self.newRows = newRows
         contradictionCount = batch.contradictionCount
         locked = batch.groups.union(groups)
     }
@@ -160,7 +163,7 @@ extension LinkTransaction {
         }
         let groups = Array(touchedGroups)
         var pipeline = Pipeline()
-        pipeline.add(OwnerTable.write, rows)
+        pipeline.add(OwnerTable.write.upsert, rows)
         let owners = pipeline.add(AppTransactionGroupTable.owners, groups)
         siblings = Self.siblings(try await connection.run(pipeline)[owners])
     }
@@ -248,21 +251,23 @@ extension LinkTransaction {
     /// - Parameter oursCount: how many of the purchases, the first ones, have a record in the
     ///   batch.
     private func write(_ oursCount: Int) async throws {
-        var rows: [OwnerTable.Row] = []
+        var new: [OwnerTable.Row] = []
+        var others: [OwnerTable.Row] = []
         var changes: [OwnerChangeTable.Change] = []
         for index in purchases.indices {
             let (key, stored) = (purchases[index].state.key, purchases[index].state.stored)
             guard let owner = purchases[index].owner, owner != stored else { continue }
-            rows.append(OwnerTable.Row(key: key, owner: owner))
+            let row = OwnerTable.Row(key: key, owner: owner)
+            if stored == nil { new.append(row) } else { others.append(row) }
             let hasRecord = index < oursCount
             if stored == nil && hasRecord { continue }
             if !owner.isSameOwnership(as: stored) {
                 changes.append(OwnerChangeTable.Change(purchase: key, hasRecord: hasRecord))
             }
         }
-        guard !rows.isEmpty else { return }
         var pipeline = Pipeline()
-        pipeline.add(OwnerTable.write, rows)
+        pipeline.add(OwnerTable.write, new: new, newRows, others: others)
+        guard !pipeline.isEmpty else { return }
         pipeline.add(OwnerChangeTable.record, unlessEmpty: changes)
         if !changes.allSatisfy(\.hasRecord) {
             // The commit notifies every listener that there is something to send.

@@ -1,5 +1,6 @@
 import Entitlements
 import Postgres
+import Store
 
 /// Thrown if a transaction finds that it needs more locks and cannot take them out of order: it
 /// runs again and takes them with the others.
@@ -33,12 +34,13 @@ struct Linking: Sendable {
         _ hasRecords: Bool,
         locking groups: Set<AppTransactionGroup>
     ) async throws -> LinkOutcome {
-        try await client.transaction { connection in
+        try await client.inserting { connection, newRows in
             var transaction = LinkTransaction(
                 connection: connection,
                 batch: batch,
                 rules: rules,
                 hasRecords: hasRecords,
+                newRows: newRows,
                 locking: groups
             )
             return try await transaction.run()

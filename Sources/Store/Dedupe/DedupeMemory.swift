@@ -10,7 +10,8 @@ package import Postgres
 package struct DedupeMemory: Sendable {
     /// An entry to remember, once its record is acknowledged.
     package enum Mark: Sendable {
-        case part(ObservedPart)
+        /// - Parameter isNew: whether nothing was remembered of its ID.
+        case part(ObservedPart, isNew: Bool)
         /// Only its UUID is remembered.
         indirect case notification(PartKey)
     }
@@ -54,7 +55,7 @@ package struct DedupeMemory: Sendable {
     ///
     /// Entries only ever rise, whichever worker comes last.
     package func raise(to marks: [Mark]) async throws {
-        var newest: [ObservedPart] = []
+        var newest: [(part: ObservedPart, isNew: Bool)] = []
         var indexes: [RememberedRevision.TrackKey: Int] = [:]
         newest.reserveCapacity(marks.count)
         indexes.reserveCapacity(marks.count)
@@ -63,23 +64,33 @@ package struct DedupeMemory: Sendable {
             switch mark {
             case .notification(let key):
                 if let key = RememberedNotification.Key(key) { notifications.insert(key) }
-            case .part(let part):
+            case .part(let part, let isNew):
                 let key = RememberedRevision.TrackKey(key: part.key, track: part.revision.track)
                 if let index = indexes[key] {
-                    if newest[index].revision.revision < part.revision.revision {
-                        newest[index] = part
+                    if newest[index].part.revision.revision < part.revision.revision {
+                        newest[index].part = part
                     }
                 } else {
                     indexes[key] = newest.count
-                    newest.append(part)
+                    newest.append((part, isNew))
                 }
             }
         }
-        var pipeline = Pipeline()
-        pipeline.add(RememberedRevision.raise, unlessEmpty: newest)
-        pipeline.add(RememberedNotification.add, unlessEmpty: Array(notifications))
-        guard !pipeline.isEmpty else { return }
-        _ = try await client.run(pipeline)
+        let new = newest.filter(\.isNew).map(\.part)
+        let others = newest.filter { !$0.isNew }.map(\.part)
+        let run = { (newRows: NewRows) in
+            var pipeline = Pipeline()
+            pipeline.add(RememberedRevision.raise, new: new, newRows, others: others)
+            pipeline.add(RememberedNotification.add, unlessEmpty: Array(notifications))
+            guard !pipeline.isEmpty else { return }
+            _ = try await client.run(pipeline)
+        }
+        do {
+            try await run(.inserted)
+        } catch let error as PostgresError where error.sqlState == .uniqueViolation {
+            // Another worker has remembered it since.
+            try await run(.upserted)
+        }
     }
 }
 
@@ -198,21 +209,20 @@ enum RememberedRevision {
     ///
     /// Sorted, so that two workers that mark the same IDs wait for each other instead of
     /// deadlocking.
-    static let raise = Statement<[ObservedPart], Void>(
-        [.rows("new", row)],
-        """
-        INSERT INTO dedupe_revisions AS known ($new.columns)
-        SELECT * FROM $new
-        ORDER BY id, kind, environment, bundle_id, trust, track
-        ON CONFLICT (id, kind, environment, bundle_id, trust, track) DO UPDATE SET
-            signed_date_ms = excluded.signed_date_ms,
-            content_hash = excluded.content_hash,
-            product_type = coalesce(known.product_type, excluded.product_type),
-            quantity = coalesce(known.quantity, excluded.quantity),
-            marked_at = now()
-        WHERE (excluded.signed_date_ms, excluded.content_hash)
-            > (known.signed_date_ms, known.content_hash)
-        """
+    static let raise = Upsert<ObservedPart>(
+        into: "dedupe_revisions",
+        row,
+        from: "SELECT * FROM $new ORDER BY id, kind, environment, bundle_id, trust, track",
+        onConflict: """
+            (id, kind, environment, bundle_id, trust, track) DO UPDATE SET
+                signed_date_ms = excluded.signed_date_ms,
+                content_hash = excluded.content_hash,
+                product_type = coalesce(known.product_type, excluded.product_type),
+                quantity = coalesce(known.quantity, excluded.quantity),
+                marked_at = now()
+            WHERE (excluded.signed_date_ms, excluded.content_hash)
+                > (known.signed_date_ms, known.content_hash)
+            """
     )
 }
 

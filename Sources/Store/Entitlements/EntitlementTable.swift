@@ -42,13 +42,10 @@ package enum EntitlementTable {
     private static let content: Columns<Row> =
         [Column("periods", \.row.periods)] + EntitlementTerms.columns.of(\.row.terms)
 
-    package static let write = Statement<[Row], Void>(
-        [.rows("new", key + content)],
-        """
-        INSERT INTO entitlements ($new.columns)
-        SELECT * FROM $new
-        ON CONFLICT (\(key.names())) DO UPDATE SET \(content.excluded)
-        """
+    package static let write = Upsert<Row>(
+        into: "entitlements",
+        key + content,
+        onConflict: "(\(key.names())) DO UPDATE SET \(content.excluded)"
     )
 
     package static let remove = Statement<[Row], Void>(

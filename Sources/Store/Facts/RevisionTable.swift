@@ -51,32 +51,25 @@ package enum RevisionTable {
         }
     }
 
-    package static let add = Statement<[Row], Void>(
+    package static let add = Upsert<Row>(
+        into: "revisions",
         [
-            .rows(
-                "new",
-                [
-                    Column("kind", \.kind),
-                    Column("environment", \.environment),
-                    Column("bundle_id", \.bundleID),
-                    Column("id", \.id),
-                    Column("trust", \.trust),
-                    Column("track", \.track),
-                    Column("content_hash", \.revision.contentHash),
-                    Column("signed_date_ms", \.revision.signedDate),
-                    Column("payload") { JSONText($0.payload) },
-                    Column("notification_uuid", \.notificationUUID),
-                    Column("source_topic", \.source?.topic),
-                    Column("source_partition", \.source?.partition),
-                    Column("source_offset", \.source?.offset),
-                    Column("source_index", \.source?.index),
-                ]
-            )
+            Column("kind", \.kind),
+            Column("environment", \.environment),
+            Column("bundle_id", \.bundleID),
+            Column("id", \.id),
+            Column("trust", \.trust),
+            Column("track", \.track),
+            Column("content_hash", \.revision.contentHash),
+            Column("signed_date_ms", \.revision.signedDate),
+            Column("payload") { JSONText($0.payload) },
+            Column("notification_uuid", \.notificationUUID),
+            Column("source_topic", \.source?.topic),
+            Column("source_partition", \.source?.partition),
+            Column("source_offset", \.source?.offset),
+            Column("source_index", \.source?.index),
         ],
-        """
-        INSERT INTO revisions ($new.columns) SELECT * FROM $new
-        ON CONFLICT DO NOTHING
-        """
+        onConflict: "DO NOTHING"
     )
 
     /// Asks whether a content of an ID was first read from a record.

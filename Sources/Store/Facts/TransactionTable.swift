@@ -63,23 +63,25 @@ package enum TransactionTable {
     /// of touched rows with that of facts. The rows of the purchases at hand were compared before;
     /// this detects an ID that belongs to another purchase, or whose transaction lies in a closed
     /// period.
-    package static let raise = Statement<[TransactionFact], Void>(
-        [.rows("new", key + identity + lateIdentity + terms)],
-        """
-        INSERT INTO transactions AS known ($new.columns)
-        SELECT * FROM $new
-        WHERE \(reusesIDs("new")) OR (
-            -- Another track of the ID may stand in another purchase, which was not read.
-            SELECT other.original_transaction_id FROM transactions AS other
-            WHERE other.transaction_id = new.transaction_id
-              AND other.environment = new.environment AND other.bundle_id = new.bundle_id
-              AND other.track <> new.track
-              AND other.original_transaction_id <> new.original_transaction_id
-        ) IS NULL
-        ON CONFLICT (transaction_id, environment, bundle_id, track) DO UPDATE
-        SET \(identity.excluded), \(lateIdentity.excluded), \(terms.excluded)
-        WHERE \(reusesIDs("known")) OR (\(isConflict("known", "excluded"))) IS NOT TRUE
-        """
+    package static let raise = Upsert<TransactionFact>(
+        into: "transactions",
+        key + identity + lateIdentity + terms,
+        from: """
+            SELECT * FROM $new
+            WHERE \(reusesIDs("new")) OR (
+                -- The ID may stand in another purchase, which was not read.
+                SELECT other.original_transaction_id FROM transactions AS other
+                WHERE other.transaction_id = new.transaction_id
+                  AND other.environment = new.environment AND other.bundle_id = new.bundle_id
+                  AND other.original_transaction_id <> new.original_transaction_id
+                LIMIT 1
+            ) IS NULL
+            """,
+        onConflict: """
+            (transaction_id, environment, bundle_id, track) DO UPDATE
+            SET \(identity.excluded), \(lateIdentity.excluded), \(terms.excluded)
+            WHERE \(reusesIDs("known")) OR (\(isConflict("known", "excluded"))) IS NOT TRUE
+            """
     )
 
     private static func reusesIDs(_ row: String) -> String {

@@ -107,14 +107,13 @@ package enum OwnerTable {
 
     static let reader = RowReader(Row.init, PurchaseKey.reader, StoredOwner.reader)
 
-    package static let write = Statement<[Row], Void>(
-        [.rows("new", PurchaseKey.columns.of(\.key) + terms.of(\.owner))],
-        """
-        INSERT INTO owners ($new.columns)
-        SELECT * FROM $new
-        ON CONFLICT (original_transaction_id, environment, bundle_id) DO UPDATE
-        SET \(terms.excluded)
-        """
+    package static let write = Upsert<Row>(
+        into: "owners",
+        PurchaseKey.columns.of(\.key) + terms.of(\.owner),
+        onConflict: """
+            (original_transaction_id, environment, bundle_id) DO UPDATE
+            SET \(terms.excluded)
+            """
     )
 
     static let read = Statement<[PurchaseScope], Row>(

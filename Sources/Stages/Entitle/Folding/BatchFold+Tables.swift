@@ -1,3 +1,4 @@
+import AppStore
 import Entitlements
 import Postgres
 import Store
@@ -62,16 +63,21 @@ extension BatchFold {
 }
 
 extension BatchFold {
-    /// The facts with a newer revision than the stored ones.
-    var changedTransactions: [TransactionFact] {
-        var changed: [TransactionFact] = []
-        changed.reserveCapacity(outcomes.count)
+    /// The facts that are not stored, and those with a newer revision than the stored ones.
+    var changedTransactions: (new: [TransactionFact], others: [TransactionFact]) {
+        var (new, others): ([TransactionFact], [TransactionFact]) = ([], [])
+        new.reserveCapacity(outcomes.count)
         forEachPurchase { state, purchase in
             for index in state.purchases[purchase].state.changed {
-                changed.append(state.purchases[purchase].state.transactions[index])
+                let fact = state.purchases[purchase].state.transactions[index]
+                if state.purchases[purchase].state.isNew(index), !fact.key.environment.reusesIDs {
+                    new.append(fact)
+                } else {
+                    others.append(fact)
+                }
             }
         }
-        return changed
+        return (new, others)
     }
 
     fileprivate var changedRenewals: [RenewalFact] {
@@ -97,13 +103,14 @@ extension BatchFold {
 extension Pipeline {
     /// Writes what the records of a fold have added, except the transactions: the caller compares
     /// how many of those were written.
-    mutating func add(_ fold: BatchFold) {
+    mutating func add(_ fold: BatchFold, _ newRows: NewRows) {
         add(RenewalTable.raise, unlessEmpty: fold.changedRenewals)
         add(RenewalTable.addGraces, unlessEmpty: fold.newGraces)
         // Before the contents: archiving locks the fact first, and then removes no content that it
         // names.
         add(AppDownloadTable.raise, unlessEmpty: fold.history.downloads)
-        add(RevisionTable.add, unlessEmpty: fold.history.revisions)
+        let history = fold.history
+        add(RevisionTable.add, new: history.firstRevisions, newRows, others: history.revisions)
         add(NotificationTable.add, unlessEmpty: fold.history.notifications)
     }
 }

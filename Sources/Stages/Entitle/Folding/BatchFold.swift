@@ -160,14 +160,14 @@ struct BatchFold {
         } else if let original = originals[fact.key], original != purchase.originalTransactionID {
             return .conflict(.originalTransactionID)
         }
-        let verdict = states[stateIndex][purchase.bundleID].apply(fact)
+        let (verdict, isFirst) = states[stateIndex][purchase.bundleID].apply(fact)
         if case .conflict = verdict {
             return verdict
         }
         originals[fact.key] = purchase.originalTransactionID
         touch(purchase, record, verdict)
         if verdict.isContent, let payload = record.observation.payloads[.transaction] {
-            history.add(fact, payload, record.observation)
+            history.add(fact, isFirst: isFirst, payload, record.observation)
         }
         return verdict
     }

@@ -6,6 +6,8 @@ import Store
 /// The additions of a batch to the history: contents, notifications, and the newest app
 /// transaction of each account and app.
 struct History {
+    /// The first contents of transactions that are not stored, and the other contents.
+    private(set) var firstRevisions: [RevisionTable.Row] = []
     private(set) var revisions: [RevisionTable.Row] = []
     private(set) var notifications: [NotificationTable.Row] = []
     private var newestDownloads: [AppTransactionGroup: AppDownloadTable.Row] = [:]
@@ -14,22 +16,22 @@ struct History {
 
     mutating func add(
         _ fact: TransactionFact,
+        isFirst: Bool,
         _ payload: ArraySlice<UInt8>,
         _ observation: Observation
     ) {
-        revisions.append(
-            RevisionTable.Row(
-                kind: .transaction,
-                environment: observation.environment,
-                bundleID: fact.key.bundleID,
-                id: fact.key.transactionID,
-                track: fact.track,
-                revision: fact.revision,
-                payload: payload,
-                notificationUUID: observation.notification?.uuid,
-                source: observation.source
-            )
+        let row = RevisionTable.Row(
+            kind: .transaction,
+            environment: observation.environment,
+            bundleID: fact.key.bundleID,
+            id: fact.key.transactionID,
+            track: fact.track,
+            revision: fact.revision,
+            payload: payload,
+            notificationUUID: observation.notification?.uuid,
+            source: observation.source
         )
+        if isFirst { firstRevisions.append(row) } else { revisions.append(row) }
     }
 
     mutating func add(

@@ -6,6 +6,8 @@ struct PurchaseState {
     private(set) var transactions: [TransactionFact] = []
     /// Indexes of the transactions to write.
     private(set) var changed: [Int] = []
+    /// How many of the transactions may be stored: the first ones.
+    private var storedCount = 0
     var ownership = Ownership(spans: [], rule: .unlinked)
     /// The change of the owner that no projection has followed yet; nil if none is open.
     var ownerChange: Int64?
@@ -25,12 +27,16 @@ struct PurchaseState {
 
     mutating func add(_ fact: TransactionFact) {
         transactions.append(fact)
+        storedCount += 1
     }
+
+    func isNew(_ index: Int) -> Bool { index >= storedCount }
 
     /// Adds a transaction of a record, unless it conflicts with known facts.
     ///
-    /// - Returns: new also if an older receipt brings a revocation that counts.
-    mutating func apply(_ fact: TransactionFact) -> PartVerdict {
+    /// - Returns: new also if an older receipt brings a revocation that counts; and whether nothing
+    ///   was known of the transaction in its track.
+    mutating func apply(_ fact: TransactionFact) -> (PartVerdict, isFirst: Bool) {
         var known: [PartRevision] = []
         var position: Int?
         for (index, other) in transactions.enumerated()
@@ -42,7 +48,7 @@ struct PurchaseState {
         }
         let verdict = fact.part.verdict(against: known)
         if case .conflict = verdict {
-            return verdict
+            return (verdict, false)
         }
         guard let position else {
             if transactions.isEmpty {
@@ -52,7 +58,7 @@ struct PurchaseState {
             }
             changed.append(transactions.count)
             transactions.append(fact)
-            return verdict
+            return (verdict, true)
         }
         let before = transactions[position]
         // A fact read from a receipt lacks only what no receipt states.
@@ -62,7 +68,7 @@ struct PurchaseState {
             transactions[position] = joined
             if !changed.contains(position) { changed.append(position) }
         }
-        return verdict == .superseded && isRevoking ? .new : verdict
+        return (verdict == .superseded && isRevoking ? .new : verdict, false)
     }
 
     /// The fact of the same ID and track.
@@ -75,6 +81,7 @@ struct PurchaseState {
         let written = Set(changed.map { transactions[$0] }).subtracting([fact])
         transactions.removeAll { $0 == fact }
         changed = transactions.indices.filter { written.contains(transactions[$0]) }
+        storedCount = transactions.count
     }
 
     /// Each transaction once, its tracks merged.

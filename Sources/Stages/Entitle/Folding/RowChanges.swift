@@ -4,6 +4,8 @@ import Store
 
 /// The writes that make the tables equal the projection.
 struct RowChanges {
+    /// The rows to write that are not stored yet, and the others.
+    private(set) var added: [EntitlementTable.Row] = []
     private(set) var held: [EntitlementTable.Row] = []
     private(set) var gone: [EntitlementTable.Row] = []
     private(set) var credited: [LedgerTable.Row] = []
@@ -37,6 +39,8 @@ struct RowChanges {
             )
             if isGone {
                 gone.append(EntitlementTable.Row(purchase: purchase, row: row))
+            } else if change.old.isEmpty {
+                added.append(EntitlementTable.Row(purchase: purchase, row: row))
             } else {
                 held.append(EntitlementTable.Row(purchase: purchase, row: row))
             }
@@ -74,11 +78,15 @@ extension Pipeline {
     /// Adds the statements that write the projection.
     ///
     /// - Parameter catalogVersion: the catalog of the projection; nil without one.
-    mutating func add(_ changes: RowChanges, catalogVersion: Int64?) {
+    mutating func add(
+        _ changes: RowChanges,
+        catalogVersion: Int64?,
+        newRows: NewRows = .upserted
+    ) {
         add(StackedPurchaseTable.remove, unlessEmpty: changes.unstacked)
         add(StackedPurchaseTable.write, unlessEmpty: changes.stacked)
         add(EntitlementTable.remove, unlessEmpty: changes.gone)
-        add(EntitlementTable.write, unlessEmpty: changes.held)
+        add(EntitlementTable.write, new: changes.added, newRows, others: changes.held)
         add(LedgerTable.remove, unlessEmpty: changes.uncredited)
         add(LedgerTable.write, unlessEmpty: changes.credited)
         if !changes.changed.isEmpty {
