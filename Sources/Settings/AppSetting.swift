@@ -14,18 +14,37 @@ package struct AppSetting: Hashable, Sendable {
     /// Said by the operator where `rootFiles` vouch for Production.
     package let isTestRootInProduction: Bool
 
+    /// The key for the App Store Server API; nil if Apple is not asked about this app.
+    package let api: APIKeySetting?
+
     package init(
         bundleID: String,
         environment: String,
         appAppleID: Int64? = nil,
         rootFiles: [String] = [],
-        isTestRootInProduction: Bool = false
+        isTestRootInProduction: Bool = false,
+        api: APIKeySetting? = nil
     ) {
         self.bundleID = bundleID
         self.environment = environment
         self.appAppleID = appAppleID
         self.rootFiles = rootFiles
         self.isTestRootInProduction = isTestRootInProduction
+        self.api = api
+    }
+}
+
+/// A key of App Store Connect (Users and Access, Integrations, In-App Purchase).
+package struct APIKeySetting: Hashable, Sendable {
+    package let issuerID: String
+    package let keyID: String
+    /// The path of the private key, as Apple offers it for download: PKCS #8 in PEM.
+    package let keyFile: String
+
+    package init(issuerID: String, keyID: String, keyFile: String) {
+        self.issuerID = issuerID
+        self.keyID = keyID
+        self.keyFile = keyFile
     }
 }
 
@@ -48,6 +67,9 @@ enum AppMember: String, CaseIterable {
     case appAppleID = "app_apple_id"
     case roots
     case isTestRootInProduction = "test_root_in_production"
+    case issuerID = "api_issuer_id"
+    case keyID = "api_key_id"
+    case keyFile = "api_key_file"
 
     static let names = allCases.map(\.rawValue)
 
@@ -60,6 +82,8 @@ enum AppMember: String, CaseIterable {
         case .appAppleID: "a positive integer"
         case .roots: "a list of one or more paths of PEM or DER files"
         case .isTestRootInProduction: "true or false"
+        case .issuerID, .keyID: "a text of 1 to 255 bytes"
+        case .keyFile: "the path of a file, a text of 1 to 255 bytes"
         }
     }
 
@@ -69,6 +93,7 @@ enum AppMember: String, CaseIterable {
         case .appAppleID: "required in Production"
         case .roots: "required for Xcode and LocalTesting"
         case .isTestRootInProduction: "optional"
+        case .issuerID, .keyID, .keyFile: "all three or none"
         }
     }
 
@@ -82,6 +107,11 @@ enum AppMember: String, CaseIterable {
             "Custom roots instead of Apple's pinned ones, for this app and environment alone."
         case .isTestRootInProduction:
             "Has to be true where `roots` are trusted for Production; logged at every start."
+        case .issuerID:
+            "Issuer ID of the App Store Connect key by which `recovery-worker` asks Apple."
+        case .keyID: "ID of that key."
+        case .keyFile:
+            "The private key (.p8), which `recovery-worker` alone reads, again when it is replaced."
         }
     }
 }
@@ -101,7 +131,9 @@ extension AppSetting {
         {
           "apps": [
             {"bundle_id": "com.example.app", "environment": "Production",
-             "app_apple_id": 1234567890},
+             "app_apple_id": 1234567890,
+             "api_issuer_id": "57246542-96fe-1a63-e053-0824d011072a",
+             "api_key_id": "2X9R4HXF34", "api_key_file": "/etc/pipeline/api-key.p8"},
             {"bundle_id": "com.example.app", "environment": "Sandbox", "app_apple_id": 1234567890},
             {"bundle_id": "com.example.app", "environment": "Xcode",
              "roots": ["/etc/pipeline/StoreKitTestCertificate.cer"]},

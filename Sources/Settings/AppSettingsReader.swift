@@ -52,7 +52,8 @@ struct AppSettingsReader {
             environment: environment,
             appAppleID: appAppleID,
             rootFiles: roots,
-            isTestRootInProduction: isTest
+            isTestRootInProduction: isTest,
+            api: api(of: value, at: path)
         )
         checkTogether(app, hasRoots: value["roots"] != nil, at: path)
         return app
@@ -117,6 +118,16 @@ struct AppSettingsReader {
             return nil
         }
         return number
+    }
+
+    private mutating func api(of app: JSONValue, at path: String) -> APIKeySetting? {
+        let members = [AppMember.issuerID, .keyID, .keyFile]
+        guard members.contains(where: { app[$0.rawValue]?.isNull == false }) else { return nil }
+        let texts = members.map { text($0, of: app, at: path) }
+        guard let issuerID = texts[0], let keyID = texts[1], let keyFile = texts[2] else {
+            return nil
+        }
+        return APIKeySetting(issuerID: issuerID, keyID: keyID, keyFile: keyFile)
     }
 
     private mutating func roots(_ value: JSONValue?, at path: String) -> [String] {

@@ -181,7 +181,8 @@ extension SettingKind where Value == [AppSetting] {
             type: "list of apps",
             expected: "a JSON array of one or more "
                 + #"{"bundle_id": "…", "environment": "Production", "app_apple_id": 1}, with "#
-                + #"optional "roots": [files] and "test_root_in_production": true"#,
+                + #"optional "roots": [files], "test_root_in_production": true, "api_issuer_id", "#
+                + #""api_key_id" and "api_key_file""#,
             read: { input throws(SettingMismatch) in
                 let list: JSONValue
                 switch input {
@@ -231,6 +232,15 @@ extension SettingKind where Value == [AppSetting] {
         if app.isTestRootInProduction {
             writer.key("test_root_in_production")
             writer.bool(true)
+        }
+        if let api = app.api {
+            let members = [
+                (AppMember.issuerID, api.issuerID), (.keyID, api.keyID), (.keyFile, api.keyFile),
+            ]
+            for (member, text) in members {
+                writer.key(member.rawValue)
+                writer.string(text)
+            }
         }
     }
 }

@@ -46,7 +46,8 @@ import Testing
             #expect(
                 error?.problems.map(\.message) == [
                     "there is no such member\(hint) The members are bundle_id, environment, "
-                        + "app_apple_id, roots, test_root_in_production"
+                        + "app_apple_id, roots, test_root_in_production, api_issuer_id, "
+                        + "api_key_id, api_key_file"
                 ]
             )
         }
@@ -87,6 +88,17 @@ import Testing
         #expect(error?.problems.map(\.message).contains(message) == true)
     }
 
+    @Test func `the key for Apple's server is read whole, and printed as it is read`() throws {
+        let text = """
+            [{"bundle_id":"a","environment":"Sandbox","api_issuer_id":"I","api_key_id":"K",\
+            "api_key_file":"/nowhere/key.p8"}]
+            """
+        let values = try Example.read(["APPS": text])
+        let key = APIKeySetting(issuerID: "I", keyID: "K", keyFile: "/nowhere/key.p8")
+        #expect(values[Example.apps]?.first?.api == key)
+        #expect(values.canonicalText(of: [Example.apps.declaration]).contains(text))
+    }
+
     @Test func `the documented entries can be read`() throws {
         let root = try TemporaryFile("certificate")
         let file = AppSetting.example.replacing(/"\/etc\/[^"]*"/, with: "\"\(root.path)\"")
@@ -102,6 +114,10 @@ import Testing
             (
                 #"[{"bundle_id": "", "environment": 1}]"#,
                 ["apps[0].bundle_id", "apps[0].environment"]
+            ),
+            (
+                #"[{"bundle_id": "a", "environment": "Sandbox", "api_key_id": "K"}]"#,
+                ["apps[0].api_issuer_id", "apps[0].api_key_file"]
             ),
             (
                 #"[{"bundle_id": "a", "environment": "Sandbox", "bundle": "b"}]"#,
