@@ -169,6 +169,15 @@ let package = Package(
             path: "Sources/Stages/Entitle"
         ),
 
+        library(
+            "RecoveryStage",
+            [
+                "AppStore", "AppStoreServer", "Curl", "Holdings", "JSON", "Kafka", "OpenSSL",
+                "Platform", "Postgres", "Records", "Settings", "Store", "Topology", "Worker",
+            ],
+            path: "Sources/Stages/Recovery"
+        ),
+
         // The auditors' web console.
         library(
             "AuditConsole",
@@ -213,6 +222,7 @@ let package = Package(
         executable("dedupe-worker", ["DedupeStage", "Settings", "Worker"]),
         executable("link-worker", ["LinkStage", "Settings", "Worker"]),
         executable("entitle-worker", ["EntitleStage", "Settings", "Worker"]),
+        executable("recovery-worker", ["RecoveryStage", "Settings", "Worker"]),
         executable("dead-letter", ["AppStore", "AuditConsole", "DeadLetters", "Settings"]),
         executable("pipeline", ["Operations", "Settings"]),
         executable("demo", ["Demonstration", "Operations", "Settings"]),
@@ -295,8 +305,9 @@ let package = Package(
             "StagesTests",
             [
                 "AppStore", "DedupeStage", "EntitleStage", "Entitlements", "JSON", "Kafka",
-                "LinkStage", "OpenSSL", "Operations", "Postgres", "Records", "Settings",
-                "Simulation", "Store", "TestSupport", "Topology", "VerifyStage", "Worker",
+                "LinkStage", "OpenSSL", "Operations", "Postgres", "Records", "RecoveryStage",
+                "Settings", "Simulation", "Store", "TestSupport", "Topology", "VerifyStage",
+                "Worker",
             ]
         ),
         tests(

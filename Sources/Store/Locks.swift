@@ -81,6 +81,8 @@ package struct SessionLock: Sendable {
     package static let linkOutbox = SessionLock("link outbox")
     /// The projection of all purchases by a new catalog.
     package static let catalogProjection = SessionLock("catalog projection")
+    /// Questions to Apple's server.
+    package static let recovery = SessionLock("recovery")
 
     init(_ name: String) {
         let number = "hashtextextended('\(name)', 0)"

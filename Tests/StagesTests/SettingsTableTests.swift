@@ -2,6 +2,7 @@ import DedupeStage
 import EntitleStage
 import Foundation
 import LinkStage
+import RecoveryStage
 import Settings
 import Testing
 import VerifyStage
@@ -9,7 +10,7 @@ import Worker
 
 /// The documented table of settings equals the declarations; `deploy/README.md` has a part of it.
 @Suite struct SettingsTableTests {
-    private static let programs: [WorkerProgram] = [.verify, .dedupe, .link, .entitle]
+    private static let programs: [WorkerProgram] = [.verify, .dedupe, .link, .entitle, .recovery]
 
     /// Each setting once, in the order of the stages.
     private static var table: String {

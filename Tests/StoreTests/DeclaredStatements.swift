@@ -10,7 +10,7 @@ enum DeclaredStatements {
     static let all: [Named] =
         named + upserts + [PurchaseDetails.ofUser, .ofTransaction].flatMap(of)
         + [
-            SessionLock.linkOutbox, .catalogProjection, DeadLetterRebuildTable.lock,
+            SessionLock.linkOutbox, .catalogProjection, .recovery, DeadLetterRebuildTable.lock,
             HistoryArchiving.lock,
         ].flatMap(of)
         + DeadLetterGrouping.allCases.flatMap(of)
@@ -65,8 +65,32 @@ enum DeclaredStatements {
         ("ForgottenUserTable.tokens", ForgottenUserTable.tokens),
     ]
 
+    private static let recovery: [Named] = [
+        ("AppleNotificationTable.list", AppleNotificationTable.list),
+        ("AppleNotificationTable.published", AppleNotificationTable.published),
+        ("AppleNotificationTable.settle", AppleNotificationTable.settle),
+        ("AppleNotificationTable.prune", AppleNotificationTable.prune),
+        ("AppleAccountTable.counts", AppleAccountTable.counts),
+        ("AppleAccountTable.missing", AppleAccountTable.missing),
+        ("AppleAccountTable.open", AppleAccountTable.open),
+        ("RecoveryWindowTable.add", RecoveryWindowTable.add),
+        ("RecoveryWindowTable.due", RecoveryWindowTable.due),
+        ("RecoveryWindowTable.advance", RecoveryWindowTable.advance),
+        ("RecoveryWindowTable.delay", RecoveryWindowTable.delay),
+        ("RecoveryWindowTable.states", RecoveryWindowTable.states),
+        ("RecoveryRequestTable.add", RecoveryRequestTable.add),
+        ("RecoveryRequestTable.addStale", RecoveryRequestTable.addStale),
+        ("RecoveryRequestTable.due", RecoveryRequestTable.due),
+        ("RecoveryRequestTable.advance", RecoveryRequestTable.advance),
+        ("RecoveryRequestTable.finish", RecoveryRequestTable.finish),
+        ("RecoveryRequestTable.delay", RecoveryRequestTable.delay),
+        ("RecoveryRequestTable.prune", RecoveryRequestTable.prune),
+        ("RecoveryRequestTable.states", RecoveryRequestTable.states),
+        ("RecoveryRequestTable.waiting", RecoveryRequestTable.waiting),
+    ]
+
     private static let named: [Named] =
-        deadLetters + history + rereading + [
+        deadLetters + history + rereading + recovery + [
             ("StoredAboutUser.counts", StoredAboutUser.counts),
             ("StoredAboutUser.identifiers", StoredAboutUser.identifiers),
             ("StoredAboutUser.searchKeys", StoredAboutUser.searchKeys),

@@ -51,7 +51,7 @@ import Testing
         let targets = try Manifest.targets.get()
         var linked: Set<String> = []
         var open = targets.keys.filter { $0.hasSuffix("-worker") }
-        #expect(open.count == 4)
+        #expect(open.count == 5)
         while let name = open.popLast() {
             guard let target = targets[name], linked.insert(name).inserted else { continue }
             open += target.dependencies
@@ -65,7 +65,7 @@ import Testing
         }
         // A string's `contains(_:)` and `replacing(_:with:)` use them too.
         let mark = Data("17_StringProcessing".utf8)
-        for name in ["verify-worker", "dedupe-worker", "link-worker", "entitle-worker"] {
+        for name in ["verify", "dedupe", "link", "entitle", "recovery"].map({ "\($0)-worker" }) {
             let url = SourceTree.products.appending(path: name)
             #expect(try Data(contentsOf: url).range(of: mark) == nil, "\(name)")
         }
@@ -148,7 +148,7 @@ import Testing
 
     @Test func `an executable only assembles`() throws {
         let mains = Self.sources.filter { $0.path.hasSuffix("/main.swift") }
-        #expect(mains.count == 8)
+        #expect(mains.count == 9)
         for main in mains {
             #expect(main.lines.count <= 40, "\(main.path) has \(main.lines.count) lines")
         }

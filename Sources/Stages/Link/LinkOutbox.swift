@@ -56,7 +56,7 @@ actor LinkOutbox: Outbox {
         }
     }
 
-    func empty(_ deliver: OutboxDelivery) async throws {
+    func empty(_ deliver: @escaping OutboxDelivery) async throws {
         let connection = try await listening()
         try await using(connection) {
             try await readBacklog(connection)

@@ -49,7 +49,25 @@ extension StageDescription {
     )
 }
 
+extension StageDescription {
+    /// Asks Apple's server for what never arrived, and reads what became of it.
+    ///
+    /// Beside the way of a record, and so not among `Topology.stages`.
+    package static let recovery = StageDescription(
+        name: "recovery",
+        inputTopic: Topic.outcomes,
+        readsObservations: false,
+        outputTopic: nil,
+        otherTopics: [Topic.raw],
+        refusesRecords: false,
+        dispositions: [.settled, .others]
+    )
+}
+
 extension Disposition {
+    package static let settled = Disposition("settled", "answers about what was recovered")
+    package static let others = Disposition("others", "answers to others")
+
     /// In verify with the number of its observations, in dedupe because it says something new.
     package static let forwarded = Disposition("forwarded", "say something new")
     /// A response without items, or signed data of a kind that cannot be recorded.

@@ -1,14 +1,11 @@
 import AppStore
 import JSON
 package import Settings
+import Topology
 
 /// The settings of `verify-worker` alone.
 package enum VerifySettings {
-    package static let apps = Setting(
-        "apps",
-        .apps,
-        "The apps whose purchases are accepted, each in one environment."
-    )
+    package static let apps = SharedSettings.apps
     package static let bodyBytesMax = Setting(
         "verify.body_bytes_max",
         .bytes((1 << 10)...(16 << 20)),

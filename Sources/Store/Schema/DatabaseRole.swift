@@ -99,6 +99,16 @@ package struct DatabaseRole: Sendable {
         ]
     )
 
+    /// Its own tables; of the facts, only which are held and which are stale.
+    package static let recoveryWorker = DatabaseRole(
+        "recovery-worker",
+        [
+            TableRights(read, "schema_migrations", "notifications", "renewals", "transactions"),
+            TableRights(raise, "recovery_windows"),
+            TableRights(keep, "apple_notifications", "recovery_requests"),
+        ]
+    )
+
     private static let deadLetters = TableRights(
         read,
         "schema_migrations",
@@ -152,7 +162,7 @@ package struct DatabaseRole: Sendable {
         "pipeline-operator",
         [deadLetters] + linkWorker.tables + entitleWorker.tables + [
             TableRights(keep, "account_links", "dedupe_revisions", "dedupe_notifications"),
-            TableRights(raise, "catalog_versions", "history_archives"),
+            TableRights(raise, "catalog_versions", "history_archives", "recovery_requests"),
             TableRights(add + ", DELETE", "changes", "revisions", "notifications"),
             // A grace that no content grants.
             TableRights("DELETE", "grace_periods"),
@@ -162,7 +172,9 @@ package struct DatabaseRole: Sendable {
                 "active_entitlements",
                 "entitlement_details",
                 "ledger_balances",
-                "ledger_history"
+                "ledger_history",
+                "apple_notifications",
+                "recovery_windows"
             ),
         ],
         functions: [
@@ -196,8 +208,8 @@ package struct DatabaseRole: Sendable {
     )
 
     package static let all = [
-        dedupeWorker, linkWorker, entitleWorker, deadLetterIndex, auditor, investigator, replay,
-        operations, appServer, accountLinker,
+        dedupeWorker, linkWorker, entitleWorker, recoveryWorker, deadLetterIndex, auditor,
+        investigator, replay, operations, appServer, accountLinker,
     ]
 }
 

@@ -33,7 +33,8 @@ package struct TopicCheck: Sendable {
         inputTopics = Set(configuration.inputTopics)
         needs =
             (configuration.inputTopics + configuration.outputTopics).map { Need(topic: $0) }
-            + [Need(topic: configuration.deadLetterTopic, isOfDeadLetters: true)]
+            + (configuration.stage.refusesRecords
+                ? [Need(topic: configuration.deadLetterTopic, isOfDeadLetters: true)] : [])
     }
 
     /// The topics to be written that do not exist; those to be read the consumer reports itself.

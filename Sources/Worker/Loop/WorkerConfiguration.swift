@@ -90,8 +90,7 @@ extension WorkerConfiguration {
         self.init(
             stage: stage,
             inputTopics: [settings.topic(stage.inputTopic)],
-            outputTopics: ([stage.outputTopic].compactMap { $0 } + stage.otherTopics
-                + [Topic.outcomes]).map { settings.topic($0) },
+            outputTopics: stage.writtenTopics.map { settings.topic($0) },
             deadLetterTopic: settings.topic(Topic.deadLetter),
             consumerProperties: settings.consumerProperties(stage),
             producerProperties: settings.producerProperties(stage)

@@ -18,7 +18,7 @@ package protocol Outbox: Sendable {
     /// Writes what waits, and marks as written only what `deliver` has returned for.
     ///
     /// Throwing means a fault of the infrastructure: it is run again after a while.
-    func empty(_ deliver: OutboxDelivery) async throws
+    func empty(_ deliver: @escaping OutboxDelivery) async throws
 
     /// Gives up what this copy holds, so that another need not wait for it.
     func close() async

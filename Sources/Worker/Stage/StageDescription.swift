@@ -1,3 +1,5 @@
+import Records
+
 /// The name, topics and dispositions of a stage, for the loop and the operators' tools.
 ///
 /// Topics are named without the prefix that the settings give them.
@@ -11,6 +13,8 @@ package struct StageDescription: Sendable {
     package let outputTopic: String?
     /// Further topics that the stage writes, without dead letters and outcomes.
     package let otherTopics: [String]
+    /// Whether records are refused, and answered where somebody waits for them.
+    package let refusesRecords: Bool
     /// How a record can end in the stage, in the order in which reports show it.
     package let dispositions: [Disposition]
 
@@ -21,6 +25,7 @@ package struct StageDescription: Sendable {
         readsObservations: Bool,
         outputTopic: String?,
         otherTopics: [String] = [],
+        refusesRecords: Bool = true,
         dispositions: [Disposition]
     ) {
         self.name = name
@@ -28,7 +33,13 @@ package struct StageDescription: Sendable {
         self.readsObservations = readsObservations
         self.outputTopic = outputTopic
         self.otherTopics = otherTopics
+        self.refusesRecords = refusesRecords
         self.dispositions = dispositions + Disposition.common
+    }
+
+    /// The topics that the stage writes, without dead letters.
+    package var writtenTopics: [String] {
+        [outputTopic].compactMap(\.self) + otherTopics + (refusesRecords ? [Topic.outcomes] : [])
     }
 
     /// The executable that runs the stage.

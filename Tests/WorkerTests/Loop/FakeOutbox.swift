@@ -24,7 +24,7 @@ final class FakeOutbox: Outbox {
         state.withLock { $0.occasions += 1 }
     }
 
-    func empty(_ deliver: OutboxDelivery) async throws {
+    func empty(_ deliver: @escaping OutboxDelivery) async throws {
         let records = state.withLock(\.waiting)
         guard !records.isEmpty else { return }
         try await deliver(records)

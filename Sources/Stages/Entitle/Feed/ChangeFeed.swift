@@ -57,7 +57,7 @@ final class ChangeFeed: Outbox {
         await signal.wait(for: Self.sweepInterval)
     }
 
-    func empty(_ deliver: OutboxDelivery) async throws {
+    func empty(_ deliver: @escaping OutboxDelivery) async throws {
         try await reportBacklog()
         while try await publish(deliver) {
             try Task.checkCancellation()

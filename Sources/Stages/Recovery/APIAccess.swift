@@ -1,0 +1,69 @@
+import AppStore
+import AppStoreServer
+import OpenSSL
+import Settings
+import Store
+import Synchronization
+import Worker
+
+/// The client of one app, whose key file may be replaced at any time.
+final class APIAccess: Sendable {
+    let app: RecoveredApp
+    let api: AppStoreServerAPI
+    private let setting: APIKeySetting
+    /// The contents of the file that the key in use was read from, or of a file that holds none.
+    private let contents: Mutex<[UInt8]?>
+
+    /// - Parameter make: makes the client of these credentials.
+    init(
+        _ app: RecoveredApp,
+        _ setting: APIKeySetting,
+        _ make: (APICredentials) throws -> AppStoreServerAPI
+    ) throws {
+        self.app = app
+        self.setting = setting
+        let file = FileBytes.read(setting.keyFile) ?? []
+        api = try make(try APICredentials(app, setting, keyFile: file))
+        contents = Mutex(file)
+    }
+
+    /// Takes a key that has replaced the one in use; the former one stays if the file holds none.
+    ///
+    /// - Returns: whether there is a new key.
+    func refresh(_ log: Log) -> Bool {
+        let file = FileBytes.read(setting.keyFile)
+        let isChanged = contents.withLock { contents in
+            guard contents != file else { return false }
+            contents = file
+            return true
+        }
+        guard isChanged else { return false }
+        do {
+            api.replace(try APICredentials(app, setting, keyFile: file ?? []))
+            log.notice("key replaced", ["app.bundle_id": .string(app.bundleID.text)])
+            return true
+        } catch {
+            log.error(
+                "key file invalid, former key stays in use",
+                ["file": .string(setting.keyFile), "error": .string("\(error)")]
+            )
+            return false
+        }
+    }
+}
+
+extension APICredentials {
+    fileprivate init(
+        _ app: RecoveredApp,
+        _ setting: APIKeySetting,
+        keyFile: [UInt8]
+    ) throws(KeyError) {
+        try self.init(
+            bundleID: app.bundleID,
+            environment: app.environment,
+            issuerID: setting.issuerID,
+            keyID: setting.keyID,
+            keyFile: keyFile
+        )
+    }
+}

@@ -1,0 +1,125 @@
+import AppStore
+import AppStoreServer
+import JSON
+import Store
+import Worker
+
+extension AppRecovery {
+    private typealias Request = RecoveryRequestTable.Request
+
+    /// Answers the questions that are due, one after the other; false if none is.
+    ///
+    /// A question whose answer fails is asked again later, after the others.
+    func answerRequests(_ deliver: OutboxDelivery) async throws -> Bool {
+        let due = Array(try await client.run(RecoveryRequestTable.due, app))
+        for request in due {
+            do {
+                try await answer(request, deliver)
+            } catch let failure as APIFailure {
+                metrics.failed(failure)
+                try await settle(request, failure)
+            }
+        }
+        return !due.isEmpty
+    }
+
+    private func answer(_ request: Request, _ deliver: OutboxDelivery) async throws {
+        let id = request.subject.text
+        switch request.kind {
+        case .finish:
+            try await api.finish(id)
+            metrics.answered(.finish)
+            try await finish(request, .done)
+        case .subscriptions:
+            try await publish(try await api.subscriptionStatuses(id), request, deliver)
+        case .order:
+            try await publish(try await api.lookUp(orderID: id), request, deliver)
+        case .transactions:
+            try await follow(request, deliver) { revision in
+                try await api.transactionHistory(id, revision: revision)
+            }
+        case .refunds:
+            try await follow(request, deliver) { revision in
+                try await api.refundHistory(id, revision: revision)
+            }
+        }
+    }
+
+    private func publish(
+        _ body: [UInt8],
+        _ request: Request,
+        _ deliver: OutboxDelivery
+    ) async throws {
+        metrics.answered(request.kind.endpoint)
+        let count = try await send(body, request, page: 0, deliver)
+        try await finish(request, count == 0 ? .notFound : .done, published: count)
+    }
+
+    /// Reads a history to its end, page by page.
+    private func follow(
+        _ request: Request,
+        _ deliver: OutboxDelivery,
+        _ page: (_ revision: String?) async throws -> HistoryPage
+    ) async throws {
+        var revision = request.revision
+        var number: Int64 = 0
+        while true {
+            let answer = try await page(revision)
+            metrics.answered(request.kind.endpoint)
+            let count = try await send(answer.body, request, page: number, deliver)
+            guard answer.hasMore, let next = answer.revision, next != revision else {
+                return try await finish(request, .done, published: count)
+            }
+            _ = try await client.run(RecoveryRequestTable.advance, (request, next, count))
+            (revision, number) = (next, number + 1)
+        }
+    }
+
+    /// Publishes an answer, in parts if it is too large for one record.
+    ///
+    /// - Returns: the number of records.
+    private func send(
+        _ body: [UInt8],
+        _ request: Request,
+        page: Int64,
+        _ deliver: OutboxDelivery
+    ) async throws -> Int {
+        let records = try RecoveredBody.answer(body, to: request, page: page, topic: plan.rawTopic)
+        try await deliver(records)
+        metrics.published(request.kind.rawValue, records.count)
+        return records.count
+    }
+
+    private func finish(
+        _ request: Request,
+        _ result: RecoveryRequestTable.Result,
+        published: Int = 0
+    ) async throws {
+        _ = try await client.run(RecoveryRequestTable.finish, (request, result, published))
+    }
+
+    private func settle(_ request: Request, _ failure: APIFailure) async throws {
+        switch failure.action {
+        case .notFound:
+            try await finish(request, .notFound)
+        case .stop where failure.httpStatus != 401:
+            log.warning(
+                "request refused by Apple",
+                [
+                    "recovery.kind": .string(request.kind.rawValue),
+                    "recovery.subject": .string(request.subject.text),
+                    "error": .string("\(failure)"),
+                ]
+            )
+            try await finish(request, .refused)
+        case .retry(let instant):
+            let instant = instant ?? .now.after(Self.retryDelay)
+            _ = try await client.run(RecoveryRequestTable.delay, (request, instant))
+        case .restart, .stop:
+            throw failure
+        }
+    }
+
+    /// Before a question is asked again that has met a fault of Apple's server.
+    private static let retryDelay = Duration.seconds(60)
+}

@@ -1,0 +1,173 @@
+import AppStore
+import AppStoreServer
+import Postgres
+import Records
+import Store
+import Worker
+
+/// The jobs about one app: reads what Apple has, and publishes what the pipeline lacks.
+///
+/// A cursor is moved after the broker has acknowledged what it passes: a page that is read twice is
+/// published twice, which changes nothing.
+struct AppRecovery: Sendable {
+    let access: APIAccess
+    let client: PostgresClient
+    let plan: RecoveryPlan
+    let metrics: RecoveryMetrics
+    let log: Log
+
+    var app: RecoveredApp { access.app }
+    var api: AppStoreServerAPI { access.api }
+
+    /// How long it works before other copies and the end of the worker are looked at again.
+    private static let turn = Duration.seconds(20)
+
+    /// Works until nothing is due, or for a while.
+    ///
+    /// - Returns: whether more is due.
+    func work(_ deliver: OutboxDelivery) async throws -> Bool {
+        let end = ContinuousClock.now + Self.turn
+        while ContinuousClock.now < end {
+            try Task.checkCancellation()
+            let hasAsked = try await answerRequests(deliver)
+            let hasRead = try await readPage(deliver)
+            guard hasAsked || hasRead else { return false }
+        }
+        return true
+    }
+
+    /// Reads a page of the run that is due; false if none is.
+    private func readPage(_ deliver: OutboxDelivery) async throws -> Bool {
+        let now = Timestamp.now
+        let windows = RecoveryPlan.windows(app, at: now)
+        guard let run = try await client.run(RecoveryWindowTable.due, (app, windows)).first else {
+            return false
+        }
+        let slice = RecoveryPlan.slice(run, at: now)
+        guard !slice.isEmpty else {
+            try await advance(run, to: run.until, pageToken: nil)
+            return true
+        }
+        do {
+            let page = try await api.notificationHistory(
+                slice,
+                onlyFailures: run.job == .missed,
+                page: run.pageToken
+            )
+            metrics.answered(.notificationHistory)
+            let published = try await publish(page.notifications, of: run, slice, deliver)
+            try await advance(
+                run,
+                to: page.nextPage == nil ? slice.upperBound : slice.lowerBound,
+                pageToken: page.nextPage,
+                listed: page.notifications.count,
+                published: published
+            )
+        } catch let failure as APIFailure {
+            metrics.failed(failure)
+            switch failure.action {
+            case .restart where run.pageToken != nil:
+                log.notice("page token expired, reading the slice again", logged(run))
+                try await advance(run, to: slice.lowerBound, pageToken: nil)
+            case .retry(let instant?):
+                _ = try await client.run(RecoveryWindowTable.delay, (run, instant))
+            case .restart, .retry, .stop, .notFound:
+                throw failure
+            }
+        }
+        return true
+    }
+
+    /// Publishes what is missing of a page.
+    ///
+    /// - Returns: the number of published records.
+    private func publish(
+        _ notifications: [ListedNotification],
+        of run: RecoveryWindowTable.Run,
+        _ slice: Range<Timestamp>,
+        _ deliver: OutboxDelivery
+    ) async throws -> Int {
+        var bodies: [Identifier: [UInt8]] = [:]
+        var listed: [AppleNotificationTable.Listed] = []
+        for notification in notifications {
+            let id = NotificationID.uuid(of: notification)
+            guard bodies.updateValue(notification.signedPayload, forKey: id) == nil else {
+                continue
+            }
+            listed.append(
+                AppleNotificationTable.Listed(
+                    uuid: id,
+                    type: notification.type?.text ?? "unknown",
+                    signedDate: notification.signedAt ?? slice.lowerBound
+                )
+            )
+        }
+        guard !listed.isEmpty else { return 0 }
+        let judged = try await client.run(AppleNotificationTable.list, (app, listed))
+        let new = Set(judged.filter(\.isNew).map(\.uuid))
+        metrics.listed(notifications.filter { new.contains(NotificationID.uuid(of: $0)) })
+        let missing = judged.filter(\.isMissing).map(\.uuid)
+        guard !missing.isEmpty else { return 0 }
+        try await deliver(
+            missing.compactMap { uuid in
+                bodies[uuid].map { body in
+                    RecoveredBody.notification(
+                        body,
+                        NotificationID(environment: app.environment, uuid: uuid),
+                        run,
+                        topic: plan.rawTopic
+                    )
+                }
+            }
+        )
+        _ = try await client.run(AppleNotificationTable.published, (app.environment, missing))
+        metrics.published(run.job.rawValue, missing.count)
+        return missing.count
+    }
+
+    private func advance(
+        _ run: RecoveryWindowTable.Run,
+        to readUntil: Timestamp,
+        pageToken: String?,
+        listed: Int = 0,
+        published: Int = 0
+    ) async throws {
+        let advance = RecoveryWindowTable.Advance(
+            run,
+            readUntil: readUntil,
+            pageToken: pageToken,
+            listed: listed,
+            published: published
+        )
+        let answer = try await client.run(
+            RecoveryWindowTable.advance,
+            (advance, plan.interval(run.job))
+        )
+        guard let isOver = answer.first, isOver else { return }
+        log.info("notification history read", logged(run))
+        if run.job == .complete { try await completed() }
+    }
+
+    /// Asks about stale subscriptions, and forgets what Apple no longer lists.
+    private func completed() async throws {
+        let now = Timestamp.now
+        var pipeline = Pipeline()
+        pipeline.add(
+            RecoveryRequestTable.addStale,
+            (app, RecoveryPlan.staleBefore(now), plan.staleMax)
+        )
+        pipeline.add(
+            AppleNotificationTable.prune,
+            (app, RecoveryPlan.earliest(app, at: now).before(days: 1))
+        )
+        pipeline.add(RecoveryRequestTable.prune, (app, RecoveryPlan.answersBefore(now)))
+        _ = try await client.run(pipeline)
+    }
+
+    private func logged(_ run: RecoveryWindowTable.Run) -> LogMetadata {
+        [
+            "app.environment": .string(app.environment.rawValue),
+            "app.bundle_id": .string(app.bundleID.text), "recovery.job": .string(run.job.rawValue),
+        ]
+    }
+}

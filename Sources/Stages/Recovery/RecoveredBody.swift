@@ -1,0 +1,151 @@
+import AppStore
+import AppStoreServer
+import JSON
+import Kafka
+import OpenSSL
+import Records
+import Store
+
+/// The records of `raw` that Apple's answers become.
+enum RecoveredBody {
+    /// The value of the header `source`.
+    static let source = "app-store-server-api"
+    private static let job = "recovery-job"
+    private static let page = "recovery-page"
+
+    /// A notification, with the correlation ID by which its outcome is recognized.
+    static func notification(
+        _ signedPayload: [UInt8],
+        _ id: NotificationID,
+        _ run: RecoveryWindowTable.Run,
+        topic: String
+    ) -> ProducerRecord {
+        var writer = JSONWriter(reserving: signedPayload.count + 32)
+        writer.object { writer in
+            writer.key("signedPayload")
+            writer.string(utf8: signedPayload)
+        }
+        return ProducerRecord(
+            topic: topic,
+            value: writer.bytes,
+            headers: headers(run.job.rawValue, page: run.pageNumber) + [
+                KafkaHeader(nameBytes: RecordHeader.correlationID, value: id.correlationID)
+            ]
+        )
+    }
+
+    /// An answer about a purchase as it came, or in parts that the pipeline accepts.
+    static func answer(
+        _ body: [UInt8],
+        to request: RecoveryRequestTable.Request,
+        page: Int64,
+        topic: String
+    ) throws(JSONError) -> [ProducerRecord] {
+        try parts(of: body).map { value in
+            ProducerRecord(
+                topic: topic,
+                value: value,
+                headers: headers(request.kind.rawValue, page: page)
+            )
+        }
+    }
+
+    private static func headers(_ job: String, page: Int64) -> [KafkaHeader] {
+        [
+            KafkaHeader(name: "source", text: source), KafkaHeader(name: self.job, text: job),
+            KafkaHeader(name: self.page, text: "\(page)"),
+        ]
+    }
+
+    /// A body of at most this size and number of items is accepted by `verify-worker` with its
+    /// default settings.
+    static let bytesMax = 512 << 10
+    static let itemsMax = 100
+
+    /// The body itself if it is small enough; else one body for some of its items.
+    static func parts(of body: [UInt8]) throws(JSONError) -> [[UInt8]] {
+        let root = try JSONDocument(parsing: body).root
+        if let list = root["signedTransactions"], list.kind == .array {
+            return isAcceptable(body, list.count) ? [body] : parts(list, ["signedTransactions"])
+        }
+        guard let groups = root["data"], groups.kind == .array else { return [body] }
+        let lists = groups.elements.compactMap { $0["lastTransactions"] }
+        let count = lists.reduce(0) { $0 + $1.count }
+        guard !isAcceptable(body, count) else { return [body] }
+        return lists.flatMap { parts($0, ["data", "lastTransactions"]) }
+    }
+
+    private static func isAcceptable(_ body: [UInt8], _ items: Int) -> Bool {
+        body.count <= bytesMax && items <= itemsMax
+    }
+
+    /// - Parameter path: the members around the list: the first of an object, a second of an object
+    ///   in a list of one.
+    private static func parts(_ list: JSONValue, _ path: [StaticString]) -> [[UInt8]] {
+        var parts: [[JSONValue]] = []
+        var bytes = 0
+        for item in list.elements {
+            bytes += item.rawBytes.count + 1
+            if bytes > bytesMax || parts.last.map({ $0.count == itemsMax }) ?? true {
+                parts.append([])
+                bytes = item.rawBytes.count
+            }
+            parts[parts.count - 1].append(item)
+        }
+        return parts.map { items in
+            var writer = JSONWriter(reserving: bytesMax)
+            writer.object { writer in
+                writer.key(path[0])
+                writer.array { writer in
+                    guard path.count > 1 else { return write(items, &writer) }
+                    writer.object { writer in
+                        writer.key(path[1])
+                        writer.array { write(items, &$0) }
+                    }
+                }
+            }
+            return writer.bytes
+        }
+    }
+
+    private static func write(_ items: [JSONValue], _ writer: inout JSONWriter) {
+        for item in items { writer.raw(Array(item.rawBytes)) }
+    }
+}
+
+/// The name of a recovered notification, and its correlation ID: `recovery/Production/UUID`.
+struct NotificationID: Hashable {
+    let environment: Environment
+    let uuid: Identifier
+
+    private static let prefix = Array("recovery/".utf8)
+
+    var correlationID: [UInt8] {
+        Self.prefix + Array("\(environment.rawValue)/\(uuid.text)".utf8)
+    }
+
+    init(environment: Environment, uuid: Identifier) {
+        self.environment = environment
+        self.uuid = uuid
+    }
+
+    /// The UUID as the table `notifications` holds it; for a notification without a usable one, the
+    /// hash of its signed payload.
+    static func uuid(of notification: ListedNotification) -> Identifier {
+        guard let uuid = notification.uuid, uuid.utf8.count <= uuidBytesMax else {
+            return Identifier(SHA256.digest(notification.signedPayload).hex)
+        }
+        return Identifier(uuid.text.lowercased())
+    }
+
+    private static let uuidBytesMax = 128
+
+    /// Nil for an ID that others have given.
+    init?(correlationID: [UInt8]) {
+        guard correlationID.starts(with: Self.prefix) else { return nil }
+        let rest = correlationID.dropFirst(Self.prefix.count)
+        guard let slash = rest.firstIndex(of: UInt8(ascii: "/")) else { return nil }
+        environment = Environment(rawValue: String(decoding: rest[..<slash], as: UTF8.self))
+        uuid = Identifier(String(decoding: rest[(slash + 1)...], as: UTF8.self))
+    }
+}

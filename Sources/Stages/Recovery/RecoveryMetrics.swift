@@ -1,0 +1,125 @@
+import AppStore
+import AppStoreServer
+import Store
+package import Worker
+
+extension RecoveryRequestTable.Kind {
+    var endpoint: APIEndpoint {
+        switch self {
+        case .subscriptions: .subscriptionStatuses
+        case .transactions: .transactionHistory
+        case .refunds: .refundHistory
+        case .order: .orderLookup
+        case .finish: .finish
+        }
+    }
+}
+
+/// The metrics of `recovery-worker` alone.
+package struct RecoveryMetrics: Sendable {
+    private let requests: MetricFamily<Counter>
+    private let records: MetricFamily<Counter>
+    private let attempts: MetricFamily<Counter>
+    private let open: MetricFamily<Gauge>
+    private let oldest: MetricFamily<Gauge>
+    private let completed: MetricFamily<Gauge>
+    private let progress: MetricFamily<Gauge>
+    private let waiting: MetricFamily<Gauge>
+
+    package init(_ registry: MetricsRegistry) {
+        requests = registry.counter(
+            "recovery_requests",
+            "Requests to Apple's server, by endpoint and result.",
+            labels: ["endpoint", "result"]
+        )
+        records = registry.counter(
+            "recovery_published_records",
+            "Records that were missing and are published, by the job that found them.",
+            labels: ["job"]
+        )
+        attempts = registry.counter(
+            "recovery_send_attempts",
+            "Apple's attempts to deliver a notification, by Apple's result.",
+            labels: ["result"]
+        )
+        open = registry.gauge(
+            "recovery_open_notifications",
+            "Notifications that Apple lists and of which nothing is held yet."
+        )
+        oldest = registry.gauge(
+            "recovery_oldest_open_seconds",
+            "Age of the oldest of them; 0 without one."
+        )
+        completed = registry.gauge(
+            "recovery_completed_timestamp_seconds",
+            "When an app's notification history was last read to its end, in UNIX time.",
+            labels: ["environment", "bundle_id", "job"]
+        )
+        progress = registry.gauge(
+            "recovery_progress_ratio",
+            "Share of the window that the present run has read; 1 between runs.",
+            labels: ["environment", "bundle_id", "job"]
+        )
+        waiting = registry.gauge(
+            "recovery_waiting_requests",
+            "Questions about single purchases that wait for Apple's answer, by kind.",
+            labels: ["kind"]
+        )
+        for job in RecoveryWindowTable.Job.allCases { records[job.rawValue].increment(by: 0) }
+    }
+
+    func answered(_ endpoint: APIEndpoint) {
+        requests[endpoint.rawValue, "ok"].increment()
+    }
+
+    func failed(_ failure: APIFailure) {
+        let result =
+            switch failure.action {
+            case .retry(let instant): instant == nil ? "failed" : "throttled"
+            case .restart: "expired"
+            case .notFound: "not_found"
+            case .stop: "refused"
+            }
+        requests[failure.endpoint.rawValue, result].increment()
+    }
+
+    func published(_ job: String, _ count: Int) {
+        records[job].increment(by: count)
+    }
+
+    /// Counts the attempts of notifications that are listed for the first time.
+    func listed(_ notifications: [ListedNotification]) {
+        for attempt in notifications.flatMap(\.sendAttempts) {
+            let result = attempt.result?.text ?? ""
+            attempts[Self.results.contains(result) ? result : "OTHER"].increment()
+        }
+    }
+
+    /// Apple's values of `sendAttemptResult`.
+    private static let results = [
+        "SUCCESS", "TIMED_OUT", "TLS_ISSUE", "CIRCULAR_REDIRECT", "NO_RESPONSE", "SOCKET_ISSUE",
+        "UNSUPPORTED_CHARSET", "INVALID_RESPONSE", "PREMATURE_CLOSE",
+        "UNSUCCESSFUL_HTTP_RESPONSE_CODE",
+    ]
+
+    func show(
+        _ open: AppleAccountTable.Open,
+        _ states: [RecoveryWindowTable.State],
+        _ waiting: [(kind: String, count: Int64)]
+    ) {
+        self.open.set(open.count)
+        oldest.set(open.oldestSeconds)
+        for state in states {
+            let app = (state.app.environment.rawValue, state.app.bundleID.text)
+            progress[app.0, app.1, state.job.rawValue].set(state.progress)
+            if let instant = state.completedAt {
+                completed[app.0, app.1, state.job.rawValue].set(
+                    Double(instant.milliseconds) / 1000
+                )
+            }
+        }
+        for kind in RecoveryRequestTable.Kind.allCases {
+            self.waiting[kind.rawValue].set(waiting.first { $0.kind == kind.rawValue }?.count ?? 0)
+        }
+    }
+}

@@ -1,0 +1,148 @@
+import AppStore
+package import AppStoreServer
+import Postgres
+import Store
+package import Worker
+
+/// The work of `recovery-worker` without a record: its jobs about all apps, side by side.
+///
+/// One copy of the worker works at a time, under a session lock that it keeps: another takes over
+/// as soon as the server misses it, and finds the cursors in the tables.
+actor RecoveryOutbox: Outbox {
+    private struct Refusal {
+        let failure: APIFailure
+        /// When Apple is asked again, unless the key is replaced before.
+        let until: ContinuousClock.Instant
+    }
+
+    private let apps: [AppRecovery]
+    private let client: PostgresClient
+    private let metrics: RecoveryMetrics
+    private var connection: PostgresConnection?
+    private var isAlone = false
+    /// Whether to look at once.
+    private var isDue = true
+    private var refusals: [RecoveredApp: Refusal] = [:]
+
+    private static let interval = Duration.seconds(1)
+    private static let refusalDelay = Duration.seconds(600)
+
+    init(_ apps: [AppRecovery], client: PostgresClient, metrics: RecoveryMetrics) {
+        self.apps = apps
+        self.client = client
+        self.metrics = metrics
+    }
+
+    func waitForWork() async throws {
+        let connection = try await opened()
+        guard !isDue else {
+            isDue = false
+            return
+        }
+        try await using(connection) {
+            _ = try await connection.notifications(deadline: Self.interval)
+        }
+    }
+
+    func empty(_ deliver: @escaping OutboxDelivery) async throws {
+        let connection = try await opened()
+        try await using(connection) { try await prepare(connection) }
+        guard isAlone else { return }
+        let ready = apps.filter { app in
+            if app.access.refresh(app.log) { refusals[app.app] = nil }
+            return refusals[app.app].map { $0.until < .now } ?? true
+        }
+        let results = await withTaskGroup { group in
+            for app in ready {
+                group.addTask { (app.app, await app.result(deliver)) }
+            }
+            return await group.reduce(into: [RecoveredApp: Result<Bool, any Error>]()) {
+                $0[$1.0] = $1.1
+            }
+        }
+        try conclude(results)
+    }
+
+    func close() async {
+        await connection?.close()
+        connection = nil
+        isAlone = false
+    }
+}
+
+extension RecoveryOutbox {
+    /// Takes the lock unless another copy holds it, adds the apps' jobs and shows the state of all.
+    private func prepare(_ connection: PostgresConnection) async throws {
+        if !isAlone, try await connection.run(SessionLock.recovery.acquire)[0] {
+            var pipeline = Pipeline()
+            for app in apps { pipeline.add(RecoveryWindowTable.add, app.app) }
+            _ = try await connection.run(pipeline)
+            isAlone = true
+        }
+        var pipeline = Pipeline()
+        let open = pipeline.add(AppleAccountTable.open)
+        let states = pipeline.add(RecoveryWindowTable.states)
+        let waiting = pipeline.add(RecoveryRequestTable.waiting)
+        let answers = try await connection.run(pipeline)
+        metrics.show(answers[open][0], Array(answers[states]), Array(answers[waiting]))
+    }
+
+    /// Throws the first fault of all: each app has had its turn.
+    private func conclude(_ results: [RecoveredApp: Result<Bool, any Error>]) throws {
+        for (app, result) in results {
+            switch result {
+            case .success(let hasMore):
+                refusals[app] = nil
+                isDue = isDue || hasMore
+            case .failure(let failure as APIFailure) where failure.action == .stop:
+                refusals[app] = Refusal(failure: failure, until: .now + Self.refusalDelay)
+            case .failure:
+                break
+            }
+        }
+        for case .failure(let error) in results.values { throw error }
+        if let refusal = refusals.values.first { throw refusal.failure }
+    }
+
+    /// The connection that holds the lock; opened again after a loss.
+    private func opened() async throws -> PostgresConnection {
+        if let connection { return connection }
+        let new = try await client.connect()
+        connection = new
+        isDue = true
+        return new
+    }
+
+    /// After a fault the connection is closed, and its lock released.
+    private func using(
+        _ connection: PostgresConnection,
+        _ body: () async throws -> Void
+    ) async throws {
+        do {
+            try await body()
+        } catch {
+            await close()
+            throw error
+        }
+    }
+}
+
+extension AppRecovery {
+    fileprivate func result(_ deliver: OutboxDelivery) async -> Result<Bool, any Error> {
+        do {
+            return .success(try await work(deliver))
+        } catch {
+            return .failure(error)
+        }
+    }
+}
+
+extension APIFailure: CausedFault {
+    package var cause: FaultCause {
+        switch action {
+        case .retry(let instant): instant == nil ? .unreachable : .overloaded
+        case .restart, .notFound: .other
+        case .stop: .refused
+        }
+    }
+}

@@ -1,0 +1,228 @@
+package import AppStore
+import Postgres
+
+/// The table `apple_notifications`: what Apple's server lists, and what became of it here.
+package enum AppleNotificationTable {
+    /// A notification as it was listed, before anything of it is verified.
+    package struct Listed: Sendable {
+        package let uuid: Identifier
+        package let type: String
+        package let signedDate: Timestamp
+
+        package init(uuid: Identifier, type: String, signedDate: Timestamp) {
+            self.uuid = uuid
+            self.type = type
+            self.signedDate = signedDate
+        }
+    }
+
+    package enum Outcome: String, Sendable {
+        case held, ignored
+        case deadLettered = "dead_lettered"
+    }
+
+    package struct Judged: Sendable {
+        package let uuid: Identifier
+        /// Whether it is listed for the first time.
+        package let isNew: Bool
+        /// Whether it is to be published: not held, and not on its way.
+        package let isMissing: Bool
+    }
+
+    /// How long a published notification counts as on its way; afterwards it is published again.
+    package static let onItsWayMax = Duration.seconds(3600)
+
+    static let onItsWay = "published_at > now() - interval '\(onItsWayMax.components.seconds) s'"
+
+    /// Records what was listed, and says what is missing; no two have the same UUID.
+    package static let list = Statement<(app: RecoveredApp, listed: [Listed]), Judged>(
+        RecoveredApp.parameters { $0.app } + [
+            .rows(
+                "listed",
+                [
+                    Column("uuid", \.uuid),
+                    Column("type", \.type),
+                    Column("signed_date_ms", \.signedDate),
+                ],
+                \.listed
+            )
+        ],
+        returning: RowReader(Judged.init, "uuid", "is_new", "is_missing"),
+        """
+        INSERT INTO apple_notifications AS known (
+            environment, bundle_id, uuid, type, signed_date_ms, outcome)
+        SELECT $environment, $bundle_id, listed.uuid, listed.type, listed.signed_date_ms,
+               CASE WHEN held.uuid IS NOT NULL THEN 'held' END
+        FROM $listed
+        LEFT JOIN LATERAL (
+            SELECT uuid FROM notifications AS held
+            WHERE held.uuid = listed.uuid AND held.environment = $environment
+            OFFSET 0
+        ) AS held ON true
+        ON CONFLICT (uuid, environment) DO UPDATE
+        SET outcome = coalesce(excluded.outcome, known.outcome)
+        RETURNING uuid, xmax = 0 AS is_new,
+            outcome IS NULL AND coalesce(NOT \(onItsWay), true) AS is_missing
+        """
+    )
+
+    package static let published = Statement<
+        (environment: Environment, uuids: [Identifier]), Void
+    >(
+        [.value("environment", \.environment), .values("uuids", \.uuids)],
+        """
+        UPDATE apple_notifications SET published_at = now()
+        WHERE environment = $environment AND uuid = ANY ($uuids)
+        """
+    )
+
+    /// A record's outcome, as the pipeline has answered it.
+    package struct Answer: Sendable {
+        package let environment: Environment
+        package let uuid: Identifier
+        package let outcome: Outcome
+
+        package init(environment: Environment, uuid: Identifier, outcome: Outcome) {
+            self.environment = environment
+            self.uuid = uuid
+            self.outcome = outcome
+        }
+    }
+
+    /// Records outcomes; one that is held stays so.
+    package static let settle = Statement<[Answer], Void>(
+        [
+            .rows(
+                "given",
+                [
+                    Column("environment", \.environment),
+                    Column("uuid", \.uuid),
+                    Column("outcome", \.outcome.rawValue),
+                ]
+            )
+        ],
+        """
+        UPDATE apple_notifications AS known SET outcome = given.outcome
+        FROM $given
+        WHERE known.uuid = given.uuid AND known.environment = given.environment
+          AND known.outcome IS DISTINCT FROM 'held'
+        """
+    )
+
+    /// Forgets what Apple's server no longer lists.
+    package static let prune = Statement<(app: RecoveredApp, before: Timestamp), Void>(
+        RecoveredApp.parameters { $0.app } + [.value("before_ms", \.before)],
+        """
+        DELETE FROM apple_notifications
+        WHERE environment = $environment AND bundle_id = $bundle_id
+          AND signed_date_ms < $before_ms
+        """
+    )
+}
+
+/// Apple's count of notifications against ours.
+package enum AppleAccountTable {
+    /// The notifications of one type, by what became of them.
+    package struct Count: Sendable {
+        package let app: RecoveredApp
+        package let type: String
+        package let listed: Int64
+        package let held: Int64
+        package let ignored: Int64
+        package let deadLettered: Int64
+        package let onItsWay: Int64
+        /// Listed by Apple, and unaccounted for here.
+        package let missing: Int64
+    }
+
+    /// Signed since then, by app and type.
+    package static let counts = Statement<Timestamp, Count>(
+        [.value("since_ms")],
+        returning: RowReader(
+            Count.init,
+            RecoveredApp.reader,
+            "type",
+            "listed",
+            "held",
+            "ignored",
+            "dead_lettered",
+            "on_its_way",
+            "missing"
+        ),
+        """
+        SELECT environment, bundle_id, type,
+               count(*) AS listed,
+               count(*) FILTER (WHERE state = 'held') AS held,
+               count(*) FILTER (WHERE state = 'ignored') AS ignored,
+               count(*) FILTER (WHERE state = 'dead_lettered') AS dead_lettered,
+               count(*) FILTER (WHERE state = 'on_its_way') AS on_its_way,
+               count(*) FILTER (WHERE state = 'missing') AS missing
+        FROM (
+            SELECT environment, bundle_id, type, \(state) AS state
+            FROM apple_notifications AS known
+            WHERE signed_date_ms >= $since_ms
+        ) AS known
+        GROUP BY environment, bundle_id, type
+        ORDER BY environment, bundle_id, type
+        """
+    )
+
+    package struct Missing: Sendable {
+        package let app: RecoveredApp
+        package let uuid: Identifier
+        package let type: String
+        package let signedDate: Timestamp
+        /// When it was published last; nil if it never was.
+        package let publishedAt: Timestamp?
+    }
+
+    package static let missingMax = 1_000
+
+    /// The oldest that are missing.
+    package static let missing = Statement<Timestamp, Missing>(
+        [.value("since_ms")],
+        returning: RowReader(
+            Missing.init,
+            RecoveredApp.reader,
+            "uuid",
+            "type",
+            "signed_date_ms",
+            RowReader<StoredTime?>("published_at").map { $0.map { Timestamp($0) } }
+        ),
+        """
+        SELECT environment, bundle_id, uuid, type, signed_date_ms, published_at
+        FROM apple_notifications AS known
+        WHERE signed_date_ms >= $since_ms AND outcome IS NULL AND \(state) = 'missing'
+        ORDER BY signed_date_ms, uuid LIMIT \(missingMax)
+        """
+    )
+
+    /// A notification that came in after it was listed is held, however it came.
+    private static let state = """
+        CASE WHEN outcome IS NOT NULL THEN outcome
+             WHEN EXISTS (
+                SELECT FROM notifications AS held
+                WHERE held.uuid = known.uuid AND held.environment = known.environment
+             ) THEN 'held'
+             WHEN \(AppleNotificationTable.onItsWay) THEN 'on_its_way'
+             ELSE 'missing' END
+        """
+
+    /// Notifications with an unknown outcome, for the metrics.
+    package struct Open: Sendable {
+        package let count: Int64
+        /// 0 without one.
+        package let oldestSeconds: Double
+    }
+
+    package static let open = Statement<Void, Open>(
+        returning: RowReader(Open.init, "count", "oldest_seconds"),
+        """
+        SELECT count(*) AS count,
+               coalesce(greatest(extract(
+                   epoch FROM now() - timestamptz_from_ms(min(signed_date_ms))), 0), 0)::float8
+                   AS oldest_seconds
+        FROM apple_notifications WHERE outcome IS NULL
+        """
+    )
+}

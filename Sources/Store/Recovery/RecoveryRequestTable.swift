@@ -1,0 +1,213 @@
+package import AppStore
+import Postgres
+
+/// The table `recovery_requests`: questions to Apple about single purchases and orders.
+package enum RecoveryRequestTable {
+    package enum Kind: String, CaseIterable, Sendable {
+        /// The status of a customer's subscriptions, by any transaction ID of theirs.
+        case subscriptions
+        /// Every transaction of the customer in the app.
+        case transactions
+        case refunds
+        /// The transactions of an order, by the ID in the customer's receipt.
+        case order
+        /// Tells Apple that the purchase was delivered.
+        case finish
+    }
+
+    package struct Request: Hashable, Sendable {
+        package let app: RecoveredApp
+        package let kind: Kind
+        package let subject: Identifier
+        /// The cursor of a history; nil before its first page.
+        package let revision: String?
+
+        package init(app: RecoveredApp, kind: Kind, subject: Identifier, revision: String? = nil) {
+            self.app = app
+            self.kind = kind
+            self.subject = subject
+            self.revision = revision
+        }
+
+        fileprivate static let reader = RowReader(
+            Request.init,
+            RecoveredApp.reader,
+            RowReader<String>(stringLiteral: "kind").map { Kind(rawValue: $0) ?? .subscriptions },
+            "subject",
+            "revision"
+        )
+
+        static let columns: Columns<Request> = [
+            Column("environment", \.app.environment),
+            Column("bundle_id", \.app.bundleID),
+            Column("kind", \.kind.rawValue),
+            Column("subject", \.subject),
+        ]
+    }
+
+    package enum Result: String, Sendable {
+        case done, refused
+        case notFound = "not_found"
+    }
+
+    /// Adds questions; one that was answered is asked again, except that a purchase is finished
+    /// once.
+    ///
+    /// No two have the same key.
+    package static let add = Statement<[Request], Void>(
+        [.rows("asked", Request.columns)],
+        """
+        INSERT INTO recovery_requests AS known ($asked.columns)
+        SELECT * FROM $asked ORDER BY subject, kind, environment, bundle_id
+        ON CONFLICT (subject, kind, environment, bundle_id) DO UPDATE
+        SET requested_at = now(), due_at = now(), finished_at = NULL, result = NULL,
+            revision = NULL, published_count = 0
+        WHERE known.finished_at IS NOT NULL AND known.kind <> 'finish'
+        """
+    )
+
+    /// Asks about subscriptions that should have renewed, and of which nothing has come since.
+    ///
+    /// The oldest come first. One that was asked about is left alone until its question is
+    /// forgotten.
+    ///
+    /// - Parameter before: the renewal dates to ask about.
+    package static let addStale = Statement<
+        (app: RecoveredApp, before: Timestamp, countMax: Int), Void
+    >(
+        RecoveredApp.parameters { $0.app } + [
+            .value("before_ms", \.before), .value("count_max", \.countMax),
+        ],
+        """
+        INSERT INTO recovery_requests (environment, bundle_id, kind, subject)
+        SELECT $environment, $bundle_id, 'subscriptions', stale.original_transaction_id
+        FROM renewals AS stale
+        WHERE stale.environment = $environment AND stale.auto_renew_status = 1
+          AND stale.renewal_date_ms < $before_ms
+          AND coalesce(stale.grace_period_expires_date_ms, 0) < $before_ms
+          AND is_identifier(stale.original_transaction_id)
+          AND EXISTS (
+            SELECT FROM transactions AS held
+            WHERE held.original_transaction_id = stale.original_transaction_id
+              AND held.environment = $environment AND held.bundle_id = $bundle_id
+          )
+          AND NOT EXISTS (
+            SELECT FROM transactions AS newer
+            WHERE newer.original_transaction_id = stale.original_transaction_id
+              AND newer.environment = $environment
+              AND (newer.purchase_date_ms >= stale.renewal_date_ms
+                OR newer.revocation_date_ms IS NOT NULL AND newer.expires_date_ms IS NULL)
+          )
+          AND NOT EXISTS (
+            SELECT FROM recovery_requests AS asked
+            WHERE asked.subject = stale.original_transaction_id AND asked.kind = 'subscriptions'
+              AND asked.environment = $environment AND asked.bundle_id = $bundle_id
+          )
+        ORDER BY stale.renewal_date_ms LIMIT $count_max
+        ON CONFLICT DO NOTHING
+        """
+    )
+
+    /// How many are read at once.
+    package static let dueMax = 20
+
+    package static let due = Statement<RecoveredApp, Request>(
+        RecoveredApp.parameters { $0 },
+        returning: Request.reader,
+        """
+        SELECT environment, bundle_id, kind, subject, revision FROM recovery_requests
+        WHERE environment = $environment AND bundle_id = $bundle_id
+          AND finished_at IS NULL AND due_at <= now()
+        ORDER BY due_at LIMIT \(dueMax)
+        """
+    )
+
+    /// Moves a history on, after its page is published.
+    package static let advance = Statement<
+        (request: Request, revision: String?, published: Int), Void
+    >(
+        ofRequest { $0.request } + [
+            .value("revision", \.revision), .value("published", \.published),
+        ],
+        """
+        UPDATE recovery_requests
+        SET revision = $revision, published_count = published_count + $published
+        WHERE \(isRequest)
+        """
+    )
+
+    package static let finish = Statement<
+        (request: Request, result: Result, published: Int), Void
+    >(
+        ofRequest { $0.request } + [
+            .value("result", \.result.rawValue), .value("published", \.published),
+        ],
+        """
+        UPDATE recovery_requests
+        SET finished_at = now(), result = $result, published_count = published_count + $published
+        WHERE \(isRequest)
+        """
+    )
+
+    package static let delay = Statement<(request: Request, until: Timestamp), Void>(
+        ofRequest { $0.request } + [.value("until_ms", \.until)],
+        "UPDATE recovery_requests SET due_at = timestamptz_from_ms($until_ms) WHERE \(isRequest)"
+    )
+
+    /// Forgets answered questions.
+    package static let prune = Statement<(app: RecoveredApp, before: Timestamp), Void>(
+        RecoveredApp.parameters { $0.app } + [.value("before_ms", \.before)],
+        """
+        DELETE FROM recovery_requests
+        WHERE environment = $environment AND bundle_id = $bundle_id
+          AND finished_at < timestamptz_from_ms($before_ms)
+        """
+    )
+
+    private static let isRequest = """
+        environment = $environment AND bundle_id = $bundle_id AND kind = $kind
+          AND subject = $subject
+        """
+
+    private static func ofRequest<Input>(
+        _ request: @escaping @Sendable (Input) -> Request
+    ) -> [Parameter<Input>] {
+        RecoveredApp.parameters { request($0).app } + [
+            .value("kind") { request($0).kind.rawValue },
+            .value("subject") { request($0).subject },
+        ]
+    }
+
+    /// The state of a question, for the operator who asked it.
+    package struct State: Sendable {
+        package let request: Request
+        package let published: Int64
+        /// Nil while it is not answered.
+        package let result: String?
+    }
+
+    package static let states = Statement<[Request], State>(
+        [.rows("asked", Request.columns)],
+        returning: RowReader(State.init, Request.reader, "published_count", "result"),
+        """
+        SELECT known.environment, known.bundle_id, known.kind, known.subject, known.revision,
+               known.published_count, known.result
+        FROM $asked
+        CROSS JOIN LATERAL (
+            SELECT * FROM recovery_requests AS known
+            WHERE \(Request.columns.equal("known", "asked"))
+            OFFSET 0
+        ) AS known
+        ORDER BY known.environment, known.bundle_id, known.kind, known.subject
+        """
+    )
+
+    /// Questions that wait, by kind.
+    package static let waiting = Statement<Void, (kind: String, count: Int64)>(
+        returning: RowReader({ ($0, $1) }, "kind", "count"),
+        """
+        SELECT kind, count(*) AS count FROM recovery_requests WHERE finished_at IS NULL
+        GROUP BY kind
+        """
+    )
+}

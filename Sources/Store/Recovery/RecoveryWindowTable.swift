@@ -1,0 +1,210 @@
+package import AppStore
+import Postgres
+
+/// The table `recovery_windows`: how far each app's notification history has been read.
+package enum RecoveryWindowTable {
+    package enum Job: String, CaseIterable, Sendable {
+        /// Failed deliveries of the last days.
+        case missed
+        /// All that Apple keeps.
+        case complete
+    }
+
+    /// A run in progress.
+    package struct Run: Sendable {
+        package let app: RecoveredApp
+        package let job: Job
+        package let from: Timestamp
+        package let until: Timestamp
+        /// The window has been read up to here.
+        package let readUntil: Timestamp
+        /// The next page of the slice that begins there; nil for its first.
+        package let pageToken: String?
+        /// Pages that were read in all runs, by which a copy that has lost the lock is noticed.
+        package let pageNumber: Int64
+    }
+
+    /// The windows of the runs that begin now.
+    package struct Windows: Sendable {
+        package let missedFrom: Timestamp
+        package let completeFrom: Timestamp
+        package let until: Timestamp
+
+        package init(missedFrom: Timestamp, completeFrom: Timestamp, until: Timestamp) {
+            self.missedFrom = missedFrom
+            self.completeFrom = completeFrom
+            self.until = until
+        }
+    }
+
+    /// Adds the jobs of an app; they are due at once.
+    package static let add = Statement<RecoveredApp, Void>(
+        RecoveredApp.parameters { $0 },
+        """
+        INSERT INTO recovery_windows (environment, bundle_id, job)
+        SELECT $environment, $bundle_id, job FROM unnest(ARRAY['missed', 'complete']) AS job
+        ON CONFLICT DO NOTHING
+        """
+    )
+
+    /// Begins or continues the run that is due; no row if none is.
+    ///
+    /// `missed` comes before `complete`, which may take an hour.
+    package static let due = Statement<(app: RecoveredApp, windows: Windows), Run>(
+        RecoveredApp.parameters { $0.app } + [
+            .value("missed_from", \.windows.missedFrom),
+            .value("complete_from", \.windows.completeFrom),
+            .value("until", \.windows.until),
+        ],
+        returning: RowReader(
+            Run.init,
+            RecoveredApp.reader,
+            RowReader<String>(stringLiteral: "job").map { Job(rawValue: $0) ?? .complete },
+            "window_from_ms",
+            "window_until_ms",
+            "read_until_ms",
+            "page_token",
+            "page_number"
+        ),
+        """
+        UPDATE recovery_windows AS known
+        SET started_at = coalesce(known.started_at, now()),
+            window_from_ms = coalesce(known.window_from_ms, due.begin_ms),
+            window_until_ms = coalesce(known.window_until_ms, $until),
+            read_until_ms = coalesce(known.read_until_ms, due.begin_ms)
+        FROM (
+            SELECT job, CASE job WHEN 'missed' THEN $missed_from ELSE $complete_from END AS begin_ms
+            FROM recovery_windows
+            WHERE environment = $environment AND bundle_id = $bundle_id AND due_at <= now()
+            ORDER BY job DESC LIMIT 1
+        ) AS due
+        WHERE known.environment = $environment AND known.bundle_id = $bundle_id
+          AND known.job = due.job
+        RETURNING known.environment, known.bundle_id, known.job, known.window_from_ms,
+            known.window_until_ms, known.read_until_ms, known.page_token, known.page_number
+        """
+    )
+
+    /// The position of a run after a page.
+    package struct Advance: Sendable {
+        package let run: Run
+        package let readUntil: Timestamp
+        package let pageToken: String?
+        package let listed: Int
+        package let published: Int
+
+        package init(
+            _ run: Run,
+            readUntil: Timestamp,
+            pageToken: String?,
+            listed: Int,
+            published: Int
+        ) {
+            self.run = run
+            self.readUntil = readUntil
+            self.pageToken = pageToken
+            self.listed = listed
+            self.published = published
+        }
+    }
+
+    /// Moves a run on; a run that has reached the window's end is over.
+    ///
+    /// Returns no row if another copy has moved it since.
+    ///
+    /// - Parameter interval: from the start of a run to the next one's.
+    package static let advance = Statement<(advance: Advance, interval: Duration), Bool>(
+        ofRun { $0.advance.run } + [
+            .value("read_until", \.advance.readUntil),
+            .value("page_token", \.advance.pageToken),
+            .value("listed", \.advance.listed),
+            .value("published", \.advance.published),
+            .value("interval_ms", \.interval.wholeMilliseconds),
+        ],
+        returning: RowReader("is_over"),
+        """
+        UPDATE recovery_windows AS known
+        SET page_number = known.page_number + 1,
+            listed_count = known.listed_count + $listed,
+            published_count = known.published_count + $published,
+            page_token = $page_token,
+            read_until_ms = CASE WHEN over.is_over THEN NULL ELSE $read_until END,
+            due_at = CASE WHEN over.is_over
+                THEN known.started_at + $interval_ms * interval '1 millisecond'
+                ELSE known.due_at END,
+            started_at = CASE WHEN NOT over.is_over THEN known.started_at END,
+            window_from_ms = CASE WHEN NOT over.is_over THEN known.window_from_ms END,
+            window_until_ms = CASE WHEN NOT over.is_over THEN known.window_until_ms END,
+            completed_at = CASE WHEN over.is_over THEN now() ELSE known.completed_at END,
+            completed_from_ms = CASE WHEN over.is_over THEN known.window_from_ms
+                ELSE known.completed_from_ms END,
+            completed_until_ms = CASE WHEN over.is_over THEN known.window_until_ms
+                ELSE known.completed_until_ms END
+        FROM (
+            SELECT job, $read_until >= window_until_ms AS is_over FROM recovery_windows
+            WHERE \(isRun)
+        ) AS over
+        WHERE known.environment = $environment AND known.bundle_id = $bundle_id
+          AND known.job = over.job AND known.page_number = $page_number
+        RETURNING over.is_over
+        """
+    )
+
+    /// Lets a run rest until an instant by Apple's or this machine's clock.
+    package static let delay = Statement<(run: Run, until: Timestamp), Void>(
+        ofRun { $0.run } + [.value("until_ms", \.until)],
+        """
+        UPDATE recovery_windows SET due_at = timestamptz_from_ms($until_ms) WHERE \(isRun)
+        """
+    )
+
+    private static let isRun = """
+        environment = $environment AND bundle_id = $bundle_id AND job = $job
+          AND page_number = $page_number
+        """
+
+    private static func ofRun<Input>(
+        _ run: @escaping @Sendable (Input) -> Run
+    ) -> [Parameter<Input>] {
+        RecoveredApp.parameters { run($0).app } + [
+            .value("job") { run($0).job.rawValue },
+            .value("page_number") { run($0).pageNumber },
+        ]
+    }
+
+    /// The state of a job, for the metrics and the operators' commands.
+    package struct State: Sendable {
+        package let app: RecoveredApp
+        package let job: Job
+        /// The share of the run in progress that is read; 1 between runs.
+        package let progress: Double
+        package let listed: Int64
+        package let published: Int64
+        /// When the last whole run ended, and the window that it read; nil before the first.
+        package let completedAt: Timestamp?
+        package let completedFrom: Timestamp?
+        package let completedUntil: Timestamp?
+    }
+
+    package static let states = Statement<Void, State>(
+        returning: RowReader(
+            State.init,
+            RecoveredApp.reader,
+            RowReader<String>(stringLiteral: "job").map { Job(rawValue: $0) ?? .complete },
+            "progress",
+            "listed_count",
+            "published_count",
+            RowReader<StoredTime?>(stringLiteral: "completed_at").map { $0.map { Timestamp($0) } },
+            "completed_from_ms",
+            "completed_until_ms"
+        ),
+        """
+        SELECT environment, bundle_id, job,
+               CASE WHEN started_at IS NULL THEN 1 ELSE
+                   (read_until_ms - window_from_ms)::float8
+                   / greatest(window_until_ms - window_from_ms, 1) END AS progress,
+               listed_count, published_count, completed_at, completed_from_ms, completed_until_ms
+        FROM recovery_windows ORDER BY environment, bundle_id, job
+        """
+    )
+}

@@ -1,0 +1,5 @@
+import RecoveryStage
+import Settings
+import Worker
+
+ProcessEnd.exit(await WorkerProcess.run(.recovery))

@@ -1,0 +1,276 @@
+import AppStore
+import JSON
+import Kafka
+import Postgres
+import Records
+import Simulation
+import Store
+import TestSupport
+import Testing
+import Topology
+import Worker
+
+@testable import RecoveryStage
+
+/// Questions about single purchases, outcomes, and the account with Apple.
+@Suite(.timeLimit(.minutes(10))) struct RecoveryRequestTests {
+    private typealias Rig = RecoveryRig
+    private typealias Request = RecoveryRequestTable.Request
+
+    /// A worker whose windows are read already, and a world of purchases.
+    private static func rig() async throws -> (Rig, RecoveryStage) {
+        let rig = try await Rig()
+        let worker = try rig.worker()
+        try await rig.turn(worker)
+        _ = rig.take()
+        return (rig, worker)
+    }
+
+    private static func ask(
+        _ rig: Rig,
+        _ kind: RecoveryRequestTable.Kind,
+        _ id: String
+    ) async throws {
+        let request = Request(app: Rig.app, kind: kind, subject: Identifier(id))
+        _ = try await rig.client.run(RecoveryRequestTable.add, [request])
+    }
+
+    private static func result(_ rig: Rig, _ id: String) async throws -> String? {
+        let rows = try await rig.client.query(
+            "SELECT result FROM recovery_requests WHERE subject = $1",
+            [.text(id)]
+        )
+        return rows.first?.optionalText(0)
+    }
+
+    @Test func `an order and a history become the bodies that Apple answers`() async throws {
+        let (rig, worker) = try await Self.rig()
+        let id = try Self.addSubscription(to: rig, renewals: 30)
+        try await Self.ask(rig, .order, "M\(id)")
+        try await Self.ask(rig, .transactions, id)
+        try await Self.ask(rig, .subscriptions, id)
+        try await rig.turn(worker)
+        let records = rig.take()
+        let jobs = records.map { record in
+            record.headers.first { $0.name == "recovery-job" }?.value
+                .map { String(decoding: $0, as: UTF8.self) } ?? ""
+        }
+        #expect(jobs.filter { $0 == "order" }.count == 1)
+        #expect(jobs.filter { $0 == "transactions" }.count == 2)
+        #expect(jobs.filter { $0 == "subscriptions" }.count == 1)
+        for (record, job) in zip(records, jobs) where job != "subscriptions" {
+            let root = try JSONDocument(parsing: try #require(record.value)).root
+            #expect((root["signedTransactions"]?.count ?? 0) > 0)
+        }
+        #expect(try await rig.count("recovery_requests WHERE result = 'done'") == 3)
+        await worker.outboxes[0].close()
+    }
+
+    @Test func `what Apple does not know is reported, and the others are answered`()
+        async throws
+    {
+        let (rig, worker) = try await Self.rig()
+        let id = try Self.addSubscription(to: rig, renewals: 1)
+        try await Self.ask(rig, .transactions, "999")
+        try await Self.ask(rig, .transactions, "no/id")
+        try await Self.ask(rig, .transactions, id)
+        try await rig.turn(worker)
+        #expect(try await Self.result(rig, "999") == "not_found")
+        #expect(try await Self.result(rig, "no/id") == "not_found")
+        #expect(try await Self.result(rig, id) == "done")
+        await worker.outboxes[0].close()
+    }
+
+    @Test func `a question that Apple cannot answer now is asked again, after the others`()
+        async throws
+    {
+        let (rig, worker) = try await Self.rig()
+        let id = try Self.addSubscription(to: rig, renewals: 1)
+        rig.apple.inject { $0.id == "7" ? .error(status: 500, code: 5_000_001) : nil }
+        try await Self.ask(rig, .transactions, "7")
+        try await Self.ask(rig, .transactions, id)
+        try await rig.turn(worker)
+        #expect(try await Self.result(rig, "7") == nil)
+        #expect(try await Self.result(rig, id) == "done")
+        rig.apple.inject { _ in nil }
+        try await rig.wake()
+        try await rig.turn(worker)
+        #expect(try await Self.result(rig, "7") == "not_found")
+        await worker.outboxes[0].close()
+    }
+
+    @Test func `a stale subscription is asked about once`() async throws {
+        let (rig, worker) = try await Self.rig()
+        let id = try Self.addSubscription(to: rig, renewals: 3)
+        for (original, renewal) in [(id, 1), ("2", 4_000_000_000_000)] {
+            _ = try await rig.client.query(
+                """
+                INSERT INTO renewals (environment, original_transaction_id, trust, signed_date_ms,
+                    content_hash, auto_renew_status, renewal_date_ms)
+                VALUES ('Production', $1, 'apple', 1, sha256(''), 1, $2)
+                """,
+                [.text(original), .int8(Int64(renewal))]
+            )
+            _ = try await rig.client.query(
+                """
+                INSERT INTO transactions (environment, bundle_id, transaction_id, track,
+                    signed_date_ms, content_hash, trust, original_transaction_id, product_id,
+                    purchase_date_ms)
+                VALUES ('Production', $2, $1, 'jws', 1, sha256(''), 'apple', $1, 'p', 0)
+                """,
+                [.text(original), .text(Rig.app.bundleID.text)]
+            )
+        }
+        for _ in 1...2 {
+            try await rig.wake()
+            try await rig.turn(worker)
+        }
+        #expect(try await rig.count("recovery_requests WHERE kind = 'subscriptions'") == 1)
+        #expect(try await Self.result(rig, id) == "done")
+        #expect(rig.take().count == 1)
+        await worker.outboxes[0].close()
+    }
+
+    @Test func `outcomes complete the account with Apple`() async throws {
+        let rig = try await Rig()
+        rig.generate(5, days: 1)
+        let worker = try rig.worker()
+        try await rig.turn(worker)
+        let records = rig.take()
+        let since = Timestamp(milliseconds: 0)
+        func missing() async throws -> Int64 {
+            try await rig.client.run(AppleAccountTable.counts, since).reduce(0) { $0 + $1.missing }
+        }
+        _ = try await rig.client.query("UPDATE apple_notifications SET published_at = '-infinity'")
+        #expect(try await missing() == 5)
+        let verdicts = try await worker.process([
+            rig.answer(records[0], .applied), rig.answer(records[1], .duplicate),
+            rig.answer(records[2], .ignored), rig.answer(records[3], .deadLettered),
+            ConsumerRecord(
+                topicPartition: TopicPartition(topic: "outcomes", partition: 0),
+                offset: 9,
+                key: Array("somebody".utf8),
+                value: Array("{".utf8)
+            ),
+        ])
+        let dispositions = verdicts.map(\.disposition)
+        #expect(dispositions == [.settled, .settled, .settled, .settled, .others])
+        // Held all the same, once it has come in otherwise.
+        try await rig.hold(try #require(Rig.uuids([records[4]]).first))
+        let counts = try #require(try await rig.client.run(AppleAccountTable.counts, since).first)
+        #expect(
+            [counts.listed, counts.held, counts.ignored, counts.deadLettered, counts.missing]
+                == [5, 3, 1, 1, 0]
+        )
+        await worker.outboxes[0].close()
+    }
+
+    @Test func `a purchase is finished once its outcome is there, and no other is`() async throws {
+        let (rig, former) = try await Self.rig()
+        await former.outboxes[0].close()
+        let worker = try rig.worker(["RECOVERY_FINISH": "true"])
+        let id = try Self.addSubscription(to: rig, renewals: 1)
+        try await rig.turn(worker)
+        #expect(rig.world.finished.isEmpty)
+        func outcome(_ status: Outcome.Status, _ id: String, _ bundle: String) -> ConsumerRecord {
+            rig.answer(
+                ProducerRecord(topic: "raw"),
+                status,
+                #","environment":"Production","bundleID":"\#(bundle)","transactionID":"\#(id)""#
+            )
+        }
+        let bundle = Rig.app.bundleID.text
+        for _ in 1...2 {
+            _ = try await worker.process([
+                outcome(.unlinked, "5", bundle), outcome(.deadLettered, "6", bundle),
+                outcome(.applied, "7", "com.example.other"), outcome(.applied, id, bundle),
+                outcome(.duplicate, id, bundle),
+            ])
+            try await rig.turn(worker)
+        }
+        #expect(rig.world.finished == [id])
+        await worker.outboxes[0].close()
+    }
+
+    /// A subscription of the simulated world.
+    ///
+    /// - Returns: its original transaction ID.
+    private static func addSubscription(to rig: Rig, renewals: Int) throws -> String {
+        for period in 0..<renewals {
+            var fields = TransactionFields()
+            fields.transactionID = "\(100 + period)"
+            fields.originalTransactionID = "100"
+            fields.bundleID = Rig.app.bundleID.text
+            fields.signedDate = 1_780_272_000_000 + Int64(period) * Rig.day
+            rig.world.add(try rig.world.authority.sign(fields.json))
+        }
+        return "100"
+    }
+}
+
+/// The records that Apple's answers become.
+@Suite struct RecoveredBodyTests {
+    private static let request = RecoveryRequestTable.Request(
+        app: RecoveryRig.app,
+        kind: .transactions,
+        subject: "1"
+    )
+
+    private static func values(_ body: String) throws -> [String] {
+        try RecoveredBody.parts(of: Array(body.utf8)).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    @Test func `a small answer stays as it came`() throws {
+        for body in [
+            #"{"revision":"r","hasMore":false, "signedTransactions":["a","b"]}"#,
+            #"{"data":[{"lastTransactions":[{"status":1}]}], "bundleId":"b"}"#, #"{"other":1}"#,
+        ] {
+            #expect(try Self.values(body) == [body])
+        }
+    }
+
+    @Test func `a large history is split into bodies that are accepted`() throws {
+        let item = "\"\(String(repeating: "x", count: 6_000))\""
+        let items = Array(repeating: item, count: 230).joined(separator: ",")
+        let values = try Self.values(#"{"hasMore":false,"signedTransactions":[\#(items)]}"#)
+        let counts = try values.map {
+            try JSONDocument(parsing: Array($0.utf8)).root["signedTransactions"]?.count ?? 0
+        }
+        #expect(counts.reduce(0, +) == 230)
+        #expect(values.allSatisfy { $0.utf8.count <= RecoveredBody.bytesMax + 100 })
+        #expect(counts.allSatisfy { $0 > 0 && $0 <= RecoveredBody.itemsMax })
+    }
+
+    @Test func `many statuses are split, each with its transaction and renewal info`() throws {
+        let status = #"{"status":1,"signedTransactionInfo":"t","signedRenewalInfo":"r"}"#
+        let group =
+            #"{"lastTransactions":["#
+            + Array(repeating: status, count: 150).joined(separator: ",") + "]}"
+        let values = try Self.values(#"{"data":[\#(group),\#(group)]}"#)
+        let counts = try values.map { value in
+            try JSONDocument(parsing: Array(value.utf8)).root["data"]?.elements.reduce(0) {
+                $0 + ($1["lastTransactions"]?.count ?? 0)
+            } ?? 0
+        }
+        #expect(counts == [100, 50, 100, 50])
+    }
+
+    @Test func `an answer that is no JSON is refused`() {
+        #expect(throws: JSONError.self) { try RecoveredBody.parts(of: Array("{".utf8)) }
+    }
+
+    @Test(arguments: ["Production/a-b", "Sandbox/é", "Production/"])
+    func `a correlation ID reads back as its notification`(text: String) throws {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        let id = NotificationID(
+            environment: Environment(rawValue: String(parts[0])),
+            uuid: Identifier(String(parts[1]))
+        )
+        #expect(NotificationID(correlationID: id.correlationID) == id)
+    }
+
+    @Test(arguments: ["", "recovery", "recovery/", "other/Production/1", "8c1f0f6e"])
+    func `another correlation ID is no notification's`(text: String) {
+        #expect(NotificationID(correlationID: Array(text.utf8)) == nil)
+    }
+}

@@ -1,0 +1,199 @@
+import AppStore
+import Foundation
+import JSON
+import Kafka
+import OpenSSL
+import Postgres
+import Records
+import Settings
+import Simulation
+import Store
+import Synchronization
+import TestSupport
+import Topology
+import Worker
+
+@testable import RecoveryStage
+
+/// `recovery-worker` on a simulated server of Apple's and a database of its own; what it publishes
+/// is kept, and the test settles it instead of the pipeline.
+final class RecoveryRig: Sendable {
+    struct Unacknowledged: Error {}
+
+    static let app = RecoveredApp(
+        environment: .production,
+        bundleID: Identifier(DemoApp.pro.bundleID)
+    )
+    static let day: Int64 = 86_400_000
+
+    let world: AppleWorld
+    let apple: AppleServer
+    let client: PostgresClient
+    let log = RecordingLogHandler()
+    let keyPath: String
+    private let authorityFile: String
+    private let published = Mutex<[ProducerRecord]>([])
+    private let offset = Atomic<Int64>(0)
+    /// While it is set, no record is acknowledged.
+    let isBrokerDown = Atomic(false)
+
+    init() async throws {
+        world = try AppleWorld(authority: CertificateAuthority())
+        apple = try AppleServer(world)
+        client = try await StageDatabase.make()
+        keyPath = NSTemporaryDirectory() + "api-key-\(UUID().uuidString)"
+        authorityFile = NSTemporaryDirectory() + "apple-\(UUID().uuidString)"
+        try apple.rootPEM.write(toFile: authorityFile, atomically: true, encoding: .utf8)
+        try replaceKey()
+        try await begin()
+    }
+
+    /// Begins the jobs with short windows: a whole one has a request for each of 179 days.
+    func begin() async throws {
+        let now = Int64(Date().timeIntervalSince1970 * 1_000)
+        _ = try await client.query(
+            """
+            INSERT INTO recovery_windows (environment, bundle_id, job, started_at, window_from_ms,
+                window_until_ms, read_until_ms)
+            SELECT 'Production', $1, job, now(), $2, $3, $2
+            FROM unnest(ARRAY['missed', 'complete']) AS job
+            ON CONFLICT (bundle_id, environment, job) DO UPDATE
+            SET due_at = now(), started_at = excluded.started_at,
+                window_from_ms = excluded.window_from_ms,
+                window_until_ms = excluded.window_until_ms,
+                read_until_ms = excluded.read_until_ms
+            """,
+            [.text(Self.app.bundleID.text), .int8(now - 12 * Self.day), .int8(now)]
+        )
+    }
+
+    deinit {
+        apple.stop()
+        for file in [keyPath, authorityFile] { try? FileManager.default.removeItem(atPath: file) }
+    }
+
+    /// Replaces the key in App Store Connect and in the file.
+    ///
+    /// - Parameter isRegistered: whether Apple knows the new one.
+    func replaceKey(isRegistered: Bool = true) throws {
+        let key = try PrivateKey.generate(.p256)
+        try key.pem.write(toFile: keyPath, atomically: true, encoding: .utf8)
+        guard isRegistered else { return }
+        apple.register(
+            try AppleAPIKey(
+                id: "KEY1",
+                issuerID: "issuer",
+                bundleIDs: [DemoApp.pro.bundleID],
+                key: key
+            )
+        )
+    }
+
+    func settings(_ other: [String: String] = [:]) throws -> SettingsValues {
+        let app = """
+            [{"bundle_id":"\(DemoApp.pro.bundleID)","environment":"Production","app_apple_id":1,\
+            "api_issuer_id":"issuer","api_key_id":"KEY1","api_key_file":"\(keyPath)"}]
+            """
+        return try WorkerProgram.recovery.schema.read(
+            environment: [
+                "KAFKA_BOOTSTRAP": "127.0.0.1:1", "DATABASE_URL": "postgresql://nowhere/none",
+                "APPS": app, "RECOVERY_BASE_URL": apple.baseURL,
+                "RECOVERY_CA_FILE": authorityFile, "RECOVERY_RATE_SHARE": "100",
+            ].merging(other) { $1 }
+        )
+    }
+
+    /// A new process of the worker.
+    func worker(_ other: [String: String] = [:]) throws -> RecoveryStage {
+        let settings = try settings(other)
+        let metrics = RecoveryMetrics(MetricsRegistry())
+        let apps = try RecoveredApps.accesses(settings).map { access in
+            AppRecovery(
+                access: access,
+                client: client,
+                plan: RecoveryPlan(settings, rawTopic: "raw"),
+                metrics: metrics,
+                log: Log(log)
+            )
+        }
+        return RecoveryStage(
+            RecoveryOutbox(apps, client: client, metrics: metrics),
+            client: client,
+            finishing: settings[RecoverySettings.finishes] ? Set(apps.map(\.app)) : []
+        )
+    }
+
+    /// Lets the worker do all that is due.
+    func turn(_ worker: RecoveryStage) async throws {
+        try await worker.outboxes[0].empty { [self] records in
+            guard !isBrokerDown.load(ordering: .acquiring) else { throw Unacknowledged() }
+            published.withLock { $0 += records }
+        }
+    }
+
+    /// Makes every job due.
+    func wake() async throws {
+        try await begin()
+        _ = try await client.query("UPDATE recovery_requests SET due_at = now()")
+    }
+
+    /// The records that were published since the last call.
+    func take() -> [ProducerRecord] {
+        published.withLock { published in
+            defer { published = [] }
+            return published
+        }
+    }
+
+    /// Holds a notification, as `entitle-worker` does.
+    func hold(_ uuid: String) async throws {
+        _ = try await client.query(
+            """
+            INSERT INTO notifications (environment, uuid, type, meaning, source_topic,
+                source_partition, source_offset)
+            VALUES ('Production', $1, 'SUBSCRIBED', 'subscribed', 'raw', 0, 0)
+            ON CONFLICT DO NOTHING
+            """,
+            [.text(uuid)]
+        )
+    }
+
+    /// The outcome of a published record, as the pipeline answers it.
+    func answer(
+        _ record: ProducerRecord,
+        _ status: Outcome.Status,
+        _ members: String = ""
+    ) -> ConsumerRecord {
+        let id = record.headers.first { $0.nameBytes == RecordHeader.correlationID }?.value
+        let value = #"{"schemaVersion":1,"status":"\#(status.rawValue)"\#(members)}"#
+        return ConsumerRecord(
+            topicPartition: TopicPartition(topic: "outcomes", partition: 0),
+            offset: offset.add(1, ordering: .relaxed).oldValue,
+            key: id,
+            value: Array(value.utf8)
+        )
+    }
+
+    /// The UUIDs of what was published.
+    static func uuids(_ records: [ProducerRecord]) -> [String] {
+        records.compactMap { record in
+            record.headers.first { $0.nameBytes == RecordHeader.correlationID }?.value
+                .flatMap { NotificationID(correlationID: $0)?.uuid.text }
+        }
+    }
+
+    func count(_ sql: String) async throws -> Int64 {
+        try await client.query("SELECT count(*) FROM \(sql)")[0].int8(0)
+    }
+
+    /// Generates notifications of the last days.
+    func generate(_ count: Int, days: Int64 = 10, failingPercent: Int = 0, seed: UInt64 = 1) {
+        let now = Int64(Date().timeIntervalSince1970 * 1_000)
+        world.generateNotifications(
+            count: count,
+            dates: now - days * Self.day...now - 3_600_000,
+            failingPercent: failingPercent,
+            seed: seed
+        )
+    }
+}

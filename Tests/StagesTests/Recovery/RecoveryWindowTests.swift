@@ -1,0 +1,243 @@
+import AppStore
+import Foundation
+import Kafka
+import Postgres
+import Simulation
+import Store
+import Synchronization
+import TestSupport
+import Testing
+import Worker
+
+@testable import RecoveryStage
+
+/// How `recovery-worker` compares Apple's list with what is held.
+@Suite(.timeLimit(.minutes(10))) struct RecoveryWindowTests {
+    private typealias Rig = RecoveryRig
+
+    @Test func `what is missing is published once, and what is held is not`() async throws {
+        let rig = try await Rig()
+        rig.generate(45)
+        let worker = try rig.worker()
+        try await rig.turn(worker)
+        let all = Rig.uuids(rig.take())
+        #expect(Set(all).count == 45 && all.count == 45)
+
+        let other = try await Rig()
+        other.generate(45)
+        for uuid in all.prefix(40) { try await other.hold(uuid) }
+        let second = try other.worker()
+        try await other.turn(second)
+        #expect(Set(Rig.uuids(other.take())) == Set(all.dropFirst(40)))
+        #expect(try await other.count("apple_notifications WHERE outcome = 'held'") == 40)
+
+        // On their way, they are not published again.
+        try await other.wake()
+        try await other.turn(second)
+        #expect(other.take().isEmpty)
+        _ = try await other.client.query(
+            "UPDATE apple_notifications SET published_at = published_at - interval '61 minutes'"
+        )
+        try await other.wake()
+        try await other.turn(second)
+        #expect(Rig.uuids(other.take()).count == 5)
+        await worker.outboxes[0].close()
+        await second.outboxes[0].close()
+    }
+
+    @Test func `a record is the notification as it came, with its job and correlation ID`()
+        async throws
+    {
+        let rig = try await Rig()
+        // In the first slice.
+        rig.generate(1, days: 12, failingPercent: 100)
+        let worker = try rig.worker()
+        try await rig.turn(worker)
+        let record = try #require(rig.take().first)
+        #expect(record.topic == "raw")
+        let value = String(decoding: try #require(record.value), as: UTF8.self)
+        #expect(value.hasPrefix(#"{"signedPayload":"eyJ"#))
+        let headers = record.headers.map {
+            "\($0.name)=\(String(decoding: $0.value ?? [], as: UTF8.self))"
+        }
+        let uuid = try #require(Rig.uuids([record]).first)
+        #expect(
+            headers == [
+                "source=app-store-server-api", "recovery-job=missed", "recovery-page=0",
+                "correlation-id=recovery/Production/\(uuid)",
+            ]
+        )
+        await worker.outboxes[0].close()
+    }
+
+    @Test func `the job for failed deliveries lists these alone`() async throws {
+        let rig = try await Rig()
+        rig.generate(30, days: 1)
+        rig.generate(7, days: 1, failingPercent: 100, seed: 50)
+        let worker = try rig.worker()
+        _ = try await rig.client.query(
+            "UPDATE recovery_windows SET due_at = 'infinity' WHERE job = 'complete'"
+        )
+        try await rig.turn(worker)
+        let records = rig.take()
+        #expect(records.count == 7)
+        #expect(records.allSatisfy { $0.headers.contains { $0.value == Array("missed".utf8) } })
+        await worker.outboxes[0].close()
+    }
+
+    /// The steps of a page at which the worker is killed.
+    enum Step: CaseIterable {
+        case listing, publishing, marking, moving
+    }
+
+    @Test(arguments: Step.allCases)
+    func `a worker that is killed at a step of a page loses and skips nothing`(step: Step)
+        async throws
+    {
+        let rig = try await Rig()
+        rig.generate(90, days: 1)
+        try await Self.arm(step, rig)
+        var published: [String] = []
+        var deaths = 0
+        try await eventually {
+            rig.isBrokerDown.store(step == .publishing && deaths < 5, ordering: .releasing)
+            let worker = try rig.worker()
+            do {
+                try await rig.turn(worker)
+            } catch {
+                deaths += 1
+            }
+            await worker.outboxes[0].close()
+            published += Rig.uuids(rig.take())
+            return try await rig.count("recovery_windows WHERE completed_at IS NOT NULL") == 2
+        }
+        #expect(deaths > 2)
+        #expect(Set(published).count == 90)
+        #expect(try await rig.count("apple_notifications WHERE published_at IS NULL") == 0)
+    }
+
+    /// Makes the database fail each statement of a step every second time.
+    private static func arm(_ step: Step, _ rig: Rig) async throws {
+        let occasion =
+            switch step {
+            case .listing: "BEFORE INSERT ON apple_notifications"
+            case .marking: "BEFORE UPDATE OF published_at ON apple_notifications"
+            case .moving: "BEFORE UPDATE OF page_number ON recovery_windows"
+            case .publishing: ""
+            }
+        guard !occasion.isEmpty else { return }
+        _ = try await rig.client.query("CREATE SEQUENCE occasions")
+        _ = try await rig.client.query(
+            """
+            CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS
+            'BEGIN IF nextval(''occasions'') % 2 = 1 THEN RAISE EXCEPTION ''killed''; END IF; \
+            RETURN NEW; END'
+            """
+        )
+        _ = try await rig.client.query(
+            "CREATE TRIGGER fail \(occasion) FOR EACH STATEMENT EXECUTE FUNCTION fail()"
+        )
+    }
+
+    @Test func `a page's token that has expired costs one slice`() async throws {
+        let rig = try await Rig()
+        rig.generate(45, days: 1)
+        let expiries = Atomic(0)
+        rig.apple.inject { request in
+            guard request.endpoint == .notificationHistory, request.isFurtherPage,
+                expiries.add(1, ordering: .relaxed).newValue == 1
+            else { return nil }
+            return .expiredToken
+        }
+        let worker = try rig.worker()
+        try await rig.turn(worker)
+        #expect(Set(Rig.uuids(rig.take())).count == 45)
+        #expect(rig.log.count("page token expired, reading the slice again") == 1)
+        await worker.outboxes[0].close()
+    }
+
+    @Test func `a storm of 429 is obeyed, and a burst of 500 survived`() async throws {
+        let rig = try await Rig()
+        rig.generate(60, days: 1)
+        rig.apple.inject { request in
+            switch request.number {
+            case 2, 4, 5, 6: .rateLimit(.milliseconds(300))
+            case 8, 9, 10: .error(status: 500, code: nil)
+            default: nil
+            }
+        }
+        let worker = try rig.worker()
+        let end = ContinuousClock.now + .seconds(60)
+        var published: Set<String> = []
+        while published.count < 60, ContinuousClock.now < end {
+            try? await rig.turn(worker)
+            published.formUnion(Rig.uuids(rig.take()))
+        }
+        #expect(published.count == 60)
+        #expect(rig.apple.requests.allSatisfy { !$0.isTooEarly })
+        await worker.outboxes[0].close()
+    }
+
+    @Test func `a refused key stops the requests until it is replaced`() async throws {
+        let rig = try await Rig()
+        rig.generate(3)
+        try rig.replaceKey(isRegistered: false)
+        let worker = try rig.worker()
+        for _ in 1...3 {
+            let failure = await #expect(throws: (any Error).self) { try await rig.turn(worker) }
+            #expect("\(failure.map { "\($0)" } ?? "")".contains("check issuer ID, key ID"))
+        }
+        #expect(rig.apple.requests.count == 1)
+        try rig.replaceKey()
+        try await rig.turn(worker)
+        #expect(rig.take().count == 3)
+        #expect(rig.log.count("key replaced") == 1)
+        // A file that holds no key leaves the former one in use.
+        try "no key".write(toFile: rig.keyPath, atomically: true, encoding: .utf8)
+        try await rig.wake()
+        try await rig.turn(worker)
+        #expect(rig.log.count("key file invalid, former key stays in use") == 1)
+        await worker.outboxes[0].close()
+    }
+
+    @Test func `of two copies one asks Apple, and the other takes over`() async throws {
+        let rig = try await Rig()
+        rig.generate(3)
+        let (first, second) = (try rig.worker(), try rig.worker())
+        try await rig.turn(first)
+        let asked = rig.apple.requests.count
+        try await rig.wake()
+        try await rig.turn(second)
+        #expect(rig.apple.requests.count == asked)
+        await first.outboxes[0].close()
+        // The server misses the first one's connection a moment later.
+        try await eventually {
+            try await rig.turn(second)
+            return rig.apple.requests.count > asked
+        }
+        await second.outboxes[0].close()
+    }
+
+    @Test(arguments: [AppleFault.unknownKind, .foreignItem, .emptyPage, .repeatedItem])
+    func `a page with something unusual goes on`(fault: AppleFault) async throws {
+        let rig = try await Rig()
+        rig.generate(45, days: 1)
+        rig.apple.inject { $0.isFurtherPage && $0.number % 2 == 0 ? fault : nil }
+        let worker = try rig.worker()
+        try await rig.turn(worker)
+        #expect(Set(Rig.uuids(rig.take())).count >= 45)
+        #expect(try await rig.count("recovery_windows WHERE completed_at IS NOT NULL") == 2)
+        await worker.outboxes[0].close()
+    }
+
+    @Test func `no log event holds a token`() async throws {
+        let rig = try await Rig()
+        rig.generate(3)
+        rig.apple.inject { _ in .error(status: 500, code: nil) }
+        let worker = try rig.worker()
+        let error = await #expect(throws: (any Error).self) { try await rig.turn(worker) }
+        let events = rig.log.events.map { "\($0)" } + ["\(error.map { "\($0)" } ?? "")"]
+        #expect(!events.contains { $0.contains("Bearer") || $0.contains("eyJ") })
+        await worker.outboxes[0].close()
+    }
+}
