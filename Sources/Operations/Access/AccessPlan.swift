@@ -26,15 +26,13 @@ package struct AccessPlan: Sendable {
 
     /// All of them, in the order of the flow.
     package var rules: [KafkaAccessRule] {
-        Topology.stages.flatMap(rules) + ingestion + deadLetterIndex + auditors + replay
-            + operations
+        (Topology.stages + [.recovery]).flatMap(rules) + ingestion + deadLetterIndex + auditors
+            + replay + operations
     }
 
     /// A worker reads its topic, writes what its stage writes, and looks at these topics' limits.
     private func rules(_ stage: StageDescription) -> [KafkaAccessRule] {
-        let written =
-            [stage.outputTopic].compactMap(\.self) + stage.otherTopics
-            + [Topic.outcomes, Topic.deadLetter]
+        let written = stage.writtenTopics + (stage.refusesRecords ? [Topic.deadLetter] : [])
         return allow(stage.program, .read, .describeConfigs, topics: [stage.inputTopic])
             + allow(stage.program, .write, .describeConfigs, topics: written)
             + [group(stage.program, .read, groupPrefix + stage.name)]

@@ -3,6 +3,7 @@ import EntitleStage
 import LinkStage
 package import Settings
 import Store
+import Topology
 import VerifyStage
 import Worker
 
@@ -45,6 +46,7 @@ package enum ToolSettings {
         WorkerSettings.declarations + DatabaseSettings.declarations
         + VerifySettings.declarations + DedupeSettings.declarations
         + LinkSettings.declarations + EntitleSettings.declarations
+        + RecoverySettings.declarations
 
     static let groupOption = CommandOption(
         "group-prefix",

@@ -1,5 +1,7 @@
+import AppStore
 import Foundation
 import Kafka
+import Platform
 import Settings
 import Worker
 
@@ -21,11 +23,22 @@ extension ToolCommand {
                 + "once, by its input. That proves nothing for a topic from which retention has "
                 + "removed records. A record that ended otherwise when it was read again after a "
                 + "crash, such as a duplicate in dedupe, has an output that is not counted; their "
-                + "number is reported, because each could hide a loss in the same partition.",
+                + "number is reported, because each could hide a loss in the same partition.\n\n"
+                + "With --with-apple the notifications that Apple's server lists are counted "
+                + "instead, by what became of them here, and those that are missing are listed. "
+                + "It asks the database, for which recovery-worker has read Apple's list. Exit "
+                + "code 1 where one is missing, or a list was not read over the whole time.",
             options: CommandOption.kafka
                 + [
-                    ToolSettings.groupOption, CommandOption.config, ToolSettings.jsonOption,
-                    CommandOption.wide,
+                    ToolSettings.groupOption, ToolSettings.postgresOption, CommandOption.config,
+                    ToolSettings.jsonOption, CommandOption.wide,
+                    CommandOption("with-apple", "Count against Apple's own list."),
+                    CommandOption(
+                        "since",
+                        argument: "DATE",
+                        "With --with-apple: what was signed from then on; of the last 7 days "
+                            + "unless given."
+                    ),
                     CommandOption("exact", "Read the topics and count each output once."),
                     CommandOption(
                         "skipped-max",
@@ -42,6 +55,12 @@ extension ToolCommand {
         _ arguments: CommandArguments,
         _ context: CommandContext
     ) async throws -> Int32 {
+        if arguments.isSet("with-apple") {
+            return try await reconcileWithApple(arguments, context)
+        }
+        guard arguments.value("since") == nil else {
+            throw UsageError("--since goes with --with-apple")
+        }
         let settings = try ToolSettings.read(arguments, context.environment, .kafka)
         let metricsFile = try MetricsFile(arguments)
         let skippedMax = try arguments.value("skipped-max", as: .int(0...Int.max)) ?? 0
@@ -67,5 +86,29 @@ extension ToolCommand {
             )
         }
         return reconciliation.isBalanced ? ExitCode.success : ExitCode.negative
+    }
+
+    private static func reconcileWithApple(
+        _ arguments: CommandArguments,
+        _ context: CommandContext
+    ) async throws -> Int32 {
+        for option in ["exact", "skipped-max", "metrics"]
+        where arguments.isSet(option) || arguments.value(option) != nil {
+            throw UsageError("--\(option) does not go with --with-apple")
+        }
+        let since = try arguments.value("since").map { text throws(UsageError) in
+            Timestamp(milliseconds: try Instant.parse(text, option: "since"))
+        }
+        let week = Timestamp(
+            milliseconds: WallClock.milliseconds - 7 * Timestamp.millisecondsPerDay
+        )
+        let settings = try ToolSettings.read(arguments, context.environment, .database)
+        let account = try await AppleAccount.read(since: since ?? week, settings)
+        if arguments.isSet("json") {
+            context.console.print(json: account.json)
+        } else {
+            context.console.print(account.parts, isWide: arguments.isSet("wide"))
+        }
+        return account.isBalanced ? ExitCode.success : ExitCode.negative
     }
 }

@@ -97,6 +97,7 @@ extension PipelineTests {
                 ("dedupe-worker", [Topic.unique], [Topic.verified, Topic.linked]),
                 ("link-worker", [Topic.linked], [Topic.verified, Topic.current]),
                 ("entitle-worker", [Topic.changed], [Topic.verified, Topic.linked]),
+                ("recovery-worker", [Topic.raw], [Topic.verified, Topic.outcomes]),
                 ("ingestion", [Topic.raw], [Topic.verified, Topic.deadLetter]),
                 ("auditor", [], [Topic.raw, Topic.verified, Topic.deadLetter]),
                 ("investigator", [], [Topic.raw, Topic.verified, Topic.deadLetter]),

@@ -1,0 +1,273 @@
+import AppStore
+import Entitlements
+import JSON
+import Postgres
+import Settings
+import Store
+
+extension ToolCommand {
+    /// `pipeline recover apple`.
+    static let recoverApple = ToolCommand(
+        syntax: CommandSyntax(
+            "\(PipelineTool.name) recover apple",
+            "Fetches purchases from Apple's server, for support and migrations.\n\n"
+                + "Queues questions for recovery-worker, which asks Apple and publishes the "
+                + "answers, and waits until all are answered. --ids and --user fetch every "
+                + "transaction and refund of these customers, --order the transactions of an "
+                + "order, by the ID in the receipt that Apple has mailed. What is known already "
+                + "changes nothing. Exit code 1 where Apple knows one not, or refuses it.",
+            options: [
+                CommandOption(
+                    "ids",
+                    argument: "FILE",
+                    "Transaction IDs, one a line; standard input for \"-\"."
+                ),
+                CommandOption("user", argument: "USER", "The purchases of this user."),
+                CommandOption(
+                    "order",
+                    argument: "ID",
+                    "An order ID; may be given several times."
+                ),
+                environmentOption,
+                CommandOption(
+                    "bundle",
+                    argument: "ID",
+                    "The app; may be left out where recovery-worker asks about one only."
+                ),
+                CommandOption("no-wait", "Queue the questions and end."),
+                ToolSettings.postgresOption, CommandOption.config, ToolSettings.jsonOption,
+                CommandOption.wide,
+            ]
+        ),
+        run: recoverApple
+    )
+
+    private static func recoverApple(
+        _ arguments: CommandArguments,
+        _ context: CommandContext
+    ) async throws -> Int32 {
+        let source = try AppleQuestions.Source(arguments)
+        let environment = Environment(rawValue: try environment(arguments))
+        let bundleID = arguments.value("bundle").map { Identifier($0) }
+        let settings = try ToolSettings.read(arguments, context.environment, .database)
+        return try await settings.withDatabase { connection in
+            let questions = AppleQuestions(connection, environment, bundleID)
+            let requests = try await questions.add(source)
+            guard !arguments.isSet("no-wait") else {
+                context.console.note("\(Quantity.counted(requests.count, "question")) queued")
+                return ExitCode.success
+            }
+            var progress = ProgressLine(console: context.console)
+            let states = try await questions.answers(to: requests) { done in
+                progress.show("asking Apple", done: done, of: requests.count, "question")
+            }
+            progress.clear()
+            if arguments.isSet("json") {
+                for state in states { context.console.print(json: state.json) }
+            } else {
+                context.console.print(
+                    [.table(AppleQuestions.table(states))],
+                    isWide: arguments.isSet("wide")
+                )
+            }
+            let isAnswered = states.allSatisfy {
+                $0.result == RecoveryRequestTable.Result.done.rawValue
+            }
+            return isAnswered ? ExitCode.success : ExitCode.negative
+        }
+    }
+}
+
+/// Questions of an operator to Apple's server, which `recovery-worker` asks.
+struct AppleQuestions {
+    typealias Request = RecoveryRequestTable.Request
+
+    enum Source {
+        case transactions([Identifier])
+        case user(Identifier)
+        case orders([Identifier])
+
+        private static let idsMax = 1_000_000
+        private static let lineBytesMax = 1_024
+
+        init(_ arguments: CommandArguments) throws {
+            let orders = arguments.values("order")
+            let given = [arguments.value("ids"), arguments.value("user"), orders.first]
+            guard given.count(where: { $0 != nil }) == 1 else {
+                throw UsageError("expected one of --ids, --user and --order")
+            }
+            if let path = arguments.value("ids") {
+                self = .transactions(try Self.read(path))
+            } else if let user = arguments.value("user") {
+                self = .user(Identifier(user))
+            } else {
+                self = .orders(try orders.map { try Self.id($0, in: "--order") })
+            }
+        }
+
+        private static func read(_ path: String) throws -> [Identifier] {
+            var lines = LineReader(lineBytesMax: lineBytesMax, of: try BodySource.open(path))
+            var ids: [Identifier] = []
+            var seen: Set<Identifier> = []
+            while let line = try lines.next() {
+                let text = String(decoding: line.filter { $0 > 0x20 }, as: UTF8.self)
+                guard !text.isEmpty else { continue }
+                let origin = "\(BodySource.name(of: path)), line \(lines.lineNumber)"
+                let id = try id(text, in: origin)
+                guard seen.insert(id).inserted else { continue }
+                guard ids.count < idsMax else {
+                    throw UsageError("--ids: expected at most \(idsMax) transaction IDs")
+                }
+                ids.append(id)
+            }
+            return ids
+        }
+
+        private static func id(_ text: String, in origin: String) throws(UsageError) -> Identifier {
+            guard let id = Identifier(entering: text) else {
+                throw UsageError("\(origin): expected an ID of \(Identifier.entryRule)")
+            }
+            return id
+        }
+    }
+
+    private let connection: PostgresConnection
+    private let environment: Environment
+    private let bundleID: Identifier?
+
+    private static let batchMax = 1_000
+    private static let pollInterval = Duration.milliseconds(250)
+
+    init(
+        _ connection: PostgresConnection,
+        _ environment: Environment,
+        _ bundleID: Identifier?
+    ) {
+        self.connection = connection
+        self.environment = environment
+        self.bundleID = bundleID
+    }
+
+    /// Queues the questions.
+    ///
+    /// - Throws: a `UsageError` if `recovery-worker` does not ask about the app.
+    func add(_ source: Source) async throws -> [Request] {
+        let requests = try await requests(source)
+        for batch in Self.batches(requests) {
+            _ = try await connection.run(RecoveryRequestTable.add, batch)
+        }
+        return requests
+    }
+
+    private static func batches(_ requests: [Request]) -> [[Request]] {
+        stride(from: 0, to: requests.count, by: batchMax).map {
+            Array(requests[$0..<min($0 + batchMax, requests.count)])
+        }
+    }
+
+    private func requests(_ source: Source) async throws -> [Request] {
+        switch source {
+        case .orders(let ids):
+            let app = try await app()
+            return ids.map { Request(app: app, kind: .order, subject: $0) }
+        case .transactions(let ids):
+            let app = try await app()
+            return ids.flatMap { Self.history(app, $0) }
+        case .user(let user):
+            let apps = try await apps()
+            let purchases = try await connection.run(
+                PurchaseDetails.ofUser.owners,
+                PurchaseDetails.Subject(id: user, environment: environment.rawValue)
+            )
+            return purchases.map(\.key).flatMap { purchase -> [Request] in
+                let app = RecoveredApp(environment: environment, bundleID: purchase.bundleID)
+                guard apps.contains(app), bundleID.map({ $0 == app.bundleID }) ?? true else {
+                    return []
+                }
+                return Self.history(app, purchase.originalTransactionID)
+            }
+        }
+    }
+
+    private static func history(_ app: RecoveredApp, _ id: Identifier) -> [Request] {
+        [.transactions, .refunds].map { Request(app: app, kind: $0, subject: id) }
+    }
+
+    /// The apps of the environment that `recovery-worker` has asked about.
+    private func apps() async throws -> Set<RecoveredApp> {
+        let states = try await connection.run(RecoveryWindowTable.states)
+        return Set(states.map(\.app).filter { $0.environment == environment })
+    }
+
+    private func app() async throws -> RecoveredApp {
+        let apps = try await apps()
+        let asked = bundleID.map { RecoveredApp(environment: environment, bundleID: $0) }
+        if let asked {
+            guard apps.contains(asked) else {
+                throw UsageError(
+                    "--bundle: recovery-worker has never asked about \(asked.bundleID) in "
+                        + environment.rawValue
+                )
+            }
+            return asked
+        }
+        guard let app = apps.first, apps.count == 1 else {
+            throw UsageError(
+                apps.isEmpty
+                    ? "recovery-worker has never asked about an app in \(environment.rawValue)"
+                    : "--bundle: expected one of "
+                        + apps.map(\.bundleID.text).sorted().joined(separator: ", ")
+            )
+        }
+        return app
+    }
+
+    /// Waits for the answers.
+    func answers(
+        to requests: [Request],
+        progress: (Int) -> Void
+    ) async throws -> [RecoveryRequestTable.State] {
+        while true {
+            var states: [RecoveryRequestTable.State] = []
+            for batch in Self.batches(requests) {
+                states += try await connection.run(RecoveryRequestTable.states, batch)
+            }
+            let done = states.count { $0.result != nil }
+            progress(done)
+            if done == requests.count { return states }
+            try await Task.sleep(for: Self.pollInterval)
+        }
+    }
+
+    static func table(_ states: [RecoveryRequestTable.State]) -> TextTable {
+        var table = TextTable([
+            .init("id"), .init("question"), .init("answer"), .init("published", .right, rank: 1),
+            .init("bundle", rank: 2),
+        ])
+        for state in states {
+            let result = state.result ?? "waiting"
+            table.add(
+                [
+                    state.request.subject.text, state.request.kind.rawValue, result,
+                    Quantity.grouped(state.published), state.request.app.bundleID.text,
+                ],
+                isBad: result != RecoveryRequestTable.Result.done.rawValue
+            )
+        }
+        return table
+    }
+}
+
+extension RecoveryRequestTable.State {
+    fileprivate var json: [UInt8] {
+        var writer = JSONWriter()
+        writer.object { writer in
+            request.app.write(to: &writer)
+            writer.member("kind", request.kind.rawValue)
+            writer.member("id", request.subject)
+            writer.member("result", result)
+            writer.member("published", published)
+        }
+        return writer.bytes
+    }
+}

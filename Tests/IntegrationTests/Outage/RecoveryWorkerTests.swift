@@ -1,0 +1,143 @@
+import Foundation
+import JSON
+import Kafka
+import OpenSSL
+import Records
+import Simulation
+import Store
+import TestSupport
+import Testing
+import Topology
+import Worker
+
+extension PipelineTests {
+    /// `recovery-worker` after an outage of the ingestion service.
+    @Suite(.timeLimit(.minutes(20))) struct RecoveryWorkerTests {
+        @Test func `what ingestion has lost is fetched, and no row differs in the end`()
+            async throws
+        {
+            let now = Int64(Date().timeIntervalSince1970 * 1_000)
+            let traffic = try DemoTraffic(seed: 11, bodyCount: 500, now: now)
+            var whole: RowPicture?
+            try await RunningPipeline.run(PipelineSetup(.mock), traffic) { pipeline in
+                try pipeline.startAll()
+                try await pipeline.publish(traffic.items)
+                try await pipeline.settle()
+                whole = try await pipeline.withDatabase { try await RowPicture($0) }
+            }
+            let wanted = try #require(whole)
+            // Every third notification that Apple can still list is lost.
+            let listed = traffic.items.indices.filter { index in
+                Self.isListed(traffic.items[index], now: now)
+            }
+            let lost = Set(stride(from: 0, to: listed.count, by: 3).map { listed[$0] })
+            #expect(lost.count > 20)
+            let arrived = traffic.items.indices.filter { !lost.contains($0) }
+            let apple = try SimulatedApple(traffic)
+            defer { apple.stop() }
+            try await RunningPipeline.run(PipelineSetup(.mock), traffic) { pipeline in
+                try pipeline.startAll()
+                try await pipeline.publish(arrived.map { traffic.items[$0] })
+                try await pipeline.settle()
+                let rows = try await pipeline.withDatabase { try await RowPicture($0) }
+                #expect(rows != wanted)
+                try await Self.recover(pipeline, apple)
+                let differences = try await pipeline.withDatabase {
+                    try await RowPicture($0).differences(from: wanted)
+                }
+                #expect(differences.isEmpty, "\(differences.joined(separator: "\n"))")
+            }
+        }
+
+        /// Kills the worker twice while it works, and waits until the account is complete.
+        private static func recover(
+            _ pipeline: RunningPipeline,
+            _ apple: SimulatedApple
+        ) async throws {
+            let since = Date(timeIntervalSinceNow: -170 * 86_400)
+            let command = ["reconcile", "--with-apple", "--since", since.ISO8601Format()]
+            #expect(await pipeline.operate(command).code == 1)
+            for pages in [40, 120] {
+                let worker = try pipeline.start(.recovery, environment: apple.environment)
+                try await eventually {
+                    try pipeline.requireRunning()
+                    return apple.server.requests.count > pages
+                }
+                try await pipeline.kill(worker)
+            }
+            let worker = try pipeline.start(.recovery, environment: apple.environment)
+            var answer = await pipeline.operate(command)
+            try await eventually(within: .seconds(180), every: .milliseconds(500)) {
+                try pipeline.requireRunning()
+                answer = await pipeline.operate(command)
+                // On its way is not held yet.
+                return answer.code == 0
+                    && worker.metric("recovery_open_notifications") == 0
+            }
+            #expect(answer.code == 0, "\(answer.output)\n\(worker.log.lines.suffix(5))")
+            #expect(worker.sum("recovery_requests_total", #"result="ok""#) > 0)
+            #expect(!worker.log.lines.joined().contains("eyJ"))
+            try await pipeline.stop(worker)
+        }
+
+        /// Whether a body is a genuine notification that Apple lists for this server.
+        private static func isListed(_ item: DemoItem, now: Int64) -> Bool {
+            guard item.expectedRefusal == nil, let value = item.value,
+                let body = try? JSONDocument(parsing: value).root,
+                let token = body["signedPayload"]?.string
+            else { return false }
+            let segment = token.split(separator: ".").dropFirst().first ?? ""
+            let text = segment.replacing("-", with: "+").replacing("_", with: "/")
+            let padded = text + String(repeating: "=", count: (4 - text.count % 4) % 4)
+            guard let bytes = Data(base64Encoded: String(padded)),
+                let payload = try? JSONDocument(parsing: Array(bytes)).root,
+                let signed = payload["signedDate"]?.int64
+            else { return false }
+            return payload["data"]?["environment"]?.string == "Production"
+                && signed > now - 170 * 86_400_000
+        }
+    }
+}
+
+/// Apple's simulated server for the Production apps of some traffic, and the worker's settings.
+private final class SimulatedApple {
+    let server: AppleServer
+    let environment: [String: String]
+    private let folder: String
+
+    init(_ traffic: DemoTraffic) throws {
+        let world = try AppleWorld(authority: traffic.authority)
+        world.add(traffic)
+        server = try AppleServer(world)
+        folder = NSTemporaryDirectory() + "apple-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let key = try PrivateKey.generate(.p256)
+        try key.pem.write(toFile: "\(folder)/key.p8", atomically: true, encoding: .utf8)
+        try server.rootPEM.write(toFile: "\(folder)/ca.pem", atomically: true, encoding: .utf8)
+        let apps = traffic.apps.filter { $0.environment == "Production" }
+        server.register(
+            try AppleAPIKey(
+                id: "KEY1",
+                issuerID: "issuer",
+                bundleIDs: Set(apps.map(\.bundleID)),
+                key: key
+            )
+        )
+        let entries = apps.map { [folder] app in
+            """
+            {"bundle_id":"\(app.bundleID)","environment":"Production",\
+            "app_apple_id":\(app.appAppleID),"api_issuer_id":"issuer","api_key_id":"KEY1",\
+            "api_key_file":"\(folder)/key.p8"}
+            """
+        }
+        environment = [
+            "APPS": "[\(entries.joined(separator: ","))]", "RECOVERY_BASE_URL": server.baseURL,
+            "RECOVERY_CA_FILE": "\(folder)/ca.pem", "RECOVERY_RATE_SHARE": "100",
+        ]
+    }
+
+    func stop() {
+        server.stop()
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+}
