@@ -21,7 +21,9 @@ fi
 [ $# -eq 1 ] || usage
 programs=$(cd "$OLDPWD" && realpath "$1")
 
-executables=(verify-worker dedupe-worker link-worker entitle-worker dead-letter pipeline)
+executables=(
+    verify-worker dedupe-worker link-worker entitle-worker recovery-worker dead-letter pipeline
+)
 for name in "${executables[@]}"; do
     [ -x "$programs/$name" ] || {
         echo "$name is not in $programs: swift build --configuration release" >&2

@@ -13,7 +13,10 @@ struct ComposeTests {
 
     /// Variables that an operator must set.
     private static let chosen = [
-        "APPS": #"[{"bundle_id":"com.example.app","environment":"Sandbox","app_apple_id":1}]"#,
+        "APPS": """
+        [{"bundle_id":"com.example.app","environment":"Sandbox","app_apple_id":1,\
+        "api_issuer_id":"I","api_key_id":"K","api_key_file":"/run/secrets/api-key"}]
+        """,
         "POSTGRES_PASSWORD": "secret", "GRAFANA_PASSWORD": "secret",
     ]
 
@@ -42,11 +45,14 @@ struct ComposeTests {
         }
         let names = [
             "console", "dedupe-worker", "entitle-worker", "index", "link-worker", "migrate",
-            "topics", "verify-worker",
+            "recovery-worker", "topics", "verify-worker",
         ]
         #expect(ours.keys.sorted() == names)
         for (name, service) in ours {
-            let files = ["/run/secrets/console-users": "# nobody"]
+            let files = [
+                "/run/secrets/console-users": "# nobody",
+                "/run/secrets/api-key": DeployedProgram.apiKey,
+            ]
             let program = DeployedProgram(
                 name: name,
                 command: service["command"]?.strings ?? [],

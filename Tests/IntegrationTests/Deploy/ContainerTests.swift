@@ -2,12 +2,12 @@ import Testing
 
 /// The image of `deploy/container`, which the scripts beside it build and run.
 @Suite struct ContainerTests {
-    @Test func `the image holds the four workers and the two tools`() throws {
+    @Test func `the image holds the workers and the two tools`() throws {
         let file = try DeployedProgram.text(of: "deploy/container/Containerfile")
         let programs = try DeployedProgram.known.get()
         let wanted = [
             "dead-letter", "dedupe-worker", "entitle-worker", "link-worker", "pipeline",
-            "verify-worker",
+            "recovery-worker", "verify-worker",
         ]
         #expect(programs.sorted() == wanted)
         #expect(file.contains("\nUSER 10001:10001\n") && file.contains("\nFROM scratch\n"))

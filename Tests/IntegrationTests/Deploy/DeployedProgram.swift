@@ -1,4 +1,5 @@
 import Foundation
+import OpenSSL
 import Simulation
 import TestSupport
 
@@ -46,9 +47,17 @@ struct DeployedProgram {
                 at: url.deletingLastPathComponent(),
                 withIntermediateDirectories: true
             )
-            try text.write(to: url, atomically: false, encoding: .utf8)
+            try local(text, folder).write(to: url, atomically: false, encoding: .utf8)
         }
     }
+
+    /// A text with the paths of mounted files as they are below the folder.
+    private func local(_ text: String, _ folder: String) -> String {
+        files.keys.reduce(text) { $0.replacing($1, with: folder + $1) }
+    }
+
+    /// A private key as App Store Connect offers it for download.
+    static let apiKey = (try? PrivateKey.generate(.p256).pem) ?? ""
 
     /// Files that a setting names and that no mount provides.
     private var missingFiles: [String] {
@@ -60,13 +69,10 @@ struct DeployedProgram {
 
     /// A service reports whether it would start like this.
     private func checkFindings(_ program: String, _ folder: String) async throws -> [String] {
-        func local(_ text: String) -> String {
-            files.keys.contains(text) ? folder + text : text
-        }
         let check = try await Self.run(
             program,
-            command.dropFirst().map(local) + ["--check"],
-            environment.mapValues(local)
+            command.dropFirst().map { local($0, folder) } + ["--check"],
+            environment.mapValues { local($0, folder) }
         )
         return check.end == .exited(code: 0) ? [] : ["--check: \(check.output)"]
     }

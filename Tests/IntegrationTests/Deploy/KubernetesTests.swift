@@ -24,7 +24,7 @@ struct KubernetesTests {
     {
         let folder = ReferenceScript.root.appending(path: "\(Self.folder)/overlays/\(name)")
         let overlay = try KubernetesOverlay(folder)
-        #expect(overlay.workloads.count == 8)
+        #expect(overlay.workloads.count == (name == "trial" ? 8 : 9))
         #expect(overlay.all("ScaledObject").count == (name == "trial" ? 0 : 4))
         let findings = try await Self.findings(overlay)
         #expect(findings.isEmpty, "\(findings.joined(separator: "\n"))")
