@@ -16,6 +16,8 @@ extension RecoveryRequestTable.Kind {
 }
 
 /// The metrics of `recovery-worker` alone.
+///
+/// No label is called `job`: Prometheus has one of its own.
 package struct RecoveryMetrics: Sendable {
     private let requests: MetricFamily<Counter>
     private let records: MetricFamily<Counter>
@@ -35,7 +37,7 @@ package struct RecoveryMetrics: Sendable {
         records = registry.counter(
             "recovery_published_records",
             "Records that were missing and are published, by the job that found them.",
-            labels: ["job"]
+            labels: ["work"]
         )
         attempts = registry.counter(
             "recovery_send_attempts",
@@ -53,12 +55,12 @@ package struct RecoveryMetrics: Sendable {
         completed = registry.gauge(
             "recovery_completed_timestamp_seconds",
             "When an app's notification history was last read to its end, in UNIX time.",
-            labels: ["environment", "bundle_id", "job"]
+            labels: ["environment", "bundle_id", "work"]
         )
         progress = registry.gauge(
             "recovery_progress_ratio",
             "Share of the window that the present run has read; 1 between runs.",
-            labels: ["environment", "bundle_id", "job"]
+            labels: ["environment", "bundle_id", "work"]
         )
         waiting = registry.gauge(
             "recovery_waiting_requests",
@@ -66,6 +68,8 @@ package struct RecoveryMetrics: Sendable {
             labels: ["kind"]
         )
         for job in RecoveryWindowTable.Job.allCases { records[job.rawValue].increment(by: 0) }
+        // A rate sees no rise from a series that is not there.
+        for result in Self.results { attempts[result].increment(by: 0) }
     }
 
     func answered(_ endpoint: APIEndpoint) {
@@ -91,7 +95,7 @@ package struct RecoveryMetrics: Sendable {
     func listed(_ notifications: [ListedNotification]) {
         for attempt in notifications.flatMap(\.sendAttempts) {
             let result = attempt.result?.text ?? ""
-            attempts[Self.results.contains(result) ? result : "OTHER"].increment()
+            attempts[Self.results.contains(result) ? result : Self.otherResult].increment()
         }
     }
 
@@ -99,8 +103,9 @@ package struct RecoveryMetrics: Sendable {
     private static let results = [
         "SUCCESS", "TIMED_OUT", "TLS_ISSUE", "CIRCULAR_REDIRECT", "NO_RESPONSE", "SOCKET_ISSUE",
         "UNSUPPORTED_CHARSET", "INVALID_RESPONSE", "PREMATURE_CLOSE",
-        "UNSUCCESSFUL_HTTP_RESPONSE_CODE",
+        "UNSUCCESSFUL_HTTP_RESPONSE_CODE", otherResult,
     ]
+    private static let otherResult = "OTHER"
 
     func show(
         _ open: AppleAccountTable.Open,
