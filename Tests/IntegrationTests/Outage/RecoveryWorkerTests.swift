@@ -1,7 +1,6 @@
 import Foundation
 import JSON
 import Kafka
-import OpenSSL
 import Records
 import Simulation
 import Store
@@ -96,48 +95,5 @@ extension PipelineTests {
             return payload["data"]?["environment"]?.string == "Production"
                 && signed > now - 170 * 86_400_000
         }
-    }
-}
-
-/// Apple's simulated server for the Production apps of some traffic, and the worker's settings.
-private final class SimulatedApple {
-    let server: AppleServer
-    let environment: [String: String]
-    private let folder: String
-
-    init(_ traffic: DemoTraffic) throws {
-        let world = try AppleWorld(authority: traffic.authority)
-        world.add(traffic)
-        server = try AppleServer(world)
-        folder = NSTemporaryDirectory() + "apple-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        let key = try PrivateKey.generate(.p256)
-        try key.pem.write(toFile: "\(folder)/key.p8", atomically: true, encoding: .utf8)
-        try server.rootPEM.write(toFile: "\(folder)/ca.pem", atomically: true, encoding: .utf8)
-        let apps = traffic.apps.filter { $0.environment == "Production" }
-        server.register(
-            try AppleAPIKey(
-                id: "KEY1",
-                issuerID: "issuer",
-                bundleIDs: Set(apps.map(\.bundleID)),
-                key: key
-            )
-        )
-        let entries = apps.map { [folder] app in
-            """
-            {"bundle_id":"\(app.bundleID)","environment":"Production",\
-            "app_apple_id":\(app.appAppleID),"api_issuer_id":"issuer","api_key_id":"KEY1",\
-            "api_key_file":"\(folder)/key.p8"}
-            """
-        }
-        environment = [
-            "APPS": "[\(entries.joined(separator: ","))]", "RECOVERY_BASE_URL": server.baseURL,
-            "RECOVERY_CA_FILE": "\(folder)/ca.pem", "RECOVERY_RATE_SHARE": "100",
-        ]
-    }
-
-    func stop() {
-        server.stop()
-        try? FileManager.default.removeItem(atPath: folder)
     }
 }
