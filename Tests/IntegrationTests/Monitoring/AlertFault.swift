@@ -14,7 +14,8 @@ struct AlertFault: Sendable {
     /// Brings the rig back to its former state after they have ended.
     var restore: Step = { _ in }
 
-    static let all = servers + records + ownership + verifying + settings + accounts + [lostRecords]
+    static let all =
+        servers + records + ownership + verifying + settings + accounts + recovery + [lostRecords]
 
     /// Waits until none of its alerts fires, makes the fault, waits until each has fired, repairs
     /// it, and waits until each has cleared.

@@ -37,9 +37,10 @@ enum MonitoringFiles {
     }
 
     private static let thresholds = [
-        "(entitlements_lag_seconds) > 30": "(entitlements_lag_seconds) > 2",
-        "(entitlements_lag_seconds) > 60": "(entitlements_lag_seconds) > 3",
+        #"{stage!="recovery"}) > 30"#: #"{stage!="recovery"}) > 2"#,
+        #"{stage!="recovery"}) > 60"#: #"{stage!="recovery"}) > 3"#,
         "_timestamp_seconds) > 7200": "_timestamp_seconds) > 15",
+        "> 129600": "> 30",
         "(entitlements_dead_letter_group_records) > 1000":
             "(entitlements_dead_letter_group_records) > 5",
         "          > 10\n": "          > 2\n",

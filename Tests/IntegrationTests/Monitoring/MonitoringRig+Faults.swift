@@ -41,6 +41,15 @@ extension MonitoringRig {
         #expect(answer.exitCode == exitCode, "\(answer.output)")
     }
 
+    /// Makes a run over each app's whole notification history due.
+    func readHistory() async throws {
+        try await pipeline.withDatabase { connection in
+            try await connection.execute(
+                script: "UPDATE recovery_windows SET due_at = now() WHERE job = 'complete'"
+            )
+        }
+    }
+
     /// Forgets earlier records, so that they are news again.
     func forgetDuplicates() async throws {
         let answer = try await run("pipeline dedupe forget --all --yes")

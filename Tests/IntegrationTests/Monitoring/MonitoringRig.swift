@@ -10,11 +10,12 @@ import Testing
 import Topology
 import Worker
 
-/// The four workers under Prometheus' eyes, on a broker and a server of their own.
+/// The five workers under Prometheus' eyes, on servers of their own.
 final class MonitoringRig: Sendable {
     let pipeline: RunningPipeline
     let server: PrivatePostgres
     let broker: OwnBroker
+    let apple: SimulatedApple
     let prometheus: Prometheus
     /// A second authority whose root the workers trust, with responders of its own.
     let authority: RevocableAuthority
@@ -36,6 +37,7 @@ final class MonitoringRig: Sendable {
         let traffic = try DemoTraffic(seed: 5, bodyCount: 400, now: now)
         server = try await PrivatePostgres.start()
         broker = try await OwnBroker.start(.mock)
+        apple = try SimulatedApple(traffic)
         var setup = PipelineSetup(.mock)
         setup.ownServer = server
         setup.ownCluster = broker.cluster
@@ -55,16 +57,26 @@ final class MonitoringRig: Sendable {
         try prometheus.scrape(pipeline.copies)
         try await pipeline.publish(traffic.items)
         try await pipeline.settle()
+        try pipeline.start(
+            .recovery,
+            environment: apple.environment.merging(["RECOVERY_MISSED_INTERVAL": "5s"]) { $1 }
+        )
+        try await pipeline.waitUntilReady()
+        try prometheus.scrape(pipeline.copies)
         _ = try await run("pipeline reconcile --metrics \(prometheus.metricsFile)")
         _ = try await run("dead-letter index --until-end")
         _ = try await run("dead-letter count --metrics \(prometheus.lettersFile)")
-        await eventually(within: .seconds(60), every: .milliseconds(250), "scraped") {
+        await eventually(within: .seconds(120), every: .milliseconds(250), "scraped") {
             Topology.stages.allSatisfy { stage in
                 let series = #"entitlements_lag_seconds{stage="\#(stage.name)"}"#
                 let count = prometheus.query("count_over_time(\(series)[1m])")?.first?.value
                 return count ?? 0 >= 4
             } && prometheus.query("entitlements_reconcile_problems")?.isEmpty == false
                 && prometheus.query("entitlements_dead_letter_open_records")?.isEmpty == false
+                && prometheus.query("min(entitlements_recovery_progress_ratio) == 1")?.isEmpty
+                    == false
+                && prometheus.query("entitlements_recovery_open_notifications == 0")?.isEmpty
+                    == false
         }
     }
 
@@ -100,6 +112,7 @@ final class MonitoringRig: Sendable {
         await prometheus.stop()
         await pipeline.close()
         await broker.remove()
+        apple.stop()
         try? await server.remove()
         pipeline.removeFolder()
     }

@@ -1,0 +1,40 @@
+import Simulation
+import TestSupport
+import Testing
+import Topology
+
+/// Faults of the recovery from Apple's server, and of the deliveries that it makes up for.
+extension AlertFault {
+    static let recovery = [failedDeliveries, refusedKey, unreadHistory]
+
+    private static let failedDeliveries = AlertFault(
+        name: "Apple cannot deliver, and what is recovered waits for a verify-worker",
+        alerts: ["EntitlementsIngestionFailing", "EntitlementsRecoveryMissing"],
+        make: { rig in
+            let copy = rig.pipeline.copies.first { $0.stage == .verify }
+            try await rig.pipeline.stop(try #require(copy))
+            let hour: Int64 = 3_600_000
+            rig.apple.server.world.generateNotifications(
+                count: 20,
+                dates: MonitoringRig.now - 4 * hour...MonitoringRig.now - 3 * hour,
+                failingPercent: 100
+            )
+        },
+        mend: { try await $0.restart(.verify) }
+    )
+
+    private static let refusedKey = AlertFault(
+        name: "Apple refuses the key",
+        alerts: ["EntitlementsRecoveryNotReady"],
+        make: { $0.apple.server.revoke(keyID: SimulatedApple.keyID) },
+        mend: { try $0.apple.replaceKey() }
+    )
+
+    private static let unreadHistory = AlertFault(
+        name: "no notification history is read to its end for a while",
+        alerts: ["EntitlementsRecoveryOverdue"],
+        prepare: { try await $0.readHistory() },
+        make: { _ in },
+        mend: { try await $0.readHistory() }
+    )
+}
