@@ -73,7 +73,7 @@ enum DeclaredStatements {
         ("AppleAccountTable.counts", AppleAccountTable.counts),
         ("AppleAccountTable.missing", AppleAccountTable.missing),
         ("AppleAccountTable.open", AppleAccountTable.open),
-        ("RecoveryWindowTable.add", RecoveryWindowTable.add),
+        ("RecoveryWindowTable.configure", RecoveryWindowTable.configure),
         ("RecoveryWindowTable.due", RecoveryWindowTable.due),
         ("RecoveryWindowTable.advance", RecoveryWindowTable.advance),
         ("RecoveryWindowTable.delay", RecoveryWindowTable.delay),

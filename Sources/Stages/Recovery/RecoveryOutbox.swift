@@ -71,12 +71,10 @@ actor RecoveryOutbox: Outbox {
 }
 
 extension RecoveryOutbox {
-    /// Takes the lock unless another copy holds it, adds the apps' jobs and shows the state of all.
+    /// Takes the lock unless another copy holds it, sets the apps and shows the state of all.
     private func prepare(_ connection: PostgresConnection) async throws {
         if !isAlone, try await connection.run(SessionLock.recovery.acquire)[0] {
-            var pipeline = Pipeline()
-            for app in apps { pipeline.add(RecoveryWindowTable.add, app.app) }
-            _ = try await connection.run(pipeline)
+            _ = try await connection.run(RecoveryWindowTable.configure, apps.map(\.app))
             isAlone = true
         }
         var pipeline = Pipeline()

@@ -160,7 +160,7 @@ package enum AppleAccountTable {
         FROM (
             SELECT environment, bundle_id, type, \(state) AS state
             FROM apple_notifications AS known
-            WHERE signed_date_ms >= $since_ms
+            WHERE signed_date_ms >= $since_ms AND \(isAsked)
         ) AS known
         GROUP BY environment, bundle_id, type
         ORDER BY environment, bundle_id, type
@@ -192,10 +192,19 @@ package enum AppleAccountTable {
         """
         SELECT environment, bundle_id, uuid, type, signed_date_ms, published_at
         FROM apple_notifications AS known
-        WHERE signed_date_ms >= $since_ms AND outcome IS NULL AND \(state) = 'missing'
+        WHERE signed_date_ms >= $since_ms AND outcome IS NULL AND \(isAsked)
+          AND \(state) = 'missing'
         ORDER BY signed_date_ms, uuid LIMIT \(missingMax)
         """
     )
+
+    /// Apple is still asked about the app.
+    private static let isAsked = """
+        EXISTS (
+            SELECT FROM recovery_windows AS asked
+            WHERE asked.bundle_id = known.bundle_id AND asked.environment = known.environment
+        )
+        """
 
     /// A notification that came in after it was listed is held, however it came.
     private static let state = """
@@ -222,7 +231,7 @@ package enum AppleAccountTable {
                coalesce(greatest(extract(
                    epoch FROM now() - timestamptz_from_ms(min(signed_date_ms))), 0), 0)::float8
                    AS oldest_seconds
-        FROM apple_notifications WHERE outcome IS NULL
+        FROM apple_notifications AS known WHERE outcome IS NULL AND \(isAsked)
         """
     )
 }

@@ -37,12 +37,27 @@ package enum RecoveryWindowTable {
         }
     }
 
-    /// Adds the jobs of an app; they are due at once.
-    package static let add = Statement<RecoveredApp, Void>(
-        RecoveredApp.parameters { $0 },
+    /// Sets which apps Apple is asked about: adds the jobs of new ones, which are due at once, and
+    /// removes those of all others.
+    package static let configure = Statement<[RecoveredApp], Void>(
+        [
+            .rows(
+                "apps",
+                [Column("environment", \.environment), Column("bundle_id", \.bundleID)]
+            )
+        ],
         """
+        WITH given AS (SELECT * FROM $apps),
+        removed AS (
+            DELETE FROM recovery_windows AS known
+            WHERE NOT EXISTS (
+                SELECT FROM given
+                WHERE given.bundle_id = known.bundle_id AND given.environment = known.environment
+            )
+        )
         INSERT INTO recovery_windows (environment, bundle_id, job)
-        SELECT $environment, $bundle_id, job FROM unnest(ARRAY['missed', 'complete']) AS job
+        SELECT given.environment, given.bundle_id, job
+        FROM given CROSS JOIN unnest(ARRAY['missed', 'complete']) AS job
         ON CONFLICT DO NOTHING
         """
     )

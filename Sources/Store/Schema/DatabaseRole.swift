@@ -104,8 +104,7 @@ package struct DatabaseRole: Sendable {
         "recovery-worker",
         [
             TableRights(read, "schema_migrations", "notifications", "renewals", "transactions"),
-            TableRights(raise, "recovery_windows"),
-            TableRights(keep, "apple_notifications", "recovery_requests"),
+            TableRights(keep, "apple_notifications", "recovery_requests", "recovery_windows"),
         ]
     )
 

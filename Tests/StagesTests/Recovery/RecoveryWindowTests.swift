@@ -230,6 +230,28 @@ import Worker
         await worker.outboxes[0].close()
     }
 
+    @Test func `an app that has no key any more is forgotten`() async throws {
+        let rig = try await Rig()
+        _ = try await rig.client.query(
+            """
+            INSERT INTO recovery_windows (environment, bundle_id, job)
+            VALUES ('Production', 'com.example.gone', 'complete')
+            """
+        )
+        _ = try await rig.client.query(
+            """
+            INSERT INTO apple_notifications (environment, uuid, bundle_id, type, signed_date_ms)
+            VALUES ('Production', '1', 'com.example.gone', 'TEST', 0)
+            """
+        )
+        #expect(try await rig.client.run(AppleAccountTable.open)[0].count == 1)
+        let worker = try rig.worker()
+        try await rig.turn(worker)
+        #expect(try await rig.client.run(AppleAccountTable.open)[0].count == 0)
+        #expect(try await rig.count("recovery_windows") == 2)
+        await worker.outboxes[0].close()
+    }
+
     @Test func `no log event holds a token`() async throws {
         let rig = try await Rig()
         rig.generate(3)
