@@ -1,18 +1,23 @@
-import AppStore
+package import AppStore
 import JSON
+import Platform
 import Postgres
-import Settings
-import Store
+package import Settings
+package import Store
 
 /// Apple's count of the notifications it has sent against ours.
-struct AppleAccount {
+package struct AppleAccount: Sendable {
     let since: Timestamp
-    let counts: [AppleAccountTable.Count]
+    let now: Timestamp
+    package let counts: [AppleAccountTable.Count]
     let missing: [AppleAccountTable.Missing]
     /// The jobs that compare whole histories.
-    let jobs: [RecoveryWindowTable.State]
+    package let jobs: [RecoveryWindowTable.State]
 
-    static func read(since: Timestamp, _ settings: SettingsValues) async throws -> AppleAccount {
+    package static func read(
+        since: Timestamp,
+        _ settings: SettingsValues
+    ) async throws -> AppleAccount {
         try await settings.withDatabase { connection in
             var pipeline = Pipeline()
             let counts = pipeline.add(AppleAccountTable.counts, since)
@@ -23,6 +28,7 @@ struct AppleAccount {
             }
             return AppleAccount(
                 since: since,
+                now: Timestamp(milliseconds: WallClock.milliseconds),
                 counts: Array(answers[counts]),
                 missing: Array(answers[missing]),
                 jobs: answers[states].filter { $0.job == .complete }
@@ -32,27 +38,35 @@ struct AppleAccount {
 
     var missingCount: Int64 { counts.reduce(0) { $0 + $1.missing } }
 
-    /// The apps whose history was not yet read over the whole time.
-    var incomplete: [RecoveryWindowTable.State] {
-        jobs.filter { $0.completedAt == nil || ($0.completedFrom ?? .latest) > since }
+    /// A list that is read every day is older at times, as a run takes its time.
+    private static let ageMax: Int64 = 36 * 3_600_000
+
+    /// The part of the time that an app's list was not read over; nil if it was read over all.
+    private func gap(_ job: RecoveryWindowTable.State) -> String? {
+        guard let from = job.completedFrom, let until = job.completedUntil else {
+            return "not read to its end yet"
+        }
+        if from > since { return "nothing is known of the time before" }
+        let age = now.milliseconds - until.milliseconds
+        return age > Self.ageMax ? "nothing is known of the time after" : nil
     }
 
-    /// Whether everything that Apple lists is accounted for.
-    var isBalanced: Bool { !jobs.isEmpty && incomplete.isEmpty && missingCount == 0 }
+    /// Whether everything that Apple lists is accounted for, up to a day ago.
+    package var isBalanced: Bool {
+        !jobs.isEmpty && jobs.allSatisfy { gap($0) == nil } && missingCount == 0
+    }
 }
 
 extension AppleAccount {
     var parts: [TextPart] {
         var parts: [TextPart] = jobs.map { job in
             let app = "\(job.app.bundleID) in \(job.app.environment.rawValue)"
-            guard let at = job.completedAt, let from = job.completedFrom,
-                let until = job.completedUntil
-            else {
-                return .line("\(app): not read to its end yet", isBad: true)
+            let read = job.completedFrom.flatMap { from in
+                job.completedUntil.map { "read from \(from) to \($0)" }
             }
-            let rest = from > since ? ": nothing is known of the time before" : ""
-            let text = "\(app): read from \(from) to \(until), at \(at)\(rest)"
-            return .line(text, isBad: from > since)
+            let gap = gap(job)
+            let text = [read, gap].compactMap(\.self).joined(separator: ": ")
+            return .line("\(app): \(text)", isBad: gap != nil)
         }
         if jobs.isEmpty {
             parts.append(.line("recovery-worker has not asked Apple about any app", isBad: true))
@@ -67,7 +81,7 @@ extension AppleAccount {
         return parts
     }
 
-    private var table: TextTable {
+    package var table: TextTable {
         var table = TextTable([
             .init("environment", rank: 2), .init("bundle", rank: 3), .init("type"),
             .init("listed", .right), .init("held", .right), .init("ignored", .right, rank: 1),
