@@ -67,7 +67,7 @@ final class MonitoringRig: Sendable {
         _ = try await run("dead-letter index --until-end")
         _ = try await run("dead-letter count --metrics \(prometheus.lettersFile)")
         await eventually(within: .seconds(120), every: .milliseconds(250), "scraped") {
-            Topology.stages.allSatisfy { stage in
+            (Topology.stages + [.recovery]).allSatisfy { stage in
                 let series = #"entitlements_lag_seconds{stage="\#(stage.name)"}"#
                 let count = prometheus.query("count_over_time(\(series)[1m])")?.first?.value
                 return count ?? 0 >= 4
