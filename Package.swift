@@ -205,7 +205,7 @@ let package = Package(
             "Demonstration",
             [
                 "AppStore", "AuditConsole", "DeadLetters", "JSON", "Kafka", "OpenSSL",
-                "Operations", "Postgres", "Records", "Settings", "Simulation", "Store",
+                "Operations", "Platform", "Postgres", "Records", "Settings", "Simulation", "Store",
                 "Topology", "Worker",
             ]
         ),

@@ -15,6 +15,8 @@ struct DemoOptions: Sendable {
     var postgres: String?
     /// Leaves everything running until Ctrl-C.
     var isKeeping = false
+    /// Loses notifications as an ingestion service does, and fetches them from Apple's server.
+    var isRecovering = false
     var isJSON = false
 
     init(_ arguments: CommandArguments) throws(UsageError) {
@@ -29,6 +31,7 @@ struct DemoOptions: Sendable {
         self.kafka = kafka?.commaSeparated
         postgres = arguments.value("postgres")
         isKeeping = arguments.isSet("keep")
+        isRecovering = arguments.isSet("recovery")
         isJSON = arguments.isSet("json")
         guard kafka != nil || bodyCount <= Self.mockBodyCountMax else {
             throw UsageError(

@@ -41,14 +41,21 @@ struct DemoPrograms: Sendable {
 
     /// Starts a program.
     ///
-    /// - Parameter name: of its log and in messages; the program's own if not given.
-    mutating func start(_ program: String, _ arguments: [String], as name: String? = nil) throws {
+    /// - Parameters:
+    ///   - name: of its log and in messages; the program's own if not given.
+    ///   - settings: of this program alone, by environment name.
+    mutating func start(
+        _ program: String,
+        _ arguments: [String],
+        as name: String? = nil,
+        environment settings: [String: String] = [:]
+    ) throws {
         let name = name ?? program
         let log = ChildProcess.Output.file(path: folder.path(of: Self.log(of: name)))
         let process = try ChildProcess(
             executable: "\(executables)/\(program)",
             arguments: arguments,
-            environment: environment,
+            environment: environment.merging(settings) { $1 },
             standardOutput: log,
             standardError: log
         )

@@ -29,6 +29,9 @@ extension DemoResult {
                     writer.int(count)
                 }
             }
+            if let recovery {
+                writer.member("recovered", recovery.publishedCount)
+            }
             writer.member("users", users.count)
             writer.member("wrongUsers", userProblems.count)
         }

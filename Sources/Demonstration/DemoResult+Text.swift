@@ -9,10 +9,11 @@ import Store
 extension DemoResult {
     /// The whole result for a newcomer.
     var lines: [String] {
-        let sections = [
-            wentIn, DemoStageStory.lines(of: reconciliation), mayUse, deadLetters, verdict,
+        let sections: [[String]?] = [
+            wentIn, DemoStageStory.lines(of: reconciliation), mayUse, deadLetters, recovery?.lines,
+            verdict,
         ]
-        return sections.flatMap { [""] + $0 }
+        return sections.compactMap(\.self).flatMap { [""] + $0 }
     }
 
     static let margin = "   "

@@ -10,6 +10,8 @@ import Store
 struct DemoResult: Sendable {
     let runName: String
     let items: [DemoItem]
+    /// The recovery of lost notifications; nil if nothing was lost.
+    var recovery: DemoRecovery?
     let users: [DemoUser]
     /// From the first body published to the last record settled.
     let duration: Duration
@@ -63,7 +65,7 @@ struct DemoResult: Sendable {
     /// Everything that is not as it must be; empty when the demo has succeeded.
     var problems: [String] {
         var problems = reconciliation.problems
-        let published = Int64(items.count)
+        let published = Int64(items.count) + (recovery?.surplusCount ?? 0)
         if let verify = reconciliation[.verify], verify.settled != published {
             problems.append(
                 "\(Quantity.grouped(published)) bodies were published, verify settled "
@@ -78,6 +80,9 @@ struct DemoResult: Sendable {
         where found[reason] != expected[reason] {
             let (came, asked) = (found[reason] ?? 0, expected[reason] ?? 0)
             problems.append("\(came) dead letters are \(reason), expected \(asked)")
+        }
+        if let recovery, !recovery.account.isBalanced {
+            problems.append("notifications that Apple lists are missing")
         }
         problems += failedWorkers.map { "\($0) did not end in good order" }
         return problems + userProblems

@@ -4,6 +4,7 @@ import DeadLetters
 import Foundation
 import Kafka
 import Operations
+import Platform
 import Records
 import Postgres
 import Settings
@@ -19,6 +20,8 @@ actor DemoRun {
     private let servers: DemoServers
     private var programs: DemoPrograms?
     private var progress: ProgressLine
+    private var apple: SimulatedApple?
+    private var recovery: DemoRecovery?
 
     private static let rootFile = "root.pem"
     private static let settingsFile = "settings.json"
@@ -57,9 +60,10 @@ actor DemoRun {
 
     /// In a task of its own: a cancelled one could wait for nothing.
     private func stop() async {
-        let (programs, servers, folder) = (programs, servers, folder)
+        let (programs, servers, folder, apple) = (programs, servers, folder, apple)
         let left = await Task {
             _ = await programs?.stop()
+            apple?.stop()
             return await servers.stop()
         }.value
         folder.remove()
@@ -75,8 +79,14 @@ actor DemoRun {
         )
         let traffic = try await prepare()
         let start = ContinuousClock.now
-        try await publish(traffic.items)
-        try await settle(bodyCount: traffic.items.count)
+        let lost =
+            options.isRecovering ? traffic.lostNotifications(now: WallClock.milliseconds) : []
+        let arrived = traffic.items.indices.filter { !lost.contains($0) }.map { traffic.items[$0] }
+        try await publish(arrived)
+        try await settle(bodyCount: arrived.count)
+        if options.isRecovering {
+            try await recover(traffic, lostCount: lost.count)
+        }
         let duration = ContinuousClock.now - start
         if options.isKeeping {
             let result = try await result(traffic, duration, failedWorkers: [])
@@ -130,7 +140,8 @@ actor DemoRun {
         let workers = Topology.stages.map(\.program)
         programs = try DemoPrograms(
             in: context.executables,
-            requiring: workers + (options.isKeeping ? [DemoAuditing.program] : []),
+            requiring: workers + (options.isKeeping ? [DemoAuditing.program] : [])
+                + (options.isRecovering ? [StageDescription.recovery.program] : []),
             folder: folder,
             environment: context.environment,
             inheriting: options.inheritedPrefixes
@@ -212,7 +223,44 @@ actor DemoRun {
 
     private func workerSettings() async throws -> SettingsValues {
         let file = try SettingsFile(path: folder.path(of: Self.settingsFile))
-        return try ToolSettings.schema(.kafka).read(environment: [:], file: file)
+        return try ToolSettings.schema([.kafka, .database]).read(environment: [:], file: file)
+    }
+
+    /// Fetches from a simulated Apple server what was lost, and waits until all of it is settled.
+    private func recover(_ traffic: DemoTraffic, lostCount: Int) async throws {
+        let lacking = try await result(traffic, .zero, failedWorkers: []).userProblems.count
+        progress.finish(
+            "lost \(Quantity.counted(lostCount, "notification")) on the way: "
+                + "\(Quantity.counted(lacking, "user")) of \(traffic.users.count) lack what they "
+                + "bought, or keep what they gave back"
+        )
+        let apple = try SimulatedApple(traffic)
+        self.apple = apple
+        try programs?.start(
+            StageDescription.recovery.program,
+            ["--config", folder.path(of: Self.settingsFile)],
+            // Answers about stale subscriptions would be bodies beside those that are counted.
+            environment: apple.environment.merging(["RECOVERY_STALE_MAX": "0"]) { $1 }
+        )
+        let settings = try await workerSettings()
+        let end = ContinuousClock.now + DemoRecovery.durationMax
+        var account = try await AppleAccount.read(since: DemoRecovery.since, settings)
+        while !account.isBalanced || account.counts.contains(where: { $0.onItsWay > 0 }) {
+            guard ContinuousClock.now < end else {
+                throw CommandError(
+                    ExitCode.software,
+                    "what was lost was not fetched within \(DemoRecovery.durationMax)"
+                )
+            }
+            try programs?.requireRunning()
+            progress.show("asking Apple", account.progress)
+            try await Task.sleep(for: DemoSettling.pause)
+            account = try await AppleAccount.read(since: DemoRecovery.since, settings)
+        }
+        let recovery = DemoRecovery(account: account, lostCount: lostCount, lackingCount: lacking)
+        self.recovery = recovery
+        let count = Int(clamping: recovery.publishedCount)
+        try await settle(bodyCount: traffic.items.count - lostCount + count)
     }
 
     private func result(
@@ -248,6 +296,7 @@ actor DemoRun {
         return DemoResult(
             runName: servers.runName,
             items: traffic.items,
+            recovery: recovery,
             users: traffic.users,
             duration: duration,
             reconciliation: reconciliation,

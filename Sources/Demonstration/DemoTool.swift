@@ -50,6 +50,11 @@ package enum DemoTool {
                     "Leave everything running until Ctrl-C, to look around, and start the index "
                         + "of dead letters and the auditors' console too."
                 ),
+                CommandOption(
+                    "recovery",
+                    "Lose every third notification before it reaches Kafka, and fetch them from a "
+                        + "simulated Apple server with recovery-worker."
+                ),
                 ToolSettings.jsonOption, .version,
             ]
         ),

@@ -38,6 +38,13 @@ struct DemoTests {
         #expect(reconciliation["isSettled"]?.bool == true)
     }
 
+    @Test func `what is lost on the way is fetched from Apple's server`() async throws {
+        #expect(await demo(["--recovery"]) == 0, "\(transcript.notes)")
+        #expect(transcript.notes.contains(" lack what they bought"))
+        #expect(transcript.output.contains("5. What never arrived: "))
+        #expect(transcript.output.contains("All as it must be"))
+    }
+
     @Test(.enabled(if: RealKafka.isAvailable, "needs a real Kafka"))
     func `servers that are there already are left as they were`() async throws {
         let bootstrap = try await RealKafka.bootstrapServers()

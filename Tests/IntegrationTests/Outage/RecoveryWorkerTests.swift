@@ -1,5 +1,4 @@
 import Foundation
-import JSON
 import Kafka
 import Records
 import Simulation
@@ -25,11 +24,7 @@ extension PipelineTests {
                 whole = try await pipeline.withDatabase { try await RowPicture($0) }
             }
             let wanted = try #require(whole)
-            // Every third notification that Apple can still list is lost.
-            let listed = traffic.items.indices.filter { index in
-                Self.isListed(traffic.items[index], now: now)
-            }
-            let lost = Set(stride(from: 0, to: listed.count, by: 3).map { listed[$0] })
+            let lost = traffic.lostNotifications(now: now)
             #expect(lost.count > 20)
             let arrived = traffic.items.indices.filter { !lost.contains($0) }
             let apple = try SimulatedApple(traffic)
@@ -77,23 +72,6 @@ extension PipelineTests {
             #expect(worker.sum("recovery_requests_total", #"result="ok""#) > 0)
             #expect(!worker.log.lines.joined().contains("eyJ"))
             try await pipeline.stop(worker)
-        }
-
-        /// Whether a body is a genuine notification that Apple lists for this server.
-        private static func isListed(_ item: DemoItem, now: Int64) -> Bool {
-            guard item.expectedRefusal == nil, let value = item.value,
-                let body = try? JSONDocument(parsing: value).root,
-                let token = body["signedPayload"]?.string
-            else { return false }
-            let segment = token.split(separator: ".").dropFirst().first ?? ""
-            let text = segment.replacing("-", with: "+").replacing("_", with: "/")
-            let padded = text + String(repeating: "=", count: (4 - text.count % 4) % 4)
-            guard let bytes = Data(base64Encoded: String(padded)),
-                let payload = try? JSONDocument(parsing: Array(bytes)).root,
-                let signed = payload["signedDate"]?.int64
-            else { return false }
-            return payload["data"]?["environment"]?.string == "Production"
-                && signed > now - 170 * 86_400_000
         }
     }
 }

@@ -1,0 +1,54 @@
+import AppStore
+import Operations
+import Platform
+import Settings
+import Store
+
+/// The story of a demo that has lost notifications before they reached Kafka.
+struct DemoRecovery: Sendable {
+    /// Apple's count after the recovery.
+    let account: AppleAccount
+    let lostCount: Int
+    /// How many users had other than what their purchases grant before it.
+    let lackingCount: Int
+
+    static let durationMax = Duration.seconds(180)
+    /// Everything that Apple still lists.
+    static var since: Timestamp {
+        Timestamp(milliseconds: WallClock.milliseconds - 170 * Timestamp.millisecondsPerDay)
+    }
+
+    /// How many records recovery-worker has published.
+    var publishedCount: Int64 {
+        account.jobs.reduce(0) { $0 + $1.published }
+    }
+
+    /// How many bodies more than the traffic's there are: a lost notification that Apple had sent
+    /// twice is fetched once.
+    var surplusCount: Int64 {
+        publishedCount - Int64(lostCount)
+    }
+
+    var lines: [String] {
+        let margin = DemoResult.margin
+        return [
+            "5. What never arrived: \(Quantity.counted(lostCount, "notification"))",
+            "",
+            margin + "recovery-worker asked a simulated Apple server, and published "
+                + "\(Quantity.grouped(publishedCount)) of what it lists:",
+            "",
+        ] + account.table.lines(indent: margin.count) + [
+            "",
+            margin + "\(Quantity.counted(lackingCount, "user")) had lacked what they bought, or "
+                + "kept what they gave back.",
+        ]
+    }
+}
+
+extension AppleAccount {
+    /// How much of what Apple lists is held: `211 of 230 held`.
+    var progress: String {
+        let (listed, held) = counts.reduce((0, 0)) { ($0.0 + $1.listed, $0.1 + $1.held) }
+        return "\(Quantity.grouped(held)) of \(Quantity.grouped(listed)) held"
+    }
+}
