@@ -10,6 +10,8 @@ extension AppRecovery {
     /// Answers the questions that are due, one after the other; false if none is.
     ///
     /// A question whose answer fails is asked again later, after the others.
+    ///
+    /// Throws if Apple's server cannot be reached, as every other question would wait for it too.
     func answerRequests(_ deliver: OutboxDelivery) async throws -> Bool {
         let due = Array(try await client.run(RecoveryRequestTable.due, app))
         for request in due {
@@ -99,6 +101,7 @@ extension AppRecovery {
     }
 
     private func settle(_ request: Request, _ failure: APIFailure) async throws {
+        guard !failure.isCancelled else { throw failure }
         switch failure.action {
         case .notFound:
             try await finish(request, .notFound)
@@ -115,11 +118,12 @@ extension AppRecovery {
         case .retry(let instant):
             let instant = instant ?? .now.after(Self.retryDelay)
             _ = try await client.run(RecoveryRequestTable.delay, (request, instant))
+            if failure.httpStatus == nil { throw failure }
         case .restart, .stop:
             throw failure
         }
     }
 
-    /// Before a question is asked again that has met a fault of Apple's server.
+    /// The delay before a question is repeated after a fault of Apple's server.
     private static let retryDelay = Duration.seconds(60)
 }

@@ -19,7 +19,7 @@ struct AppRecovery: Sendable {
     var app: RecoveredApp { access.app }
     var api: AppStoreServerAPI { access.api }
 
-    /// How long it works before other copies and the end of the worker are looked at again.
+    /// The length of a turn, after which the lock and the end of the worker are checked.
     private static let turn = Duration.seconds(20)
 
     /// Works until nothing is due, or for a while.
@@ -55,6 +55,12 @@ struct AppRecovery: Sendable {
                 page: run.pageToken
             )
             metrics.answered(.notificationHistory)
+            if page.unreadableCount > 0 {
+                log.warning(
+                    "entries of Apple's list without a payload, left out",
+                    logged(run).appending(["recovery.entries": .int(page.unreadableCount)])
+                )
+            }
             let published = try await publish(page.notifications, of: run, slice, deliver)
             try await advance(
                 run,

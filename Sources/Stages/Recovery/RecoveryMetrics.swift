@@ -46,7 +46,7 @@ package struct RecoveryMetrics: Sendable {
         )
         open = registry.gauge(
             "recovery_open_notifications",
-            "Notifications that Apple lists and of which nothing is held yet."
+            "Notifications that Apple lists and that are not held yet."
         )
         oldest = registry.gauge(
             "recovery_oldest_open_seconds",

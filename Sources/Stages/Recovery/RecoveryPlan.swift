@@ -4,7 +4,7 @@ import Settings
 import Store
 import Topology
 
-/// How often, how far back and how much is asked.
+/// The intervals, windows and bounds of the questions to Apple.
 struct RecoveryPlan: Sendable {
     let missedInterval: Duration
     let completeInterval: Duration

@@ -59,7 +59,7 @@ package final class RecoveryStage: DatabaseStage {
     }
 }
 
-/// The part of an outcome that the recovery goes by.
+/// The part of an outcome that recovery uses.
 struct OutcomeAnswer {
     let outcome: AppleNotificationTable.Outcome
     /// The purchase, if its row is committed.
