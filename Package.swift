@@ -304,10 +304,10 @@ let package = Package(
         tests(
             "StagesTests",
             [
-                "AppStore", "DedupeStage", "EntitleStage", "Entitlements", "JSON", "Kafka",
-                "LinkStage", "OpenSSL", "Operations", "Postgres", "Records", "RecoveryStage",
-                "Settings", "Simulation", "Store", "TestSupport", "Topology", "VerifyStage",
-                "Worker",
+                "AppStore", "AppStoreServer", "DedupeStage", "EntitleStage", "Entitlements", "JSON",
+                "Kafka", "LinkStage", "OpenSSL", "Operations", "Postgres", "Records",
+                "RecoveryStage", "Settings", "Simulation", "Store", "TestSupport", "Topology",
+                "VerifyStage", "Worker",
             ]
         ),
         tests(

@@ -15,7 +15,8 @@ extension ToolCommand {
                 + "answers, and waits until all are answered. --ids and --user fetch every "
                 + "transaction and refund of these customers, --order the transactions of an "
                 + "order, by the ID in the receipt that Apple has mailed. What is known already "
-                + "changes nothing. Exit code 1 where Apple knows one not, or refuses it.",
+                + "changes nothing. Exit code 1 where Apple does not know one, or refuses it, and "
+                + "where the user has no purchase.",
             options: [
                 CommandOption(
                     "ids",
@@ -53,6 +54,10 @@ extension ToolCommand {
         return try await settings.withDatabase { connection in
             let questions = AppleQuestions(connection, environment, bundleID)
             let requests = try await questions.add(source)
+            guard !requests.isEmpty else {
+                context.console.note("nothing to ask Apple about")
+                return ExitCode.negative
+            }
             guard !arguments.isSet("no-wait") else {
                 context.console.note("\(Quantity.counted(requests.count, "question")) queued")
                 return ExitCode.success

@@ -62,21 +62,24 @@ enum RecoveredBody {
     static let bytesMax = 512 << 10
     static let itemsMax = 100
 
-    /// The body itself if it is small enough; else one body for some of its items.
+    /// The body itself if it is small enough, else one body for some of its items.
+    ///
+    /// None without an item: about an order that Apple does not know it answers a `status` alone.
     static func parts(of body: [UInt8]) throws(JSONError) -> [[UInt8]] {
         let root = try JSONDocument(parsing: body).root
+        let (lists, path): ([JSONValue], [StaticString])
         if let list = root["signedTransactions"], list.kind == .array {
-            return isAcceptable(body, list.count) ? [body] : parts(list, ["signedTransactions"])
+            (lists, path) = ([list], ["signedTransactions"])
+        } else if let groups = root["data"], groups.kind == .array {
+            lists = groups.elements.compactMap { $0["lastTransactions"] }
+            path = ["data", "lastTransactions"]
+        } else {
+            return root["status"] == nil ? [body] : []
         }
-        guard let groups = root["data"], groups.kind == .array else { return [body] }
-        let lists = groups.elements.compactMap { $0["lastTransactions"] }
         let count = lists.reduce(0) { $0 + $1.count }
-        guard !isAcceptable(body, count) else { return [body] }
-        return lists.flatMap { parts($0, ["data", "lastTransactions"]) }
-    }
-
-    private static func isAcceptable(_ body: [UInt8], _ items: Int) -> Bool {
-        body.count <= bytesMax && items <= itemsMax
+        if count == 0 { return [] }
+        let isAcceptable = body.count <= bytesMax && count <= itemsMax
+        return isAcceptable ? [body] : lists.flatMap { parts($0, path) }
     }
 
     /// - Parameter path: the members around the list: the first of an object, a second of an object

@@ -1,5 +1,6 @@
 import Foundation
 import Kafka
+import Postgres
 import Records
 import Simulation
 import Store
@@ -71,7 +72,37 @@ extension PipelineTests {
             #expect(answer.code == 0, "\(answer.output)\n\(worker.log.lines.suffix(5))")
             #expect(worker.sum("recovery_requests_total", #"result="ok""#) > 0)
             #expect(!worker.log.lines.joined().contains("eyJ"))
+            try await Self.checkQuestions(pipeline)
             try await pipeline.stop(worker)
+        }
+
+        /// Asks as support does, about purchases that Apple knows and does not know.
+        private static func checkQuestions(_ pipeline: RunningPipeline) async throws {
+            let app = DemoApp.pro.bundleID
+            let (id, user) = try await pipeline.withDatabase { connection in
+                let row = try await connection.query(
+                    """
+                    SELECT fact.transaction_id, owners.user_id
+                    FROM transactions AS fact JOIN owners
+                    USING (environment, bundle_id, original_transaction_id)
+                    WHERE fact.track = 'jws' AND fact.bundle_id = $1
+                      AND fact.environment = 'Production' AND owners.user_id IN (
+                        SELECT user_id FROM entitlements)
+                    ORDER BY 1 LIMIT 1
+                    """,
+                    [.text(app)]
+                )[0]
+                return (row.text(0), row.text(1))
+            }
+            for (arguments, code) in [
+                (["--order", "M\(id)", "--bundle", app], 0), (["--user", user], 0),
+                (["--order", "M1", "--bundle", app], 1), (["--user", "nobody"], 1),
+                // There are two apps.
+                (["--order", "M\(id)"], 64),
+            ] as [([String], Int32)] {
+                let answer = await pipeline.operate(["recover", "apple"] + arguments)
+                #expect(answer.code == code, "\(arguments): \(answer.output)\(answer.notes)")
+            }
         }
     }
 }

@@ -1,4 +1,5 @@
 import AppStore
+import AppStoreServer
 import JSON
 import Kafka
 import Postgres
@@ -96,6 +97,22 @@ import Worker
         try await rig.wake()
         try await rig.turn(worker)
         #expect(try await Self.result(rig, "7") == "not_found")
+        await worker.outboxes[0].close()
+    }
+
+    @Test func `while Apple is away no more than one question is tried`() async throws {
+        let (rig, worker) = try await Self.rig()
+        let id = try Self.addSubscription(to: rig, renewals: 1)
+        for kind in [RecoveryRequestTable.Kind.transactions, .refunds, .subscriptions] {
+            try await Self.ask(rig, kind, id)
+        }
+        rig.apple.stop()
+        await #expect(throws: APIFailure.self) { try await rig.turn(worker) }
+        #expect(try await rig.count("recovery_requests WHERE due_at > now()") == 1)
+        try rig.apple.listen()
+        try await rig.wake()
+        try await rig.turn(worker)
+        #expect(try await rig.count("recovery_requests WHERE result = 'done'") == 3)
         await worker.outboxes[0].close()
     }
 
@@ -204,6 +221,10 @@ import Worker
             fields.signedDate = 1_780_272_000_000 + Int64(period) * Rig.day
             rig.world.add(try rig.world.authority.sign(fields.json))
         }
+        // Without one the subscription has no status.
+        var renewal = RenewalFields()
+        renewal.originalTransactionID = "100"
+        rig.world.add(try rig.world.authority.sign(renewal.json))
         return "100"
     }
 }
@@ -227,6 +248,15 @@ import Worker
         ] {
             #expect(try Self.values(body) == [body])
         }
+    }
+
+    @Test(arguments: [
+        #"{"status":1}"#, #"{"status":1,"signedTransactions":[]}"#, #"{"data":[]}"#,
+        #"{"revision":"r","hasMore":false,"signedTransactions":[]}"#,
+        #"{"data":[{"lastTransactions":[]}]}"#,
+    ])
+    func `an answer without an item becomes no body`(body: String) throws {
+        #expect(try Self.values(body) == [])
     }
 
     @Test func `a large history is split into bodies that are accepted`() throws {
