@@ -27,6 +27,8 @@ struct PipelineBenchmark {
         console.note("measuring \(Quantity.grouped(options.recordCount)) records")
         let full = try await fullLoad(options.warmUpCount..<end, traffic)
         let latency = try await latency(from: end, rate: full.recordsPerSecond / 2, traffic)
+        if options.beside != nil { console.note("measuring the program beside") }
+        let beside = try await options.beside?.recordsPerSecond(rig, options)
         return PipelineMeasurement(
             setup: setup,
             traffic: options.traffic,
@@ -40,7 +42,8 @@ struct PipelineBenchmark {
             lockShares: full.shares(full.found.lockSeconds),
             growthShares: full.shares(full.found.growthSeconds),
             residentBytesMax: rig.residentBytesMax,
-            latency: latency
+            latency: latency,
+            besideRecordsPerSecond: beside
         )
     }
 

@@ -77,6 +77,7 @@ struct PipelineOptions {
     let warmUpCount: Int
     let latencySeconds: Int
     let isJSON: Bool
+    let beside: BesideProgram?
     let traffic: BenchTraffic.Kind
     /// The first is what the others are compared with.
     let setups: [Setup]
@@ -121,6 +122,11 @@ struct PipelineOptions {
                 argument: "N,…",
                 "How large payloads are, of Apple's (1); several: compared."
             ),
+            CommandOption(
+                "beside",
+                argument: "PROGRAM",
+                "Measure it on the same records (Tests/Reference/direct/run)."
+            ),
             CommandOption("tuned", "Measure also with more memory and log for PostgreSQL."),
             CommandOption("no-jit", "Measure also with PostgreSQL's jit turned off."),
             CommandOption("json", "Write JSON instead of tables."),
@@ -136,6 +142,7 @@ struct PipelineOptions {
         warmUpCount = try BenchOptions.number(options, "warm-up", in: 1...10_000_000) ?? 40_000
         latencySeconds = try BenchOptions.number(options, "latency-seconds", in: 0...600) ?? 10
         isJSON = options.isSet("json")
+        beside = options.value("beside").map(BesideProgram.init)
         let kind = options.value("traffic") ?? BenchTraffic.Kind.mixed.rawValue
         guard let traffic = BenchTraffic.Kind(rawValue: kind) else {
             throw UsageError("--traffic: \"\(kind)\" is neither mixed nor renewals")

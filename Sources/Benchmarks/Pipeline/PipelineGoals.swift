@@ -32,6 +32,17 @@ struct PipelineGoals {
             ),
             verifications("the four workers", "worker", item, item.cpu.allWorkers, 2.2),
         ]
+        if let beside = item.besideRecordsPerSecond {
+            goals.append(
+                Goal(
+                    name: "records/s / the program beside",
+                    key: "throughput_of_beside",
+                    value: item.recordsPerSecond / beside,
+                    bound: 1.3,
+                    isCeiling: false
+                )
+            )
+        }
         if let postgres = item.cpu.postgres {
             goals.append(
                 verifications("PostgreSQL", "postgresql", item, postgres, isMixed ? 1.6 : 1.3)

@@ -32,6 +32,8 @@ struct PipelineMeasurement {
     /// The most that was ever resident, in bytes.
     let residentBytesMax: [StageDescription: Int]
     let latency: Latency?
+    /// The rate of `BesideProgram` on the same records; nil without one.
+    let besideRecordsPerSecond: Double?
 
     /// From publishing to commit, in milliseconds.
     struct Latency {

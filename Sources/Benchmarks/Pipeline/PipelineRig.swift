@@ -23,6 +23,11 @@ final class PipelineRig: Sendable {
     private let server: PrivatePostgres?
     private let folder: URL
 
+    private static let rootFileName = "root.pem"
+
+    /// The root certificate of `authority`.
+    var rootFile: URL { folder.appending(path: Self.rootFileName) }
+
     private init(
         authority: CertificateAuthority,
         settings: SettingsValues,
@@ -72,7 +77,7 @@ final class PipelineRig: Sendable {
         let authority = try CertificateAuthority()
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        let root = folder.appending(path: "root.pem")
+        let root = folder.appending(path: rootFileName)
         try authority.rootPEM.write(to: root, atomically: true, encoding: .utf8)
         let file = BenchSettings(
             bootstrap: bootstrap,
@@ -251,19 +256,25 @@ extension PipelineRig {
         by stage: StageDescription,
         asking admin: KafkaAdmin
     ) async throws {
-        let topic = layout.prefix + stage.inputTopic
-        let partitions = (0..<layout.partitions).map {
-            TopicPartition(topic: topic, partition: $0)
-        }
-        let count = try await admin.listOffsets(partitions, deadline: .seconds(30))
+        let count = try await admin.listOffsets(partitions(of: stage), deadline: .seconds(30))
             .values.reduce(0) { $0 + $1.high }
+        try await waitUntilCommitted(count, of: stage, by: settings.group(stage), asking: admin)
+    }
+
+    /// Waits until a group has committed so many records of a stage's topic.
+    func waitUntilCommitted(
+        _ count: Int64,
+        of stage: StageDescription,
+        by group: String,
+        asking admin: KafkaAdmin
+    ) async throws {
         var last: Int64 = -1
         var lastMove = ContinuousClock.now
         while true {
             try requireRunning()
             let committed = try await admin.committedOffsets(
-                group: settings.group(stage),
-                partitions,
+                group: group,
+                partitions(of: stage),
                 deadline: .seconds(30)
             )
             let settled = committed.values.reduce(0) { $0 + ($1.offset ?? 0) }
@@ -274,6 +285,12 @@ extension PipelineRig {
                 throw BenchError("only \(settled) of \(count) records were settled")
             }
             try await Task.sleep(for: .milliseconds(50))
+        }
+    }
+
+    private func partitions(of stage: StageDescription) -> [TopicPartition] {
+        (0..<layout.partitions).map {
+            TopicPartition(topic: layout.prefix + stage.inputTopic, partition: $0)
         }
     }
 }
