@@ -35,7 +35,7 @@ package final class HTTPServer: Sendable {
         limits: HTTPLimits = .standard
     ) throws(HTTPServerError) {
         let router = HTTPRouter(routes)
-        try self.init(address, port, HTTPService(limits, router.match), limits)
+        try self.init(address: address, port: port, HTTPService(limits, router.match), limits)
     }
 
     /// Begins to listen, and answers each request in a task, whatever its path.
@@ -60,12 +60,12 @@ package final class HTTPServer: Sendable {
             }
             return .found(known, .deferred(answer))
         }
-        try self.init(address, port, service, limits, identity)
+        try self.init(address: address, port: port, service, limits, identity)
     }
 
     private init(
-        _ address: String,
-        _ port: UInt16,
+        address: String,
+        port: UInt16,
         _ service: HTTPService,
         _ limits: HTTPLimits,
         _ identity: HTTPIdentity? = nil

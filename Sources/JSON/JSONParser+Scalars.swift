@@ -154,19 +154,19 @@ enum UTF8Sequence {
         case 0x00...0x7F:
             return 1
         case 0xC2...0xDF:
-            return hasContinuations(input, position, 2, 0x80...0xBF)
+            return hasContinuations(input, position, length: 2, second: 0x80...0xBF)
         case 0xE0:
-            return hasContinuations(input, position, 3, 0xA0...0xBF)
+            return hasContinuations(input, position, length: 3, second: 0xA0...0xBF)
         case 0xED:
-            return hasContinuations(input, position, 3, 0x80...0x9F)
+            return hasContinuations(input, position, length: 3, second: 0x80...0x9F)
         case 0xE1...0xEF:
-            return hasContinuations(input, position, 3, 0x80...0xBF)
+            return hasContinuations(input, position, length: 3, second: 0x80...0xBF)
         case 0xF0:
-            return hasContinuations(input, position, 4, 0x90...0xBF)
+            return hasContinuations(input, position, length: 4, second: 0x90...0xBF)
         case 0xF1...0xF3:
-            return hasContinuations(input, position, 4, 0x80...0xBF)
+            return hasContinuations(input, position, length: 4, second: 0x80...0xBF)
         case 0xF4:
-            return hasContinuations(input, position, 4, 0x80...0x8F)
+            return hasContinuations(input, position, length: 4, second: 0x80...0x8F)
         default:
             return 0
         }
@@ -185,8 +185,8 @@ enum UTF8Sequence {
     private static func hasContinuations(
         _ input: Span<UInt8>,
         _ position: Int,
-        _ length: Int,
-        _ second: ClosedRange<UInt8>
+        length: Int,
+        second: ClosedRange<UInt8>
     ) -> Int {
         guard position + length <= input.count, second.contains(input[position + 1]) else {
             return 0

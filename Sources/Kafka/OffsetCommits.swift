@@ -86,15 +86,13 @@ final class PendingCommits: Sendable {
     /// Waits for the report; nil when `resolve(_:with:)` gave up.
     func outcome(of number: Int) async -> CommitOutcome? {
         await withCheckedContinuation { continuation in
-            let early: CommitOutcome?? = state.withLock { state in
-                if let outcome = state.early.removeValue(forKey: number) {
-                    return .some(outcome)
-                }
-                guard state.open.contains(number) else { return .some(nil) }
-                state.waiting[number] = continuation
-                return .none
+            let (mustWait, early) = state.withLock { state in
+                let early = state.early.removeValue(forKey: number)
+                let mustWait = early == nil && state.open.contains(number)
+                if mustWait { state.waiting[number] = continuation }
+                return (mustWait, early)
             }
-            if let early {
+            if !mustWait {
                 continuation.resume(returning: early)
             }
         }

@@ -12,15 +12,19 @@ extension Verifier {
     ) throws(Fault) -> Vouching? {
         switch fields {
         case .transaction(let fields):
-            return try vouching(fields.bundleID, environment(fields.environment), anchors)
+            return try vouching(
+                for: fields.bundleID,
+                in: environment(fields.environment),
+                anchors
+            )
         case .renewalInfo(let fields):
             return try vouchingForRenewal(environment(fields.environment), anchors)
         case .appTransaction(let fields):
             return try vouching(
-                fields.bundleID,
-                environment(fields.environment),
+                for: fields.bundleID,
+                in: environment(fields.environment),
                 anchors,
-                appAppleID: .some(fields.appAppleID)
+                appNumber: fields.appAppleID.map(AppNumber.named) ?? .missing
             )
         case .notification(let fields):
             return try vouching(forNotification: fields, anchors)
@@ -39,12 +43,12 @@ extension Verifier {
         let isDocumented = fields.documentedSubject != nil
         let namesEnvironment = subject.environment != nil || subject.externalPurchaseID != nil
         if !isDocumented, !namesEnvironment, configuration.hasBundle(bundleID) { return nil }
-        let appAppleID = subject.appAppleID
         return try vouching(
-            bundleID,
-            environment(subject.environment) ?? subject.externalPurchaseEnvironment,
+            for: bundleID,
+            in: environment(subject.environment) ?? subject.externalPurchaseEnvironment,
             anchors,
-            appAppleID: isDocumented ? .some(appAppleID) : appAppleID.map { .some($0) }
+            appNumber: subject.appAppleID.map(AppNumber.named)
+                ?? (isDocumented ? .missing : .notRequired)
         )
     }
 
@@ -54,11 +58,12 @@ extension Verifier {
         _ anchors: [Anchor]
     ) throws(Fault) -> Vouching {
         try vouching(
-            receipt.app.bundleID,
-            receipt.environment,
+            for: receipt.app.bundleID,
+            in: receipt.environment,
             anchors,
-            .receipts,
-            appAppleID: receipt.app.appAppleID.flatMap { $0 == 0 ? nil : .some($0) }
+            family: .receipts,
+            appNumber: receipt.app.appAppleID.flatMap { $0 == 0 ? nil : .named($0) }
+                ?? .notRequired
         )
     }
 
@@ -67,23 +72,30 @@ extension Verifier {
         name.flatMap { configuration.environment($0) }
     }
 
-    /// - Parameter appAppleID: nil if the kind of payload has no such field; an inner nil if this
-    ///   payload lacks it.
+    /// The app number of a payload.
+    private enum AppNumber: Equatable {
+        case named(Int64)
+        /// A payload of this kind has to name one, and this one does not.
+        case missing
+        case notRequired
+    }
+
     private func vouching(
-        _ bundleID: PayloadText?,
-        _ environment: Environment?,
+        for bundleID: PayloadText?,
+        in environment: Environment?,
         _ anchors: [Anchor],
-        _ family: ChainFamily = .jws,
-        appAppleID: Int64?? = nil
+        family: ChainFamily = .jws,
+        appNumber: AppNumber = .notRequired
     ) throws(Fault) -> Vouching {
         guard let bundleID else { throw Fault(.bundleMismatch, "absent") }
         guard configuration.hasBundle(bundleID) else {
             throw Fault(.bundleMismatch, "no app of this bundle ID is configured")
         }
         let index = environment.flatMap { configuration.indexOfApp(bundleID, $0) }
-        if let index, let appAppleID, environment == .production {
-            guard appAppleID == configuration.apps[index].appAppleID else {
-                let detail = appAppleID == nil ? "absent" : "not the configured one"
+        if let index, appNumber != .notRequired, environment == .production {
+            let expected = configuration.apps[index].appAppleID.map(AppNumber.named) ?? .missing
+            guard appNumber == expected else {
+                let detail = appNumber == .missing ? "absent" : "not the configured one"
                 throw Fault(.appMismatch, detail)
             }
         }

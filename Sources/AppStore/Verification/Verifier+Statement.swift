@@ -32,7 +32,7 @@ extension Verifier {
         }
         trail.note(chain: chain.certificates)
         try checkPurpose(of: chain)
-        try check(signature, jws, token, chain, after: known?.beginning)
+        try check(signature, of: jws, in: token, by: chain, after: known?.beginning)
         if known == nil {
             chains.insert(chain, for: token.bytes[jws.header])
             configuration.observer?.observed(chain.path)
@@ -145,9 +145,9 @@ extension Verifier {
 
     private func check(
         _ signature: [UInt8],
-        _ jws: CompactJWS,
-        _ token: Token,
-        _ chain: VerifiedChain,
+        of jws: CompactJWS,
+        in token: Token,
+        by chain: VerifiedChain,
         after beginning: SHA256Prefix?
     ) throws(Fault) {
         switch chain.check(jws, of: token, signature: signature, after: beginning) {

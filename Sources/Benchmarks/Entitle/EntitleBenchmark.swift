@@ -79,7 +79,7 @@ struct EntitleBenchmark {
             first += count
             try await prepare(purchases, of: kind, client, stage)
             try await StoredFacts.settle(options)
-            measurements.append(try await measure(purchases, kind, server, stage))
+            measurements.append(try await measure(purchases, of: kind, by: stage, server))
         }
         await client.close()
         return measurements
@@ -119,9 +119,9 @@ struct EntitleBenchmark {
 
     private func measure(
         _ purchases: Range<Int>,
-        _ kind: EntitleKind,
-        _ server: PrivatePostgres,
-        _ stage: EntitleStage
+        of kind: EntitleKind,
+        by stage: EntitleStage,
+        _ server: PrivatePostgres
     ) async throws -> Measurement {
         let records = try purchases.map { try EntitleFixture.record(of: kind, purchase: $0) }
         let processID = await server.processID ?? 0

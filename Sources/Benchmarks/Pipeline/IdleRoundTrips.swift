@@ -31,7 +31,7 @@ enum IdleRoundTrips {
         let start = [TopicPartition(topic: topic, partition: 0): Int64(0)]
         let milliseconds = try await withClients(rig, reading: start) { producer, consumer in
             try await PostgresConnection.lend(rig.database) { connection in
-                try await measure(record, producer, consumer, connection)
+                try await measure(record, producer, consumer, on: connection)
             }
         }
         try await KafkaAdmin.lend(rig.kafka) { admin in
@@ -68,7 +68,7 @@ enum IdleRoundTrips {
         _ record: ProducerRecord,
         _ producer: KafkaProducer,
         _ consumer: KafkaConsumer,
-        _ connection: PostgresConnection
+        on connection: PostgresConnection
     ) async throws -> Double {
         try await StoredFacts.prepareCommits(on: connection)
         var sums: [Double] = []

@@ -26,7 +26,13 @@ package struct Projection: Sendable {
     ) -> ProjectedPurchase {
         guard !ownership.spans.isEmpty else { return ProjectedPurchase() }
         let bought = bought(facts.transactions)
-        let contributions = contributions(of: bought, facts, key, ownership, stacks)
+        let contributions = contributions(
+            of: bought,
+            facts,
+            key,
+            ownership: ownership,
+            stacks: stacks
+        )
         var rows = rows(contributions, closed: facts.closed, ownership)
         addTerms(to: &rows, of: bought, contributions, ownership)
         return ProjectedPurchase(rows: rows, credits: credits(of: bought, ownership))
@@ -42,7 +48,7 @@ package struct Projection: Sendable {
         let bought = bought(facts.transactions)
         let originals = Set(bought.map(\.transactionID))
         let copies = facts.transactions.filter { !originals.contains($0.transactionID) }
-        return contributions(of: bought, facts, key, ownership, stacks)
+        return contributions(of: bought, facts, key, ownership: ownership, stacks: stacks)
             + copies.map { nothing(from: $0, by: .copy) }
     }
 
@@ -50,8 +56,8 @@ package struct Projection: Sendable {
         of bought: [MergedTransaction],
         _ facts: PurchaseFacts,
         _ key: PurchaseKey,
-        _ ownership: Ownership,
-        _ stacks: NonRenewingStacks
+        ownership: Ownership,
+        stacks: NonRenewingStacks
     ) -> [Contribution] {
         var contributions: [Contribution] = []
         contributions.reserveCapacity(bought.count + facts.graces.count)
@@ -68,7 +74,8 @@ package struct Projection: Sendable {
                 contributions.append(granted)
                 contributions += granted.items(of: transaction, catalog)
             case .nonRenewing:
-                for stacked in stacked(transaction, from: start, key, ownership, stacks) {
+                let all = stacked(transaction, from: start, of: key, ownership, in: stacks)
+                for stacked in all {
                     contributions.append(stacked)
                     contributions += stacked.items(of: transaction, catalog)
                 }
@@ -115,9 +122,9 @@ package struct Projection: Sendable {
     private func stacked(
         _ transaction: MergedTransaction,
         from start: Timestamp,
-        _ key: PurchaseKey,
+        of key: PurchaseKey,
         _ ownership: Ownership,
-        _ stacks: NonRenewingStacks
+        in stacks: NonRenewingStacks
     ) -> [Contribution] {
         guard transaction.revocation == nil else {
             return [nothing(from: transaction, by: .neverBought)]

@@ -178,7 +178,15 @@ extension DedupeStage {
             brought.reserveCapacity(run.count)
             for index in run {
                 let reading = readings[index - records.startIndex]
-                verdicts.append(verdict(on: records[index], reading, &batch, &limits, &brought))
+                verdicts.append(
+                    verdict(
+                        on: records[index],
+                        reading,
+                        in: &batch,
+                        limits: &limits,
+                        brought: &brought
+                    )
+                )
             }
             let partition = records[run.lowerBound].topicPartition
             inFlight.withLock { $0.append(brought, from: partition) }
@@ -189,9 +197,9 @@ extension DedupeStage {
     private func verdict(
         on record: ConsumerRecord,
         _ reading: Result<DedupeBatch.Record, ObservationError>,
-        _ batch: inout DedupeBatch,
-        _ limits: inout OutputLimits.Reader?,
-        _ brought: inout [InFlight<DedupeMemory.Mark>.Arrival]
+        in batch: inout DedupeBatch,
+        limits: inout OutputLimits.Reader?,
+        brought: inout [InFlight<DedupeMemory.Mark>.Arrival]
     ) -> Verdict {
         do {
             let reading = try reading.get()

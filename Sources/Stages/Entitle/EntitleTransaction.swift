@@ -65,7 +65,12 @@ struct EntitleTransaction {
             try await projector.readStacks(connection)
         }
         let changes = projector.changes()
-        let purchasersTokens = try await write(fold, changes, projector, catalog.version)
+        let purchasersTokens = try await write(
+            fold,
+            changes,
+            by: projector,
+            catalogVersion: catalog.version
+        )
         fold.settleRelinked(changed: changes.purchases)
         return SettledBatch(
             outcomes: fold.outcomes,
@@ -125,8 +130,8 @@ struct EntitleTransaction {
     private func write(
         _ fold: BatchFold,
         _ changes: RowChanges,
-        _ projector: BatchProjector,
-        _ catalogVersion: Int64?
+        by projector: BatchProjector,
+        catalogVersion: Int64?
     ) async throws -> Int {
         let changed = fold.changedTransactions
         let facts = changed.new + changed.others

@@ -33,7 +33,7 @@ extension ConsumerSession {
         let letters = loop.deadLetters(of: cluster)
         let jitter = Double.random(in: Backoff.jitters)
         let (processed, rest) = core {
-            $0.processed(batch, verdicts, letters, .now, jitter: jitter)
+            $0.processed(batch, verdicts, letters, at: .now, jitter: jitter)
         }
         if let processed {
             delivered.yield(await loop.time.measure(.process) { await send(processed) })

@@ -17,8 +17,8 @@ struct OutboxService: Sendable {
         _ outbox: any Outbox,
         _ configuration: WorkerConfiguration,
         _ faults: Faults,
-        _ metrics: WorkerMetrics,
-        _ log: Log,
+        metrics: WorkerMetrics,
+        log: Log,
         mustStop: @escaping @Sendable () -> Bool,
         failed: @escaping @Sendable (any Error) async -> Void
     ) throws(KafkaError) {

@@ -47,8 +47,8 @@ extension WorkerLoop {
                     outbox,
                     configuration,
                     faults,
-                    metrics,
-                    log,
+                    metrics: metrics,
+                    log: log,
                     mustStop: { [weak self] in self?.mustPause ?? true },
                     failed: { [weak self] error in await self?.checkOutdated(by: error) }
                 )

@@ -34,7 +34,7 @@ package enum KafkaCheck {
         let servers = properties["bootstrap.servers"] ?? ""
         do {
             let admin = try KafkaAdmin(configuration: properties)
-            let findings = await findings(admin, servers, needs, group)
+            let findings = await findings(admin, of: servers, needs: needs, group: group)
             await admin.close()
             return findings
         } catch {
@@ -44,9 +44,9 @@ package enum KafkaCheck {
 
     private static func findings(
         _ admin: KafkaAdmin,
-        _ servers: String,
-        _ needs: [TopicCheck.Need],
-        _ group: (name: String, topics: [String])?
+        of servers: String,
+        needs: [TopicCheck.Need],
+        group: (name: String, topics: [String])?
     ) async -> [ConnectionFinding] {
         let metadata: ClusterMetadata
         do {

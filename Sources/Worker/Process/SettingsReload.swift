@@ -32,9 +32,9 @@ final class SettingsReload: Sendable {
     /// - Parameter parts: what the running stage was made of.
     init(
         _ program: WorkerProgram,
-        _ source: SettingsSource,
-        _ parts: WorkerProgram.Parts,
-        _ loop: WorkerLoop
+        from source: SettingsSource,
+        parts: WorkerProgram.Parts,
+        loop: WorkerLoop
     ) {
         self.program = program
         self.source = source

@@ -56,7 +56,7 @@ package final class WorkerService: Sendable {
             log: log
         )
         watch = SettingsWatch(
-            SettingsReload(program, source, parts, loop),
+            SettingsReload(program, from: source, parts: parts, loop: loop),
             interval: settings[WorkerSettings.watchInterval]
         )
         server = try HTTPServer(

@@ -36,7 +36,7 @@ extension SessionCore {
         _ batch: Batch,
         _ verdicts: [Verdict],
         _ deadLetters: any DeadLetterWriting,
-        _ now: Instant,
+        at now: Instant,
         jitter: Double
     ) -> (processed: ProcessedBatch?, rest: Batch?) {
         var (first, rest) = (batch, Batch?.none)

@@ -77,7 +77,7 @@ package final class MetricsRegistry: Sendable {
         precondition(zip(bounds, bounds.dropFirst()).allSatisfy(<), "bounds have to rise")
         let family = family(name, help, labels) { Histogram(bounds: bounds) }
         add(family, type: "histogram") { text, values, histogram in
-            text.histogram(family.name, family.labels, values, histogram)
+            text.histogram(family.name, family.labels, values, value: histogram)
         }
         return family
     }

@@ -35,7 +35,7 @@ struct MetricsText {
         _ name: String,
         _ labels: [String],
         _ values: [String],
-        _ histogram: Histogram
+        value histogram: Histogram
     ) {
         let snapshot = histogram.snapshot
         var count = 0

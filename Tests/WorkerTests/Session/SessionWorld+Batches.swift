@@ -26,7 +26,7 @@ extension SessionWorld {
             batch,
             verdicts,
             WorldLetters(),
-            now,
+            at: now,
             jitter: 0.75
         )
         work.removeFirst()

@@ -115,7 +115,7 @@ struct BatchProjector {
         }
         let occasions = movedHolders()
         for (key, subject) in neighbours {
-            compare(key, subject, occasions, &changes)
+            compare(key, subject, occasions: occasions, to: &changes)
         }
         return changes
     }
@@ -149,8 +149,8 @@ struct BatchProjector {
     private func compare(
         _ key: PurchaseKey,
         _ subject: Subject,
-        _ occasions: [StackedPurchaseTable.Holder: ProjectionOccasion],
-        _ changes: inout RowChanges
+        occasions: [StackedPurchaseTable.Holder: ProjectionOccasion],
+        to changes: inout RowChanges
     ) {
         let projected = project(subject, key).rows
         let users = Set(subject.stacked.map(\.key.userID))

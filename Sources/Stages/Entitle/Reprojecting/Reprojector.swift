@@ -48,7 +48,7 @@ package struct Reprojector: Sendable {
     ) async throws -> [RowDifference] {
         let scopes = Array(Set(purchases.map(\.scope)))
         let (projector, changes, version) = try await project(scopes, kind, connection)
-        try await write(changes, projector, version, connection)
+        try await write(changes, by: projector, catalogVersion: version, on: connection)
         return changes.differences
     }
 
@@ -98,9 +98,9 @@ package struct Reprojector: Sendable {
 
     private func write(
         _ changes: RowChanges,
-        _ projector: BatchProjector,
-        _ catalogVersion: Int64?,
-        _ connection: PostgresConnection
+        by projector: BatchProjector,
+        catalogVersion: Int64?,
+        on connection: PostgresConnection
     ) async throws {
         var pipeline = Pipeline()
         if !projector.isStacking {
