@@ -77,6 +77,7 @@ import Testing
     @Test func `each member that the product reads is listed as shown or as hidden`() throws {
         let read =
             TransactionField.allCases.map(\.rawValue) + RenewalField.allCases.map(\.rawValue)
+            + TransactionField.checked.values.joined() + RenewalField.checked.values.joined()
             + ReceiptField.ofReceipt.values.map { "\($0.name)" }
             + ReceiptField.ofRecord.values.map { "\($0.name)" }
         for name in read {

@@ -7,7 +7,6 @@ package struct AppTransactionPayload: Sendable {
     package private(set) var appAppleID: Int64?
     package private(set) var bundleID: PayloadText?
     package private(set) var applicationVersion: PayloadText?
-    package private(set) var versionExternalIdentifier: Int64?
     /// `receiptCreationDate`: the date of signing.
     package private(set) var signedDate: Timestamp?
     package private(set) var originalPurchaseDate: Timestamp?
@@ -24,10 +23,12 @@ package struct AppTransactionPayload: Sendable {
 
     private static let fields = FieldTable<Field>()
 
-    private enum Field: String, PayloadField {
-        case receiptType, appAppleId, bundleId, applicationVersion, versionExternalIdentifier
+    enum Field: String, PayloadField {
+        case receiptType, appAppleId, bundleId, applicationVersion
         case receiptCreationDate, originalPurchaseDate, originalApplicationVersion
         case preorderDate, appTransactionId, originalPlatform
+
+        static let checked: [FieldKind: [String]] = [.int64: ["versionExternalIdentifier"]]
     }
 
     private mutating func read(
@@ -40,7 +41,6 @@ package struct AppTransactionPayload: Sendable {
         case .appAppleId: appAppleID = reader.int64(value)
         case .bundleId: bundleID = reader.identifier(value)
         case .applicationVersion: applicationVersion = reader.text(value)
-        case .versionExternalIdentifier: versionExternalIdentifier = reader.int64(value)
         case .receiptCreationDate: signedDate = reader.date(value)
         case .originalPurchaseDate: originalPurchaseDate = reader.date(value)
         case .originalApplicationVersion: originalApplicationVersion = reader.text(value)

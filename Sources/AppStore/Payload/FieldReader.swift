@@ -48,8 +48,17 @@ struct FieldReader {
         accept(value.kind == .object ? value : nil, value)
     }
 
-    mutating func array(_ value: JSONValue) -> JSONValue? {
-        accept(value.kind == .array ? value : nil, value)
+    /// Counts a value that is not of the kind.
+    mutating func check(_ value: JSONValue, is kind: FieldKind) {
+        switch kind {
+        case .text: _ = text(value)
+        case .identifier: _ = identifier(value)
+        case .date: _ = date(value)
+        case .int32: _ = int32(value)
+        case .int64: _ = int64(value)
+        case .object: _ = object(value)
+        case .array: _ = accept(value.kind == .array ? value : nil, value)
+        }
     }
 
     /// Adds the malformed fields of a nested object.

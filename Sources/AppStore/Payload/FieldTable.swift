@@ -8,51 +8,71 @@ struct FieldTable<Field: PayloadField>: Sendable {
     private let slots: [Slot?]
     let nameBytesMax: Int
 
+    private enum Meaning {
+        case read(Field)
+        case checked(FieldKind)
+    }
+
     private struct Slot: Sendable {
         let name: [UInt8]
-        let field: Field
+        let meaning: Meaning
     }
 
     init() {
+        let meanings =
+            Field.allCases.map { ($0.rawValue, Meaning.read($0)) }
+            + Field.checked.flatMap { kind, names in names.map { ($0, .checked(kind)) } }
         var capacity = 16
-        while capacity < Field.allCases.count * 4 {
+        while capacity < meanings.count * 4 {
             capacity *= 2
         }
         var slots = [Slot?](repeating: nil, count: capacity)
-        for field in Field.allCases {
-            let name = Array(field.rawValue.utf8)
+        for (text, meaning) in meanings {
+            let name = Array(text.utf8)
             var index = Self.hash(name.span) & (capacity - 1)
             while slots[index] != nil {
                 index = (index + 1) & (capacity - 1)
             }
-            slots[index] = Slot(name: name, field: field)
+            slots[index] = Slot(name: name, meaning: meaning)
         }
         self.slots = slots
         nameBytesMax = slots.map { $0?.name.count ?? 0 }.max() ?? 0
     }
 
-    func field(named key: JSONValue) -> Field? {
+    /// The field of a name; nil if it is unknown or only checked.
+    func field(named name: borrowing Span<UInt8>) -> Field? {
+        guard case .read(let field) = meaning(of: name) else { return nil }
+        return field
+    }
+
+    /// Whether the name of a member is in the table.
+    func contains(_ key: JSONValue) -> Bool {
+        meaning(of: key) != nil
+    }
+
+    private func meaning(of key: JSONValue) -> Meaning? {
         guard let range = key.plainStringRange else {
             // An escape takes at most six bytes for one, so a longer key cannot be a name.
             guard key.range.count <= nameBytesMax * 6 + 2 else { return nil }
-            return key.stringBytes.flatMap { field(named: $0.span) }
+            return key.stringBytes.flatMap { meaning(of: $0.span) }
         }
-        return field(named: key.documentBytes.span.extracting(range))
+        return meaning(of: key.documentBytes.span.extracting(range))
     }
 
-    func field(named name: borrowing Span<UInt8>) -> Field? {
+    private func meaning(of name: borrowing Span<UInt8>) -> Meaning? {
         guard !name.isEmpty else { return nil }
         var index = Self.hash(name) & (slots.count - 1)
         while let slot = slots[index] {
             if slot.name.count == name.count, ByteSearch.hasPrefix(slot.name.span, name, at: 0) {
-                return slot.field
+                return slot.meaning
             }
             index = (index + 1) & (slots.count - 1)
         }
         return nil
     }
 
-    /// Passes each member of an object with a known name to `body`, in one pass.
+    /// Passes each member of an object with the name of a field to `body`, in one pass, and checks
+    /// the members that no code reads.
     ///
     /// - Returns: the number of malformed members.
     func read(
@@ -61,8 +81,10 @@ struct FieldTable<Field: PayloadField>: Sendable {
     ) -> Int {
         var reader = FieldReader()
         for (key, value) in object.members {
-            if let field = field(named: key) {
-                body(field, value, &reader)
+            switch meaning(of: key) {
+            case .read(let field): body(field, value, &reader)
+            case .checked(let kind): reader.check(value, is: kind)
+            case nil: break
             }
         }
         return reader.malformedFields
@@ -77,7 +99,20 @@ struct FieldTable<Field: PayloadField>: Sendable {
 }
 
 /// The fields of one kind of payload; the raw value is Apple's name.
-protocol PayloadField: RawRepresentable<String>, CaseIterable, Sendable {}
+protocol PayloadField: RawRepresentable<String>, CaseIterable, Sendable {
+    /// The names of the fields that no code reads, by the kind that Apple documents: a value of
+    /// another kind is counted as malformed.
+    static var checked: [FieldKind: [String]] { get }
+}
+
+extension PayloadField {
+    static var checked: [FieldKind: [String]] { [:] }
+}
+
+/// The kind of a field that is checked and not kept.
+enum FieldKind {
+    case text, identifier, date, int32, int64, object, array
+}
 
 /// The members of an object whose names are in a table, found in one pass.
 ///

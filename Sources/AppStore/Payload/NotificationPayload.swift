@@ -8,7 +8,6 @@ package struct NotificationPayload: Sendable {
     package private(set) var type: PayloadText?
     package private(set) var subtype: PayloadText?
     package private(set) var uuid: PayloadText?
-    package private(set) var version: PayloadText?
     package private(set) var signedDate: Timestamp?
     package private(set) var data: NotificationSubject?
     package private(set) var summary: NotificationSubject?
@@ -32,14 +31,16 @@ package struct NotificationPayload: Sendable {
 
     private static let fields = FieldTable<Field>()
 
-    private enum Field: String, PayloadField {
-        case notificationType, subtype, notificationUUID, version, signedDate
+    enum Field: String, PayloadField {
+        case notificationType, subtype, notificationUUID, signedDate
         case data, summary, externalPurchaseToken, appData, unclaimInfo
+
+        static let checked: [FieldKind: [String]] = [.text: ["version"]]
     }
 
     private static func newBody(in payload: JSONValue) -> NotificationSubject? {
         for (key, value) in payload.members
-        where value.kind == .object && fields.field(named: key) == nil {
+        where value.kind == .object && !fields.contains(key) {
             let subject = NotificationSubject(value)
             if subject.bundleID != nil { return subject }
         }
@@ -55,7 +56,6 @@ package struct NotificationPayload: Sendable {
         case .notificationType: type = reader.identifier(value)
         case .subtype: subtype = reader.identifier(value)
         case .notificationUUID: uuid = reader.identifier(value)
-        case .version: version = reader.text(value)
         case .signedDate: signedDate = reader.date(value)
         case .data: data = purchases(value, &reader)
         case .summary: summary = subject(value, &reader)
@@ -107,22 +107,7 @@ package struct NotificationSubject: Sendable {
     package private(set) var environment: PayloadText?
     package private(set) var appAppleID: Int64?
     package private(set) var bundleID: PayloadText?
-    package private(set) var bundleVersion: PayloadText?
-    /// A compact JWS; null is absent, an empty string is not.
-    package private(set) var signedTransaction: PayloadText?
-    package private(set) var signedRenewal: PayloadText?
-    package private(set) var signedAppTransaction: PayloadText?
-    package private(set) var status: Int32?
-    package private(set) var consumptionRequestReason: PayloadText?
-    package private(set) var productID: PayloadText?
-    package private(set) var requestID: PayloadText?
-    package private(set) var storefrontCountryCodes: JSONValue?
-    package private(set) var succeededCount: Int64?
-    package private(set) var failedCount: Int64?
     package private(set) var externalPurchaseID: PayloadText?
-    package private(set) var tokenCreationDate: Timestamp?
-    package private(set) var tokenType: PayloadText?
-    package private(set) var tokenExpirationDate: Timestamp?
     package private(set) var malformedFields = 0
 
     package init(_ object: JSONValue) {
@@ -139,11 +124,21 @@ package struct NotificationSubject: Sendable {
 
     private static let fields = FieldTable<Field>()
 
-    private enum Field: String, PayloadField {
-        case environment, appAppleId, bundleId, bundleVersion, signedTransactionInfo
-        case signedRenewalInfo, signedAppTransactionInfo, status, consumptionRequestReason
-        case productId, requestIdentifier, storefrontCountryCodes, succeededCount, failedCount
-        case externalPurchaseId, tokenCreationDate, tokenType, tokenExpirationDate
+    enum Field: String, PayloadField {
+        case environment, appAppleId, bundleId, externalPurchaseId
+
+        static let checked: [FieldKind: [String]] = [
+            .text: [
+                "bundleVersion", "signedTransactionInfo", "signedRenewalInfo",
+                "signedAppTransactionInfo", "consumptionRequestReason", "requestIdentifier",
+                "tokenType",
+            ],
+            .identifier: ["productId"],
+            .date: ["tokenCreationDate", "tokenExpirationDate"],
+            .int32: ["status"],
+            .int64: ["succeededCount", "failedCount"],
+            .array: ["storefrontCountryCodes"],
+        ]
     }
 
     private mutating func read(
@@ -155,21 +150,7 @@ package struct NotificationSubject: Sendable {
         case .environment: environment = reader.identifier(value)
         case .appAppleId: appAppleID = reader.int64(value)
         case .bundleId: bundleID = reader.identifier(value)
-        case .bundleVersion: bundleVersion = reader.text(value)
-        case .signedTransactionInfo: signedTransaction = reader.text(value)
-        case .signedRenewalInfo: signedRenewal = reader.text(value)
-        case .signedAppTransactionInfo: signedAppTransaction = reader.text(value)
-        case .status: status = reader.int32(value)
-        case .consumptionRequestReason: consumptionRequestReason = reader.text(value)
-        case .productId: productID = reader.identifier(value)
-        case .requestIdentifier: requestID = reader.text(value)
-        case .storefrontCountryCodes: storefrontCountryCodes = reader.array(value)
-        case .succeededCount: succeededCount = reader.int64(value)
-        case .failedCount: failedCount = reader.int64(value)
         case .externalPurchaseId: externalPurchaseID = reader.identifier(value)
-        case .tokenCreationDate: tokenCreationDate = reader.date(value)
-        case .tokenType: tokenType = reader.text(value)
-        case .tokenExpirationDate: tokenExpirationDate = reader.date(value)
         }
     }
 }
