@@ -4,7 +4,6 @@ import JSON
 package struct HistoryPage: Sendable {
     /// The response as it came, with signed transactions that nobody has verified.
     package let body: [UInt8]
-    package let transactionsCount: Int
     /// To be passed with the request for the next page, or kept to ask for later purchases.
     package let revision: String?
     package let hasMore: Bool
@@ -15,7 +14,6 @@ extension HistoryPage {
         body = root.documentBytes
         let list = root["signedTransactions"]
         guard list?.kind ?? .array == .array else { throw MalformedPage("signedTransactions") }
-        transactionsCount = list?.count ?? 0
         guard let hasMore = root["hasMore"]?.bool else { throw MalformedPage("hasMore") }
         self.hasMore = hasMore
         revision = root["revision"]?.string

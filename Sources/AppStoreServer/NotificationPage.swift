@@ -15,7 +15,6 @@ package struct ListedNotification: Sendable {
     package struct SendAttempt: Hashable, Sendable {
         /// Apple's word, such as `SUCCESS` or `TIMED_OUT`; nil if it has none.
         package let result: Identifier?
-        package let date: Timestamp?
     }
 
     /// The compact JWS as it came, which nobody has verified.
@@ -64,8 +63,6 @@ extension ListedNotification {
 extension ListedNotification.SendAttempt {
     fileprivate init(_ attempt: JSONValue) {
         result = attempt["sendAttemptResult"]?.string.flatMap { Identifier(entering: $0) }
-        date = attempt["attemptDate"]?.int64RoundedDown
-            .flatMap { Timestamp(boundedMilliseconds: $0) }
     }
 }
 

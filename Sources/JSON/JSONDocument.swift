@@ -35,8 +35,6 @@ package struct JSONDocument: Sendable {
         storage = JSONStorage(bytes: bytes, nodes: parser.nodes)
     }
 
-    package var bytes: [UInt8] { storage.bytes }
-
     package var root: JSONValue { JSONValue(storage: storage, index: 0) }
 }
 

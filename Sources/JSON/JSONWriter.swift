@@ -208,9 +208,6 @@ package struct JSONWriter: Sendable {
         return index
     }
 
-    /// The greatest number of bytes that one byte of a string can become.
-    package static let escapeBytesMax = 6
-
     private mutating func appendEscape(_ byte: UInt8) {
         bytes.append(UInt8(ascii: "\\"))
         switch byte {

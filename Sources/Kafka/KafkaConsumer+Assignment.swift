@@ -123,14 +123,6 @@ extension KafkaConsumer {
         try await requests.committed(partitions, deadline: deadline)
     }
 
-    /// Asks the broker, on another thread than `poll`'s.
-    package nonisolated func watermarks(
-        _ partition: TopicPartition,
-        deadline: Duration
-    ) async throws(KafkaError) -> Watermarks {
-        try await requests.watermarks(partition, deadline: deadline)
-    }
-
     /// Asks for all topics, which also makes the group notice one that has appeared.
     package nonisolated func metadata(deadline: Duration) async throws(KafkaError)
         -> ClusterMetadata

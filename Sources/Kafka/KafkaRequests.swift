@@ -85,34 +85,6 @@ actor KafkaRequests {
         return committed
     }
 
-    func watermarks(
-        _ partition: TopicPartition,
-        deadline: Duration
-    ) async throws(KafkaError) -> Watermarks {
-        try await repeating(within: deadline) { end throws(KafkaError) in
-            try watermarks(partition, until: end)
-        }
-    }
-
-    private func watermarks(
-        _ partition: TopicPartition,
-        until end: ContinuousClock.Instant
-    ) throws(KafkaError) -> Watermarks {
-        let client = try opened()
-        var low: Int64 = 0
-        var high: Int64 = 0
-        let code = unsafe rd_kafka_query_watermark_offsets(
-            client.pointer,
-            partition.topic,
-            partition.partition,
-            &low,
-            &high,
-            max(end - .now, .milliseconds(1)).millisecondsClamped
-        )
-        guard code == RD_KAFKA_RESP_ERR_NO_ERROR else { throw KafkaError(code) }
-        return Watermarks(low: low, high: high)
-    }
-
     /// Where a timestamp, or one of the two ends, lies in each partition: one request per broker.
     func offsets(
         _ times: [TopicPartition: Int64],

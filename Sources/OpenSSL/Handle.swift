@@ -68,14 +68,6 @@ enum Resource {
         static func free(_ pointer: OpaquePointer) { unsafe ECDSA_SIG_free(pointer) }
     }
 
-    enum Name: Freeable {
-        static func free(_ pointer: OpaquePointer) { unsafe X509_NAME_free(pointer) }
-    }
-
-    enum Extension: Freeable {
-        static func free(_ pointer: OpaquePointer) { unsafe X509_EXTENSION_free(pointer) }
-    }
-
     enum SignedMessage: Freeable {
         static func free(_ pointer: OpaquePointer) {
             unsafe PKCS7_free(UnsafeMutablePointer(pointer))

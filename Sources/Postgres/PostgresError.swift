@@ -117,7 +117,6 @@ package struct SQLState: Hashable, Sendable, CustomStringConvertible {
     package static let undefinedTable = SQLState("42P01")
     package static let lockNotAvailable = SQLState("55P03")
     package static let queryCanceled = SQLState("57014")
-    package static let adminShutdown = SQLState("57P01")
     package static let programLimitExceeded = SQLState("54000")
     static let readOnlyTransaction = SQLState("25006")
     static let featureNotSupported = SQLState("0A000")

@@ -71,18 +71,6 @@ package struct PostgresRow: Sendable {
         required(optionalBytes(column), column)
     }
 
-    package func int8Array(_ column: Int) -> [Int64?] {
-        unsafe array(column) { unsafe BinaryField($0).integer }
-    }
-
-    package func textArray(_ column: Int) -> [String?] {
-        unsafe array(column) { unsafe String(decoding: $0, as: UTF8.self) }
-    }
-
-    package func bytesArray(_ column: Int) -> [[UInt8]?] {
-        unsafe array(column) { unsafe [UInt8]($0) }
-    }
-
     /// The spans of a `tstzmultirange`, in order; an unbounded start reads as the smallest time.
     package func periods(_ column: Int) -> [PostgresPeriod] {
         let periods = unsafe readField(column, { $0 == .periods }) { field in
@@ -90,18 +78,6 @@ package struct PostgresRow: Sendable {
             return (0..<reader.readInt32()).map { _ in unsafe PostgresPeriod(reader.readField()) }
         }
         return required(periods, column)
-    }
-
-    @unsafe
-    private func array<T>(
-        _ column: Int,
-        _ element: (UnsafeRawBufferPointer) -> T
-    ) -> [T?] {
-        let elements = unsafe rows.field(index, column).map { field -> [T?] in
-            var reader = unsafe BinaryField(field)
-            return unsafe reader.readArray(element)
-        }
-        return required(elements, column)
     }
 
     @unsafe
@@ -162,24 +138,6 @@ struct BinaryField {
     @unsafe
     mutating func readField() -> UnsafeRawBufferPointer {
         unsafe take(max(0, readInt32()))
-    }
-
-    /// An array of one dimension, as `array_send` writes it.
-    @unsafe
-    mutating func readArray<T>(_ element: (UnsafeRawBufferPointer) -> T) -> [T?] {
-        let dimensions = readInt32()
-        precondition(dimensions <= 1, "only arrays of one dimension are read")
-        _ = unsafe take(8)
-        if dimensions == 0 { return [] }
-        let count = readInt32()
-        _ = unsafe take(4)
-        var elements: [T?] = []
-        elements.reserveCapacity(count)
-        for _ in 0..<count {
-            let length = readInt32()
-            elements.append(length < 0 ? nil : unsafe element(take(length)))
-        }
-        return elements
     }
 
     @unsafe

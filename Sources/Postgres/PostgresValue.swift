@@ -15,53 +15,8 @@ package enum PostgresValue: Sendable {
     case periods([PostgresPeriod])
     case array(PostgresArray)
 
-    package static func text(_ value: String?) -> PostgresValue {
-        value.map { .text($0 as String) } ?? .null
-    }
-
-    package static func int8(_ value: Int64?) -> PostgresValue {
-        value.map { .int8($0 as Int64) } ?? .null
-    }
-
-    package static func int8Array(_ values: [Int64?]) -> PostgresValue {
-        var array = PostgresArray(of: .int8, bytesExpected: values.count * 12)
-        values.forEach { array.append($0) }
-        return .array(array)
-    }
-
-    package static func boolArray(_ values: [Bool?]) -> PostgresValue {
-        var array = PostgresArray(of: .bool, bytesExpected: values.count * 5)
-        values.forEach { array.append($0) }
-        return .array(array)
-    }
-
     package static func textArray(_ values: [String?]) -> PostgresValue {
         var array = PostgresArray(of: .text, bytesExpected: values.count * 24)
-        values.forEach { array.append($0) }
-        return .array(array)
-    }
-
-    package static func textArray(_ values: [[UInt8]?]) -> PostgresValue {
-        bytesArray(of: .text, values)
-    }
-
-    package static func jsonArray(_ values: [[UInt8]?]) -> PostgresValue {
-        bytesArray(of: .json, values)
-    }
-
-    package static func byteaArray(_ values: [[UInt8]?]) -> PostgresValue {
-        bytesArray(of: .bytea, values)
-    }
-
-    package static func periodsArray(_ values: [[PostgresPeriod]?]) -> PostgresValue {
-        var array = PostgresArray(of: .periods, bytesExpected: values.count * 40)
-        values.forEach { array.append($0) }
-        return .array(array)
-    }
-
-    private static func bytesArray(of type: PostgresType, _ values: [[UInt8]?]) -> PostgresValue {
-        let bytesExpected = values.reduce(0) { $0 + 4 + ($1?.count ?? 0) }
-        var array = PostgresArray(of: type, bytesExpected: bytesExpected)
         values.forEach { array.append($0) }
         return .array(array)
     }

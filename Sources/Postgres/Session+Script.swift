@@ -63,8 +63,7 @@ extension Session {
             notifications.append(
                 PostgresNotification(
                     channel: unsafe String(cString: notification.pointee.relname),
-                    payload: unsafe String(cString: notification.pointee.extra),
-                    senderProcessID: unsafe notification.pointee.be_pid
+                    payload: unsafe String(cString: notification.pointee.extra)
                 )
             )
             unsafe PQfreemem(notification)

@@ -176,7 +176,6 @@ package struct PostgresNotice: Hashable, Sendable {
 package struct PostgresNotification: Hashable, Sendable {
     package let channel: String
     package let payload: String
-    package let senderProcessID: Int32
 }
 
 /// Ends a `poll` from another thread: the cancellation of a task that waits for the server.

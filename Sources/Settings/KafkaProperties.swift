@@ -99,8 +99,6 @@ package enum KafkaPropertyRefusals {
         reasons[name]
     }
 
-    package static var names: [String] { reasons.keys.sorted() }
-
     private static let offsets =
         "an offset is committed only after every output below it is acknowledged"
     private static let delivery =

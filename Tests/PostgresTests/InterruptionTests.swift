@@ -87,7 +87,7 @@ import Testing
         _ = try await observer.query("SELECT pg_terminate_backend($1::int4)", [.text("\(id)")])
         let error = await #expect(throws: PostgresError.self) { try await task.value }
         #expect(error?.code == .connectionLost)
-        #expect(error?.sqlState == .adminShutdown)
+        #expect(error?.sqlState == SQLState("57P01"))
         #expect(error?.isRetriable == true)
     }
 

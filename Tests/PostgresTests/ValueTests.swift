@@ -56,14 +56,18 @@ import Testing
                 $4::bool[], $5::json[], $6::tstzmultirange[]) AS rows(i, t, b, f, j, p)
             """,
             [
-                .int8Array([1, nil, -3]),
+                Self.array(of: .int8, [1, nil, -3] as [Int64?]) { $0.append($1) },
                 .textArray(["a", "", nil]),
-                .byteaArray([nil, [1, 2], []]),
-                .boolArray([true, nil, false]),
-                .jsonArray([Array("{\"a\":1e200000, \"a\":2}".utf8), nil, Array("[]".utf8)]),
-                .periodsArray([
-                    [PostgresPeriod(startMilliseconds: 5, endMilliseconds: 6)], [], nil,
-                ]),
+                Self.array(of: .bytea, [nil, [1, 2], []] as [[UInt8]?]) { $0.append($1) },
+                Self.array(of: .bool, [true, nil, false] as [Bool?]) { $0.append($1) },
+                Self.array(of: .json, ["{\"a\":1e200000, \"a\":2}", nil, "[]"] as [String?]) {
+                    $0.append($1)
+                },
+                Self.array(
+                    of: .periods,
+                    [[PostgresPeriod(startMilliseconds: 5, endMilliseconds: 6)], [], nil]
+                        as [[PostgresPeriod]?]
+                ) { $0.append($1) },
             ]
         )
         #expect(rows.map { $0.optionalInt8(0) } == [1, nil, -3])
@@ -76,23 +80,20 @@ import Testing
         #expect(rows[2].isNull(5))
     }
 
-    @Test func `array results are read`() async throws {
-        let rows = try await connection.query(
-            """
-            SELECT ARRAY[1, NULL, 3]::int8[], '{}'::text[], ARRAY['x', NULL],
-                ARRAY['\\x01'::bytea]
-            """
-        )
-        #expect(rows[0].int8Array(0) == [1, nil, 3])
-        #expect(rows[0].textArray(1) == [])
-        #expect(rows[0].textArray(2) == ["x", nil])
-        #expect(rows[0].bytesArray(3) == [[1]])
+    private static func array<Value>(
+        of type: PostgresType,
+        _ values: [Value],
+        _ append: (inout PostgresArray, Value) -> Void
+    ) -> PostgresValue {
+        var array = PostgresArray(of: type)
+        for value in values { append(&array, value) }
+        return .array(array)
     }
 
     @Test func `an empty batch is an empty set`() async throws {
         let rows = try await connection.query(
             "SELECT * FROM unnest($1::int8[], $2::text[]) AS rows(i, t)",
-            [.int8Array([]), .textArray([String?]())]
+            [.array(PostgresArray(of: .int8)), .textArray([])]
         )
         #expect(rows.isEmpty)
     }

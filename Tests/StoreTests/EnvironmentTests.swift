@@ -34,7 +34,7 @@ import Testing
     ) async throws {
         for (name, call) in Self.calls {
             let error = await #expect(throws: PostgresError.self, "\(name)") {
-                _ = try await connection.query(call, [PostgresValue.text(environment)])
+                _ = try await connection.query(call, [environment.map { .text($0) } ?? .null])
             }
             #expect(error?.sqlState == SQLState("UE001"), "\(name)")
         }

@@ -26,8 +26,6 @@ struct HTML: Sendable {
         content(&self)
     }
 
-    var isEmpty: Bool { markup.isEmpty }
-
     /// The whole page's bytes, doctype first.
     var document: [UInt8] {
         Array(("<!doctype html>\n" + markup).utf8)

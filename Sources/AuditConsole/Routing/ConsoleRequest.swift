@@ -25,12 +25,6 @@ struct ConsoleRequest: Sendable {
         return value.isEmpty ? nil : value
     }
 
-    /// The values of a repeatable argument.
-    func arguments(_ name: String) -> [String] {
-        http.queryItems.filter { $0.name == name && !$0.value.isEmpty }
-            .map { Self.trimmed($0.value) }
-    }
-
     private static func trimmed(_ text: String) -> String {
         let isBlank: (Character) -> Bool = { $0.isWhitespace }
         return String(text.drop(while: isBlank).reversed().drop(while: isBlank).reversed())

@@ -44,8 +44,6 @@ final class SignInGate: Sendable {
             )
     }
 
-    var takesPasswords: Bool { passwords != nil }
-
     /// The prefix makes browsers refuse the cookie from any other host or without TLS (RFC 6265bis,
     /// section 4.1.3.2).
     var sessionCookie: String { isSecure ? "__Host-session" : "dead-letter-session" }

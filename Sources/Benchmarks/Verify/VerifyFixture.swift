@@ -55,8 +55,6 @@ struct VerifyFixture: Sendable {
         }
     }
 
-    var recordBytes: Int { good.map(\.count).reduce(0, +) / good.count }
-
     func verifier() -> Verifier {
         Verifier(configuration: running)
     }

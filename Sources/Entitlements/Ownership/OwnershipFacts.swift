@@ -69,10 +69,6 @@ package struct OwnershipTransaction: Hashable, Sendable {
         purchaseDate <= date && (runsUntil.map { date < $0 } ?? true)
     }
 
-    func precedes(_ other: OwnershipTransaction) -> Bool {
-        (purchaseDate, transactionID) < (other.purchaseDate, other.transactionID)
-    }
-
     private static func end(of transaction: MergedTransaction) -> Timestamp? {
         let billed: Timestamp? =
             switch transaction.type {

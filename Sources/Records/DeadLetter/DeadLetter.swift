@@ -23,7 +23,6 @@ package struct DeadLetter: Sendable, Equatable {
 
     /// Its link in the chain of the source's partition, as written; empty if it has none.
     package let chainSHA256: String
-    package let chainPrevious: String
 
     /// The body of the observation; nil if the source is the body.
     package let raw: RecordPosition?
@@ -72,7 +71,6 @@ package struct DeadLetter: Sendable, Equatable {
         sourceSHA256 = headers[DeadLetterHeader.sourceSHA256] ?? ""
         sourceHeadSHA256 = headers[DeadLetterHeader.sourceHeadSHA256] ?? ""
         chainSHA256 = headers[DeadLetterHeader.chainSHA256] ?? ""
-        chainPrevious = headers[DeadLetterHeader.previous] ?? ""
         chain = headers[DeadLetterHeader.chain]
         verifierVersion = headers[DeadLetterHeader.verifierVersion] ?? ""
         configurationSHA256 = headers[DeadLetterHeader.configurationSHA256] ?? ""

@@ -3,12 +3,10 @@ package import AppStore
 /// One purchase over time: the newest state of its transaction and of its renewal info.
 struct DemoPurchase {
     let app: DemoApp
-    /// Nil for purchases that name no user.
-    let token: String?
-    let appTransactionID: String?
     var transaction: TransactionFields
     var renewal: RenewalFields
 
+    /// - Parameter token: nil for purchases that name no user.
     init(
         _ product: DemoProduct,
         id: String,
@@ -18,8 +16,6 @@ struct DemoPurchase {
         purchaseDate: Int64
     ) {
         self.app = app
-        self.token = token
-        self.appTransactionID = appTransactionID
         transaction = TransactionFields()
         transaction.transactionID = id
         transaction.originalTransactionID = id

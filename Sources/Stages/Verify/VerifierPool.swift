@@ -23,11 +23,6 @@ package final class VerifierPool: Sendable {
         return body(loan.verifier)
     }
 
-    /// The most chains that one of the verifiers remembers.
-    package var chainsCached: Int {
-        idle.withLock { $0.map(\.verifier.chainsCached).max() ?? 0 }
-    }
-
     /// Sendable because the task that removed it from `idle` is the only one that has it.
     private final class Loan: @unchecked Sendable {
         let verifier: Verifier

@@ -116,8 +116,4 @@ extension PostgresRow {
     package func accountToken(_ field: RowField<String?>) -> AccountToken? {
         withBytes(field.position) { AccountToken($0) } ?? nil
     }
-
-    package func isNull<Value>(_ field: RowField<Value>) -> Bool {
-        isNull(field.position)
-    }
 }

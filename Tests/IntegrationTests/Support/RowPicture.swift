@@ -38,9 +38,9 @@ extension RowPicture {
     /// Reads the tables.
     init(_ connection: PostgresConnection) async throws {
         for (table, columns) in Self.queries {
-            let rows = try await connection.query("SELECT ARRAY[\(columns)] FROM \(table)")
+            let rows = try await connection.query("SELECT \(columns) FROM \(table)")
             for row in rows {
-                add(table, row.textArray(0))
+                add(table, (0..<rows.columnCount).map { row.optionalText($0) })
             }
         }
     }

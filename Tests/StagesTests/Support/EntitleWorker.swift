@@ -67,7 +67,8 @@ final class EntitleWorker: Sendable {
                 """,
                 [
                     .text(key.environment.rawValue), .text(key.bundleID.text),
-                    .text(key.originalTransactionID.text), .text(owner.userID?.text),
+                    .text(key.originalTransactionID.text),
+                    owner.userID.map { .text($0.text) } ?? .null,
                     .text(owner.rule.rawValue), Self.spans(owner),
                 ]
             )
