@@ -1,6 +1,6 @@
 import JSON
 import Operations
-package import Simulation
+import Simulation
 
 /// The one settings file that all four workers read, as a company's own would look.
 package struct DemoSettings: Sendable {
@@ -10,20 +10,6 @@ package struct DemoSettings: Sendable {
     let databaseURL: String
     let apps: [DemoApp]
     let rootFile: String
-
-    package init(
-        bootstrap: String,
-        prefix: String,
-        databaseURL: String,
-        apps: [DemoApp],
-        rootFile: String
-    ) {
-        self.bootstrap = bootstrap
-        self.prefix = prefix
-        self.databaseURL = databaseURL
-        self.apps = apps
-        self.rootFile = rootFile
-    }
 
     package var json: [UInt8] {
         var writer = JSONWriter(reserving: 2_048)

@@ -6,11 +6,6 @@ package struct ClusterMetadata: Sendable, Equatable {
     package let brokerIDs: [Int32]
     package let topics: [TopicMetadata]
 
-    package init(brokerIDs: [Int32], topics: [TopicMetadata]) {
-        self.brokerIDs = brokerIDs
-        self.topics = topics
-    }
-
     package subscript(topic name: String) -> TopicMetadata? {
         topics.first { $0.name == name }
     }
@@ -22,12 +17,6 @@ package struct TopicMetadata: Sendable, Equatable {
     package let partitionCount: Int
     /// `unknownTopicOrPartition` if the topic does not exist.
     package let error: KafkaError?
-
-    package init(name: String, partitionCount: Int, error: KafkaError?) {
-        self.name = name
-        self.partitionCount = partitionCount
-        self.error = error
-    }
 
     package var partitions: [TopicPartition] {
         (0..<Int32(clamping: partitionCount)).map { TopicPartition(topic: name, partition: $0) }

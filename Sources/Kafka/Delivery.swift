@@ -122,11 +122,6 @@ package struct DeliveryReport: Sendable, Equatable {
     /// Why records failed, by index; empty when all are acknowledged by all in-sync replicas.
     package let failures: [Int: KafkaError]
 
-    package init(offsets: [Int64], failures: [Int: KafkaError]) {
-        self.offsets = offsets
-        self.failures = failures
-    }
-
     package var isComplete: Bool { failures.isEmpty }
 }
 

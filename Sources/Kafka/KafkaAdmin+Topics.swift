@@ -230,11 +230,6 @@ package struct TopicSetting: Sendable, Equatable {
     package let value: String
     /// Set on this topic itself, not a default of the broker's.
     package let isSetOnTopic: Bool
-
-    package init(value: String, isSetOnTopic: Bool) {
-        self.value = value
-        self.isSetOnTopic = isSetOnTopic
-    }
 }
 
 extension KafkaAdmin {

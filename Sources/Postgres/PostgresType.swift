@@ -3,10 +3,6 @@
 package struct PostgresType: Hashable, Sendable {
     package let oid: UInt32
 
-    init(oid: UInt32) {
-        self.oid = oid
-    }
-
     /// The server infers the type from where the parameter stands.
     static let unspecified = PostgresType(oid: 0)
     package static let bool = PostgresType(oid: 16)

@@ -40,12 +40,6 @@ package struct APIKeySetting: Hashable, Sendable {
     package let keyID: String
     /// The path of the private key, as Apple offers it for download: PKCS #8 in PEM.
     package let keyFile: String
-
-    package init(issuerID: String, keyID: String, keyFile: String) {
-        self.issuerID = issuerID
-        self.keyID = keyID
-        self.keyFile = keyFile
-    }
 }
 
 /// The environments that Apple has today, spelt as in its data.

@@ -8,10 +8,6 @@ package struct LineReader: Sendable {
     /// A line that is longer than it may be.
     package struct LineTooLong: Error, Hashable {
         package let lineNumber: Int
-
-        package init(lineNumber: Int) {
-            self.lineNumber = lineNumber
-        }
     }
 
     private let lineBytesMax: Int

@@ -1,10 +1,11 @@
-import Benchmarks
 import Foundation
 import Operations
 import Settings
 import TestSupport
 import Testing
 import Topology
+
+@testable import Benchmarks
 
 /// `bench capacity`: arithmetic on measured costs, so that sizes can be followed by hand.
 @Suite struct CapacityPlanTests {

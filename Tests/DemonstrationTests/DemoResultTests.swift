@@ -6,7 +6,7 @@ import Topology
 import Worker
 
 @testable import Demonstration
-import Operations
+@testable import Operations
 
 @Suite struct DemoResultTests {
     private static let traffic = Result { try DemoTraffic(bodyCount: 200, now: 1_767_225_600_000) }

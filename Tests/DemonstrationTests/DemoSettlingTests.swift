@@ -3,7 +3,7 @@ import Topology
 import Worker
 
 @testable import Demonstration
-import Operations
+@testable import Operations
 
 @Suite struct DemoSettlingTests {
     private func reconciliation(settled: Int64, end: Int64) -> Reconciliation {

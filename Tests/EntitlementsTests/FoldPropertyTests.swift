@@ -1,8 +1,9 @@
 import AppStore
-import Entitlements
 import Records
 import TestSupport
 import Testing
+
+@testable import Entitlements
 
 /// Random histories: whatever Apple might sign, order and repetition decide nothing.
 struct FoldPropertyTests {

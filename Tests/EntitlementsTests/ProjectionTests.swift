@@ -1,6 +1,7 @@
 import AppStore
-import Entitlements
 import Testing
+
+@testable import Entitlements
 
 struct ProjectionTests {
     private static let key = PurchaseKey(

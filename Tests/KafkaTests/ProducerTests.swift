@@ -1,8 +1,9 @@
 import Foundation
-import Kafka
 import Synchronization
 import Testing
 import TestSupport
+
+@testable import Kafka
 
 @Suite(.timeLimit(.minutes(10)))
 struct ProducerTests {

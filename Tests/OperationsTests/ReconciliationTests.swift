@@ -1,7 +1,8 @@
-import Operations
 import Testing
 import Topology
 import Worker
+
+@testable import Operations
 
 @Suite struct ReconciliationTests {
     private func account(

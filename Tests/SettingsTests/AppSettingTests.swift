@@ -1,5 +1,6 @@
-import Settings
 import Testing
+
+@testable import Settings
 
 @Suite struct AppSettingTests {
     @Test func `apps come from the environment as JSON`() throws {

@@ -1,6 +1,7 @@
-import Settings
 import Synchronization
 import Testing
+
+@testable import Settings
 
 @Suite struct LineReaderTests {
     private func read(_ text: String, chunk: Int, lineBytesMax: Int = 100) throws -> [String] {

@@ -2,7 +2,6 @@ import AppStore
 import Store
 import Entitlements
 import JSON
-import Kafka
 import Postgres
 import Records
 import TestSupport
@@ -12,6 +11,7 @@ import Topology
 import Worker
 
 @testable import DedupeStage
+@testable import Kafka
 
 @Suite(.timeLimit(.minutes(10))) struct DedupeStageTests {
     /// One partition of `verified`, read by one worker after another.

@@ -1,17 +1,18 @@
 import AppStore
-import Store
 import DedupeStage
 import EntitleStage
 import Kafka
 import LinkStage
 import OpenSSL
 import Postgres
-import Records
 import Synchronization
 import TestSupport
 import Testing
 import Topology
-import Worker
+
+@testable import Records
+@testable import Store
+@testable import Worker
 
 /// Old and new workers side by side.
 @Suite(.timeLimit(.minutes(10))) struct UpgradeTests {

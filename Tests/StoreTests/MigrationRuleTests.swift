@@ -1,7 +1,8 @@
 import Postgres
-import Store
 import TestSupport
 import Testing
+
+@testable import Store
 
 /// The rule of schemas/postgres/README.md: the programs of the version before work with the schema
 /// as a migration leaves it, so that operators can migrate first and go back.

@@ -1,8 +1,9 @@
-import Store
 import Foundation
 import Postgres
 import TestSupport
 import Testing
+
+@testable import Store
 
 @Suite struct MigratorTests {
     private let options: PostgresOptions

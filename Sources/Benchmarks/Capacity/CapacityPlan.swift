@@ -19,11 +19,6 @@ package struct CapacityDemand: Sendable {
     /// Tables and indexes, per record that brings something new.
     package var databaseBytesPerRecord = 6_000.0
 
-    package init(recordsPerDay: Double, peakFactor: Double) {
-        self.recordsPerDay = recordsPerDay
-        self.peakFactor = peakFactor
-    }
-
     package var peakRecordsPerSecond: Double { recordsPerDay / 86_400 * peakFactor }
 }
 

@@ -5,39 +5,17 @@ package struct Product: Hashable, Sendable {
     package var id: Identifier
     package var type: ProductType
     /// The granted entitlements; empty for consumables.
-    package var entitlementKeys: [Identifier]
+    package var entitlementKeys: [Identifier] = []
     /// Units by currency that one piece of a consumable credits.
-    package var credits: [Identifier: [EffectiveDated<Int64>]]
+    package var credits: [Identifier: [EffectiveDated<Int64>]] = [:]
     /// How long one piece of a non-renewing product lasts; empty if unknown, so without an end.
-    package var durations: [EffectiveDated<CalendarPeriod>]
+    package var durations: [EffectiveDated<CalendarPeriod>] = []
     package var subscriptionGroup: Identifier?
     /// Within the group; 1 is the highest level of service.
     package var level: Int?
     /// For readers only: Apple's value in each transaction decides.
-    package var isFamilyShareable: Bool
+    package var isFamilyShareable = false
     package var introductoryOffer: IntroductoryOffer?
-
-    package init(
-        id: Identifier,
-        type: ProductType,
-        entitlementKeys: [Identifier] = [],
-        credits: [Identifier: [EffectiveDated<Int64>]] = [:],
-        durations: [EffectiveDated<CalendarPeriod>] = [],
-        subscriptionGroup: Identifier? = nil,
-        level: Int? = nil,
-        isFamilyShareable: Bool = false,
-        introductoryOffer: IntroductoryOffer? = nil
-    ) {
-        self.id = id
-        self.type = type
-        self.entitlementKeys = entitlementKeys
-        self.credits = credits
-        self.durations = durations
-        self.subscriptionGroup = subscriptionGroup
-        self.level = level
-        self.isFamilyShareable = isFamilyShareable
-        self.introductoryOffer = introductoryOffer
-    }
 }
 
 /// A value and the date from which it applies, so that a change does not rewrite past purchases.
@@ -76,11 +54,5 @@ package struct IntroductoryOffer: Hashable, Sendable {
 
     package var mode: Mode
     package var period: CalendarPeriod
-    package var count: Int
-
-    package init(mode: Mode, period: CalendarPeriod, count: Int = 1) {
-        self.mode = mode
-        self.period = period
-        self.count = count
-    }
+    package var count = 1
 }

@@ -16,10 +16,6 @@ struct ExplainedTransaction {
 
     var hasAccountToken: Bool { fact.appAccountToken != nil }
 
-    init(fact: TransactionFact) {
-        self.fact = fact
-    }
-
     /// - Parameter userID: whose credits are shown; nil for those of all users, each named.
     func lines(of userID: Identifier?) -> [String] {
         var words = ["bought \(CalendarDate.instant(fact.identity.purchaseDate))"]

@@ -21,22 +21,6 @@ package struct Flow: Hashable, Sendable {
     /// asked for.
     package var exact: [ExactCount] = []
 
-    package init(
-        writers: [StageDescription],
-        topic: String,
-        counted: Int64,
-        given: Int64,
-        held: Int64,
-        isCountedFromStart: Bool
-    ) {
-        self.writers = writers
-        self.topic = topic
-        self.counted = counted
-        self.given = given
-        self.held = held
-        self.isCountedFromStart = isCountedFromStart
-    }
-
     /// Records that no tally accounts for; nil if they may be older than the tallies.
     package var beyond: Int64? {
         isCountedFromStart ? max(0, given - counted) : nil
@@ -65,12 +49,6 @@ package struct ExactCount: Hashable, Sendable {
         package let counted: Int64
         /// The distinct outputs of settled records that the topic holds.
         package let found: Int64
-
-        package init(partition: Int32, counted: Int64, found: Int64) {
-            self.partition = partition
-            self.counted = counted
-            self.found = found
-        }
     }
 
     package let writer: StageDescription
@@ -81,20 +59,6 @@ package struct ExactCount: Hashable, Sendable {
     package let repeated: Int64
     /// Records that retention has removed from the topic: with any, nothing is proved.
     package let removed: Int64
-
-    package init(
-        writer: StageDescription,
-        input: String,
-        partitions: [Partition],
-        repeated: Int64,
-        removed: Int64
-    ) {
-        self.writer = writer
-        self.input = input
-        self.partitions = partitions
-        self.repeated = repeated
-        self.removed = removed
-    }
 
     package var found: Int64 { partitions.reduce(0) { $0 + $1.found } }
 

@@ -8,11 +8,6 @@ package struct Reconciliation: Hashable, Sendable {
     /// How many offsets without a record an operator has looked into; more are a problem.
     package var skippedMax: Int64 = 0
 
-    package init(stages: [StageAccount], flows: [Flow]) {
-        self.stages = stages
-        self.flows = flows
-    }
-
     package var problems: [String] {
         stages.flatMap(\.problems) + flows.flatMap(\.problems) + skippedProblems
     }

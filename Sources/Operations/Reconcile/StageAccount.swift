@@ -9,18 +9,6 @@ package struct StageAccount: Hashable, Sendable {
     package let topic: String
     package let partitions: [PartitionAccount]
 
-    package init(
-        stage: StageDescription,
-        group: String,
-        topic: String,
-        partitions: [PartitionAccount]
-    ) {
-        self.stage = stage
-        self.group = group
-        self.topic = topic
-        self.partitions = partitions
-    }
-
     package var lag: Int64 { partitions.reduce(0) { $0 + $1.lag } }
 
     /// The records that the topic holds or has held, by its offsets.
@@ -89,12 +77,6 @@ package struct PartitionAccount: Hashable, Sendable {
     /// The offsets that the partition holds, the end being what the next record will get.
     package let held: Range<Int64>
     package let standing: Standing
-
-    package init(partition: Int32, held: Range<Int64>, standing: Standing) {
-        self.partition = partition
-        self.held = held
-        self.standing = standing
-    }
 
     package var committed: Int64? {
         switch standing {

@@ -20,11 +20,6 @@ package protocol DeadLetterWriting: Sendable {
 package struct ChainedLetter: Sendable {
     package var record: ProducerRecord
     package let digest: SHA256Digest
-
-    package init(record: ProducerRecord, digest: SHA256Digest) {
-        self.record = record
-        self.digest = digest
-    }
 }
 
 /// The properties shared by all dead letters of one worker.

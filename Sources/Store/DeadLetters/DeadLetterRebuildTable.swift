@@ -8,12 +8,6 @@ package enum DeadLetterRebuildTable {
         package let added: Int
         package let removed: Int
         package let changed: Int
-
-        package init(added: Int, removed: Int, changed: Int) {
-            self.added = added
-            self.removed = removed
-            self.changed = changed
-        }
     }
 
     package static let lock = SessionLock("dead letter rebuild")

@@ -5,12 +5,6 @@ package struct Migration: Hashable, Sendable {
     package let name: String
     package let script: String
 
-    package init(version: Int, name: String, script: String) {
-        self.version = version
-        self.name = name
-        self.script = script
-    }
-
     /// Parses a file's name.
     ///
     /// - Returns: nil if it is not four digits, an underscore, a name and `.sql`.

@@ -21,10 +21,6 @@ struct Batch: Sendable {
     /// One for each partition.
     var parts: [Part] = []
 
-    init(id: Int) {
-        self.id = id
-    }
-
     var isEmpty: Bool { records.isEmpty }
     var gaps: [OffsetGap] { parts.flatMap(\.gaps) }
 

@@ -62,10 +62,6 @@ struct PartitionState: Sendable {
     /// nor in flight; nil if unknown.
     var writtenAfter: Int64?
 
-    init(epoch: UInt64) {
-        self.epoch = epoch
-    }
-
     /// Begins where the last owner committed, else at the start of the log: what retention has
     /// removed of it is then skipped like any other gap.
     ///

@@ -1,5 +1,5 @@
 package import Kafka
-package import Records
+import Records
 import Synchronization
 
 /// The one loop of all workers: poll, process, deliver, await, commit.
@@ -247,14 +247,4 @@ package struct ActiveStage: Sendable {
     let deadLetters: @Sendable (_ cluster: String) -> any DeadLetterWriting
     /// With what it has seen so far; nil for stages that need none.
     var breaker: Breaker?
-
-    package init(
-        stage: any Stage,
-        deadLetters: @escaping @Sendable (_ cluster: String) -> any DeadLetterWriting,
-        breaker: Breaker? = nil
-    ) {
-        self.stage = stage
-        self.deadLetters = deadLetters
-        self.breaker = breaker
-    }
 }

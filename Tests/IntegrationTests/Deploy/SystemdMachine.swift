@@ -1,10 +1,11 @@
-import Demonstration
 import Foundation
 import Operations
 import Postgres
 import Simulation
 import TestSupport
 import Testing
+
+@testable import Demonstration
 
 /// A copy of this machine, booted with the pipeline's systemd services, on a test's pipeline.
 struct SystemdMachine {

@@ -1,4 +1,3 @@
-import Demonstration
 import Foundation
 import Kafka
 import Records
@@ -11,6 +10,8 @@ import TestSupport
 import Testing
 import Topology
 import Worker
+
+@testable import Demonstration
 
 /// One test's pipeline: topics, groups and a database of its own, and the workers that it starts.
 final class RunningPipeline: Sendable {

@@ -1,5 +1,4 @@
 import AppStore
-import EntitleStage
 import Entitlements
 import JSON
 import Kafka
@@ -8,6 +7,8 @@ import Records
 import TestSupport
 import Topology
 import Worker
+
+@testable import EntitleStage
 
 /// One entitle worker on a database of its own, with owners written as `link-worker` does.
 final class EntitleWorker: Sendable {

@@ -2,7 +2,8 @@ import AppStore
 import Kafka
 import Testing
 import TestSupport
-import Worker
+
+@testable import Worker
 
 /// Settings that change while the worker runs.
 @Suite(.timeLimit(.minutes(10)))

@@ -1,10 +1,10 @@
 import AppStore
-import Kafka
 import Records
 import Synchronization
 import Testing
 import TestSupport
 
+@testable import Kafka
 @testable import Worker
 
 @Suite struct OutputLimitsTests {

@@ -1,7 +1,8 @@
 import AppStore
 import Kafka
 import OpenSSL
-import Records
+
+@testable import Records
 
 /// The least that a dead letter is: the record's bytes and why.
 struct PlainLetters: DeadLetterWriting {

@@ -1,5 +1,6 @@
 import Synchronization
-import Worker
+
+@testable import Worker
 
 /// A worker's loop in this process.
 final class RunningWorker: Sendable {

@@ -1,6 +1,6 @@
-import Kafka
 import Testing
 
+@testable import Kafka
 @testable import Worker
 
 @Suite struct TopicCheckTests {

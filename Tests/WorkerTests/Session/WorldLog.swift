@@ -1,9 +1,9 @@
 import AppStore
 import Kafka
 import OpenSSL
-import Records
 import TestSupport
 
+@testable import Records
 @testable import Worker
 
 /// The log of one partition, the verdict on each of its records, and what the group has committed.

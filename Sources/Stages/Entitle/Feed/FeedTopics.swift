@@ -3,9 +3,4 @@ package struct FeedTopics: Sendable {
     package let changed: String
     /// The newest state of each user, compacted.
     package let current: String
-
-    package init(changed: String, current: String) {
-        self.changed = changed
-        self.current = current
-    }
 }
