@@ -218,13 +218,13 @@ import Worker
         let worker = try await Self.worker(1)
         try await Self.buy(worker, 1...1)
         try await worker.client.withConnection { connection in
-            _ = try await connection.run(FeedLeaseTable.hold, .init(holder: "one", changesMax: 9))
+            _ = try await connection.run(FeedLeaseTable.hold, (holder: "one", changesMax: 9))
         }
         try await worker.client.transaction { transaction in
             _ = try await transaction.query("SELECT FROM feed_lease FOR UPDATE")
             try await worker.client.withConnection { other in
                 _ = try await other.query("SET lock_timeout = '1s'")
-                let request = FeedLeaseTable.Request(holder: "other", changesMax: 9)
+                let request: FeedLeaseTable.Request = (holder: "other", changesMax: 9)
                 #expect(try await other.run(FeedLeaseTable.hold, request).isEmpty)
                 _ = try await other.query("RESET lock_timeout")
             }

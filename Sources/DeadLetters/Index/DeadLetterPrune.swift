@@ -25,7 +25,7 @@ package struct DeadLetterPrune: Sendable {
         let marks = try await topic.watermarks()
         try Self.require(marks, toReach: progress)
         let beginnings = marks.map { partition, marks in
-            DeadLetterPruning.Beginning(partition: partition, offset: marks.low)
+            (partition: partition, offset: marks.low)
         }
         guard isRemoving else {
             return Int(try await client.run(DeadLetterPruning.count, beginnings)[0])

@@ -43,7 +43,7 @@ struct ReplayLedger {
         while true {
             let page = try await connection.run(
                 ReplayRecordTable.read,
-                ReplayRecordTable.Page(
+                (
                     replay: replay,
                     after: records.last?.ordinal ?? -1,
                     limit: Self.pageMax

@@ -51,7 +51,7 @@ package struct Replays: Sendable {
         let records = plan.letters.enumerated().map { ordinal, letter in
             Self.record(letter.row, ordinal, names)
         }
-        let new = ReplayTable.New(
+        let new: ReplayTable.New = (
             who: who.text,
             why: why,
             filter: StorableText.of(plan.selection.text),
@@ -236,7 +236,7 @@ extension Replays {
         after ordinal: Int64 = -1,
         limit: Int
     ) async throws -> [ReplayRecordRow] {
-        let page = ReplayRecordTable.Page(replay: number, after: ordinal, limit: limit)
+        let page: ReplayRecordTable.Page = (replay: number, after: ordinal, limit: limit)
         return Array(try await database.run(ReplayRecordTable.read, page))
     }
 
@@ -245,7 +245,7 @@ extension Replays {
         _ ordinal: Int,
         _ names: ReplayNames
     ) -> ReplayRecordTable.New {
-        ReplayRecordTable.New(
+        (
             ordinal: Int64(ordinal),
             letterID: row.id,
             letterPartition: row.letterPartition,

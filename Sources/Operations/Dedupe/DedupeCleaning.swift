@@ -25,7 +25,7 @@ struct DedupeCleaning {
     init(_ selection: DedupeSelection, on connection: PostgresConnection) async throws {
         self.connection = connection
         let began = try await connection.run(DedupeForgetting.now)[0].milliseconds
-        self.selection = DedupeForgetting.Selection(
+        self.selection = (
             since: selection.since.map { StoredTime(milliseconds: $0) },
             before: StoredTime(milliseconds: min(selection.before ?? began, began)),
             bundleID: selection.bundleID,
@@ -41,7 +41,7 @@ struct DedupeCleaning {
             // Rows that come to pages beyond are marked after the beginning.
             let pages = try await connection.run(DedupeForgetting.pageCount(of: table))[0]
             for first in stride(from: 0, to: pages, by: Int(DedupeForgetting.pagesPerStep)) {
-                let step = DedupeForgetting.Step(selection, firstPage: first)
+                let step: DedupeForgetting.Step = (selection: selection, firstPage: first)
                 counts[keyPath: count] +=
                     isDeleting
                     ? try await delete(step, from: table) : try await self.count(step, in: table)

@@ -66,7 +66,7 @@ extension ToolCommand {
         if let end, end <= Int64(Date().timeIntervalSince1970 * 1_000) {
             throw UsageError("--until: expected a date to come, found \"\(until)\"")
         }
-        let grant = GrantTable.New(
+        let grant: GrantTable.New = (
             userID: try entering(arguments.operands[0], as: "USER"),
             key: try entering(arguments.operands[1], as: "KEY"),
             until: end.map { StoredTime(milliseconds: $0) },
@@ -99,7 +99,7 @@ extension ToolCommand {
         guard let number = Int64(arguments.operands[0]), number > 0 else {
             throw UsageError("expected the number of a grant, found \"\(arguments.operands[0])\"")
         }
-        let revocation = GrantTable.Revocation(
+        let revocation: GrantTable.Revocation = (
             number: number,
             reason: try required("reason", in: arguments),
             revokedBy: try required("by", in: arguments)

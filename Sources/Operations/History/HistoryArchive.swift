@@ -100,7 +100,7 @@ package struct HistoryArchive {
         on transaction: PostgresConnection
     ) async throws -> Int64 {
         if let number { return number }
-        let archive = HistoryArchiving.Archive(table: table, before: before, file: file.path)
+        let archive: HistoryArchiving.Archive = (table: table, before: before, file: file.path)
         let number = try await transaction.run(HistoryArchiving.begin, archive)[0]
         try file.write(ArchiveHeader(number: number, table: table).line)
         return number
@@ -109,7 +109,7 @@ package struct HistoryArchive {
     private func steps() async throws -> [HistoryArchiving.Step] {
         let pages = try await connection.run(HistoryArchiving.pageCount, table)[0]
         return stride(from: 0, to: pages, by: Int(HistoryArchiving.pagesPerStep)).map {
-            HistoryArchiving.Step(before: before, firstPage: $0)
+            (before: before, firstPage: $0)
         }
     }
 

@@ -148,7 +148,7 @@ extension ToolCommand {
         let limit = try arguments.value("limit", as: .int(1...1_000_000)) ?? 1_000
         let settings = try ToolSettings.read(arguments, context.environment, .database)
         let links = try await settings.withDatabase { connection in
-            let selection = AccountLinkTable.Selection(
+            let selection: AccountLinkTable.Selection = (
                 kind: kind,
                 key: arguments.value("key").map { Identifier($0) },
                 userID: arguments.value("user").map { Identifier($0) },

@@ -31,7 +31,7 @@ extension ToolCommand {
         _ arguments: CommandArguments,
         _ context: CommandContext
     ) async throws -> Int32 {
-        let request = ForgottenUserTable.Request(
+        let request: ForgottenUserTable.Request = (
             userID: Identifier(arguments.operands[0]),
             by: try required("by", in: arguments),
             reason: try required("reason", in: arguments)

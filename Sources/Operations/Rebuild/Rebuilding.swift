@@ -56,7 +56,7 @@ struct Rebuilding {
         }
         var last = PurchaseScope(environment: Environment(rawValue: ""), originalTransactionID: "")
         while true {
-            let window = AllPurchases.Window(after: last, countMax: purchasesMax)
+            let window: AllPurchases.Window = (after: last, countMax: purchasesMax)
             let scopes = Array(try await client.run(AllPurchases.next, window))
             guard let end = scopes.last else { break }
             last = end

@@ -61,7 +61,7 @@ package struct FeedVersions {
         var raised = 0
         for start in stride(from: 0, to: users.count, by: Self.usersPerTransaction) {
             let some = users[start..<min(start + Self.usersPerTransaction, users.count)].map {
-                FeedRecovery.Published(userID: $0.key, version: $0.value)
+                (userID: $0.key, version: $0.value)
             }
             raised += try await connection.transaction { transaction in
                 _ = try await transaction.run(Locks.users, some.map(\.userID))

@@ -115,7 +115,7 @@ extension LinkOutbox {
     ) -> [LinkChangeTable.Retry] {
         refused.map { scope in
             let former = changes.filter { $0.isOnly(of: scope) }.map(\.attempts).max() ?? 0
-            return LinkChangeTable.Retry(
+            return (
                 scope: scope,
                 attempts: former + 1,
                 delay: OwnerChangeTable.resendDelay(afterSends: former + 1)

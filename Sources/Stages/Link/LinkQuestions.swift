@@ -79,7 +79,7 @@ struct LinkQuestions {
                 case .appTransactionID(let id): (.appTransactionID, id)
                 case .originalTransactionID(let id): (.originalTransactionID, id)
                 }
-            return AccountLinkTable.Question(
+            return (
                 kind: kind,
                 environment: question.app.environment,
                 bundleID: question.app.bundleID,

@@ -101,7 +101,7 @@ struct AppRecovery: Sendable {
                 continue
             }
             listed.append(
-                AppleNotificationTable.Listed(
+                (
                     uuid: id,
                     type: notification.type?.text ?? "unknown",
                     signedDate: notification.signedAt ?? slice.lowerBound

@@ -39,7 +39,7 @@ struct RecoveryPlan: Sendable {
     }
 
     static func windows(_ app: RecoveredApp, at now: Timestamp) -> RecoveryWindowTable.Windows {
-        RecoveryWindowTable.Windows(
+        (
             missedFrom: now.before(days: missedDays),
             completeFrom: earliest(app, at: now),
             until: now

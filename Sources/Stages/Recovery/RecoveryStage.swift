@@ -44,7 +44,7 @@ package final class RecoveryStage: DatabaseStage {
         pipeline.add(
             AppleNotificationTable.settle,
             unlessEmpty: answers.map { id, outcome in
-                AppleNotificationTable.Answer(
+                (
                     environment: id.environment,
                     uuid: id.uuid,
                     outcome: outcome

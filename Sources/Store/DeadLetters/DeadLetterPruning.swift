@@ -7,15 +7,7 @@ import Postgres
 /// that was written more than once: the topic may hold a copy at another position.
 package enum DeadLetterPruning {
     /// The present start of a partition of the topic.
-    package struct Beginning: Equatable, Sendable {
-        package let partition: Int32
-        package let offset: Int64
-
-        package init(partition: Int32, offset: Int64) {
-            self.partition = partition
-            self.offset = offset
-        }
-    }
+    package typealias Beginning = (partition: Int32, offset: Int64)
 
     /// The maximum of rows per transaction, so that the indexer never waits for long.
     package static let rowsPerTransaction = 2_000

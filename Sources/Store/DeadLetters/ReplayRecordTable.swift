@@ -32,30 +32,14 @@ package struct ReplayRecordRow: Sendable, Equatable {
 /// The table `dead_letter_replay_records`, with the entries it adds to `dead_letter_actions`.
 package enum ReplayRecordTable {
     /// A dead letter that a replay acquires.
-    package struct New: Sendable {
-        package let ordinal: Int64
-        package let letterID: String
-        package let letterPartition: Int32
-        package let letterOffset: Int64
-        package let transactionID: String?
-        package let raw: String?
-
-        package init(
-            ordinal: Int64,
-            letterID: String,
-            letterPartition: Int32,
-            letterOffset: Int64,
-            transactionID: String?,
-            raw: String?
-        ) {
-            self.ordinal = ordinal
-            self.letterID = letterID
-            self.letterPartition = letterPartition
-            self.letterOffset = letterOffset
-            self.transactionID = transactionID
-            self.raw = raw
-        }
-    }
+    package typealias New = (
+        ordinal: Int64,
+        letterID: String,
+        letterPartition: Int32,
+        letterOffset: Int64,
+        transactionID: String?,
+        raw: String?
+    )
 
     /// Acquires letters, in the order of their IDs, so that two replays never deadlock.
     ///
@@ -98,17 +82,7 @@ package enum ReplayRecordTable {
         """
     )
 
-    package struct Page: Sendable {
-        package let replay: Int64
-        package let after: Int64
-        package let limit: Int
-
-        package init(replay: Int64, after: Int64, limit: Int) {
-            self.replay = replay
-            self.after = after
-            self.limit = limit
-        }
-    }
+    package typealias Page = (replay: Int64, after: Int64, limit: Int)
 
     /// The records of a replay after an ordinal, in their order.
     package static let read = Statement<Page, ReplayRecordRow>(

@@ -50,30 +50,14 @@ package struct ReplayCounts: Sendable, Equatable {
 }
 
 package enum ReplayTable {
-    package struct New: Sendable {
-        package let who: String
-        package let why: String
-        package let filter: String
-        package let count: Int
-        package let rate: Int
-        package let failingShareMax: Double
-
-        package init(
-            who: String,
-            why: String,
-            filter: String,
-            count: Int,
-            rate: Int,
-            failingShareMax: Double
-        ) {
-            self.who = who
-            self.why = why
-            self.filter = filter
-            self.count = count
-            self.rate = rate
-            self.failingShareMax = failingShareMax
-        }
-    }
+    package typealias New = (
+        who: String,
+        why: String,
+        filter: String,
+        count: Int,
+        rate: Int,
+        failingShareMax: Double
+    )
 
     /// Returns the replay's number.
     package static let add = Statement<New, Int64>(

@@ -14,35 +14,15 @@ package enum DedupeForgetting {
     }
 
     /// A selection of IDs, marked before an instant at least.
-    package struct Selection: Sendable {
-        package var since: StoredTime?
-        package var before: StoredTime
-        package var bundleID: Identifier?
-        package var environment: String?
-
-        package init(
-            since: StoredTime?,
-            before: StoredTime,
-            bundleID: Identifier?,
-            environment: String?
-        ) {
-            self.since = since
-            self.before = before
-            self.bundleID = bundleID
-            self.environment = environment
-        }
-    }
+    package typealias Selection = (
+        since: StoredTime?,
+        before: StoredTime,
+        bundleID: Identifier?,
+        environment: String?
+    )
 
     /// The selection in some pages.
-    package struct Step: Sendable {
-        let selection: Selection
-        let firstPage: Int64
-
-        package init(_ selection: Selection, firstPage: Int64) {
-            self.selection = selection
-            self.firstPage = firstPage
-        }
-    }
+    package typealias Step = (selection: Selection, firstPage: Int64)
 
     package struct Deletion: Sendable {
         package let deletedCount: Int64

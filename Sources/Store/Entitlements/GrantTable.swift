@@ -5,43 +5,17 @@ import Postgres
 ///
 /// The database's functions write it, with its changes in the history.
 package enum GrantTable {
-    package struct New: Sendable {
-        package let userID: Identifier
-        package let key: Identifier
+    package typealias New = (
+        userID: Identifier,
+        key: Identifier,
         /// Nil if it never ends.
-        package let until: StoredTime?
-        package let reason: String
-        package let grantedBy: String
-        package let environment: String
+        until: StoredTime?,
+        reason: String,
+        grantedBy: String,
+        environment: String
+    )
 
-        package init(
-            userID: Identifier,
-            key: Identifier,
-            until: StoredTime?,
-            reason: String,
-            grantedBy: String,
-            environment: String
-        ) {
-            self.userID = userID
-            self.key = key
-            self.until = until
-            self.reason = reason
-            self.grantedBy = grantedBy
-            self.environment = environment
-        }
-    }
-
-    package struct Revocation: Sendable {
-        package let number: Int64
-        package let reason: String
-        package let revokedBy: String
-
-        package init(number: Int64, reason: String, revokedBy: String) {
-            self.number = number
-            self.reason = reason
-            self.revokedBy = revokedBy
-        }
-    }
+    package typealias Revocation = (number: Int64, reason: String, revokedBy: String)
 
     /// Returns the grant's number.
     package static let add = Statement<New, Int64>(

@@ -3,15 +3,7 @@ import Postgres
 /// All purchases in the order of their IDs, for `pipeline rebuild`.
 package enum AllPurchases {
     /// The starting point, and the number of purchases to read.
-    package struct Window: Sendable {
-        package let after: PurchaseScope
-        package let countMax: Int
-
-        package init(after: PurchaseScope, countMax: Int) {
-            self.after = after
-            self.countMax = countMax
-        }
-    }
+    package typealias Window = (after: PurchaseScope, countMax: Int)
 
     /// The tables that are read in the order of the purchases.
     static let tables = [

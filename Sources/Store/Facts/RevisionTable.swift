@@ -73,25 +73,13 @@ package enum RevisionTable {
     )
 
     /// Asks whether a content of an ID was first read from a record.
-    package struct Origin: Sendable {
+    package typealias Origin = (
         /// The index of the record, for the answer.
-        package let index: Int
-        package let environment: Environment
-        package let id: Identifier
-        package let source: ObservationSource
-
-        package init(
-            index: Int,
-            environment: Environment,
-            id: Identifier,
-            source: ObservationSource
-        ) {
-            self.index = index
-            self.environment = environment
-            self.id = id
-            self.source = source
-        }
-    }
+        index: Int,
+        environment: Environment,
+        id: Identifier,
+        source: ObservationSource
+    )
 
     /// The indexes of the records that first contained a content.
     package static let brought = Statement<[Origin], Int>(
@@ -128,42 +116,18 @@ package enum RevisionTable {
 
 /// The table `notifications`: every genuine one, even without a fact.
 package enum NotificationTable {
-    package struct Row: Sendable {
-        package let environment: Environment
-        package let uuid: String?
-        package let bundleID: Identifier?
-        package let type: String
-        package let subtype: String?
-        package let meaning: NotificationMeaning
-        package let signedDate: Timestamp
-        package let originalTransactionID: Identifier?
-        package let transactionID: Identifier?
-        package let source: ObservationSource?
-
-        package init(
-            environment: Environment,
-            uuid: String?,
-            bundleID: Identifier?,
-            type: String,
-            subtype: String?,
-            meaning: NotificationMeaning,
-            signedDate: Timestamp,
-            originalTransactionID: Identifier?,
-            transactionID: Identifier?,
-            source: ObservationSource?
-        ) {
-            self.environment = environment
-            self.uuid = uuid
-            self.bundleID = bundleID
-            self.type = type
-            self.subtype = subtype
-            self.meaning = meaning
-            self.signedDate = signedDate
-            self.originalTransactionID = originalTransactionID
-            self.transactionID = transactionID
-            self.source = source
-        }
-    }
+    package typealias Row = (
+        environment: Environment,
+        uuid: String?,
+        bundleID: Identifier?,
+        type: String,
+        subtype: String?,
+        meaning: NotificationMeaning,
+        signedDate: Timestamp,
+        originalTransactionID: Identifier?,
+        transactionID: Identifier?,
+        source: ObservationSource?
+    )
 
     package static let add = Statement<[Row], Void>(
         [
@@ -203,26 +167,6 @@ package enum AppDownloadTable {
         package let originalPlatform: String?
         package let preorderDate: Timestamp?
         package let applicationVersion: String?
-
-        package init(
-            group: AppTransactionGroup,
-            revision: Revision,
-            trust: Trust,
-            originalApplicationVersion: String?,
-            originalPurchaseDate: Timestamp?,
-            originalPlatform: String?,
-            preorderDate: Timestamp?,
-            applicationVersion: String?
-        ) {
-            self.group = group
-            self.revision = revision
-            self.trust = trust
-            self.originalApplicationVersion = originalApplicationVersion
-            self.originalPurchaseDate = originalPurchaseDate
-            self.originalPlatform = originalPlatform
-            self.preorderDate = preorderDate
-            self.applicationVersion = applicationVersion
-        }
     }
 
     static let key: Columns<Row> = [

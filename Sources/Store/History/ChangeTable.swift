@@ -26,17 +26,7 @@ package struct ChangeCause: Sendable {
 ///
 /// A trigger adds each new change to the outbox of the feed.
 package enum ChangeTable {
-    package struct Row: Sendable {
-        package let purchase: PurchaseKey
-        package let change: EntitlementChange
-        package let cause: ChangeCause
-
-        package init(purchase: PurchaseKey, change: EntitlementChange, cause: ChangeCause) {
-            self.purchase = purchase
-            self.change = change
-            self.cause = cause
-        }
-    }
+    package typealias Row = (purchase: PurchaseKey, change: EntitlementChange, cause: ChangeCause)
 
     /// Changes of one transaction, and the catalog that they were projected with.
     package struct Batch: Sendable {

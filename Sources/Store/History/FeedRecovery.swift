@@ -9,15 +9,7 @@ import Postgres
 /// those in the topics.
 package enum FeedRecovery {
     /// A user, and the newest published version of them.
-    package struct Published: Sendable {
-        package let userID: Identifier
-        package let version: Int64
-
-        package init(userID: Identifier, version: Int64) {
-            self.userID = userID
-            self.version = version
-        }
-    }
+    package typealias Published = (userID: Identifier, version: Int64)
 
     private static let published: [Parameter<[Published]>] = [
         .rows("seen", [Column("user_id", \.userID), Column("version", \.version)])

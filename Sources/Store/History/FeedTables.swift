@@ -169,15 +169,7 @@ package enum OutboxTable {
 /// The row of `feed_lease`: which copy of the worker publishes, until when, and which changes it
 /// has sent to the broker.
 package enum FeedLeaseTable {
-    package struct Request: Sendable {
-        package let holder: String
-        package let changesMax: Int
-
-        package init(holder: String, changesMax: Int) {
-            self.holder = holder
-            self.changesMax = changesMax
-        }
-    }
+    package typealias Request = (holder: String, changesMax: Int)
 
     /// How long others wait for a holder that no longer renews the lease.
     package static let lengthSeconds: Int64 = 5

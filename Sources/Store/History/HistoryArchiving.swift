@@ -14,28 +14,10 @@ package enum HistoryArchiving {
     }
 
     /// An archive as it begins: the end of the rows to remove, their table and the file.
-    package struct Archive: Sendable {
-        package let table: Table
-        package let before: StoredTime
-        package let file: String
-
-        package init(table: Table, before: StoredTime, file: String) {
-            self.table = table
-            self.before = before
-            self.file = file
-        }
-    }
+    package typealias Archive = (table: Table, before: StoredTime, file: String)
 
     /// Some pages of a table, and the instant before which rows had to be superseded.
-    package struct Step: Sendable {
-        package let before: StoredTime
-        package let firstPage: Int64
-
-        package init(before: StoredTime, firstPage: Int64) {
-            self.before = before
-            self.firstPage = firstPage
-        }
-    }
+    package typealias Step = (before: StoredTime, firstPage: Int64)
 
     /// The number of pages that one step scans.
     package static let pagesPerStep: Int64 = 256

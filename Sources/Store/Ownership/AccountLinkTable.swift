@@ -70,19 +70,12 @@ package enum AccountLinkTable {
     }
 
     /// The links to list; nil for all.
-    package struct Selection: Sendable {
-        package var kind: LinkKind?
-        package var key: Identifier?
-        package var userID: Identifier?
-        package var limit: Int
-
-        package init(kind: LinkKind?, key: Identifier?, userID: Identifier?, limit: Int) {
-            self.kind = kind
-            self.key = key
-            self.userID = userID
-            self.limit = limit
-        }
-    }
+    package typealias Selection = (
+        kind: LinkKind?,
+        key: Identifier?,
+        userID: Identifier?,
+        limit: Int
+    )
 
     private static let key: Columns<AccountLink> = [
         Column("kind", \.kind),
@@ -142,24 +135,12 @@ package enum AccountLinkTable {
 
 extension AccountLinkTable {
     /// Asks which user a link names, in one app and environment.
-    package struct Question: Hashable, Sendable {
-        package let kind: LinkKind
-        package let environment: Environment
-        package let bundleID: Identifier
-        package let key: Identifier
-
-        package init(
-            kind: LinkKind,
-            environment: Environment,
-            bundleID: Identifier,
-            key: Identifier
-        ) {
-            self.kind = kind
-            self.environment = environment
-            self.bundleID = bundleID
-            self.key = key
-        }
-    }
+    package typealias Question = (
+        kind: LinkKind,
+        environment: Environment,
+        bundleID: Identifier,
+        key: Identifier
+    )
 
     /// The answer to a question; absent without a link.
     package struct Found: Sendable {

@@ -23,17 +23,7 @@ package struct LinkChange: Sendable {
 /// `link-worker`, which determines the owners of the purchases concerned again.
 package enum LinkChangeTable {
     /// A purchase whose owner is determined again after a delay.
-    package struct Retry: Sendable {
-        package let scope: PurchaseScope
-        package let attempts: Int
-        package let delay: Duration
-
-        package init(scope: PurchaseScope, attempts: Int, delay: Duration) {
-            self.scope = scope
-            self.attempts = attempts
-            self.delay = delay
-        }
-    }
+    package typealias Retry = (scope: PurchaseScope, attempts: Int, delay: Duration)
 
     package static let countMax = 200
 

@@ -33,15 +33,7 @@ package enum OwnerChangeTable {
     }
 
     /// A change that a projection has followed.
-    package struct Projected: Sendable {
-        package let purchase: PurchaseKey
-        package let change: Int64
-
-        package init(purchase: PurchaseKey, change: Int64) {
-            self.purchase = purchase
-            self.change = change
-        }
-    }
+    package typealias Projected = (purchase: PurchaseKey, change: Int64)
 
     /// How long a forwarded record may take before a link observation is sent as well.
     package static let recordDelay = Duration.seconds(60)

@@ -124,17 +124,7 @@ package enum StoredAboutUser {
 
 /// The table `forgotten_users`, and the removal of a user's links.
 package enum ForgottenUserTable {
-    package struct Request: Sendable {
-        package var userID: Identifier
-        package var by: String
-        package var reason: String
-
-        package init(userID: Identifier, by: String, reason: String) {
-            self.userID = userID
-            self.by = by
-            self.reason = reason
-        }
-    }
+    package typealias Request = (userID: Identifier, by: String, reason: String)
 
     package struct Forgotten: Equatable, Sendable {
         package let number: Int64

@@ -4,17 +4,7 @@ import Postgres
 /// The table `apple_notifications`: what Apple's server lists, and what became of it here.
 package enum AppleNotificationTable {
     /// A notification as it was listed, before anything of it is verified.
-    package struct Listed: Sendable {
-        package let uuid: Identifier
-        package let type: String
-        package let signedDate: Timestamp
-
-        package init(uuid: Identifier, type: String, signedDate: Timestamp) {
-            self.uuid = uuid
-            self.type = type
-            self.signedDate = signedDate
-        }
-    }
+    package typealias Listed = (uuid: Identifier, type: String, signedDate: Timestamp)
 
     package enum Outcome: String, Sendable {
         case held, ignored
@@ -77,17 +67,7 @@ package enum AppleNotificationTable {
     )
 
     /// A record's outcome, as the pipeline has answered it.
-    package struct Answer: Sendable {
-        package let environment: Environment
-        package let uuid: Identifier
-        package let outcome: Outcome
-
-        package init(environment: Environment, uuid: Identifier, outcome: Outcome) {
-            self.environment = environment
-            self.uuid = uuid
-            self.outcome = outcome
-        }
-    }
+    package typealias Answer = (environment: Environment, uuid: Identifier, outcome: Outcome)
 
     /// Records outcomes; one that is held stays so.
     package static let settle = Statement<[Answer], Void>(

@@ -25,17 +25,7 @@ package enum RecoveryWindowTable {
     }
 
     /// The windows of the runs that begin now.
-    package struct Windows: Sendable {
-        package let missedFrom: Timestamp
-        package let completeFrom: Timestamp
-        package let until: Timestamp
-
-        package init(missedFrom: Timestamp, completeFrom: Timestamp, until: Timestamp) {
-            self.missedFrom = missedFrom
-            self.completeFrom = completeFrom
-            self.until = until
-        }
-    }
+    package typealias Windows = (missedFrom: Timestamp, completeFrom: Timestamp, until: Timestamp)
 
     /// Sets which apps Apple is asked about: adds the jobs of new ones, which are due at once, and
     /// removes those of all others.

@@ -63,7 +63,7 @@ struct AnswerReading {
                 record.transaction?.key.transactionID, record.renewal?.key.originalTransactionID,
             ]
             return ids.compactMap { $0 }.map { id in
-                RevisionTable.Origin(
+                (
                     index: index,
                     environment: record.observation.environment,
                     id: id,

@@ -38,7 +38,7 @@ final class FeedLease: Sendable {
     ///   holds the lease.
     func hold(changesMax: Int, _ connection: PostgresConnection) async throws -> Int64? {
         let asked = ContinuousClock.now
-        let request = FeedLeaseTable.Request(holder: holder, changesMax: changesMax)
+        let request: FeedLeaseTable.Request = (holder: holder, changesMax: changesMax)
         let suspectThrough = try await connection.run(FeedLeaseTable.hold, request).first
         confirmed.withLock { $0 = suspectThrough == nil ? nil : asked }
         return suspectThrough

@@ -84,7 +84,7 @@ struct BatchProjector {
     var ownerChanges: [OwnerChangeTable.Projected] {
         purchases.compactMap { key, subject in
             subject.state.ownerChange.map {
-                OwnerChangeTable.Projected(purchase: key, change: $0)
+                (purchase: key, change: $0)
             }
         }
     }

@@ -89,7 +89,7 @@ struct History {
         let source = record.observation.source
         let position = source.map { "\($0.topic)/\($0.partition)/\($0.offset)/\($0.index)" }
         notifications.append(
-            NotificationTable.Row(
+            (
                 environment: record.observation.environment,
                 uuid: notification.uuid?.lowercased() ?? position,
                 bundleID: record.observation.bundleID,

@@ -45,7 +45,7 @@ struct RowChanges {
                 held.append(EntitlementTable.Row(purchase: purchase, row: row))
             }
             changed.append(
-                ChangeTable.Row(purchase: purchase, change: change, cause: occasion.cause)
+                (purchase: purchase, change: change, cause: occasion.cause)
             )
             purchases.insert(purchase)
         }
