@@ -54,6 +54,18 @@ package struct PurchaseScope: Hashable, Sendable {
         ) AS known
         """
     }
+
+    /// Reads the rows of a table for all scopes asked for.
+    static func read<Row>(
+        _ reader: RowReader<Row>,
+        from table: String
+    ) -> Statement<[PurchaseScope], Row> {
+        Statement(
+            [.rows("asked", columns)],
+            returning: reader,
+            "SELECT \(reader.names(of: "known")) \(lookUp(table))"
+        )
+    }
 }
 
 extension PurchaseKey {

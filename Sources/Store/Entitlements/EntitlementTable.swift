@@ -53,11 +53,7 @@ package enum EntitlementTable {
         "DELETE FROM entitlements AS held USING $gone WHERE \(key.equal("held", "gone"))"
     )
 
-    static let read = Statement<[PurchaseScope], Row>(
-        [.rows("asked", PurchaseScope.columns)],
-        returning: reader,
-        "SELECT \(reader.names(of: "known")) \(PurchaseScope.lookUp("entitlements"))"
-    )
+    static let read = PurchaseScope.read(reader, from: "entitlements")
 }
 
 extension EntitlementTerms {
@@ -232,9 +228,5 @@ package enum ClosedPeriodTable {
         """
     )
 
-    static let read = Statement<[PurchaseScope], Row>(
-        [.rows("asked", PurchaseScope.columns)],
-        returning: reader,
-        "SELECT \(reader.names(of: "known")) \(PurchaseScope.lookUp("closed_periods"))"
-    )
+    static let read = PurchaseScope.read(reader, from: "closed_periods")
 }

@@ -57,9 +57,5 @@ package enum LedgerTable {
         "DELETE FROM ledger AS credit USING $gone WHERE \(key.equal("credit", "gone"))"
     )
 
-    static let read = Statement<[PurchaseScope], Row>(
-        [.rows("asked", PurchaseScope.columns)],
-        returning: reader,
-        "SELECT \(reader.names(of: "known")) \(PurchaseScope.lookUp("ledger"))"
-    )
+    static let read = PurchaseScope.read(reader, from: "ledger")
 }

@@ -86,11 +86,7 @@ package enum StackedPurchaseTable {
         """
     )
 
-    static let read = Statement<[PurchaseScope], StackedPurchase>(
-        [.rows("asked", PurchaseScope.columns)],
-        returning: reader,
-        "SELECT \(reader.names(of: "known")) \(PurchaseScope.lookUp("stacked_purchases"))"
-    )
+    static let read = PurchaseScope.read(reader, from: "stacked_purchases")
 
     /// All non-renewing transactions of users, under their locks.
     package static let ofHolders = Statement<[Holder], StackedPurchase>(

@@ -75,25 +75,12 @@ package enum RenewalTable {
     )
 
     /// Keys, revisions and account tokens.
-    package static let read = Statement<[PurchaseScope], RenewalFact>(
-        [.rows("asked", PurchaseScope.columns)],
-        returning: RenewalFact.ownershipReader,
-        "SELECT \(RenewalFact.ownershipReader.names(of: "known")) "
-            + PurchaseScope.lookUp("renewals")
-    )
+    package static let read = PurchaseScope.read(RenewalFact.ownershipReader, from: "renewals")
 
     /// Reads only keys and revisions: nothing else of a renewal info affects a row.
-    static let readRevisions = Statement<[PurchaseScope], RenewalFact>(
-        [.rows("asked", PurchaseScope.columns)],
-        returning: revisionReader,
-        "SELECT \(revisionReader.names(of: "known")) \(PurchaseScope.lookUp("renewals"))"
-    )
+    static let readRevisions = PurchaseScope.read(revisionReader, from: "renewals")
 
-    package static let readGraces = Statement<[PurchaseScope], Grace>(
-        [.rows("asked", PurchaseScope.columns)],
-        returning: graceReader,
-        "SELECT \(graceReader.names(of: "known")) \(PurchaseScope.lookUp("grace_periods"))"
-    )
+    package static let readGraces = PurchaseScope.read(graceReader, from: "grace_periods")
 
     private static let revisionReader = RowReader<RenewalFact>(
         { RenewalFact(key: $0, revision: $1) },

@@ -4,11 +4,7 @@ import Postgres
 
 /// Rows that `pipeline rebuild` reads and writes when it derives facts from their contents again.
 extension TransactionTable {
-    package static let read = Statement<[PurchaseScope], TransactionFact>(
-        [.rows("asked", PurchaseScope.columns)],
-        returning: reader,
-        "SELECT \(reader.names(of: "known")) \(PurchaseScope.lookUp("transactions"))"
-    )
+    package static let read = PurchaseScope.read(reader, from: "transactions")
 
     /// The purchase that has the row of a transaction.
     package struct Position: Sendable {

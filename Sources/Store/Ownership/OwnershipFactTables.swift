@@ -169,24 +169,12 @@ extension OwnershipFactTables {
 }
 
 extension OwnershipFactTables {
-    package static let readFacts = Statement<[PurchaseScope], TransactionFact>(
-        [.rows("asked", PurchaseScope.columns)],
-        returning: factReader,
-        "SELECT \(factReader.names(of: "known")) \(PurchaseScope.lookUp("ownership_facts"))"
-    )
+    package static let readFacts = PurchaseScope.read(factReader, from: "ownership_facts")
 
-    package static let readRenewals = Statement<[PurchaseScope], RenewalFact>(
-        [.rows("asked", PurchaseScope.columns)],
-        returning: RenewalFact.ownershipReader,
-        "SELECT \(RenewalFact.ownershipReader.names(of: "known")) "
-            + PurchaseScope.lookUp("ownership_renewals")
-    )
+    package static let readRenewals =
+        PurchaseScope.read(RenewalFact.ownershipReader, from: "ownership_renewals")
 
-    static let readClaims = Statement<[PurchaseScope], Claim>(
-        [.rows("asked", PurchaseScope.columns)],
-        returning: claimReader,
-        "SELECT \(claimReader.names(of: "known")) \(PurchaseScope.lookUp("ownership_claims"))"
-    )
+    static let readClaims = PurchaseScope.read(claimReader, from: "ownership_claims")
 
     /// The part of a transaction that determines its owner; its product is not needed for that.
     private static let factReader = RowReader<TransactionFact> {
