@@ -8,17 +8,9 @@ package struct DemoUserState: Hashable, Sendable {
     package var entitlements: Set<String> = []
     package var sandboxEntitlements: Set<String> = []
     package var coins: Int64 = 0
+}
 
-    package init(
-        entitlements: Set<String> = [],
-        sandboxEntitlements: Set<String> = [],
-        coins: Int64 = 0
-    ) {
-        self.entitlements = entitlements
-        self.sandboxEntitlements = sandboxEntitlements
-        self.coins = coins
-    }
-
+extension DemoUserState {
     /// The state that a user must have at the end.
     package init(_ user: DemoUser) {
         self.init(

@@ -6,32 +6,16 @@ package struct AppSetting: Hashable, Sendable {
     package let environment: String
 
     /// Apple's number of the app; there in Production.
-    package let appAppleID: Int64?
+    package var appAppleID: Int64?
 
     /// Files of the app's own roots instead of Apple's pinned ones; empty in the usual case.
-    package let rootFiles: [String]
+    package var rootFiles: [String] = []
 
     /// Said by the operator where `rootFiles` vouch for Production.
-    package let isTestRootInProduction: Bool
+    package var isTestRootInProduction = false
 
     /// The key for the App Store Server API; nil if Apple is not asked about this app.
-    package let api: APIKeySetting?
-
-    package init(
-        bundleID: String,
-        environment: String,
-        appAppleID: Int64? = nil,
-        rootFiles: [String] = [],
-        isTestRootInProduction: Bool = false,
-        api: APIKeySetting? = nil
-    ) {
-        self.bundleID = bundleID
-        self.environment = environment
-        self.appAppleID = appAppleID
-        self.rootFiles = rootFiles
-        self.isTestRootInProduction = isTestRootInProduction
-        self.api = api
-    }
+    package var api: APIKeySetting?
 }
 
 /// A key of App Store Connect (Users and Access, Integrations, In-App Purchase).

@@ -7,9 +7,9 @@ import Records
 import Settings
 import Testing
 import Topology
-import Worker
 
 @testable import DeadLetters
+@testable import Worker
 
 /// `verify`, `export` and `anchor` as an auditor runs them, on a topic with the real protocol.
 @Suite struct ChainToolTests {

@@ -1,6 +1,7 @@
 import AppStore
-import Entitlements
 import Testing
+
+@testable import Entitlements
 
 struct EntitlementChangeTests {
     private static let period = PeriodSet([

@@ -4,7 +4,8 @@ import Operations
 import TestSupport
 import Testing
 import Topology
-import Worker
+
+@testable import Worker
 
 @Suite struct ReconcileCommandTests {
     private let transcript = ConsoleTranscript()

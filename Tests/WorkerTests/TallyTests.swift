@@ -1,6 +1,7 @@
 import Kafka
 import Testing
-import Worker
+
+@testable import Worker
 
 @Suite struct TallyTests {
     private static let dispositions = StageDescription.fake.dispositions

@@ -5,26 +5,16 @@ struct Envelope {
     /// Empty for an API response without items, and for a receipt.
     let items: [EnvelopeItem]
     /// Present instead of items: all purchases of a receipt are verified at once.
-    let receipt: ReceiptText?
+    var receipt: ReceiptText?
     /// The object around the items, if its unsigned fields are claims about them.
-    let claims: UnsignedClaims?
+    var claims: UnsignedClaims?
     /// The app's claims beside a signed transaction.
-    let clientClaims: ObservationClaims
+    var clientClaims = ObservationClaims()
     /// Whether the body is a response of Apple's API, whose items are independent of each other.
     var isResponse = false
+}
 
-    init(
-        items: [EnvelopeItem],
-        receipt: ReceiptText? = nil,
-        claims: UnsignedClaims? = nil,
-        clientClaims: ObservationClaims = ObservationClaims()
-    ) {
-        self.items = items
-        self.receipt = receipt
-        self.claims = claims
-        self.clientClaims = clientClaims
-    }
-
+extension Envelope {
     init(_ body: [UInt8]?, _ limits: VerifierLimits) throws(Fault) {
         let body = try BodyForm(body, limits)
         switch body {
@@ -50,13 +40,10 @@ struct EnvelopeItem {
     /// any.
     let tokens: [(token: Token, kind: PayloadKind?)]
     /// The object around the tokens, if its unsigned fields are claims about this item alone.
-    let claims: UnsignedClaims?
+    var claims: UnsignedClaims?
+}
 
-    init(tokens: [(token: Token, kind: PayloadKind?)], claims: UnsignedClaims? = nil) {
-        self.tokens = tokens
-        self.claims = claims
-    }
-
+extension EnvelopeItem {
     init(_ token: Token, _ kind: PayloadKind?) {
         self.init(tokens: [(token, kind)])
     }

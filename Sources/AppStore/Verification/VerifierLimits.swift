@@ -3,51 +3,27 @@ import OpenSSL
 
 /// The limits of a body's size and cost, beyond which it is refused.
 package struct VerifierLimits: Sendable, Equatable {
-    package var bodyBytesMax: Int
-    package var headerSegmentBytesMax: Int
-    package var certificateBytesMax: Int
+    package var bodyBytesMax = 1 << 20
+    package var headerSegmentBytesMax = 16 << 10
+    package var certificateBytesMax = 8 << 10
     /// The maximum of purchases or events in an API response.
-    package var itemsMax: Int
+    package var itemsMax = 500
     /// The limits of an envelope and of a header.
-    package var json: JSONLimits
+    package var json = JSONLimits.standard
     /// The limits of a signed payload: smaller, so that an observation can embed two of them.
-    package var payload: JSONLimits
+    package var payload = payloadStandard
     /// The number of verified chains that one verifier remembers.
-    package var chainsCachedMax: Int
+    package var chainsCachedMax = 32
     /// The number of intermediates that one verifier remembers as signed by a root.
     ///
     /// Each of Apple's roots has signed a dozen, and anybody can turn an ECDSA signature into its
     /// second valid form.
-    package var intermediatesKnownMax: Int
+    package var intermediatesKnownMax = 32
     /// The maximum of leaf keys with a table, over all verifiers of a configuration; 0 for none.
-    package var keyTablesMax: Int
+    package var keyTablesMax = 8
     /// The number of good signatures of a leaf that one verifier has to see before its key gets a
     /// table.
-    package var signaturesBeforeTable: Int
-
-    package init(
-        bodyBytesMax: Int = 1 << 20,
-        headerSegmentBytesMax: Int = 16 << 10,
-        certificateBytesMax: Int = 8 << 10,
-        itemsMax: Int = 500,
-        json: JSONLimits = .standard,
-        payload: JSONLimits = payloadStandard,
-        chainsCachedMax: Int = 32,
-        intermediatesKnownMax: Int = 32,
-        keyTablesMax: Int = 8,
-        signaturesBeforeTable: Int = 1_000
-    ) {
-        self.bodyBytesMax = bodyBytesMax
-        self.headerSegmentBytesMax = headerSegmentBytesMax
-        self.certificateBytesMax = certificateBytesMax
-        self.itemsMax = itemsMax
-        self.json = json
-        self.payload = payload
-        self.chainsCachedMax = chainsCachedMax
-        self.intermediatesKnownMax = intermediatesKnownMax
-        self.keyTablesMax = keyTablesMax
-        self.signaturesBeforeTable = signaturesBeforeTable
-    }
+    package var signaturesBeforeTable = 1_000
 
     package static let standard = VerifierLimits()
 

@@ -10,19 +10,9 @@ package struct CapacityCosts: Sendable {
     package var postgresMicroseconds: Double
     /// Bytes of PostgreSQL's write-ahead log.
     package var walBytes: Double
+}
 
-    package init(
-        workerMicroseconds: [StageDescription: Double],
-        brokerMicroseconds: Double,
-        postgresMicroseconds: Double,
-        walBytes: Double
-    ) {
-        self.workerMicroseconds = workerMicroseconds
-        self.brokerMicroseconds = brokerMicroseconds
-        self.postgresMicroseconds = postgresMicroseconds
-        self.walBytes = walBytes
-    }
-
+extension CapacityCosts {
     /// Reads the first measurement of a report; nil if it lacks a cost, such as the broker's,
     /// which is measured with `--broker-pid`.
     package init?(report: [UInt8]) {

@@ -24,7 +24,8 @@ struct HostileBody: Sendable {
         /// The verifier's caches during the measurement: chains, and no tables of keys, so that the
         /// good body does not become cheaper while hostile ones are compared with it.
         var limits: VerifierLimits {
-            var limits = VerifierLimits(keyTablesMax: 0)
+            var limits = VerifierLimits.standard
+            limits.keyTablesMax = 0
             if self == .newLeaf || self == .newChain { limits.chainsCachedMax = 0 }
             if self == .newChain { limits.intermediatesKnownMax = 0 }
             return limits

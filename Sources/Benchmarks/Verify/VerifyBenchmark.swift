@@ -69,7 +69,7 @@ struct VerifyBenchmark {
         case .warm:
             return verifying(fixture.good, with: fixture.verifier(), expecting: nil)
         case .withoutTable:
-            let verifier = fixture.verifier(within: VerifierLimits(keyTablesMax: 0))
+            let verifier = fixture.verifier(within: HostileBody.Yardstick.record.limits)
             return verifying(fixture.good, with: verifier, expecting: nil)
         case .newLeaf:
             let verifier = fixture.verifier(within: HostileBody.Yardstick.newLeaf.limits)

@@ -34,19 +34,9 @@ package struct OwnershipTransaction: Hashable, Sendable {
     package var token: AccountToken?
     /// The end of the paid period; nil if it has none.
     package var runsUntil: Timestamp?
+}
 
-    package init(
-        transactionID: Identifier,
-        purchaseDate: Timestamp,
-        token: AccountToken? = nil,
-        runsUntil: Timestamp? = nil
-    ) {
-        self.transactionID = transactionID
-        self.purchaseDate = purchaseDate
-        self.token = token
-        self.runsUntil = runsUntil
-    }
-
+extension OwnershipTransaction {
     /// An upgrade does not end the period here: it still runs for a user who upgrades midway.
     package init(_ transaction: MergedTransaction, token: AccountToken?) {
         self.init(

@@ -8,25 +8,11 @@ package struct EntitlementChange: Hashable, Sendable {
     package var old: PeriodSet
     /// Empty if there is no row any more.
     package var new: PeriodSet
-    package var oldTerms: EntitlementTerms
-    package var newTerms: EntitlementTerms
+    package var oldTerms = EntitlementTerms()
+    package var newTerms = EntitlementTerms()
+}
 
-    package init(
-        key: Identifier,
-        userID: Identifier,
-        old: PeriodSet,
-        new: PeriodSet,
-        oldTerms: EntitlementTerms = EntitlementTerms(),
-        newTerms: EntitlementTerms = EntitlementTerms()
-    ) {
-        self.key = key
-        self.userID = userID
-        self.old = old
-        self.new = new
-        self.oldTerms = oldTerms
-        self.newTerms = newTerms
-    }
-
+extension EntitlementChange {
     /// - Parameters:
     ///   - old: nil if there was no row.
     ///   - new: nil if the row is gone.

@@ -23,8 +23,8 @@ extension CertificateAuthority {
             intermediate: certificates[1],
             leaf: certificates[2],
             leafKey: key,
-            signerIdentifier: signer,
-            headerSegment: Self.headerSegment(certificates: certificates.reversed())
+            headerSegment: Self.headerSegment(certificates: certificates.reversed()),
+            signerIdentifier: signer
         )
     }
 }

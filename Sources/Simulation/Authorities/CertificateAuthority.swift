@@ -15,7 +15,9 @@ package struct CertificateAuthority: Sendable {
 
     /// 2020-01-01 to 2049-12-31.
     package static let standardValidity: ClosedRange<Int64> = 1_577_836_800...2_524_607_999
+}
 
+extension CertificateAuthority {
     /// Generates keys and issues the three certificates, after `adjust` has changed the blueprint.
     package init(
         name: String = "Demo",
@@ -28,18 +30,23 @@ package struct CertificateAuthority: Sendable {
     }
 
     package init(_ blueprint: AuthorityBlueprint) throws(KeyError) {
-        root = try blueprint.root.der(for: blueprint.rootKey, signedBy: blueprint.rootKey)
-        intermediate = try blueprint.intermediate.der(
+        let root = try blueprint.root.der(for: blueprint.rootKey, signedBy: blueprint.rootKey)
+        let intermediate = try blueprint.intermediate.der(
             for: blueprint.intermediateKey,
             signedBy: blueprint.intermediateSigner ?? blueprint.rootKey
         )
-        leaf = try blueprint.leaf.der(
+        let leaf = try blueprint.leaf.der(
             for: blueprint.leafKey,
             signedBy: blueprint.leafSigner ?? blueprint.intermediateKey
         )
-        leafKey = blueprint.leafKey
-        signerIdentifier = blueprint.leaf.issuerAndSerialNumber
-        headerSegment = Self.headerSegment(certificates: [leaf, intermediate, root])
+        self.init(
+            root: root,
+            intermediate: intermediate,
+            leaf: leaf,
+            leafKey: blueprint.leafKey,
+            headerSegment: Self.headerSegment(certificates: [leaf, intermediate, root]),
+            signerIdentifier: blueprint.leaf.issuerAndSerialNumber
+        )
     }
 
     /// One self-signed certificate, as Xcode's local StoreKit testing has it: with a P-256 key for
@@ -59,28 +66,12 @@ package struct CertificateAuthority: Sendable {
             intermediate: der,
             leaf: der,
             leafKey: key,
-            signerIdentifier: builder.issuerAndSerialNumber,
             headerSegment: headerSegment(
                 certificates: [der],
                 leading: #""kid":"Apple_Xcode_Key","typ":"JWT","#
-            )
+            ),
+            signerIdentifier: builder.issuerAndSerialNumber
         )
-    }
-
-    init(
-        root: [UInt8],
-        intermediate: [UInt8],
-        leaf: [UInt8],
-        leafKey: PrivateKey,
-        signerIdentifier: [UInt8],
-        headerSegment: [UInt8]
-    ) {
-        self.root = root
-        self.intermediate = intermediate
-        self.leaf = leaf
-        self.leafKey = leafKey
-        self.signerIdentifier = signerIdentifier
-        self.headerSegment = headerSegment
     }
 
     /// The root as a file for the workers' settings.

@@ -15,33 +15,15 @@ struct ContradictedFacts: Error {
 /// The number of round trips does not depend on the size of the batch: one to lock and read, one to
 /// write and one to commit; two more to read stacks if non-renewing purchases are concerned.
 struct EntitleTransaction {
-    private let connection: PostgresConnection
-    private let records: [EntitleRecord]
-    private let refused: [Int: ImmutableField]
-    private let catalogs: CatalogStore
+    let connection: PostgresConnection
+    var records: [EntitleRecord] = []
+    var refused: [Int: ImmutableField] = [:]
     /// Purchases to project even if no record changes them.
-    private let reprojected: [PurchaseScope]
+    var reprojected: [PurchaseScope] = []
+    let catalogs: CatalogStore
     /// The indexes of the records that requests wait for.
-    private let awaited: [Int]
-    private let newRows: NewRows
-
-    init(
-        connection: PostgresConnection,
-        records: [EntitleRecord] = [],
-        refused: [Int: ImmutableField] = [:],
-        reprojected: [PurchaseScope] = [],
-        catalogs: CatalogStore,
-        awaited: [Int] = [],
-        newRows: NewRows = .upserted
-    ) {
-        self.connection = connection
-        self.records = records
-        self.refused = refused
-        self.reprojected = reprojected
-        self.catalogs = catalogs
-        self.awaited = awaited
-        self.newRows = newRows
-    }
+    var awaited: [Int] = []
+    var newRows = NewRows.upserted
 
     func run() async throws -> SettledBatch {
         let scopes = try await scopes()

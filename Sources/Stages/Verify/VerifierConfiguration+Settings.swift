@@ -24,19 +24,15 @@ extension VerifierConfiguration {
 
 extension VerifierLimits {
     init(_ settings: SettingsValues) {
-        self.init(
-            bodyBytesMax: settings[VerifySettings.bodyBytesMax],
-            headerSegmentBytesMax: settings[VerifySettings.headerBytesMax],
-            certificateBytesMax: settings[VerifySettings.certificateBytesMax],
-            itemsMax: settings[VerifySettings.itemsMax],
-            json: JSONLimits(depthMax: settings[VerifySettings.jsonDepthMax]),
-            payload: JSONLimits(
-                depthMax: settings[VerifySettings.payloadDepthMax],
-                nodesMax: Self.payloadStandard.nodesMax
-            ),
-            chainsCachedMax: settings[VerifySettings.chainsCachedMax],
-            keyTablesMax: settings[VerifySettings.keyTablesMax]
-        )
+        self = .standard
+        bodyBytesMax = settings[VerifySettings.bodyBytesMax]
+        headerSegmentBytesMax = settings[VerifySettings.headerBytesMax]
+        certificateBytesMax = settings[VerifySettings.certificateBytesMax]
+        itemsMax = settings[VerifySettings.itemsMax]
+        json = JSONLimits(depthMax: settings[VerifySettings.jsonDepthMax])
+        payload.depthMax = settings[VerifySettings.payloadDepthMax]
+        chainsCachedMax = settings[VerifySettings.chainsCachedMax]
+        keyTablesMax = settings[VerifySettings.keyTablesMax]
     }
 }
 

@@ -12,27 +12,17 @@ package struct StoredOwner: Hashable, Sendable {
     /// The present owner by rules 1 and 2.
     package var directUserID: Identifier?
     package var appTransactionID: Identifier?
+}
 
+extension StoredOwner {
     package init(_ ownership: Ownership, directUserID: Identifier?, appTransactionID: Identifier?) {
-        userID = ownership.userID
-        rule = ownership.rule.rawValue
-        spans = ownership.spans.count > 1 ? Self.encode(ownership.spans) : nil
-        self.directUserID = directUserID
-        self.appTransactionID = appTransactionID
-    }
-
-    fileprivate init(
-        userID: Identifier?,
-        rule: String,
-        spans: JSONText?,
-        directUserID: Identifier?,
-        appTransactionID: Identifier?
-    ) {
-        self.userID = userID
-        self.rule = rule
-        self.spans = spans
-        self.directUserID = directUserID
-        self.appTransactionID = appTransactionID
+        self.init(
+            userID: ownership.userID,
+            rule: ownership.rule.rawValue,
+            spans: ownership.spans.count > 1 ? Self.encode(ownership.spans) : nil,
+            directUserID: directUserID,
+            appTransactionID: appTransactionID
+        )
     }
 
     /// Whether the purchase has the same present and past owners as before.
@@ -116,11 +106,7 @@ package enum OwnerTable {
             """
     )
 
-    static let read = Statement<[PurchaseScope], Row>(
-        [.rows("asked", PurchaseScope.columns)],
-        returning: reader,
-        "SELECT \(reader.names(of: "known")) \(PurchaseScope.lookUp("owners"))"
-    )
+    static let read = PurchaseScope.read(reader, from: "owners")
 
     /// A purchase's owner, and the change of it that no projection has followed yet.
     package struct Changed: Sendable {

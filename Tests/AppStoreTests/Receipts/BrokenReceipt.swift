@@ -1,7 +1,8 @@
-import AppStore
 import OpenSSL
 import Testing
 import Simulation
+
+@testable import AppStore
 
 /// A posted receipt that breaks one rule of each step, to be repaired step by step.
 struct BrokenReceipt {

@@ -1,8 +1,9 @@
-import AppStore
 import JSON
 import OpenSSL
 import Testing
 import Simulation
+
+@testable import AppStore
 
 /// The accepted and refused forms of a receipt around its signed content.
 struct ReceiptFormTests {

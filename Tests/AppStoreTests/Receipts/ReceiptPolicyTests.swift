@@ -1,7 +1,8 @@
-import AppStore
 import OpenSSL
 import Testing
 import Simulation
+
+@testable import AppStore
 
 /// The rules for a receipt's signer, date and app.
 struct ReceiptPolicyTests {

@@ -1,7 +1,8 @@
-import AppStore
 import JSON
 import Testing
 import Simulation
+
+@testable import AppStore
 
 /// Bodies that are made to hurt: each ends in a refusal, at a bounded cost.
 struct HostileInputTests {

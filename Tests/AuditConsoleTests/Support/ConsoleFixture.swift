@@ -8,9 +8,9 @@ import Records
 import Settings
 import Store
 import TestSupport
-import Worker
 
 @testable import AuditConsole
+@testable import Worker
 
 /// A console on a database, a topic with dead letters, and a file of users.
 final class ConsoleFixture: Sendable {

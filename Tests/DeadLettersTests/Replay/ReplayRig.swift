@@ -8,9 +8,9 @@ import Synchronization
 import TestSupport
 import Testing
 import Topology
-import Worker
 
 @testable import DeadLetters
+@testable import Worker
 
 /// The environment of a replay: a raw topic, a dead-letter topic with its index, and a database;
 /// `ReplayStage` plays the stage.

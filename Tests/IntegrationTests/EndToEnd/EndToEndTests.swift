@@ -1,5 +1,4 @@
 import AppStore
-import Demonstration
 import Kafka
 import Operations
 import Records
@@ -8,6 +7,8 @@ import Testing
 import Simulation
 import Topology
 import Worker
+
+@testable import Demonstration
 
 extension PipelineTests {
     /// A lively day of a small company through all four workers, once for each kind of broker.
