@@ -1,5 +1,6 @@
 import DeadLetters
 import Foundation
+import TestSupport
 import Testing
 
 /// Shell completion of the tool's commands and options.
@@ -104,19 +105,12 @@ import Testing
         let file = FileManager.default.temporaryDirectory.appending(path: "completion-\(UUID())")
         try script.write(to: file, atomically: true, encoding: .utf8)
         defer { try? FileManager.default.removeItem(at: file) }
-        let process = Process()
-        process.executableURL = URL(filePath: shell)
-        process.arguments = arguments + [file.path(percentEncoded: false)] + typed
-        let output = Pipe()
-        process.standardOutput = output
-        process.standardInput = FileHandle.nullDevice
-        try process.run()
-        let text = String(
-            decoding: output.fileHandleForReading.readDataToEndOfFile(),
-            as: UTF8.self
+        let run = try ProgramRun(
+            shell,
+            arguments + [file.path(percentEncoded: false)] + typed,
+            takesErrors: false
         )
-        process.waitUntilExit()
-        return text.split(whereSeparator: \.isNewline).map(String.init)
+        return run.text.split(whereSeparator: \.isNewline).map(String.init)
     }
 
     @Test(arguments: ["bash", "zsh", "fish"])

@@ -16,12 +16,12 @@ struct ReferenceTests {
 
     @Test func `the reference agrees with each scenario's file`() throws {
         let result = try Self.script.run(["scenarios", Scenario.folder.path])
-        #expect(result.isSuccess, "\(String(decoding: result.output, as: UTF8.self))")
+        #expect(result.isSuccess, "\(result.text)")
     }
 
     @Test func `each scenario ends otherwise with the mistakes that it names`() throws {
         let result = try Self.script.run(["defects", Scenario.folder.path])
-        #expect(result.isSuccess, "\(String(decoding: result.output, as: UTF8.self))")
+        #expect(result.isSuccess, "\(result.text)")
     }
 
     @Test func `the reference agrees on random histories, in any order and doubled`() throws {
@@ -32,7 +32,7 @@ struct ReferenceTests {
         while rest > 0 {
             let count = min(rest, Self.chunk)
             let result = try Self.script.run(["histories", "\(count)", "\(seed)"])
-            try #require(result.isSuccess, "\(String(decoding: result.output, as: UTF8.self))")
+            try #require(result.isSuccess, "\(result.text)")
             let lines = result.output.split(separator: UInt8(ascii: "\n"))
             try #require(lines.count == count)
             for (number, line) in lines.enumerated() {

@@ -7,12 +7,12 @@ struct SchemaTests {
     @Test func `every scenario conforms to its schema`() throws {
         let files = Scenario.names.map { Scenario.folder.path + "/\($0).json" }
         let result = try Self.validate("scenario", files)
-        #expect(result.isSuccess, "\(String(decoding: result.output, as: UTF8.self))")
+        #expect(result.isSuccess, "\(result.text)")
     }
 
     @Test func `the examples of a catalog conform to its schema`() throws {
         let result = try Self.validate("catalog", [])
-        #expect(result.isSuccess, "\(String(decoding: result.output, as: UTF8.self))")
+        #expect(result.isSuccess, "\(result.text)")
     }
 
     @Test func `a scenario without its expected result is refused`() throws {
@@ -25,7 +25,7 @@ struct SchemaTests {
     private static func validate(
         _ schema: String,
         _ files: [String]
-    ) throws -> ReferenceScript.Result {
+    ) throws -> ProgramRun {
         let folder = ReferenceScript.root.appending(path: "schemas").path
         return try ReferenceScript("validate_files.py").run([folder, schema] + files)
     }

@@ -41,25 +41,19 @@ struct ClientExampleTests {
         FileManager.default.fileExists(atPath: "\($0)/pg")
     }
 
-    private func run(_ command: [String]) throws -> (status: Int32, output: String) {
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = command
+    private func run(_ command: [String]) throws -> ProgramRun {
         let url = options.connectionString
         let java = url.replacing(/^postgresql:\/\/(.+?):(.+?)@(.+)$/) { match in
             "jdbc:postgresql://\(match.3)?user=\(match.1)&password=\(match.2)"
         }
-        process.environment = [
-            "PATH": "/usr/bin:/bin", "DATABASE_URL": url, "JDBC_URL": java,
-            "NODE_PATH": Self.nodePaths.joined(separator: ":"),
-        ]
-        let output = Pipe()
-        process.standardOutput = output
-        process.standardError = output
-        try process.run()
-        let printed = try output.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
-        return (process.terminationStatus, String(decoding: printed, as: UTF8.self))
+        return try ProgramRun(
+            "/usr/bin/env",
+            command,
+            environment: [
+                "PATH": "/usr/bin:/bin", "DATABASE_URL": url, "JDBC_URL": java,
+                "NODE_PATH": Self.nodePaths.joined(separator: ":"),
+            ]
+        )
     }
 
     /// Runs the page's only block of a language, of ten lines at most.
@@ -83,7 +77,7 @@ struct ClientExampleTests {
         let path = folder.appending(path: file)
         try (frame.begin + block + frame.end).write(to: path, atomically: true, encoding: .utf8)
         let result = try run(command + [path.path])
-        #expect(result.output.lowercased() == "true\nle001\n", "\(result.output)")
+        #expect(result.text.lowercased() == "true\nle001\n", "\(result.text)")
     }
 
     @Test(.enabled(if: hasPython, "install python3-psycopg2"))
@@ -104,7 +98,8 @@ struct ClientExampleTests {
 
     private func example(_ name: String, _ arguments: String...) throws -> (Int32, String) {
         let path = ReferenceScript.root.appending(path: "deploy/examples/\(name)").path
-        return try run([Self.python, "-B", path] + arguments)
+        let run = try run([Self.python, "-B", path] + arguments)
+        return (run.status, run.text)
     }
 
     @Test(.enabled(if: hasPython, "install python3-psycopg2"))

@@ -17,19 +17,7 @@ package enum Promtool {
         in folder: URL? = nil,
         input bytes: Data = Data()
     ) throws -> (exitCode: Int32, output: String) {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: path ?? "/usr/bin/promtool")
-        process.currentDirectoryURL = folder
-        process.arguments = arguments
-        let (input, output) = (Pipe(), Pipe())
-        process.standardInput = input
-        process.standardOutput = output
-        process.standardError = output
-        try process.run()
-        try input.fileHandleForWriting.write(contentsOf: bytes)
-        try input.fileHandleForWriting.close()
-        let reported = output.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        return (process.terminationStatus, String(decoding: reported, as: UTF8.self))
+        let run = try ProgramRun(path ?? "/usr/bin/promtool", arguments, in: folder, input: bytes)
+        return (run.status, run.text)
     }
 }

@@ -32,7 +32,7 @@ package enum TopicSchema {
         )
         return Verdict(
             isValid: result.isSuccess,
-            report: String(decoding: result.output, as: UTF8.self)
+            report: result.text
         )
     }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import HTTP
 import JSON
+import TestSupport
 import Testing
 import Worker
 
@@ -19,21 +20,13 @@ import Worker
     }
 
     private func curl(_ url: URL) throws -> (Int, String) {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = [
-            "curl", "--silent", "--max-time", "10", "--write-out", "\n%{http_code}",
-            url.absoluteString,
-        ]
-        let output = Pipe()
-        process.standardOutput = output
-        try process.run()
-        let reported = output.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        var lines = String(decoding: reported, as: UTF8.self).split(
-            separator: "\n",
-            omittingEmptySubsequences: false
+        let options = ["--silent", "--max-time", "10", "--write-out", "\n%{http_code}"]
+        let run = try ProgramRun(
+            "/usr/bin/curl",
+            options + [url.absoluteString],
+            takesErrors: false
         )
+        var lines = run.text.split(separator: "\n", omittingEmptySubsequences: false)
         let status = Int(lines.removeLast()) ?? 0
         return (status, lines.joined(separator: "\n"))
     }

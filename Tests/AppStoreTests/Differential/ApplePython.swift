@@ -35,14 +35,8 @@ final class ApplePython: Sendable {
     private var python: String { folder.appending(path: "bin/python").path }
 
     private static func run(_ program: String, _ arguments: [String]) throws {
-        let process = Process()
-        process.executableURL = URL(filePath: program)
-        process.arguments = arguments
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
-        try #require(process.terminationStatus == 0)
+        let run = try ProgramRun(program, arguments)
+        try #require(run.isSuccess, "\(run.text)")
     }
 
     /// A process that verifies bodies while this one does something else.

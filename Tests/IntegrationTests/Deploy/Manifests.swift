@@ -18,10 +18,10 @@ struct Manifests {
     ///   - kind: `compose` or `kubernetes`.
     ///   - path: the file, or the folder of the overlay.
     init(_ kind: String, _ path: String) throws {
-        let script = ReferenceScript("deploy/manifests.py", python: Self.python)
+        let script = ReferenceScript("deploy/manifests.py", python: Self.python.path)
         let result = try script.run([kind, path])
         guard result.isSuccess else {
-            throw PipelineFailure(String(decoding: result.output, as: UTF8.self))
+            throw PipelineFailure(result.text)
         }
         let document = try JSONDocument(parsing: Array(result.output)).root
         findings = document["findings"]?.elements.compactMap(\.string) ?? []

@@ -87,17 +87,14 @@ extension PipelineTests {
             _ arguments: [String],
             _ environment: [String: String]
         ) throws -> String {
-            let process = Process()
-            process.executableURL = URL(filePath: "/usr/bin/python3")
-            process.arguments = arguments
-            process.environment = environment
-            let output = Pipe()
-            process.standardOutput = output
-            try process.run()
-            let printed = try output.fileHandleForReading.readToEnd() ?? Data()
-            process.waitUntilExit()
-            #expect(process.terminationStatus == 0)
-            return String(decoding: printed, as: UTF8.self)
+            let run = try ProgramRun(
+                "/usr/bin/python3",
+                arguments,
+                environment: environment,
+                takesErrors: false
+            )
+            #expect(run.isSuccess)
+            return run.text
         }
     }
 }

@@ -71,15 +71,8 @@ struct AlertReportTests {
         try "#!/bin/sh\nprintf '\(report)' >\"$ALERTS_END_TO_END\"\nexit \(status)\n"
             .write(to: tests, atomically: true, encoding: .utf8)
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: tests.path)
-        let process = Process()
-        process.executableURL = deploy.appending(path: "alerts.sh")
-        let output = Pipe()
-        process.standardOutput = output
-        process.standardError = Pipe()
-        try process.run()
-        let printed = try output.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
-        #expect(process.terminationStatus == expected)
-        #expect(String(decoding: printed, as: UTF8.self).hasSuffix(report))
+        let run = try ProgramRun(deploy.appending(path: "alerts.sh").path, takesErrors: false)
+        #expect(run.status == expected)
+        #expect(run.text.hasSuffix(report))
     }
 }

@@ -14,18 +14,9 @@ struct DashboardTests {
             .replacing("\"targets\"", with: "\"target\"", maxReplacements: 1)
             .write(to: wrong, atomically: true, encoding: .utf8)
         for (file, status) in [(folder.appending(path: "dashboard.json"), 0), (wrong, 1)] {
-            let process = Process()
-            process.executableURL = folder.appending(path: "check.sh")
-            process.arguments = [file.path]
-            let output = Pipe()
-            process.standardOutput = output
-            process.standardError = output
-            try process.run()
-            let printed = try output.fileHandleForReading.readToEnd() ?? Data()
-            process.waitUntilExit()
-            let text = String(decoding: printed, as: UTF8.self)
-            #expect(process.terminationStatus == status, "\(text)")
-            #expect(text.contains(status == 0 ? "panels fit" : "target is no member"))
+            let run = try ProgramRun(folder.appending(path: "check.sh").path, [file.path])
+            #expect(run.status == status, "\(run.text)")
+            #expect(run.text.contains(status == 0 ? "panels fit" : "target is no member"))
         }
     }
 }

@@ -39,7 +39,7 @@ struct TerminalWatchTests {
             let result = try script.run(
                 ["90", "40", end, Self.program] + Self.arguments(bootstrap)
             )
-            let text = String(decoding: result.output, as: UTF8.self)
+            let text = result.text
             try #require(result.isSuccess, "\(text)")
             let answer = try JSONDocument(parsing: Array(result.output)).root
             #expect(answer["status"]?.int64 == 0, "\(text)")

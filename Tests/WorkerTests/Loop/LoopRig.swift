@@ -73,7 +73,7 @@ final class LoopRig: Sendable {
         let result = try ReferenceScript("publish_transactions.py").run(
             [cluster.bootstrapServers, raw, "\(count)"] + (isLastAborted ? ["--abort-last"] : [])
         )
-        try #require(result.isSuccess, "\(String(decoding: result.output, as: UTF8.self))")
+        try #require(result.isSuccess, "\(result.text)")
     }
 
     /// Writes records to the first partition of `raw`, of which the mock keeps only the last 5 MiB.
