@@ -225,16 +225,7 @@ extension RunningPipeline {
 
     /// Expects the rows of an undisturbed run, and that the operators' tools find nothing.
     fileprivate func expectRecovered() async throws {
-        let reference = try reference()
-        var rows: [String] = []
-        _ = try await becomesTrue(within: .seconds(90), every: .milliseconds(250)) {
-            rows = try await withDatabase { try await RowPicture($0) }
-                .differences(from: reference.picture)
-            return rows.isEmpty
-        }
-        #expect(rows.isEmpty, "rows differ: \(rows.joined(separator: "\n"))")
-        let letters = try await deadLetters().refused.differences(from: reference.refused)
-        #expect(letters.isEmpty, "dead letters differ: \(letters.joined(separator: "\n"))")
+        try await expectReferenceReached()
         let rebuild = await operate("rebuild")
         #expect(rebuild.code == 0, "\(rebuild.output)")
         let reconcile = await operate("reconcile")
