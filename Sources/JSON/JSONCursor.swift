@@ -30,7 +30,7 @@ package struct JSONCursor: Sendable {
 
     /// Passes a member's name up to its value, if it is the next member's.
     package mutating func pass(name: StaticString) -> Bool {
-        // No value ends with an opening brace, so that behind one the first member stands.
+        // No value ends with an opening brace, so that after one comes the first member.
         let isFirst = position > 0 && bytes[position - 1] == UInt8(ascii: "{")
         let opening = isFirst ? position : position + 1
         let closing = opening + name.utf8CodeUnitCount + 1
@@ -88,10 +88,10 @@ extension JSONCursor {
         return true
     }
 
-    /// As `JSONValue.int64`; nil also if no digit stands.
+    /// Passes a number and returns it as `JSONValue.int64` does; nil also if there is no digit.
     ///
-    /// For a number with a fraction or more digits only the beginning is passed:
-    /// behind it no member stands, so that nothing more is passed.
+    /// If the number has a fraction or more digits, only its beginning is passed: no member is found
+    /// there, so that nothing more is passed.
     package mutating func int64() -> Int64? {
         var number: Int64 = 0
         var index = position
@@ -119,7 +119,7 @@ extension JSONCursor {
 
     /// Passes a string's content to `body` and returns its result; nil as for `string()`.
     ///
-    /// The cursor moves behind the string also if `body` returns nil.
+    /// The cursor moves past the string also if `body` returns nil.
     package mutating func withString<Result>(_ body: (Span<UInt8>) -> Result?) -> Result? {
         guard let content = passString() else { return nil }
         return body(bytes.span.extracting(content))

@@ -19,10 +19,10 @@ package struct JSONDocument: Sendable {
         storage = JSONStorage(bytes: bytes, nodes: parser.nodes)
     }
 
-    /// Reads the members of an object that stand before this one, and looks at nothing behind.
+    /// Reads the members of an object that stand before this one, and looks at nothing after it.
     ///
     /// - Parameter member: its name, which is found only as `JSONWriter` writes it, with no space
-    ///   before or behind it, and where it is not the first. The root's `range` ends before its
+    ///   before or after it, and where it is not the first. The root's `range` ends before its
     ///   comma; where it is not found, everything is read.
     /// - Throws: as for a whole document.
     package init(

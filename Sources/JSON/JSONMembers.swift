@@ -88,8 +88,8 @@ extension JSONValue {
     /// The members whose keys are recognized, in the order of the text; none for anything but an
     /// object.
     ///
-    /// One pass that makes nothing of the members it passes over: an object may have tens of
-    /// thousands of them, with escapes in each key.
+    /// One pass that builds no values of members it skips: an object may have tens of thousands
+    /// of them, with escapes in each key.
     ///
     /// - Parameters:
     ///   - keyBytesMax: keys of more bytes, their escapes replaced, are not recognized.

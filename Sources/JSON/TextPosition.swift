@@ -1,23 +1,23 @@
-/// A position in a text as editors number it: from 1, a column for each Unicode scalar.
+/// A position in a text as editors show it: counted from 1, one column per Unicode scalar.
 package struct TextPosition: Hashable, Sendable, CustomStringConvertible {
     package let line: Int
     package let column: Int
 
     package var description: String { "line \(line), column \(column)" }
 
-    /// The positions of offsets in a text's UTF-8, in one pass over it.
+    /// Finds the positions of byte offsets into a UTF-8 text, in one pass and in the given order.
     package static func positions(of offsets: [Int], in bytes: [UInt8]) -> [TextPosition] {
         var positions = offsets.map { _ in TextPosition(line: 1, column: 1) }
-        var (at, line, column) = (0, 1, 1)
+        var (byteIndex, line, column) = (0, 1, 1)
         for index in offsets.indices.sorted(by: { offsets[$0] < offsets[$1] }) {
-            while at < min(offsets[index], bytes.count) {
-                switch bytes[at] {
+            while byteIndex < min(offsets[index], bytes.count) {
+                switch bytes[byteIndex] {
                 case UInt8(ascii: "\n"): (line, column) = (line + 1, 1)
-                // The bytes of a scalar behind its first one.
+                // UTF-8 continuation bytes: their scalar was counted at its first byte.
                 case 0x80...0xBF: break
                 default: column += 1
                 }
-                at += 1
+                byteIndex += 1
             }
             positions[index] = TextPosition(line: line, column: column)
         }
@@ -28,7 +28,7 @@ package struct TextPosition: Hashable, Sendable, CustomStringConvertible {
 extension JSONError {
     /// The position of the fault, and what was expected there.
     ///
-    /// - Parameter bytes: those that were parsed.
+    /// - Parameter bytes: the parsed document.
     package func explanation(in bytes: [UInt8]) -> String {
         let position = TextPosition.positions(of: [offset], in: bytes)[0]
         return "\(position): not JSON, expected \(code.expected)"
@@ -41,15 +41,15 @@ extension JSONError.Code {
         case .notUTF8: "text in UTF-8"
         case .byteOrderMark: "no byte order mark"
         case .unexpectedByte: "a value, a key in quotation marks, a colon, a comma or a bracket"
-        case .unexpectedEnd: "more: the text ends within a value"
-        case .trailingBytes: "nothing behind the end of the document"
+        case .unexpectedEnd: "more text: it ends within a value"
+        case .trailingBytes: "nothing after the end of the document"
         case .numberMalformed: "a number such as 12, -0.5 or 1e3"
         case .escapeMalformed: "an escape such as \\n, \\\" or \\u00e9"
         case .controlCharacter: "no control character in a string; a line break is \\n"
         case .nulInString: "no NUL in a string"
         case .loneSurrogate: "both halves of a surrogate pair"
         case .duplicateKey: "each key of an object once"
-        case .depthExceeded: "fewer brackets within each other"
+        case .depthExceeded: "less deeply nested brackets"
         case .nodesExceeded: "fewer values"
         case .bytesExceeded: "fewer bytes"
         }
