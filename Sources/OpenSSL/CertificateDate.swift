@@ -3,21 +3,26 @@
 /// `YYMMDDHHMMSSZ` as UTCTime for 1950 to 2049, `YYYYMMDDHHMMSSZ` as GeneralizedTime for all other
 /// years: seconds always, no fraction, no offset.
 enum CertificateDate {
-    /// Seconds since 1970; nil for another form or a day that no calendar has.
+    /// Seconds since 1970 in UTC; nil for any other form, or for no such day or time.
     static func seconds(fromUTCTime text: Span<UInt8>) -> Int64? {
-        guard text.count == 13, let short = number(in: text, at: 0, digits: 2) else { return nil }
-        return seconds(year: short >= 50 ? 1900 + short : 2000 + short, rest: text, from: 2)
+        guard text.count == "YYMMDDHHMMSSZ".utf8.count,
+            let year = number(in: text, at: 0, digits: 2)
+        else { return nil }
+        return seconds(year: year >= 50 ? 1900 + year : 2000 + year, text, monthAt: 2)
     }
 
-    /// Seconds since 1970; nil for another form, a year that UTCTime covers, or no such day.
+    /// Seconds since 1970 in UTC; nil for any other form, for a year that UTCTime covers, or for no
+    /// such day or time.
     static func seconds(fromGeneralizedTime text: Span<UInt8>) -> Int64? {
-        guard text.count == 15, let year = number(in: text, at: 0, digits: 4),
+        guard text.count == "YYYYMMDDHHMMSSZ".utf8.count,
+            let year = number(in: text, at: 0, digits: 4),
             !(1950..<2050).contains(year)
         else { return nil }
-        return seconds(year: year, rest: text, from: 4)
+        return seconds(year: year, text, monthAt: 4)
     }
 
-    private static func seconds(year: Int, rest text: Span<UInt8>, from start: Int) -> Int64? {
+    /// Reads `MMDDHHMMSSZ` from `start` on.
+    private static func seconds(year: Int, _ text: Span<UInt8>, monthAt start: Int) -> Int64? {
         guard
             let month = number(in: text, at: start, digits: 2), (1...12).contains(month),
             let day = number(in: text, at: start + 2, digits: 2),
@@ -52,13 +57,16 @@ enum CertificateDate {
         year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
     }
 
-    /// Counts in eras of 400 years that begin on 1 March, so that the leap day is the last one.
+    /// Counts in eras of 400 years (146,097 days), and in years that begin on 1 March, so that the
+    /// leap day is a year's last.
     private static func daysSince1970(year: Int, month: Int, day: Int) -> Int {
-        let shifted = month > 2 ? year : year - 1
-        let era = (shifted >= 0 ? shifted : shifted - 399) / 400
-        let yearOfEra = shifted - era * 400
+        let marchYear = month > 2 ? year : year - 1
+        let era = (marchYear >= 0 ? marchYear : marchYear - 399) / 400
+        let yearOfEra = marchYear - era * 400
+        // From March on, every five months have 153 days.
         let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
         let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+        // 719,468 days lie between 1 March of the year 0 and 1 January 1970.
         return era * 146_097 + dayOfEra - 719_468
     }
 }

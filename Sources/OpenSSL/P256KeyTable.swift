@@ -4,16 +4,15 @@ internal import COpenSSL
 ///
 /// A verification multiplies two points, the curve's generator and the key. OpenSSL has a table for
 /// the generator alone; a copy of the curve whose generator is the key gets one for the key. Making
-/// it takes as long as some 500 verifications, and it holds 160 KiB, so it is for keys that come
-/// back thousands of times. Only public numbers go through it, so nothing here runs in constant
-/// time.
+/// it takes as long as some 500 verifications, and it holds 160 KiB, so it is for keys that
+/// verify thousands of signatures. All numbers here are public, so nothing runs in constant time.
 ///
-/// Immutable once made, so that threads may share one: OpenSSL treats both curves as const then.
+/// Immutable once made, so threads may share it: OpenSSL only reads both curves then.
 @safe
 package final class P256KeyTable: @unchecked Sendable {
-    /// The curve as it is.
+    /// The curve with its own generator, G.
     fileprivate let curve: Handle<Resource.Group>
-    /// The curve with the key for its generator.
+    /// The same curve with the key, Q, as its generator.
     fileprivate let keyed: Handle<Resource.Group>
 
     /// Nil if this build of OpenSSL does not support such tables.
@@ -25,14 +24,14 @@ package final class P256KeyTable: @unchecked Sendable {
                 takingOwnershipOf: EC_GROUP_dup(curve.pointer)
             ),
             let point = unsafe Self.point(of: key, on: keyed.pointer),
-            let numbers = unsafe Handle<Resource.NumberContext>(takingOwnershipOf: BN_CTX_new()),
+            let scratch = unsafe Handle<Resource.NumberContext>(takingOwnershipOf: BN_CTX_new()),
             unsafe EC_GROUP_set_generator(
                 keyed.pointer,
                 point.pointer,
                 EC_GROUP_get0_order(curve.pointer),
                 EC_GROUP_get0_cofactor(curve.pointer)
             ) == 1,
-            unsafe shim_group_precompute(keyed.pointer, numbers.pointer) == 1
+            unsafe shim_group_precompute(keyed.pointer, scratch.pointer) == 1
         else { return nil }
         self.curve = curve
         self.keyed = keyed
@@ -53,38 +52,38 @@ package final class P256KeyTable: @unchecked Sendable {
     }
 }
 
-/// ECDSA verification (FIPS 186-4 §6.4) with a key's table, in numbers and points made once.
+/// ECDSA verification (FIPS 186-4 §6.4) with a key's table, in reused numbers and points.
 ///
-/// OpenSSL performs every step but one, whose result it checks. Not for use by two threads at once.
+/// OpenSSL computes every step but the inverse of s, which it checks. One thread at a time.
 @safe
 final class P256TableVerification {
     private let table: P256KeyTable
     private let inverses: ScalarInverse
-    private let numbers: Handle<Resource.NumberContext>
+    private let scratch: Handle<Resource.NumberContext>
     private let sum: Handle<Resource.Point>
-    private let term: Handle<Resource.Point>
+    private let keyTerm: Handle<Resource.Point>
 
     init(_ table: P256KeyTable) {
-        guard let numbers = unsafe Handle<Resource.NumberContext>(takingOwnershipOf: BN_CTX_new()),
+        guard let scratch = unsafe Handle<Resource.NumberContext>(takingOwnershipOf: BN_CTX_new()),
             let sum = unsafe Handle<Resource.Point>(
                 takingOwnershipOf: EC_POINT_new(table.curve.pointer)
             ),
-            let term = unsafe Handle<Resource.Point>(
+            let keyTerm = unsafe Handle<Resource.Point>(
                 takingOwnershipOf: EC_POINT_new(table.curve.pointer)
             )
         else { preconditionFailure("out of memory for a verification") }
         self.table = table
         inverses = unsafe ScalarInverse(modulus: Self.order(of: table.curve.pointer).span.bytes)
-        self.numbers = numbers
+        self.scratch = scratch
         self.sum = sum
-        self.term = term
+        self.keyTerm = keyTerm
     }
 
-    /// Whether r ‖ s (64 bytes) is the key's signature of a digest; r and s must be in range.
+    /// Whether r ‖ s (64 bytes) is the key's signature of a digest; false if one is out of range.
     ///
-    /// Nil where OpenSSL could not compute it; OpenSSL's error queue is left empty.
+    /// Nil if OpenSSL could not compute it; OpenSSL's error queue is left empty.
     func isValid(_ signature: Span<UInt8>, over digest: SHA256Digest) -> Bool? {
-        let context = unsafe numbers.pointer
+        let context = unsafe scratch.pointer
         unsafe BN_CTX_start(context)
         defer { unsafe BN_CTX_end(context) }
         let words = digest.words
@@ -98,8 +97,9 @@ final class P256TableVerification {
         guard unsafe BN_is_zero(r) == 0 && BN_cmp(r, order) < 0,
             unsafe BN_is_zero(s) == 0 && BN_cmp(s, order) < 0
         else { return false }
-        guard unsafe invert(signature.bytes.extracting(32..<64), s, into: x, order),
-            unsafe combine(r, x, e, order)
+        // `x` holds 1/s first, and from then on the x coordinate of the sum.
+        guard unsafe invert(signature.bytes.extracting(32..<64), s, into: x, order: order),
+            unsafe addProducts(e: e, r: r, inverse: x, order: order)
         else { return failed() }
         guard unsafe EC_POINT_is_at_infinity(table.curve.pointer, sum.pointer) == 0 else {
             return false
@@ -117,17 +117,17 @@ final class P256TableVerification {
         return unsafe BN_cmp(x, r) == 0
     }
 
-    /// Sets `inverse` to 1/s; `s` is overwritten.
+    /// Sets `inverse` to 1/s modulo the order; `s`, which `bytes` repeat, is overwritten.
     ///
-    /// OpenSSL's own inversion takes a third of a verification. What GMP finds is multiplied by s:
-    /// only the inverse gives 1, so that no other can be used, whatever GMP says.
+    /// OpenSSL's own inversion takes a third of a verification, so GMP computes it. The product of
+    /// its result and s must be 1, or OpenSSL inverts: a wrong result of GMP is never used.
     private func invert(
         _ bytes: RawSpan,
         _ s: OpaquePointer,
         into inverse: OpaquePointer,
-        _ order: OpaquePointer
+        order: OpaquePointer
     ) -> Bool {
-        let context = unsafe numbers.pointer
+        let context = unsafe scratch.pointer
         if let found = inverses.inverse(of: bytes),
             unsafe Self.read(found.span.bytes, into: inverse),
             unsafe BN_mod_mul(s, s, inverse, order, context) == 1, unsafe BN_is_one(s) == 1
@@ -137,28 +137,28 @@ final class P256TableVerification {
         return unsafe Self.read(bytes, into: s) && BN_mod_inverse(inverse, s, order, context) != nil
     }
 
-    /// Sets `sum` to (e/s)·G + (r/s)·Q, by 1/s, which is overwritten as `e` is.
-    private func combine(
-        _ r: OpaquePointer,
-        _ inverse: OpaquePointer,
-        _ e: OpaquePointer,
-        _ order: OpaquePointer
+    /// Sets `sum` to (e/s)·G + (r/s)·Q; `inverse`, which is 1/s, and `e` are overwritten.
+    private func addProducts(
+        e: OpaquePointer,
+        r: OpaquePointer,
+        inverse: OpaquePointer,
+        order: OpaquePointer
     ) -> Bool {
-        let context = unsafe numbers.pointer
+        let context = unsafe scratch.pointer
         return unsafe BN_mod_mul(e, e, inverse, order, context) == 1
             && BN_mod_mul(inverse, r, inverse, order, context) == 1
             && EC_POINT_mul(table.curve.pointer, sum.pointer, e, nil, nil, context) == 1
-            && EC_POINT_mul(table.keyed.pointer, term.pointer, inverse, nil, nil, context) == 1
+            && EC_POINT_mul(table.keyed.pointer, keyTerm.pointer, inverse, nil, nil, context) == 1
             && EC_POINT_add(
                 table.curve.pointer,
                 sum.pointer,
                 sum.pointer,
-                term.pointer,
+                keyTerm.pointer,
                 context
             ) == 1
     }
 
-    /// In 32 bytes, the most significant one first.
+    /// The order of a curve's generator in 32 bytes, big-endian.
     private static func order(of curve: OpaquePointer) -> InlineArray<32, UInt8> {
         var order = InlineArray<32, UInt8>(repeating: 0)
         var span = order.mutableSpan

@@ -7,7 +7,7 @@ internal import COpenSSL
 @safe
 final class ParsedCertificate: @unchecked Sendable {
     enum Library {
-        /// Knows no algorithm: parses, but decodes no key and verifies nothing.
+        /// A library without algorithms: it parses, but decodes no key and verifies nothing.
         case null
         case standard
     }

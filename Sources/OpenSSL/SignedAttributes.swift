@@ -3,13 +3,16 @@ internal import COpenSSL
 /// The signed attributes of a PKCS #7 signer (RFC 2315 §9.2), borrowed from its message.
 @safe
 struct SignedAttributes {
+    /// A `STACK_OF(X509_ATTRIBUTE)`.
     private let list: OpaquePointer
 
     init(_ list: OpaquePointer) {
         unsafe self.list = unsafe list
     }
 
-    /// The signed bytes: the SET OF in DER, under its universal tag.
+    /// The bytes that the signature covers; empty if OpenSSL cannot encode them.
+    ///
+    /// RFC 2315 §9.3: the DER of the SET OF, under its universal tag and not the message's `[0]`.
     var encoded: [UInt8] {
         var output: UnsafeMutablePointer<UInt8>?
         let count = unsafe ASN1_item_i2d(list, &output, PKCS7_ATTR_VERIFY_it())
@@ -18,8 +21,8 @@ struct SignedAttributes {
         return unsafe Array(UnsafeBufferPointer(start: start, count: Int(count)))
     }
 
-    /// Whether they say that the content is data and has this digest, each once.
-    func name(digest: SignatureDigest, of content: [UInt8]) -> Bool {
+    /// Whether the attributes state the type `data` and the digest of this content, each once.
+    func match(_ content: [UInt8], digest: SignatureDigest) -> Bool {
         guard let type = unsafe value(of: NID_pkcs9_contentType, as: V_ASN1_OBJECT),
             unsafe OBJ_obj2nid(type.pointee.value.object) == NID_pkcs7_data,
             let named = unsafe value(of: NID_pkcs9_messageDigest, as: V_ASN1_OCTET_STRING)
@@ -28,14 +31,14 @@ struct SignedAttributes {
             == Self.digest(content, digest)
     }
 
-    /// The single value of an attribute that occurs once.
-    private func value(of kind: Int32, as type: Int32) -> UnsafeMutablePointer<ASN1_TYPE>? {
+    /// The value of an attribute, named by OpenSSL's NID; nil if the attribute is absent or
+    /// repeated, or has several values or one of another type.
+    private func value(of attributeNID: Int32, as type: Int32) -> UnsafeMutablePointer<ASN1_TYPE>? {
         var found: UnsafeMutablePointer<ASN1_TYPE>?
         for index in 0..<max(0, unsafe OPENSSL_sk_num(list)) {
             let attribute = unsafe OpaquePointer(OPENSSL_sk_value(list, index))
-            guard unsafe OBJ_obj2nid(X509_ATTRIBUTE_get0_object(attribute)) == kind else {
-                continue
-            }
+            guard unsafe OBJ_obj2nid(X509_ATTRIBUTE_get0_object(attribute)) == attributeNID
+            else { continue }
             guard unsafe found == nil, unsafe X509_ATTRIBUTE_count(attribute) == 1 else {
                 return nil
             }
@@ -62,7 +65,7 @@ struct SignedAttributes {
     }
 }
 
-/// Copies what OpenSSL keeps in an ASN.1 string.
+/// Copies the content of OpenSSL's ASN.1 strings.
 enum OctetBytes {
     /// Empty for NULL.
     static func of(_ string: UnsafeMutablePointer<ASN1_OCTET_STRING>?) -> [UInt8] {

@@ -45,7 +45,7 @@ package final class SignedMessage {
         var signed = content
         if let attributes = unsafe signer.pointee.auth_attr {
             let list = unsafe SignedAttributes(attributes)
-            guard list.name(digest: digest, of: content) else { return .wrongAttributes }
+            guard list.match(content, digest: digest) else { return .wrongAttributes }
             signed = list.encoded
         }
         return certificate.withWhole { whole in
