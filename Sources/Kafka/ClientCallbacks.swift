@@ -10,16 +10,15 @@ final class ClientCallbacks: Sendable {
     /// Whether the group is balanced, by the statistics since the last poll; nil without any.
     private let balance = Mutex<Bool?>(nil)
     let commits = PendingCommits()
-    /// While the client closes nobody is left to finish work: what is revoked from a consumer goes
-    /// at once, and a producer that has purged its queue sends nothing again, of which it would
-    /// never report.
+    /// Whether the client is being closed, so that no work can be finished: revoked partitions are
+    /// given up at once, and no record is sent again, as its delivery would never be reported.
     let isClosing = Atomic(false)
-    /// The consumer has asked for a place in its group.
+    /// Whether the consumer has asked to join its group.
     private let hasSubscribed = Atomic(false)
     /// Whether the client has had an assignment, even an empty one.
     private let hasBeenAssigned = Atomic(false)
 
-    /// Why this client and the brokers did not agree on who they are, since the last answer.
+    /// The failed authentication or handshake since the brokers' last answer.
     private let refusal = Mutex<KafkaError?>(nil)
     /// A known reason why these properties cannot work.
     private let warning: String?
@@ -40,12 +39,12 @@ final class ClientCallbacks: Sendable {
         handlers.onError(error)
     }
 
-    /// Brokers have answered.
-    func noteAnswer() {
+    /// Forgets a failed authentication or handshake, as brokers have answered since.
+    func recordAnswer() {
         refusal.withLock { $0 = nil }
     }
 
-    /// A call's error, or why brokers and client refused each other, which is what made it fail.
+    /// The failed authentication or handshake that explains a call's error, or the error itself.
     func explained(_ error: KafkaError) -> KafkaError {
         switch error.code {
         case .timedOut, .transport, .allBrokersDown: refusal.withLock { $0 } ?? error
@@ -61,17 +60,17 @@ final class ClientCallbacks: Sendable {
             && !hasBeenAssigned.load(ordering: .acquiring)
     }
 
-    func noteSubscription() {
+    func recordSubscription() {
         hasSubscribed.store(true, ordering: .releasing)
     }
 
     /// Called with every assignment, on the consumer's thread.
-    func noteAssignment() {
+    func recordAssignment() {
         hasBeenAssigned.store(true, ordering: .releasing)
     }
 
-    /// Says that a record is sent again because nobody knows where it lies.
-    func noteRepeated(_ message: UnsafePointer<rd_kafka_message_t>) {
+    /// Logs that a record is sent again because its offset is unknown.
+    func logRepeated(_ message: UnsafePointer<rd_kafka_message_t>) {
         let topic = unsafe String(optionalCString: rd_kafka_topic_name(message.pointee.rkt))
         let line = unsafe KafkaLogLine(
             level: 4,
@@ -173,7 +172,7 @@ func consumerRebalanced(
     guard let callbacks = unsafe ClientCallbacks.behind(opaque) else { return }
     let named = unsafe PartitionList.elements(of: partitions).map(\.topicPartition)
     let isClosing = callbacks.isClosing.load(ordering: .acquiring)
-    if code == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS { callbacks.noteAssignment() }
+    if code == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS { callbacks.recordAssignment() }
     switch code {
     case RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS where !isClosing:
         callbacks.record(.assigned(named))
@@ -220,11 +219,10 @@ func consumerBackgroundEvent(
 
 /// Called on the producer's thread, once for each record that `rd_kafka_produceva` took.
 ///
-/// While fewer than five records of a partition are under way, librdkafka sends another request.
-/// Where the broker refuses the first and takes the second, which it may from a producer that it
-/// does not know yet, librdkafka reports the refused records as written: they wait in front of one
-/// that is. A record of which no offset is known is therefore sent again, once: to be written
-/// twice is harmless, not to be written is not.
+/// librdkafka has up to five requests of a partition in flight. A broker may refuse the first and
+/// accept the second from a producer that it does not know yet. librdkafka then reports the refused
+/// records as written, because later ones are. So a record without an offset is sent again, once: a
+/// repetition is harmless, a loss is not.
 func producerDelivered(
     client: OpaquePointer?,
     message: UnsafePointer<rd_kafka_message_t>?,
@@ -242,7 +240,7 @@ func producerDelivered(
             !callbacks.isClosing.load(ordering: .acquiring),
             unsafe DeliveryTickets.mayRepeat(ticket)
         {
-            unsafe callbacks.noteRepeated(message)
+            unsafe callbacks.logRepeated(message)
             error = unsafe ClientHandle.produceAgain(client, message)
             // It is reported on again.
             if error == nil { return }

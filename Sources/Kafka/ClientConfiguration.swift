@@ -1,12 +1,12 @@
 import CRDKafka
 import Platform
 
-/// librdkafka's configuration while it is being put together; a client takes it over.
+/// librdkafka's configuration of a client, owned here until the client is made.
 @safe
 struct ClientConfiguration: ~Copyable {
     private var pointer: OpaquePointer?
 
-    /// Fails on the first property that librdkafka does not know or whose value it does not take.
+    /// Fails at the first property whose name or value librdkafka does not accept.
     init(_ properties: [String: String]) throws(KafkaError) {
         unsafe pointer = rd_kafka_conf_new()
         for (name, value) in properties.sorted(by: { $0.key < $1.key }) {
@@ -26,12 +26,12 @@ struct ClientConfiguration: ~Copyable {
             unsafe outcome = rd_kafka_conf_set(pointer, name, value, text, count)
         }
         guard outcome != RD_KAFKA_CONF_OK else { return }
-        // librdkafka's words quote the value, which may be a password.
-        let words = Self.isSecret(name) ? "its value is not accepted" : reason
+        // librdkafka's reason quotes the value, which may be a password.
+        let shown = Self.isSecret(name) ? "its value is not accepted" : reason
         throw KafkaError(
             code: .invalidConfiguration,
             name: "INVALID_CONFIGURATION",
-            message: "librdkafka property \(name): \(words)"
+            message: "librdkafka property \(name): \(shown)"
         )
     }
 
@@ -39,7 +39,9 @@ struct ClientConfiguration: ~Copyable {
         name.includes("password") || name.includes("secret") || name.hasSuffix(".pem")
     }
 
-    /// Names the object that every callback gets; it must outlive the client.
+    /// Sets the callbacks of all clients, and the object that each is called with.
+    ///
+    /// - Parameter callbacks: not retained; must outlive the client.
     func setCallbacks(_ callbacks: ClientCallbacks) {
         unsafe rd_kafka_conf_set_opaque(pointer, Unmanaged.passUnretained(callbacks).toOpaque())
         unsafe rd_kafka_conf_set_log_cb(pointer, clientLogged)
@@ -74,7 +76,7 @@ struct ClientConfiguration: ~Copyable {
     }
 }
 
-/// Asks librdkafka about single properties, before any client is made.
+/// Checks single properties with librdkafka, before any client is made.
 package enum KafkaPropertyCheck {
     /// The fault of a property in librdkafka's words; nil if it has none.
     package static func problem(_ name: String, _ value: String) -> String? {

@@ -4,8 +4,8 @@ import Synchronization
 
 /// One librdkafka client, destroyed when its last owner lets go of it.
 ///
-/// librdkafka's calls are thread-safe; what must never happen is a call after the end, which the
-/// reference count rules out.
+/// librdkafka's calls are thread-safe, but not on a destroyed client, which the reference count
+/// rules out.
 @safe
 final class ClientHandle: @unchecked Sendable {
     let pointer: OpaquePointer
@@ -16,7 +16,7 @@ final class ClientHandle: @unchecked Sendable {
 
     /// - Parameters:
     ///   - pointer: owned from here on.
-    ///   - servers: the configured ones, for messages.
+    ///   - servers: `bootstrap.servers`, for messages.
     init(
         takingOwnershipOf pointer: OpaquePointer,
         callbacks: ClientCallbacks,
@@ -38,7 +38,7 @@ final class ClientHandle: @unchecked Sendable {
         let client = try make(RD_KAFKA_CONSUMER, configuration, handlers) {
             $0.setConsumerCallbacks()
         }
-        // Everything arrives in the one queue that is polled.
+        // Errors and events then arrive in the one queue that the consumer polls.
         unsafe rd_kafka_poll_set_consumer(client.pointer)
         return client
     }
@@ -50,7 +50,7 @@ final class ClientHandle: @unchecked Sendable {
         try make(RD_KAFKA_PRODUCER, configuration, handlers) { $0.setProducerCallbacks() }
     }
 
-    /// A client for questions and administration, with librdkafka's producer as its body.
+    /// A client for metadata and administration: a producer, as librdkafka has no admin type.
     static func admin(
         _ configuration: [String: String],
         handlers: KafkaHandlers
@@ -64,6 +64,7 @@ final class ClientHandle: @unchecked Sendable {
         _ handlers: KafkaHandlers,
         settingCallbacks: (borrowing ClientConfiguration) -> Void
     ) throws(KafkaError) -> ClientHandle {
+        // Passwords and certificates may have been replaced since these properties were read.
         let identity = KafkaIdentity(configuration).newest
         let configuration = configuration.merging(identity.properties) { $1 }
         let callbacks = ClientCallbacks(
@@ -79,11 +80,11 @@ final class ClientHandle: @unchecked Sendable {
             isConsumer: type == RD_KAFKA_CONSUMER,
             servers: configuration["bootstrap.servers"] ?? ""
         )
-        KafkaIdentity.note(client, identity)
+        KafkaIdentity.register(client, identity)
         return client
     }
 
-    /// Begins a wait for the brokers' answer; nil if waits are not reported.
+    /// Begins a wait for the brokers, reported if it is long; nil if waits are not reported.
     func wait(within limit: Duration? = nil) -> ServerWait? {
         .begin(for: "Kafka at \(servers)", within: limit)
     }
@@ -98,10 +99,10 @@ final class ClientHandle: @unchecked Sendable {
         return KafkaError(code, message: reason, isFatal: true)
     }
 
-    /// A call's error, or why brokers and client refused each other, which is what made it fail.
+    /// The failed authentication or handshake that explains a call's error, or the error itself.
     func explained(_ error: KafkaError) -> KafkaError {
         if !isConsumer {
-            // Hands out what librdkafka has to report; a consumer's polling does so.
+            // Runs pending callbacks, which may bring the reason; a consumer's poll runs its own.
             _ = unsafe rd_kafka_poll(pointer, 0)
         }
         return callbacks.explained(error)
@@ -109,7 +110,7 @@ final class ClientHandle: @unchecked Sendable {
 
     deinit {
         guard !callbacks.mustNotBeDestroyed else {
-            // Left to the end of the process, with what its threads call; it has left its group.
+            // Leaks the client, and the callbacks for its threads; it has already left its group.
             _ = unsafe Unmanaged.passRetained(callbacks)
             return
         }
@@ -118,7 +119,9 @@ final class ClientHandle: @unchecked Sendable {
 }
 
 extension ClientHandle {
-    /// Hands a commit to librdkafka, whose background thread reports on it under `number`.
+    /// Starts a commit, whose outcome librdkafka's background thread reports with `number`.
+    ///
+    /// - Returns: an error if the commit was not started, which is then not reported.
     func sendCommit(_ commits: [TopicPartition: OffsetCommit], number: Int) -> KafkaError? {
         var list = PartitionList(reserving: commits.count)
         for (partition, commit) in commits {
@@ -136,6 +139,7 @@ extension ClientHandle {
         return code == RD_KAFKA_RESP_ERR_NO_ERROR ? nil : KafkaError(code)
     }
 
+    /// The offsets of a log's start and end as last reported by the broker; nil if none were.
     func cachedWatermarks(_ partition: TopicPartition) -> Watermarks? {
         var low: Int64 = 0
         var high: Int64 = 0
@@ -151,7 +155,7 @@ extension ClientHandle {
     }
 }
 
-/// A client for callers on any thread, until it is closed.
+/// A client for callers on any thread; nil after `close()`.
 final class SharedClient: Sendable {
     private let state: Mutex<ClientHandle?>
 

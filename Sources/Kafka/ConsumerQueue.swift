@@ -179,8 +179,7 @@ struct MessageReader {
 struct HeaderNames {
     private(set) var names: [[UInt8]] = []
 
-    /// Topics carry a handful of short names; who writes thousands of them, or long ones, pays for
-    /// each, and nothing of them is kept.
+    /// Records carry a handful of short header names, which are kept; others are copied each time.
     private static let namesMax = 16
     private static let nameBytesMax = 64
 

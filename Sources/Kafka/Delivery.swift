@@ -83,7 +83,7 @@ package final class Delivery: Sendable {
         timer?.cancel()
     }
 
-    /// Notes that a record is sent again.
+    /// Records that a record is to be sent again.
     ///
     /// - Returns: whether it is the first time.
     func mayRepeat(_ index: Int) -> Bool {
@@ -167,7 +167,7 @@ final class DeliveryTickets: @unchecked Sendable {
         }
     }
 
-    /// Takes back a pointer and returns whose it was.
+    /// Frees a ticket, and returns the delivery and the record's index that it stood for.
     static func redeem(_ pointer: UnsafeMutableRawPointer) -> (Delivery, index: Int) {
         let ticket = unsafe pointer.assumingMemoryBound(to: Ticket.self).pointee
         let delivery = unsafe ticket.owner.takeUnretainedValue().delivery

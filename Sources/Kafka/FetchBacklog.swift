@@ -17,10 +17,10 @@ struct FetchBacklog {
         bytesBound = kilobytes * 1_000
     }
 
-    /// Notes what a poll took.
+    /// Records the size of a poll's result.
     ///
-    /// - Parameter queued: the records that librdkafka still holds; their bytes are taken to be
-    ///   like those of the records before.
+    /// - Parameter queued: the records that librdkafka still holds; their bytes are estimated from
+    ///   those of the records before.
     /// - Returns: whether fetching had stopped, and has room to continue.
     mutating func took(records: Int, bytes: Int, leaving queued: Int) -> Bool {
         recordsTaken += records
@@ -43,13 +43,13 @@ struct FetchBacklog {
 /// The partitions whose leaders' threads are to look for room, which they do when they are asked
 /// something.
 ///
-/// One question is under way at a time. A partition that gets room during a question is asked about
-/// after it, since the thread may have looked before there was room.
+/// One request is in flight at a time. A partition that gets room during a request is in the one
+/// after it, because the thread may have looked before there was room.
 struct FetchPrompts {
     private var waiting: Set<TopicPartition> = []
     private var isUnderWay = false
 
-    /// - Returns: whether the caller has to ask, because nobody does.
+    /// - Returns: whether the caller has to send the request, because none is in flight.
     mutating func add(_ partitions: Set<TopicPartition>) -> Bool {
         waiting.formUnion(partitions)
         defer { isUnderWay = true }

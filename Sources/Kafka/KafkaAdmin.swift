@@ -162,9 +162,9 @@ struct AdminRequest: ~Copyable {
         unsafe rd_kafka_queue_destroy(queue)
     }
 
-    /// Asks and reads the answer, whose memory is gone when `read` returns.
+    /// Sends a request and reads its answer, whose memory is freed when `read` returns.
     ///
-    /// - Parameter send: gets the client, the options and the queue, in librdkafka's order.
+    /// - Parameter send: called with the client, the options and the queue, in librdkafka's order.
     borrowing func answer<Value>(
         _ send: (OpaquePointer, OpaquePointer?, OpaquePointer?) -> Void,
         read: (OpaquePointer) throws(KafkaError) -> Value

@@ -115,7 +115,7 @@ extension KafkaConsumer {
 
     /// The group's committed offsets.
     ///
-    /// Asks the broker, on another thread than `poll`'s.
+    /// Requests them from the broker, on another thread than `poll`'s.
     package nonisolated func committed(
         _ partitions: [TopicPartition],
         deadline: Duration
@@ -123,7 +123,7 @@ extension KafkaConsumer {
         try await requests.committed(partitions, deadline: deadline)
     }
 
-    /// Asks for all topics, which also makes the group notice one that has appeared.
+    /// Requests all topics, which also makes the group notice one that has appeared.
     package nonisolated func metadata(deadline: Duration) async throws(KafkaError)
         -> ClusterMetadata
     {

@@ -86,7 +86,7 @@ package actor KafkaConsumer {
     package func subscribe(_ topics: [String]) throws(KafkaError) {
         let client = try opened()
         let list = PartitionList(topics.map { TopicPartition(topic: $0, partition: -1) })
-        client.callbacks.noteSubscription()
+        client.callbacks.recordSubscription()
         let code = unsafe rd_kafka_subscribe(client.pointer, list.pointer)
         guard code == RD_KAFKA_RESP_ERR_NO_ERROR else { throw KafkaError(code) }
     }
@@ -138,7 +138,7 @@ package actor KafkaConsumer {
         result.isGroupBalanced = client.callbacks.takeBalance()
         result.events = client.callbacks.takeRebalances()
         if !result.events.isEmpty {
-            note(result.events)
+            record(result.events)
         }
         return result
     }
@@ -150,7 +150,7 @@ package actor KafkaConsumer {
         queue.wake()
     }
 
-    private func note(_ events: [RebalanceEvent]) {
+    private func record(_ events: [RebalanceEvent]) {
         reader.reset()
         for event in events {
             switch event {
@@ -211,7 +211,7 @@ package enum RebalanceEvent: Sendable, Equatable {
     /// To be answered by `KafkaConsumer.completeRevocation(_:)` once what is in hand is settled or
     /// given up. The group waits for it, at most `max.poll.interval.ms`.
     case revoking([TopicPartition])
-    /// Gone already, perhaps to another member: nothing of them may be committed any more.
+    /// Lost already, perhaps to another member: no offset of them may be committed any more.
     case lost([TopicPartition])
 }
 

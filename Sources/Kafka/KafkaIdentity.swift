@@ -1,8 +1,7 @@
 import CRDKafka
 import Synchronization
 
-/// The properties by which a client shows brokers who it is, and which may be replaced while it
-/// lives.
+/// The properties that authenticate a client, which may be replaced while it is connected.
 package struct KafkaIdentity: Hashable, Sendable {
     package static let names: Set = [
         "sasl.username", "sasl.password", "ssl.ca.pem", "ssl.certificate.pem", "ssl.key.pem",
@@ -11,12 +10,12 @@ package struct KafkaIdentity: Hashable, Sendable {
 
     package let properties: [String: String]
 
-    /// Takes those that count out of all properties of a client.
+    /// Picks these properties out of all those of a client.
     package init(_ all: [String: String]) {
         properties = all.filter { Self.names.contains($0.key) }
     }
 
-    /// Whether living clients can take the other one: only what they sign in with differs.
+    /// Whether only user name or password differ, which existing clients can replace.
     package func differsInLoginAlone(from other: KafkaIdentity) -> Bool {
         let names = Set(properties.keys).union(other.properties.keys)
         return names.allSatisfy { name in
@@ -25,12 +24,11 @@ package struct KafkaIdentity: Hashable, Sendable {
         }
     }
 
-    /// Replaces one identity by another, for the whole process: clients that have it sign
-    /// in with the new user name and password from their next connection on, and those that are
-    /// made of the former properties get the new ones.
+    /// Replaces one identity by another, in the whole process.
     ///
-    /// Connections stay: brokers ask again only if `connections.max.reauth.ms` is set. What
-    /// else has changed than user name and password, new clients alone take.
+    /// Clients that have it sign in with the new user name and password from their next connection
+    /// on; clients created later with the former properties get all new ones. Open connections
+    /// stay: brokers ask for a password again only if `connections.max.reauth.ms` is set.
     package static func replace(_ former: KafkaIdentity, by new: KafkaIdentity) {
         guard former != new else { return }
         let clients = replacements.withLock { $0.replace(former, by: new) }
@@ -45,7 +43,7 @@ package struct KafkaIdentity: Hashable, Sendable {
     }
 
     /// Makes a client sign in with each identity that replaces its own.
-    static func note(_ client: ClientHandle, _ identity: KafkaIdentity) {
+    static func register(_ client: ClientHandle, _ identity: KafkaIdentity) {
         guard identity.properties["sasl.password"] != nil else { return }
         // It may have been replaced while the client was made.
         let newest = replacements.withLock { replacements in

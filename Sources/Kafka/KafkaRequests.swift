@@ -34,9 +34,9 @@ actor KafkaRequests {
     /// A broker that has just come back may not know its partitions for a moment.
     private static let unknownPartitionWait = Duration.seconds(3)
 
-    /// Asks again, at most until the deadline, while the answer is that somebody else has to be
-    /// asked: a coordinator that is only being found, a leader that has moved; for a
-    /// moment also while a partition is unknown.
+    /// Repeats a request until the deadline while it reached the wrong broker: the coordinator is
+    /// still being found, or the leader has moved; for `unknownPartitionWait` also while the
+    /// partition is unknown.
     private func repeating<Answer>(
         within deadline: Duration,
         _ ask: (ContinuousClock.Instant) throws(KafkaError) -> Answer
@@ -118,7 +118,7 @@ actor KafkaRequests {
         return offsets
     }
 
-    /// Asks something of the partitions' leaders, whose threads look for room in the queue then.
+    /// Sends a request to the partitions' leaders: their threads then look for room in the queue.
     nonisolated func promptFetching(_ partitions: Set<TopicPartition>) {
         guard !partitions.isEmpty, prompts.withLock({ $0.add(partitions) }) else { return }
         Task {
@@ -167,7 +167,7 @@ actor KafkaRequests {
         guard code == RD_KAFKA_RESP_ERR_NO_ERROR, let answer = unsafe answer else {
             throw client.explained(KafkaError(code))
         }
-        client.callbacks.noteAnswer()
+        client.callbacks.recordAnswer()
         wait?.answered()
         defer { unsafe rd_kafka_metadata_destroy(answer) }
         return unsafe ClusterMetadata(answer.pointee)

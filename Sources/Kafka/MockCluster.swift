@@ -44,7 +44,7 @@ package final class MockCluster: Sendable {
         }
     }
 
-    /// Disconnects a broker, or all of them, and lets nobody connect.
+    /// Disconnects a broker, or all of them for -1, and refuses new connections.
     package func takeDown(broker: Int32 = -1) throws(KafkaError) {
         unsafe try call { unsafe rd_kafka_mock_broker_set_down($0, broker) }
     }
@@ -59,7 +59,7 @@ package final class MockCluster: Sendable {
         unsafe try call { unsafe rd_kafka_mock_broker_set_rtt($0, -1, milliseconds) }
     }
 
-    /// Lets the next requests of a kind fail, one for each error, in order.
+    /// Makes the next requests of a kind fail, one for each error, in order.
     package func fail(_ request: MockRequest, with errors: [MockError]) throws(KafkaError) {
         let codes = errors.map { rd_kafka_resp_err_t($0.rawValue) }
         unsafe try call { cluster in
