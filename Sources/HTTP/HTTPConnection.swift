@@ -22,13 +22,13 @@ struct HTTPConnection: ~Copyable {
         items(of: .GET_ARGUMENT_KIND)
     }
 
-    /// Lets the connection rest until `SuspendedConnection.resume`; from a callback only.
+    /// Suspends the connection until `SuspendedConnection.resume`; from a callback only.
     func suspend() -> SuspendedConnection {
         unsafe MHD_suspend_connection(pointer)
         return unsafe SuspendedConnection(pointer: pointer)
     }
 
-    /// Hands a response to the library; false when it could not take it.
+    /// Queues a response; false if the library did not accept it.
     func queue(_ response: HTTPResponse) -> Bool {
         let made = unsafe Self.make(response)
         guard let made = unsafe made else { return false }

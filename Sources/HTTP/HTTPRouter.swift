@@ -87,7 +87,7 @@ package struct HTTPRoute: Sendable {
     /// - Parameters:
     ///   - path: compared whole, with its leading slash.
     ///   - handler: runs on the server's only thread, so it has to answer from memory: while it
-    ///     works, nobody else is served.
+    ///     works, no other request is served.
     package init(_ method: HTTPMethod, _ path: String, handler: @escaping Handler) {
         precondition(path.hasPrefix("/"), "a route's path begins with a slash")
         self.method = method

@@ -7,7 +7,7 @@ package struct HTTPTransfer: Sendable, Equatable {
     /// less, the rest of the body is not sent.
     let announcedBytes: Int
 
-    /// The time before each byte, in which the server's only thread serves nobody else.
+    /// The wait before each byte, during which the server's only thread serves no other request.
     let bytePause: Duration?
 
     package init(announcedBytes: Int, bytePause: Duration? = nil) {

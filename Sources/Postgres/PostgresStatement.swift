@@ -66,7 +66,8 @@ struct PreparedStatements {
         entries[key] = Entry(name: name, lastUse: uses)
     }
 
-    /// Takes out those that are too many; the caller has the server forget them.
+    /// Removes the least recently used statements beyond `countMax`; the caller deallocates them on
+    /// the server.
     mutating func removeExcess() -> [String] {
         let excess = entries.count - countMax
         guard excess > 0 else { return [] }

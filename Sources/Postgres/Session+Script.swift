@@ -25,9 +25,9 @@ extension Session {
         if let failure { throw failure }
     }
 
-    /// Takes what has arrived for the channels listened to, waiting for the first.
+    /// Waits for a notification, and returns all that have arrived.
     ///
-    /// - Returns: none when the deadline passed, which here is no failure.
+    /// - Returns: an empty array if the deadline has passed.
     func notifications(
         until deadline: ContinuousClock.Instant
     ) throws(PostgresError) -> [PostgresNotification] {

@@ -105,7 +105,7 @@ final class Session {
         }
     }
 
-    /// Asks the server to stop what it does for us, and gives the connection up.
+    /// Asks the server to cancel the statement, and closes the connection.
     private func interrupt(_ code: PostgresError.Code, _ message: String) -> PostgresError {
         requestCancel()
         close()
@@ -140,7 +140,7 @@ extension Duration {
     }
 }
 
-/// Hands the server's notices to a Swift closure; lives as long as its session.
+/// Passes the server's notices to a Swift closure; lives as long as its session.
 final class NoticeSink {
     private let handler: @Sendable (PostgresNotice) -> Void
 
@@ -208,7 +208,7 @@ final class WakePipe: Sendable {
         _ = unsafe write(writeEnd, &byte, 1)
     }
 
-    /// Takes out what an earlier cancellation left.
+    /// Discards the bytes of an earlier cancellation.
     func clear() {
         var bytes: [UInt8] = Array(repeating: 0, count: 64)
         while unsafe read(readEnd, &bytes, bytes.count) > 0 {}

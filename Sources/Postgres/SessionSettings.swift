@@ -36,9 +36,9 @@ enum SessionSettings {
 
     /// How long the server keeps what this process may never come back for.
     ///
-    /// A process that stands still acknowledges at the network all the same: the idle times end its
-    /// session. Of a machine that is gone the keepalives tell, or data that nobody acknowledges,
-    /// and the check does so in the middle of a statement.
+    /// A stopped process is still acknowledged by its machine's network stack, so the idle timeouts
+    /// end its session. A dead machine is detected by keepalives or unacknowledged data, and in the
+    /// middle of a statement by the connection check.
     private static func limits(_ options: PostgresOptions) -> [String: String] {
         let silence = Keepalives(silenceMax: options.silenceMax)
         let idle = milliseconds(options.silenceMax)
