@@ -14,7 +14,7 @@ package struct NotificationPayload: Sendable {
     package private(set) var externalPurchaseToken: NotificationSubject?
     package private(set) var appData: NotificationSubject?
     package private(set) var unclaimInfo: NotificationSubject?
-    /// If none of the objects above names an app: the first other object that does.
+    /// The first other object that names an app, if none of the objects above does.
     package private(set) var newBody: NotificationSubject?
     /// Whether `data` or `appData`, which may hold purchases, is neither an object nor null.
     package private(set) var hasUnreadableBody = false

@@ -4,7 +4,7 @@ package import JSON
 package struct PayloadText: Sendable {
     private let value: JSONValue
 
-    /// - Parameter value: the result is nil if it is not a string, or not Unicode.
+    /// Nil if the value is not a string, or not valid Unicode.
     package init?(_ value: JSONValue) {
         guard value.kind == .string else { return nil }
         guard value.plainStringRange != nil || value.stringBytes != nil else { return nil }
@@ -24,6 +24,7 @@ package struct PayloadText: Sendable {
         value.stringBytes ?? []
     }
 
+    /// The length of the content in UTF-8, unescaped.
     package var byteCount: Int {
         value.plainStringRange?.count ?? bytes.count
     }
@@ -34,6 +35,7 @@ package struct PayloadText: Sendable {
         return AccountToken(value.documentBytes.span.extracting(content))
     }
 
+    /// Whether the text is the nil UUID, which stands for no token.
     var isPlaceholderToken: Bool {
         guard let content = value.plainStringRange else {
             return AccountToken.isPlaceholder(bytes.span)
@@ -48,11 +50,12 @@ package struct PayloadText: Sendable {
 
     var ownershipType: OwnershipType { OwnershipType(rawValue: string) }
 
-    /// Whether the content is exactly these bytes, regardless of canonical equivalence.
+    /// Whether the content has the same bytes: unlike `==`, canonical equivalents differ.
     package func equals(_ text: StaticString) -> Bool {
         value.isString(text)
     }
 
+    // Disfavored, so that a literal picks the overload above.
     @_disfavoredOverload
     package func equals(_ text: String) -> Bool {
         value.isString(text)

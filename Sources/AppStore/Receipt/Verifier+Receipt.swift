@@ -7,7 +7,7 @@ extension Verifier {
         trail.beginReceipt()
         let outline = try outline(of: receipt)
         let message = try parse(outline)
-        trail.note(receipt: message.content)
+        trail.record(receipt: message.content)
         guard message.digest != nil else {
             throw Fault(
                 .algorithmNotAllowed,
@@ -16,7 +16,7 @@ extension Verifier {
         }
         let certificates = try parse(outline.certificates, acceptsOldRoot: false)
         let (leaf, chain) = try verifyChain(of: message, certificates)
-        trail.note(chain: chain.certificates)
+        trail.record(chain: chain.certificates)
         try checkPurpose(of: chain)
         try check(message, leaf)
         configuration.observer?.observed(chain.path)
@@ -50,7 +50,7 @@ extension Verifier {
     private func outline(of receipt: ReceiptText) throws(Fault) -> MessageOutline {
         let ber = try receipt.decoded()
         if let legacy = LegacyReceipt(ber) {
-            trail.note(legacy)
+            trail.record(legacy)
             throw Fault(.receiptUnsupported, LegacyReceipt.advice)
         }
         do throws(SignedMessageError) {
@@ -94,7 +94,7 @@ extension Verifier {
         {
             issuers.swapAt(0, 1)
         }
-        trail.note(chain: ([leaf] + issuers).map(CertificateFacts.init))
+        trail.record(chain: ([leaf] + issuers).map(CertificateFacts.init))
         let policy = ChainPolicy(
             leaf: leaf,
             intermediate: issuers[0],

@@ -30,23 +30,23 @@ struct VerificationTrail {
         steps.append(Step(chain: []))
     }
 
-    mutating func note(receipt content: [UInt8]) {
+    mutating func record(receipt content: [UInt8]) {
         steps[steps.count - 1].receipt = content
     }
 
-    mutating func note(_ receipt: LegacyReceipt) {
+    mutating func record(_ receipt: LegacyReceipt) {
         steps[steps.count - 1].legacyReceipt = receipt
     }
 
-    mutating func note(chain: [CertificateFacts]) {
+    mutating func record(chain: [CertificateFacts]) {
         steps[steps.count - 1].chain = chain
     }
 
-    mutating func note(decoded payload: [UInt8]) {
+    mutating func record(decoded payload: [UInt8]) {
         steps[steps.count - 1].decoded = payload
     }
 
-    mutating func note(payload: JSONValue) {
+    mutating func record(payload: JSONValue) {
         steps[steps.count - 1].payload = payload
     }
 

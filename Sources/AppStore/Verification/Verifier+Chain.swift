@@ -36,7 +36,7 @@ extension Verifier {
             } else {
                 parsed.append(try parse(der, acceptsOldVersions: acceptsOldRoot && index == 2))
             }
-            trail.note(chain: parsed.map(CertificateFacts.init))
+            trail.record(chain: parsed.map(CertificateFacts.init))
         }
         return parsed
     }

@@ -19,7 +19,7 @@ extension Verifier {
             header = try decodeHeader(jws, token)
         }
         let payload = try decode(jws.payload, token, "payload")
-        trail.note(decoded: payload)
+        trail.record(decoded: payload)
         let signature = try decode(jws.signature, token, "signature")
         guard signature.count == 64 else {
             throw Fault(.jwsMalformed, "the signature has \(signature.count) bytes instead of 64")
@@ -30,7 +30,7 @@ extension Verifier {
         } else {
             chain = try verifyChain(header)
         }
-        trail.note(chain: chain.certificates)
+        trail.record(chain: chain.certificates)
         try checkPurpose(of: chain)
         try check(signature, of: jws, in: token, by: chain, after: known?.beginning)
         if known == nil {
@@ -39,7 +39,7 @@ extension Verifier {
         }
         // From here on the payload is signed by a trusted key.
         let json = try parse(payload)
-        trail.note(payload: json)
+        trail.record(payload: json)
         return try interpret(json, of: token, chain, expecting: kind, isPart: isPart)
     }
 
