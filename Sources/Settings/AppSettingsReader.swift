@@ -155,7 +155,7 @@ struct AppSettingsReader {
         return flag
     }
 
-    /// Says what was expected, and of what type the value is; never the value.
+    /// Reports the expected type and the value's own, but never the value.
     private mutating func mismatch(_ member: AppMember, _ value: JSONValue?, at path: String) {
         let found = value.map { Self.article($0.kind) } ?? "nothing"
         report("\(path).\(member.rawValue)", "expected \(member.expected), found \(found)")

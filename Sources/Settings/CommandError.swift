@@ -2,7 +2,7 @@
 package struct CommandError: Error, Hashable, Sendable, CustomStringConvertible {
     /// One of `ExitCode`'s.
     package let exitCode: Int32
-    /// Says what was expected and what to do; never holds a token, a key or a password.
+    /// Names what was expected and what to do; never contains a token, a key or a password.
     package let message: String
 
     package init(_ exitCode: Int32, _ message: String) {

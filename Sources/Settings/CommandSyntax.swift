@@ -189,8 +189,8 @@ extension [CommandSyntax] {
         TextLayout.columns(map { ($0.words, $0.sentence) })
     }
 
-    /// Says that a tool, or a family of its commands such as `pipeline link`, has no such command,
-    /// and which one may be meant.
+    /// The message that a tool, or a family of its commands such as `pipeline link`, has no such
+    /// command, and which one may be meant.
     package func unknown(_ word: String, of tool: String) -> String {
         let depth = tool.split(separator: " ").count
         let rests = map { $0.command.split(separator: " ").dropFirst(depth) }
@@ -299,7 +299,7 @@ package struct CommandArguments: Equatable, Sendable {
 
 /// A command line that cannot be understood; ends a program with `ExitCode.usage`.
 package struct UsageError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// Says what is wrong and what was expected.
+    /// A message with the fault and what was expected.
     package let message: String
 
     package init(_ message: String) {

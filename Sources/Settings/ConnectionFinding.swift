@@ -1,8 +1,8 @@
-/// The result of one thing that `--check --connect` tried.
+/// The result of one check of `--check --connect`.
 package struct ConnectionFinding: Sendable {
-    /// Such as `topic storekit.raw`.
+    /// The server, topic or right that was checked, such as `topic storekit.raw`.
     package let subject: String
-    /// A fact if all is well; else what is wrong and what to do.
+    /// The fact found, such as `12 partitions`, or an error that names the operator's next step.
     package let result: Result<String, CommandError>
 
     package init(_ subject: String, _ result: Result<String, CommandError>) {
@@ -26,8 +26,8 @@ package struct ConnectionFinding: Sendable {
 extension [ConnectionFinding] {
     /// Prints each finding, and how many are wrong.
     ///
-    /// - Returns: the exit code: what an operator has to change comes before a server that does not
-    ///   answer, as waiting mends only the latter.
+    /// - Returns: the exit code: `configuration` if any finding has it, because an operator must
+    ///   act then, while a server that does not answer may come back by itself.
     package func report(of program: String, on console: Console) -> Int32 {
         var codes: [Int32] = []
         for finding in self {

@@ -1,19 +1,22 @@
 import JSON
 import Platform
 
-/// librdkafka properties on their way through: `RDKAFKA_SECURITY_PROTOCOL` is `security.protocol`.
+/// The librdkafka properties that an operator sets: `RDKAFKA_SECURITY_PROTOCOL` or
+/// `rdkafka.security.protocol` in the file is `security.protocol`.
 ///
-/// Refused are those that a promise rests on, and those that librdkafka does not take.
+/// Refuses those that would break a guarantee, and those that librdkafka does not accept.
 struct KafkaProperties {
-    static let filePrefix = "rdkafka."
+    /// The prefix of the properties' names in the settings file.
+    static let settingPrefix = "rdkafka."
     private static let environmentPrefix = "RDKAFKA_"
-    private static let fileSuffix = "_FILE"
+    /// A variable with this suffix holds the path of a file with the secret.
+    private static let secretFileSuffix = "_FILE"
 
     private(set) var values: [String: String] = [:]
     private(set) var problems: [SettingProblem] = []
     private let problem: @Sendable (String, String) -> String?
 
-    /// - Parameter problem: what librdkafka has against a property of this name and value.
+    /// - Parameter problem: librdkafka's objection to a property's name and value; nil without one.
     init(problem: @escaping @Sendable (String, String) -> String?) {
         self.problem = problem
     }
@@ -24,8 +27,13 @@ struct KafkaProperties {
             .contains { name.includes($0) }
     }
 
-    mutating func add(fileName: String, value: JSONValue, origin: String) {
-        let name = String(fileName.dropFirst(Self.filePrefix.count))
+    /// Adds a member of the settings file.
+    ///
+    /// - Parameters:
+    ///   - setting: the whole name, with `rdkafka.`.
+    ///   - origin: for messages, as `file settings.json`.
+    mutating func add(setting: String, value: JSONValue, origin: String) {
+        let name = String(setting.dropFirst(Self.settingPrefix.count))
         let text =
             switch value.kind {
             case .string: value.string
@@ -44,8 +52,8 @@ struct KafkaProperties {
         where variable.hasPrefix(Self.environmentPrefix) {
             let origin = "environment \(variable)"
             let name = Self.propertyName(variable)
-            let base = Self.propertyName(String(variable.dropLast(Self.fileSuffix.count)))
-            guard variable.hasSuffix(Self.fileSuffix), Self.isSecret(base) else {
+            let base = Self.propertyName(String(variable.dropLast(Self.secretFileSuffix.count)))
+            guard variable.hasSuffix(Self.secretFileSuffix), Self.isSecret(base) else {
                 add(name, text, origin: origin)
                 continue
             }
@@ -55,16 +63,17 @@ struct KafkaProperties {
                 report(base, origin, "expected the path of a readable UTF-8 file")
                 continue
             }
-            let isLine = secret.utf8.filter { $0 == UInt8(ascii: "\n") }.count <= 1
-            add(base, isLine ? secret.filter { !$0.isNewline } : secret, origin: origin)
+            // A password's file ends with a line break that is not part of it; a PEM keeps its own.
+            let isOneLine = secret.utf8.filter { $0 == UInt8(ascii: "\n") }.count <= 1
+            add(base, isOneLine ? secret.filter { !$0.isNewline } : secret, origin: origin)
         }
     }
 
-    /// The files that hold secrets.
+    /// The paths of the files that hold secrets, sorted.
     static func secretFiles(environment: [String: String]) -> [String] {
         environment.filter { variable, _ in
-            variable.hasPrefix(environmentPrefix) && variable.hasSuffix(fileSuffix)
-                && isSecret(propertyName(String(variable.dropLast(fileSuffix.count))))
+            variable.hasPrefix(environmentPrefix) && variable.hasSuffix(secretFileSuffix)
+                && isSecret(propertyName(String(variable.dropLast(secretFileSuffix.count))))
         }
         .map(\.value).sorted()
     }
@@ -87,14 +96,14 @@ struct KafkaProperties {
 
     private mutating func report(_ name: String, _ origin: String, _ message: String) {
         problems.append(
-            SettingProblem(setting: Self.filePrefix + name, origin: origin, message: message)
+            SettingProblem(setting: Self.settingPrefix + name, origin: origin, message: message)
         )
     }
 }
 
-/// The librdkafka properties that cannot be passed through, because a promise rests on them.
+/// The librdkafka properties that no operator may set, because a guarantee depends on them.
 package enum KafkaPropertyRefusals {
-    /// Why a property is refused; nil when it may pass.
+    /// Why a property is refused; nil if it is allowed.
     package static func reason(for name: String) -> String? {
         reasons[name]
     }
@@ -103,7 +112,7 @@ package enum KafkaPropertyRefusals {
         "an offset is committed only after every output below it is acknowledged"
     private static let delivery =
         "outputs are idempotent and acknowledged by all replicas, so that nothing is lost"
-    private static let own = "set it by the setting of its own:"
+    private static let own = "it has a setting of its own:"
 
     private static let reasons: [String: String] = [
         "enable.auto.commit": offsets,
@@ -113,13 +122,13 @@ package enum KafkaPropertyRefusals {
         "offset.store.method": offsets,
         "offset.store.path": offsets,
         "auto.offset.reset":
-            "a new consumer group begins at the earliest record, or records would be passed over",
+            "a new consumer group begins at the earliest record, or records would be skipped",
         "isolation.level": "offsets without a record would be counted wrongly",
-        "enable.partition.eof": "offsets without a record at the end of a log would be waited for",
+        "enable.partition.eof": "the worker would wait for offsets without a record at a log's end",
         "partition.assignment.strategy":
-            "the worker's loop answers cooperative-sticky rebalances only",
-        "group.protocol": "the worker's loop answers cooperative-sticky rebalances only",
-        "group.protocol.type": "the worker's loop answers cooperative-sticky rebalances only",
+            "the worker supports cooperative-sticky rebalances only",
+        "group.protocol": "the worker supports cooperative-sticky rebalances only",
+        "group.protocol.type": "the worker supports cooperative-sticky rebalances only",
         "group.id": "\(own) kafka.group",
         "group.instance.id": "\(own) kafka.instance_id",
         "client.id": "\(own) kafka.instance_id",
@@ -137,10 +146,10 @@ package enum KafkaPropertyRefusals {
         "max.in.flight": delivery,
         "max.in.flight.requests.per.connection": delivery,
         "delivery.report.only.error": "every delivery report is awaited",
-        "message.max.bytes": "it has to match the topics, which `pipeline topics` makes",
+        "message.max.bytes": "it has to match the topics, which `pipeline topics` creates",
         "allow.auto.create.topics":
-            "a topic made by the broker has the wrong partitions, sizes and retention",
-        "test.mock.num.brokers": "a broker inside the worker forgets everything at its end",
+            "a topic created by the broker has the wrong partitions, sizes and retention",
+        "test.mock.num.brokers": "a broker inside the worker loses everything when the worker ends",
         "test.mock.broker.rtt": "there is no broker inside the worker",
     ]
 }

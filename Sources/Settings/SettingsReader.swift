@@ -39,10 +39,10 @@ struct SettingsReader {
         let origin = "file \(file.path)"
         var values: [String: JSONValue] = [:]
         for (name, value) in file.leaves(isKnown: known.contains) {
-            if schema.takesKafkaProperties, name.hasPrefix(KafkaProperties.filePrefix) {
-                properties.add(fileName: name, value: value, origin: origin)
+            if schema.takesKafkaProperties, name.hasPrefix(KafkaProperties.settingPrefix) {
+                properties.add(setting: name, value: value, origin: origin)
             } else if !known.contains(name) {
-                guard !schema.passesOver(name) else { continue }
+                guard !schema.ignores(name) else { continue }
                 let hint = Spelling.hint(for: name, among: known)
                 report(name, origin, "there is no such setting\(hint)")
             } else if values.updateValue(value, forKey: name) != nil {

@@ -1,33 +1,33 @@
-/// The settings that a program has, in the order in which it shows them.
+/// The settings of a program, in the order in which it lists them.
 package struct SettingsSchema: Sendable {
     package let declarations: [SettingDeclaration]
 
-    /// Whether `RDKAFKA_*` and the file's `rdkafka` object are passed on.
+    /// Whether `RDKAFKA_*` and the file's `rdkafka` object are read and passed to librdkafka.
     package let takesKafkaProperties: Bool
 
     /// Describes the fault of a property with this name and value; nil if it has none.
     let kafkaPropertyProblem: @Sendable (String, String) -> String?
 
-    /// The first parts of names that the file may hold for other programs; they are passed over.
+    /// Sections of the file, such as `verify`, that belong to other programs and are ignored.
     let otherSections: Set<String>
 
-    /// Whether the file may hold any name that is not declared.
-    let passesOverUnknown: Bool
+    /// Whether all names in the file that are not declared are ignored.
+    let ignoresUnknown: Bool
 
     /// - Parameters:
-    ///   - borrowed: declared after the others, from sections that another program owns: what else
-    ///     the file holds of those sections is that program's to check.
-    ///   - otherSections: sections of a file that several programs share. A section that one of the
-    ///     declarations belongs to is this program's own, and checked.
-    ///   - kafkaPropertyProblem: asks librdkafka about a property; this module does not know it.
-    ///   - passesOverUnknown: for tools, which read a few settings of the workers' file and leave
+    ///   - borrowed: settings of other programs' sections that this program reads too; listed last.
+    ///     The rest of those sections is ignored here, and checked by the programs that own them.
+    ///   - otherSections: the sections of all programs that share the file. Those of `declarations`
+    ///     are this program's own, and checked.
+    ///   - ignoresUnknown: for tools, which read a few settings of the workers' file and leave
     ///     checking it to the workers.
+    ///   - kafkaPropertyProblem: checks a property with librdkafka; this module does not link it.
     package init(
         _ declarations: [SettingDeclaration],
         borrowed: [SettingDeclaration] = [],
         takesKafkaProperties: Bool = true,
         otherSections: Set<String> = [],
-        passesOverUnknown: Bool = false,
+        ignoresUnknown: Bool = false,
         kafkaPropertyProblem: @escaping @Sendable (String, String) -> String? = { _, _ in nil }
     ) {
         let all = declarations + borrowed
@@ -35,7 +35,7 @@ package struct SettingsSchema: Sendable {
         precondition(Set(names).count == names.count, "two settings share a name")
         self.declarations = all
         self.takesKafkaProperties = takesKafkaProperties
-        self.passesOverUnknown = passesOverUnknown
+        self.ignoresUnknown = ignoresUnknown
         self.kafkaPropertyProblem = kafkaPropertyProblem
         self.otherSections = otherSections.subtracting(declarations.map { Self.section($0.name) })
     }
@@ -57,9 +57,9 @@ package struct SettingsSchema: Sendable {
         String(name.prefix { $0 != "." })
     }
 
-    /// Whether a name that is not declared may stand in the file.
-    func passesOver(_ name: String) -> Bool {
-        passesOverUnknown || otherSections.contains(Self.section(name))
+    /// Whether a name in the file that is not declared is ignored rather than reported.
+    func ignores(_ name: String) -> Bool {
+        ignoresUnknown || otherSections.contains(Self.section(name))
     }
 }
 
@@ -94,7 +94,7 @@ extension SettingsSchema {
         + TextLayout.wrapped(
             "Any property of librdkafka, such as RDKAFKA_SECURITY_PROTOCOL for "
                 + "security.protocol; passwords and keys also from files, "
-                + "RDKAFKA_SASL_PASSWORD_FILE. Those that a promise rests on are refused.",
+                + "RDKAFKA_SASL_PASSWORD_FILE. Those that would break a guarantee are refused.",
             indent: 6
         )
 
@@ -110,7 +110,7 @@ extension SettingsSchema {
 }
 
 extension SettingDeclaration {
-    /// The bounds, unless the sentence says them already.
+    /// The bounds in brackets, for types whose sentence does not state them.
     fileprivate var bracketedBounds: String {
         switch type {
         case "integer", "size", "duration", "choice": " (\(expected))"

@@ -86,7 +86,7 @@ package final class ConsoleService: Sendable {
 
     static let schema = SettingsSchema(
         ConsoleSettings.declarations + [WorkerSettings.logLevel.declaration],
-        passesOverUnknown: true
+        ignoresUnknown: true
     )
 
     /// Ends all connections, and the replays that it runs, in order.

@@ -50,7 +50,7 @@ struct BenchSettings {
 
     /// Reads the settings that the account reader needs.
     static func read(_ path: String) throws -> SettingsValues {
-        let schema = SettingsSchema(WorkerSettings.declarations, passesOverUnknown: true)
+        let schema = SettingsSchema(WorkerSettings.declarations, ignoresUnknown: true)
         return try schema.read(environment: [:], file: try SettingsFile(path: path))
     }
 }

@@ -13,7 +13,7 @@ extension ReplayVerifier {
         let schema = SettingsSchema(
             VerifySettings.declarations,
             takesKafkaProperties: false,
-            passesOverUnknown: true
+            ignoresUnknown: true
         )
         do throws(SettingsError) {
             let values = try read(schema)

@@ -25,7 +25,7 @@ package enum DeadLetterSettings {
             DatabaseSettings.connectDeadline.declaration,
             DatabaseSettings.statementDeadline.declaration, WorkerSettings.groupPrefix.declaration,
         ],
-        passesOverUnknown: true
+        ignoresUnknown: true
     )
 
     /// The settings of the tool, and those of the workers in the same sections.

@@ -37,7 +37,7 @@ package enum ToolSettings {
         return SettingsSchema(
             declarations,
             takesKafkaProperties: !needs.isDisjoint(with: [.kafka, .kafkaProperties]),
-            passesOverUnknown: true
+            ignoresUnknown: true
         )
     }
 

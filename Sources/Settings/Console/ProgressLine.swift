@@ -1,12 +1,12 @@
-/// The progress of a long command: one line that changes, or plain lines in a log.
+/// The progress of a long command: one line that changes in place, or plain lines in a log.
 ///
-/// A terminal's line is written over at most ten times a second. Without a terminal, a new line is
-/// written when the step changes and otherwise every five seconds; a count that takes less than two
-/// seconds has none. Lines are notes: standard output holds results alone.
+/// A terminal's line is overwritten at most ten times a second. Without a terminal, a new line is
+/// written when the step changes and otherwise every five seconds; a count shorter than two seconds
+/// writes no line. Lines go to standard error: standard output holds results alone.
 package struct ProgressLine: Sendable {
     private static let overwriteInterval = Duration.milliseconds(100)
     private static let plainInterval = Duration.seconds(5)
-    private static let plainDelay = Duration.seconds(2)
+    private static let firstPlainDelay = Duration.seconds(2)
     /// A rate over a shorter time varies too much.
     private static let rateTimeMin = Duration.seconds(1)
 
@@ -15,7 +15,7 @@ package struct ProgressLine: Sendable {
     private var lastWritten: ContinuousClock.Instant?
     private var lastStep = ""
     private var lastLine = ""
-    /// When the present count began and at which number, and the number shown last.
+    /// The current count: its step, when and at which number it began, and the last number shown.
     private var count: (step: String, start: ContinuousClock.Instant, first: Int64, last: Int64)?
 
     package init(
@@ -38,7 +38,8 @@ package struct ProgressLine: Sendable {
     ///
     /// - Parameters:
     ///   - total: nil if unknown.
-    ///   - many: the plural of the unit; with an s at its end unless given.
+    ///   - one: the unit that is counted, in the singular.
+    ///   - many: its plural; the singular with an s unless given.
     package mutating func show(
         _ step: String,
         done: some BinaryInteger,
@@ -48,33 +49,40 @@ package struct ProgressLine: Sendable {
     ) {
         let done = Int64(clamping: done)
         var counting = count ?? (step, now(), done, done)
-        // A smaller number begins again: a topic may be read twice.
+        // A smaller number starts a new count: a topic may be read twice.
         if counting.step != step || done < counting.last { counting = (step, now(), done, done) }
         counting.last = done
         count = counting
         let elapsed = now() - counting.start
-        guard console.isInteractive || elapsed >= Self.plainDelay, isDue(step) else { return }
+        guard console.isInteractive || elapsed >= Self.firstPlainDelay, isDue(step) else { return }
         lastStep = step
         let total = total.map { Int64(clamping: $0) }
         var line = "\(step): "
         if total != nil { line += "\(Quantity.grouped(done)) of " }
         line += Quantity.counted(total ?? done, one, many)
+        // Never zero, as it divides.
         let seconds = max(elapsed / .seconds(1), 1e-9)
         let rate = (Double(done) - Double(counting.first)) / seconds
         if rate > 0, elapsed >= Self.rateTimeMin {
             line += ", \(Quantity.rate(rate))"
-            if let total, total > done { line += ", \(Self.left(done, total, rate)) left" }
+            if let total, total > done {
+                line += ", \(Self.timeLeft(done, of: total, perSecond: rate)) left"
+            }
         }
         if line != lastLine { write(line) }
     }
 
-    private static func left(_ done: Int64, _ total: Int64, _ rate: Double) -> String {
-        // Whatever takes longer is shown as a year.
-        let seconds = min(max(1, (Double(total) - Double(done)) / rate), 365 * 86_400)
+    private static func timeLeft(
+        _ done: Int64,
+        of total: Int64,
+        perSecond rate: Double
+    ) -> String {
+        let secondsMax = 365.0 * 86_400
+        let seconds = min(max(1, (Double(total) - Double(done)) / rate), secondsMax)
         return Quantity.span(milliseconds: Int64(seconds.rounded()) * 1_000)
     }
 
-    /// Leaves the line standing, with what became of the step, and begins a new one.
+    /// Ends the line with the result of the step, so that the next one starts a new line.
     package mutating func finish(_ line: String) {
         if console.isInteractive {
             console.overwrite(line, isEnded: true)
@@ -87,7 +95,7 @@ package struct ProgressLine: Sendable {
         count = nil
     }
 
-    /// Takes the line away, so that something else can be written.
+    /// Erases the line, so that other text can be written in its place.
     package mutating func clear() {
         if console.isInteractive, !lastLine.isEmpty {
             console.overwrite("")
@@ -103,6 +111,7 @@ package struct ProgressLine: Sendable {
 
     private mutating func write(_ line: String) {
         if console.isInteractive {
+            // A character in the last column could wrap, and a wrapped line cannot be overwritten.
             console.overwrite(String(line.prefix(console.columns - 1)))
         } else {
             console.note(line)

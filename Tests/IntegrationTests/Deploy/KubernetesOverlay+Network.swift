@@ -64,7 +64,7 @@ extension KubernetesOverlay {
             KafkaSettings.bootstrap.declaration, KafkaSettings.topicPrefix.declaration,
             WorkerSettings.groupPrefix.declaration, WorkerSettings.sessionTimeout.declaration,
         ]
-        return try SettingsSchema(declarations, passesOverUnknown: true)
+        return try SettingsSchema(declarations, ignoresUnknown: true)
             .read(environment: [:], file: file)
     }
 }
