@@ -22,7 +22,7 @@ struct BoundedReadingTests {
         let waiting = state.waiting(before: Watermarks(low: number, high: number), at: now)
         let registry = MetricsRegistry()
         let all = WaitingRecords(records: waiting.records, oldest: waiting.oldest)
-        WaitingMetrics(registry).show(all, now: now, .now)
+        WaitingMetrics(registry).show(all, now: now, instant: .now)
         #expect(waiting.records >= 0)
     }
 

@@ -5,8 +5,8 @@ import Worker
 @Suite struct BreakerTests {
     private let start = ContinuousClock.now
 
-    private func breaker(distinctMax: Int = 3) -> Breaker {
-        Breaker(settings: "a", bounds: .init(distinctMax: distinctMax))
+    private func breaker(refusedMax: Int = 3) -> Breaker {
+        Breaker(settings: "a", bounds: .init(refusedMax: refusedMax))
     }
 
     private func record(
@@ -104,7 +104,7 @@ import Worker
     }
 
     @Test func `the report names the most frequent apps, bounded and fit for a terminal`() {
-        var breaker = breaker(distinctMax: 200)
+        var breaker = breaker(refusedMax: 200)
         let hostile = "\u{1B}[2J" + String(repeating: "x", count: 300)
         let records =
             (0..<40).map { record($0, "com.example.a", "Sandbox") }

@@ -92,7 +92,7 @@ import Testing
                 of: Self.record(name)
             )
         }
-        #expect(log.count("like dead letters increase within a minute") == 1)
+        #expect(log.count("similar dead letters increase within a minute") == 1)
         let text = String(decoding: registry.exposition(), as: UTF8.self)
         #expect(!text.contains("\u{1B}"))
         #expect(text.utf8.count < 20_000)

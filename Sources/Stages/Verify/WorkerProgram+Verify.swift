@@ -6,7 +6,8 @@ import Topology
 package import Worker
 
 extension WorkerProgram {
-    /// `verify-worker`: its settings decide what is refused, so it alone has the breaker.
+    /// `verify-worker`, the only worker with a breaker: wrong settings would make it refuse genuine
+    /// records.
     package static let verify = WorkerProgram(
         .verify,
         summary: "Verifies what Apple signed for the configured apps and passes it on.",
@@ -19,8 +20,8 @@ extension WorkerProgram {
         dependency: .revocation,
         breaker: { settings in
             Breaker.Bounds(
-                distinctMax: settings[VerifySettings.breakerRefusedMax],
-                window: settings[VerifySettings.breakerArmedMax]
+                refusedMax: settings[VerifySettings.breakerRefusedMax],
+                armedMax: settings[VerifySettings.breakerArmedMax]
             )
         },
         problems: { settings in
@@ -57,7 +58,7 @@ extension WorkerProgram {
         }
     )
 
-    /// Warns at every start and reload that custom roots vouch for Production.
+    /// Warns at every start and reload of apps whose custom roots are trusted for Production.
     private static func logTestRoots(_ configuration: VerifierConfiguration, _ log: Log) {
         for app in configuration.appsWithTestRootInProduction {
             log.warning(

@@ -182,7 +182,7 @@ extension Assignment {
         partitions[claim.partition]?.settle(batch, increment)
     }
 
-    /// Lets nothing from the offset on be settled until `rewind`.
+    /// Prevents settling from this offset on, until `rewind`.
     mutating func pin(_ claim: PartitionClaim, at offset: Int64) {
         guard isCurrent(claim) else { return }
         partitions[claim.partition]?.pin(at: offset)

@@ -178,7 +178,7 @@ struct PartitionState: Sendable {
         }
     }
 
-    /// Lets nothing from the offset on be settled; the earliest pin counts.
+    /// Prevents settling from this offset on; of several pins the earliest counts.
     mutating func pin(at offset: Int64) {
         guard offset < pinnedAt ?? .max else { return }
         pinnedAt = offset

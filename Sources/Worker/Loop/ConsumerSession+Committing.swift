@@ -65,7 +65,7 @@ extension ConsumerSession {
             let begun = processed.records[index].verdict.bodyWrittenAt?.milliseconds ?? written
             bodies.append(Double(WallClock.age(of: begun, at: now)) / 1_000)
         }
-        loop.metrics.waiting.settled(records: records, bodies: bodies)
+        loop.metrics.waiting.settled(recordSeconds: records, bodySeconds: bodies)
     }
 }
 
@@ -137,6 +137,6 @@ extension ConsumerSession {
             ends[partition] = consumer.cachedWatermarks(partition)
         }
         let waiting = core { $0.assignment.waiting(before: ends, at: now) }
-        loop.metrics.waiting.show(waiting, now: now, instant)
+        loop.metrics.waiting.show(waiting, now: now, instant: instant)
     }
 }

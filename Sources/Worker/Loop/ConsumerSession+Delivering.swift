@@ -3,7 +3,7 @@ import Kafka
 import Records
 
 extension ConsumerSession {
-    /// Hands over the outputs of a batch: of each record all, or none if one is too large.
+    /// Sends the outputs of a batch: all those of a record, or none if one of them is too large.
     func send(_ processed: ProcessedBatch) async -> DeliveredBatch {
         var processed = processed
         await refuseOversized(&processed)

@@ -57,8 +57,8 @@ extension ConsumerSession {
                 continue
             }
             guard error.isRecordFault, letter.value == .original else {
-                // Where nothing of the record is in it any more, the topic's limit is absurdly
-                // small.
+                // A letter that no longer holds any of the record is refused for its size only if
+                // the topic's limit is absurdly small.
                 failed(letter.record, error)
                 return Array(rest)
             }

@@ -31,7 +31,7 @@ extension ConsumerSession {
             return nil
         }
         let letters = loop.deadLetters(of: cluster)
-        let jitter = Double.random(in: Backoff.jitters)
+        let jitter = Double.random(in: Backoff.jitterRange)
         let (processed, rest) = core {
             $0.processed(batch, verdicts, letters, at: .now, jitter: jitter)
         }

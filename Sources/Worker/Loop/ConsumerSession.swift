@@ -263,8 +263,8 @@ extension ConsumerSession {
         }
     }
 
-    /// Asks for the topics now and then while one is missing or the brokers are away: the first
-    /// answer ends the fault, and lets the group notice a topic that has appeared.
+    /// Requests the topics every two seconds while one is missing or no broker can be reached: the
+    /// first answer ends the fault, and makes the group notice a topic that has appeared.
     private func watchConnection() async {
         while !Task.isCancelled {
             try? await Task.sleep(for: .seconds(2))

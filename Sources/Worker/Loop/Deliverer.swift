@@ -20,7 +20,7 @@ actor Deliverer {
         producer = try KafkaProducer(configuration: properties, handlers: handlers)
     }
 
-    /// Hands records over in order; the report comes later.
+    /// Enqueues records in order; the result reports on them later.
     nonisolated func enqueue(_ records: [ProducerRecord]) async -> Delivery {
         await usable().enqueue(records)
     }
@@ -32,7 +32,7 @@ actor Deliverer {
 
     private func usable() -> KafkaProducer {
         guard let error = producer.fatalError else { return producer }
-        note(error)
+        report(error)
         do {
             replace(by: try madeAnew())
         } catch {
@@ -55,8 +55,8 @@ actor Deliverer {
         Task { _ = await old.close(deadline: .seconds(1)) }
     }
 
-    /// A producer that may not write meets the same error as often as it is made.
-    private func note(_ error: KafkaError) {
+    /// Logs an error once a minute: a producer that may not write fails each time it is recreated.
+    private func report(_ error: KafkaError) {
         let isNew = fatalErrors[error.code].map { $0 + .seconds(60) < .now } ?? true
         fatalErrors[error.code] = .now
         log(

@@ -1,15 +1,22 @@
 import Synchronization
 
-/// The steps at which the infrastructure can fail; also the label `step` of the faults' counter.
-enum FaultKind: String, Sendable, CaseIterable {
-    case probe, process, deliver, acknowledge, commit, offsets, connection, outbox, publish
+/// The steps that fail when the infrastructure does; the label `step` of the metric `faults`.
+enum FaultStep: String, Sendable, CaseIterable {
+    /// The check of an idle stage's dependency.
+    case probe
+    case process, deliver, acknowledge, commit
+    /// The request for the committed offsets of new partitions.
+    case offsets
+    case connection
+    /// An outbox that reads its database, and one that publishes what it has read.
+    case outbox, publish
     case upkeep
-    /// A record that has to wait.
+    /// One record that waits alone (`Holds`), while the infrastructure answers.
     case held
 
-    /// The health condition that does not hold while it fails.
+    /// The health condition that a fault of this step makes false.
     ///
-    /// - Parameter dependency: what the stage's own steps depend on.
+    /// - Parameter dependency: the condition of the stage's own steps, such as a database.
     func condition(_ dependency: HealthCondition) -> HealthCondition {
         switch self {
         case .probe, .process, .acknowledge, .outbox, .upkeep, .held: dependency
@@ -20,13 +27,13 @@ enum FaultKind: String, Sendable, CaseIterable {
 
 /// Faults of the infrastructure: counted each time, logged once per change, shown as readiness.
 final class Faults: Sendable {
-    private let failing = Mutex<[FaultKind: ContinuousClock.Instant]>([:])
+    private let failingSince = Mutex<[FaultStep: ContinuousClock.Instant]>([:])
     private let log: Log
     private let health: Health
     private let metrics: WorkerMetrics
     private let dependency: HealthCondition
 
-    /// - Parameter dependency: what the stage's own steps depend on.
+    /// - Parameter dependency: the condition of the stage's own steps, such as a database.
     init(log: Log, health: Health, metrics: WorkerMetrics, dependency: HealthCondition) {
         self.dependency = dependency
         self.log = log
@@ -34,74 +41,45 @@ final class Faults: Sendable {
         self.metrics = metrics
     }
 
-    /// - Parameter error: its description must hold nothing secret; ours never do.
-    func failed(_ kind: FaultKind, _ error: any Error) {
-        metrics.faults[kind.rawValue, FaultCause(of: error).rawValue].increment()
-        let isNew = failing.withLock { failing in
-            guard failing[kind] == nil else { return false }
-            failing[kind] = .now
+    /// Counts a fault of a step, and logs the step's first one since it last succeeded.
+    ///
+    /// - Parameter error: its description is logged and shown, and must contain no secret.
+    func failed(_ step: FaultStep, _ error: any Error) {
+        metrics.faults[step.rawValue, FaultCause(of: error).rawValue].increment()
+        let isNew = failingSince.withLock { failing in
+            guard failing[step] == nil else { return false }
+            failing[step] = .now
             return true
         }
-        health.notReady(condition(kind), "\(kind.rawValue): \(error)")
+        health.notReady(condition(step), "\(step.rawValue): \(error)")
         guard isNew else { return }
         log.warning(
             "dependency unavailable, retrying",
-            ["step": .string(kind.rawValue), "error": .string(String(describing: error))]
+            ["step": .string(step.rawValue), "error": .string(String(describing: error))]
         )
     }
 
-    /// The step has succeeded.
-    func succeeded(_ kind: FaultKind) {
-        let (since, isAllWell) = failing.withLock { failing in
-            let since = failing.removeValue(forKey: kind)
-            return (since, !failing.keys.contains { condition($0) == condition(kind) })
+    /// Ends a step's fault; the health condition is true again once no other step of it fails.
+    func succeeded(_ step: FaultStep) {
+        let (since, isConditionMet) = failingSince.withLock { failing in
+            let since = failing.removeValue(forKey: step)
+            return (since, !failing.keys.contains { condition($0) == condition(step) })
         }
-        if isAllWell {
-            health.ready(condition(kind))
+        if isConditionMet {
+            health.ready(condition(step))
         }
         guard let since else { return }
         log.notice(
             "dependency available again",
-            ["step": .string(kind.rawValue), "lasted_seconds": .seconds(.now - since)]
+            ["step": .string(step.rawValue), "lasted_seconds": .seconds(.now - since)]
         )
     }
 
-    func isFailing(_ kind: FaultKind) -> Bool {
-        failing.withLock { $0[kind] != nil }
+    func isFailing(_ step: FaultStep) -> Bool {
+        failingSince.withLock { $0[step] != nil }
     }
 
-    private func condition(_ kind: FaultKind) -> HealthCondition {
-        kind.condition(dependency)
-    }
-}
-
-/// The waits between repetitions: doubling up to a bound, with jitter so that workers that failed
-/// together do not come back together.
-struct Backoff: Sendable {
-    let delayMin: Duration
-    let delayMax: Duration
-    private var next: Duration
-
-    init(delayMin: Duration, delayMax: Duration) {
-        self.delayMin = delayMin
-        self.delayMax = max(delayMin, delayMax)
-        next = delayMin
-    }
-
-    static let jitters = 0.5...1.0
-
-    /// Between half of the present wait and all of it; the following one is twice as long.
-    mutating func nextDelay() -> Duration {
-        nextDelay(jitter: Double.random(in: Self.jitters))
-    }
-
-    mutating func nextDelay(jitter: Double) -> Duration {
-        let delay = next
-        next = min(next * 2, delayMax)
-        return delay * jitter
-    }
-
-    mutating func reset() {
-        next = delayMin
+    private func condition(_ step: FaultStep) -> HealthCondition {
+        step.condition(dependency)
     }
 }

@@ -13,11 +13,11 @@ package final class OutputLimits: Sendable {
         var topics: [String: Int] = [:]
         /// The largest record that was tried alone and taken, where it did not.
         var taken: [String: Int] = [:]
-        /// How often another limit was reported than was known.
+        /// Counts the changes of the limits.
         var version = 0
-        /// Asks the broker; nil before there is a client that can.
+        /// Requests the limits from the broker; nil before there is a client.
         var source: Source?
-        /// The question that is on its way.
+        /// The request in flight.
         var asking: Task<Void, Never>?
         /// An answer from before this instant counts as current.
         var asksAgainAt = ContinuousClock.now
@@ -60,8 +60,8 @@ package final class OutputLimits: Sendable {
     /// Changes whenever another limit is reported than was known.
     package var version: Int { state.withLock { $0.version } }
 
-    /// Asks the broker for the limits again, unless it was asked a moment ago; without an answer
-    /// they stay as they were known.
+    /// Requests the limits from the broker again, unless it was asked a moment ago; without an
+    /// answer the known ones stay.
     package func askAgain() async {
         let asking: Task<Void, Never>? = state.withLock { state in
             if state.asking == nil, let source = state.source, state.asksAgainAt <= .now {
@@ -129,7 +129,7 @@ package final class OutputLimits: Sendable {
         }
     }
 
-    /// The topic has taken the record.
+    /// Records that the topic has accepted the record.
     func taken(_ record: ProducerRecord) {
         state.withLock { state in
             state.taken[record.topic] = max(state.taken[record.topic] ?? 0, record.batchBytesMax)

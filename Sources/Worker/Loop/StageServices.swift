@@ -141,7 +141,7 @@ extension WorkerLoop {
         return Task { await service.run() }
     }
 
-    /// Lets it finish what it is at, for a while.
+    /// Waits until the upkeep has finished, and cancels it after `closeDeadline`.
     func end(upkeep: Task<Void, Never>?) async {
         guard let upkeep else { return }
         let timer = Task { [configuration] in

@@ -60,12 +60,12 @@ package struct TopicCheck: Sendable {
 }
 
 extension WorkerLoop {
-    /// Looks at the topics until they are all there, then at their sizes; reports each thing once.
+    /// Checks that all topics exist, then their size limits; reports each problem once.
     ///
-    /// The sizes are read again now and then, and when a record was refused for its size; the
-    /// number of the dead-letter topic's partitions too.
+    /// The limits, and the partition count of the dead-letter topic, are read again at intervals
+    /// and after a record was refused for its size.
     ///
-    /// It asks for all topics at once, because a question for one may create it.
+    /// It requests all topics at once, because a request for a single one may create it.
     func checkTopics() async {
         let check = TopicCheck(configuration)
         let made = await madeClient { () throws(KafkaError) in

@@ -1,6 +1,6 @@
 import Platform
 
-/// How many records wait, for how long, and how old they were when they were settled.
+/// The metrics of waiting records (number and age), and the ages of records when settled.
 struct WaitingMetrics: Sendable {
     private let lag: Gauge
     private let lagSeconds: Gauge
@@ -35,24 +35,29 @@ struct WaitingMetrics: Sendable {
         bodyAge =
             registry.histogram(
                 "body_age_seconds",
-                "Age of bodies when their way ends here, applied, dropped or refused, since they "
-                    + "were written to the first topic.",
+                "Age of bodies that this stage applied, dropped or refused, since they were "
+                    + "written to the first topic.",
                 bounds: Histogram.waitBounds
             )[]
     }
 
-    /// - Parameter now: UNIX milliseconds.
-    func show(_ waiting: WaitingRecords, now: Int64, _ instant: ContinuousClock.Instant) {
+    /// Sets the gauges.
+    ///
+    /// - Parameters:
+    ///   - now: UNIX milliseconds, for the time since a record was written.
+    ///   - instant: the same moment on the monotonic clock, for the time since it was read.
+    func show(_ waiting: WaitingRecords, now: Int64, instant: ContinuousClock.Instant) {
         lag.set(waiting.records)
-        lagSeconds.set(Double(waiting.oldest.map { WallClock.age(of: $0, at: now) } ?? 0) / 1_000)
+        let oldest = waiting.oldest.map { WallClock.age(of: $0, at: now) } ?? 0
+        lagSeconds.set(Double(oldest) / 1_000)
         oldestUnsettled.set(waiting.readAt.map { max(0, (instant - $0) / .seconds(1)) } ?? 0)
     }
 
-    /// - Parameters:
-    ///   - records: ages of records that were settled, in seconds.
-    ///   - bodies: ages of the bodies whose way has ended with them.
-    func settled(records: [Double], bodies: [Double]) {
-        recordAge.observe(all: records)
-        bodyAge.observe(all: bodies)
+    /// Adds the ages of settled records, in seconds.
+    ///
+    /// - Parameter bodySeconds: of those records with which a body's way through the stages ends.
+    func settled(recordSeconds: [Double], bodySeconds: [Double]) {
+        recordAge.observe(all: recordSeconds)
+        bodyAge.observe(all: bodySeconds)
     }
 }

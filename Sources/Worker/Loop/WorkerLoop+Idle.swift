@@ -28,7 +28,7 @@ extension WorkerLoop {
     }
 
     /// The faults that occur only while a batch is in flight.
-    private static let kindsOfBatches: [FaultKind] = [.process, .acknowledge, .deliver]
+    private static let kindsOfBatches: [FaultStep] = [.process, .acknowledge, .deliver]
 
     /// Records that failed and then went to another worker fail here no longer, and no repetition
     /// of theirs will end them.
@@ -59,7 +59,7 @@ extension WorkerLoop {
         return tasks
     }
 
-    /// Lets the outboxes finish what they are at, for a while.
+    /// Waits until the outboxes have finished, and cancels them after `closeDeadline`.
     func end(_ outboxes: [Task<Void, Never>]) async {
         guard !outboxes.isEmpty else { return }
         let timer = Task { [configuration] in

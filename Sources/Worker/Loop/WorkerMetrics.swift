@@ -43,7 +43,7 @@ final class WorkerMetrics: Sendable {
             "Failed attempts at a step that is retried, by cause.",
             labels: ["step", "cause"]
         )
-        for step in FaultKind.allCases {
+        for step in FaultStep.allCases {
             for cause in FaultCause.allCases {
                 faults[step.rawValue, cause.rawValue].increment(by: 0)
             }

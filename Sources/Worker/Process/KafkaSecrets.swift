@@ -3,21 +3,21 @@ import OpenSSL
 import Settings
 import Synchronization
 
-/// Passwords and certificates that are replaced while the clients made of them live.
+/// Passwords and certificates that are replaced while clients use them.
 ///
-/// A user name and a password reach clients that live: nothing is disconnected, and the group
-/// notices nothing. For certificates every client must be recreated.
+/// Connected clients can replace a user name and a password: nothing is disconnected, and the group
+/// does not rebalance. For a new certificate every client must be recreated.
 package final class KafkaSecrets: Sendable {
     private struct State {
         var identity: KafkaIdentity
-        /// The certificates that the clients were made of; nil if unknown, because the files did
-        /// not match at that time.
+        /// Digests of the certificates that the clients use; nil if unknown, because the files did
+        /// not match when the clients were created.
         var certificates: [SHA256Digest?]?
     }
 
     private let state: Mutex<State>
 
-    /// Takes what the files hold now for what the clients were made of.
+    /// Assumes that the clients use the files' present contents.
     ///
     /// - Parameter properties: librdkafka's, of a client.
     package init(_ properties: [String: String]) {
@@ -39,8 +39,8 @@ package final class KafkaSecrets: Sendable {
     ///
     /// - Parameter properties: librdkafka's, of a client, as they are now.
     /// - Returns: whether every client must be recreated.
-    /// - Throws: if a client cannot be made of them, such as a key that does not belong to its
-    ///   certificate; then the former ones stay.
+    /// - Throws: if no client can be created with them, for example because a key does not belong
+    ///   to its certificate; then the former ones stay.
     package func follow(_ properties: [String: String]) throws(KafkaError) -> Bool {
         let (former, identity) = (state.withLock { $0 }, KafkaIdentity(properties))
         let mustRenew =

@@ -29,7 +29,7 @@ final class SettingsReload: Sendable {
     private let state: Mutex<State>
     private let secrets: KafkaSecrets
 
-    /// - Parameter parts: what the running stage was made of.
+    /// - Parameter parts: the parts that the running stage was built from.
     init(
         _ program: WorkerProgram,
         from source: SettingsSource,
@@ -84,7 +84,7 @@ final class SettingsReload: Sendable {
             if !program.reloadable.isEmpty {
                 try apply(settings)
             }
-            note(settings.names(differingFrom: former), settings.names(differingFrom: read))
+            report(settings.names(differingFrom: former), settings.names(differingFrom: read))
             state.withLock { $0.settings = settings }
         } catch {
             refuse(error.problems.map(\.description), isAsked: isAsked)
@@ -114,7 +114,7 @@ final class SettingsReload: Sendable {
         loop.reload(try program.activeStage(parts))
     }
 
-    private func note(_ changed: [String], _ needingRestart: [String]) {
+    private func report(_ changed: [String], _ needingRestart: [String]) {
         let wasNeedingRestart = state.withLock { state in
             defer {
                 state.problems = []
@@ -168,7 +168,7 @@ final class SettingsWatch: Sendable {
     /// The contents that the present settings were read from.
     private let known: Mutex<Contents>
 
-    /// Takes what the files hold now for what the present settings were read from.
+    /// Watches for changes to the files' contents, from those at this moment on.
     init(_ reload: SettingsReload, interval: Duration) {
         self.reload = reload
         self.interval = interval

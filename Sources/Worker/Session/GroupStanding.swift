@@ -27,28 +27,28 @@ extension SessionCore {
         perform(.setObstacle(group.obstacle(isReading: assignment.isReading)))
     }
 
-    /// Reports what a poll complained of, each missing topic once.
-    mutating func note(_ errors: [PartitionError]) {
+    /// Records the errors of a poll; reports each missing topic once.
+    mutating func record(_ errors: [PartitionError]) {
         for found in errors {
             let error = found.error
             if error.code == .unknownTopicOrPartition, let partition = found.topicPartition {
-                noteMissing(partition.topic)
+                recordMissing(partition.topic)
             } else if error.code == .unauthorized {
-                noteRefusal(error, found.topicPartition?.topic)
+                recordRefusal(error, found.topicPartition?.topic)
             } else if error.code != .maxPollExceeded {
                 log(.debug, "consumer error", ["error": "\(error)"])
             }
         }
     }
 
-    private mutating func noteMissing(_ topic: String) {
+    private mutating func recordMissing(_ topic: String) {
         guard group.missingTopics.insert(topic).inserted else { return }
         showReadiness()
         perform(.reportMissing(topic: topic))
     }
 
-    /// The broker answers, and lets this worker neither join its group nor read its topic.
-    private mutating func noteRefusal(_ error: KafkaError, _ topic: String?) {
+    /// Records that a broker does not allow this worker to join its group or to read its topic.
+    private mutating func recordRefusal(_ error: KafkaError, _ topic: String?) {
         guard !group.refusals.contains(where: { $0.name == error.name }) else { return }
         group.refusals.append(error)
         showReadiness()
@@ -60,7 +60,7 @@ extension SessionCore {
         log(.error, "not authorized to read, retrying", metadata)
     }
 
-    /// Whether the brokers should be asked for the topics now and then.
+    /// Whether a topic is missing or nothing is assigned, so that metadata must be requested.
     var lacksTopics: Bool { !group.missingTopics.isEmpty || assignment.partitions.isEmpty }
 
     /// The brokers have answered with these topics.

@@ -15,8 +15,8 @@ enum SessionCommand: Sendable {
     case settled(TallyIncrement)
     /// Counts a commit by its result.
     case committed(String)
-    case failed(FaultKind, any Error)
-    case succeeded(FaultKind)
+    case failed(FaultStep, any Error)
+    case succeeded(FaultStep)
     case reportMissing(topic: String)
     /// The settings refuse too much.
     case breakerTripped(limit: Int, refused: [String])

@@ -1,7 +1,7 @@
 import Kafka
 
 extension SessionCore {
-    /// Lets a batch pass, wholly or up to the records that are held.
+    /// Applies the breaker to a batch, which passes whole or up to the records that are held.
     mutating func passBreaker(_ processed: inout ProcessedBatch, _ now: Instant) {
         let decision = decide(processed, now)
         switch decision {
@@ -15,7 +15,7 @@ extension SessionCore {
             pin(processed) { _ in true }
             if let breaker {
                 perform(
-                    .breakerTripped(limit: breaker.bounds.distinctMax, refused: breaker.report)
+                    .breakerTripped(limit: breaker.bounds.refusedMax, refused: breaker.report)
                 )
             }
         }
@@ -35,7 +35,7 @@ extension SessionCore {
         return decision ?? .pass
     }
 
-    /// Lets the breaker's time pass.
+    /// Disarms the breaker once its time is over.
     mutating func tickBreaker(_ now: Instant) {
         guard breaker?.tick(now) == true else { return }
         disarmed("breaker disarmed, its time limit is reached")

@@ -26,7 +26,7 @@ struct SessionCore: Sendable {
     /// Bytes of the outputs that are not yet acknowledged.
     var outputBytesInFlight = 0
     private(set) var isStopped = false
-    /// Nothing is repeated any more: the budget is over, or the consumer is gone.
+    /// Whether nothing is retried any more: the time to stop is used up, or the consumer is closed.
     private(set) var isAborted = false
     private var commands: [SessionCommand] = []
     private var consumerCommands: [ConsumerCommand] = []
@@ -120,9 +120,9 @@ extension SessionCore {
         return isStopped ? nil : pacing.gathering(now)
     }
 
-    /// Takes what a poll returned; its errors end no consumer.
+    /// Applies the result of a poll; no error in it ends the consumer.
     mutating func polled(_ result: PollResult, _ now: Instant) {
-        note(result.errors)
+        record(result.errors)
         if let isBalanced = result.isGroupBalanced { group.isBalanced = isBalanced }
         for event in result.events {
             answer(event, now)

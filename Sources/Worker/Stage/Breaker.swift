@@ -8,17 +8,17 @@ import Settings
 /// a topic into the dead letters; posting foreign tokens must not stop a worker
 /// whose settings have accepted a record.
 package struct Breaker: Sendable {
-    /// When it trips, and when it is disarmed.
+    /// The bounds at which a breaker trips or is disarmed.
     package struct Bounds: Sendable {
-        /// Distinct contents refused at which it trips.
-        package let distinctMax: Int
-        /// After this long without tripping it is disarmed.
-        package let window: Duration
+        /// Trips at this many distinct contents that only the settings refuse.
+        package let refusedMax: Int
+        /// Disarmed after this long without tripping.
+        package let armedMax: Duration
 
-        package init(distinctMax: Int = 1_000, window: Duration = .seconds(60)) {
-            precondition(distinctMax > 0, "a breaker that trips at nothing stops every worker")
-            self.distinctMax = distinctMax
-            self.window = window
+        package init(refusedMax: Int = 1_000, armedMax: Duration = .seconds(60)) {
+            precondition(refusedMax > 0, "a breaker that trips at nothing stops every worker")
+            self.refusedMax = refusedMax
+            self.armedMax = armedMax
         }
     }
 
@@ -29,17 +29,17 @@ package struct Breaker: Sendable {
         case tripped
     }
 
-    /// The evidence of a record about the settings.
+    /// The evidence that a record gives about the settings.
     package enum Evidence: Hashable, Sendable {
-        /// They are right: they have accepted it.
+        /// The settings have accepted the record, so they are right.
         case accepted
-        /// Only they refuse it.
+        /// Only the settings refuse the record.
         indirect case refused(Refused)
     }
 
     /// A record that only the settings refuse.
     package struct Refused: Hashable, Sendable {
-        /// By which it is counted once, however often it comes.
+        /// Counted once, however often the same content arrives.
         package let content: SHA256Digest
         /// The name, such as an app, that the settings would need to accept it.
         package let subject: String
@@ -68,7 +68,7 @@ package struct Breaker: Sendable {
     /// The hash of the settings that decide what is refused.
     package let settings: String
     package let bounds: Bounds
-    /// Time of the first processed batch: the window does not include a wait for partitions.
+    /// Time of the first processed batch: `armedMax` does not include a wait for partitions.
     private var firstBatchAt: ContinuousClock.Instant?
     private var contents: Set<SHA256Digest> = []
     private var refusedBySubject: [String: Int] = [:]
@@ -94,7 +94,7 @@ package struct Breaker: Sendable {
         firstBatchAt = firstBatchAt ?? now
         guard !evidence.isEmpty else { return .pass }
         for case .refused(let record) in evidence { count(record) }
-        guard contents.count >= bounds.distinctMax else { return .hold }
+        guard contents.count >= bounds.refusedMax else { return .hold }
         state = .tripped
         return .holdAll
     }
@@ -105,9 +105,9 @@ package struct Breaker: Sendable {
         return disarm()
     }
 
-    /// Lets time pass; true when that has disarmed it.
+    /// Disarms the breaker once its time is over; true if it was armed until now.
     package mutating func tick(_ now: ContinuousClock.Instant) -> Bool {
-        guard state == .armed, let firstBatchAt, now - firstBatchAt >= bounds.window else {
+        guard state == .armed, let firstBatchAt, now - firstBatchAt >= bounds.armedMax else {
             return false
         }
         return disarm()
@@ -129,7 +129,7 @@ package struct Breaker: Sendable {
     private static let subjectsNamedMax = 20
 
     private mutating func count(_ record: Refused) {
-        guard contents.count < bounds.distinctMax, contents.insert(record.content).inserted else {
+        guard contents.count < bounds.refusedMax, contents.insert(record.content).inserted else {
             return
         }
         guard

@@ -16,9 +16,9 @@ package protocol Stage: Sendable {
     /// say less.
     var recordsMax: Int { get }
 
-    /// Asks what the stage depends on, such as its database; throws while that does not answer.
+    /// Checks the stage's dependency, such as its database; throws while that does not answer.
     ///
-    /// Called at start until it succeeds, and now and then while nothing else asks.
+    /// Called at start until it succeeds, and at intervals while the stage is idle.
     func probe() async throws
 
     /// Whether the error shows that this program is too old for what the stage depends on, such as

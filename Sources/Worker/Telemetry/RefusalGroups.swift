@@ -1,9 +1,9 @@
 import AppStore
 
-/// Counts like dead letters by the minute and tells which of them become many.
+/// Counts similar dead letters per minute and finds the groups that grow quickly.
 ///
-/// Pure: the time is an argument. A group is what an operator would look at together: one reason,
-/// leaf certificate, bundle ID, topic and producer.
+/// Pure: the time is an argument. An operator would look at a group as a whole: its letters have
+/// reason, leaf certificate, bundle ID, topic and producer in common.
 struct RefusalGroups: Sendable {
     /// The common properties of similar dead letters.
     struct Group: Hashable, Sendable {
@@ -12,66 +12,67 @@ struct RefusalGroups: Sendable {
         let certificate: String?
         let bundleID: String?
         let topic: String
-        /// As the record names it.
+        /// The name that the producer gives itself in the record's header.
         let producer: String?
     }
 
-    /// A group that has just become larger than a bound, or ten times as large.
+    /// A group that has just reached 100 letters within the minute, or ten times as many.
     struct Growth: Equatable, Sendable {
         let group: Group
-        /// Within the minute.
+        /// Letters in the current minute.
         let count: Int
-        /// Within the minute before.
-        let before: Int
+        /// Letters in the minute before.
+        let countBefore: Int
     }
 
     private static let window = Duration.seconds(60)
-    /// From this many letters within a minute on a group is worth a line.
-    static let growthMin = 100
+    /// A smaller group is not worth a line in the log.
+    static let reportedCountMin = 100
     /// Hostile traffic may make any number of groups: those beyond this many are not distinguished.
     private static let groupsMax = 10_000
 
-    private var start: ContinuousClock.Instant?
+    private var windowStart: ContinuousClock.Instant?
     private var counts: [Group: Int] = [:]
-    private var former: [Group: Int] = [:]
+    private var countsBefore: [Group: Int] = [:]
 
     /// Counts a dead letter.
     ///
-    /// - Returns: its group's growth, where that has just reached a hundred, a thousand and so on
-    ///   within the minute, and is more than twice what it was in the one before.
+    /// - Returns: its group's growth, if the group has just reached a hundred, a thousand and so on
+    ///   within the minute, and more than twice its count in the minute before; else nil.
     mutating func count(_ group: Group, now: ContinuousClock.Instant) -> Growth? {
-        turn(now)
+        advanceWindow(now)
         guard counts[group] != nil || counts.count < Self.groupsMax else { return nil }
         let count = counts[group, default: 0] + 1
         counts[group] = count
-        let before = former[group] ?? 0
-        guard Self.isBound(count), count > 2 * before else { return nil }
-        return Growth(group: group, count: count, before: before)
+        let countBefore = countsBefore[group] ?? 0
+        guard Self.isReported(count), count > 2 * countBefore else { return nil }
+        return Growth(group: group, count: count, countBefore: countBefore)
     }
 
-    /// The letters of the largest group of each reason, within this minute or the one before,
+    /// Finds the size of each reason's largest group, in the current minute or the one before,
     /// whichever has more.
     mutating func largest(now: ContinuousClock.Instant) -> [RefusalReason: Int] {
-        turn(now)
+        advanceWindow(now)
         var largest: [RefusalReason: Int] = [:]
-        for (group, count) in counts.merging(former, uniquingKeysWith: max) {
+        for (group, count) in counts.merging(countsBefore, uniquingKeysWith: max) {
             largest[group.reason] = max(largest[group.reason] ?? 0, count)
         }
         return largest
     }
 
-    private mutating func turn(_ now: ContinuousClock.Instant) {
-        let begun = start ?? now
-        start = begun
-        guard now - begun >= Self.window else { return }
-        former = now - begun < Self.window * 2 ? counts : [:]
+    /// Begins a new minute if the current one is over.
+    private mutating func advanceWindow(_ now: ContinuousClock.Instant) {
+        let start = windowStart ?? now
+        windowStart = start
+        guard now - start >= Self.window else { return }
+        countsBefore = now - start < Self.window * 2 ? counts : [:]
         counts = [:]
-        start = now
+        windowStart = now
     }
 
     /// 100, 1,000, 10,000 and so on.
-    private static func isBound(_ count: Int) -> Bool {
-        var bound = growthMin
+    private static func isReported(_ count: Int) -> Bool {
+        var bound = reportedCountMin
         while bound < count { bound *= 10 }
         return bound == count
     }

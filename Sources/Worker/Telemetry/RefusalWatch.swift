@@ -5,8 +5,8 @@ import Records
 import Settings
 import Synchronization
 
-/// Watches what is dead-lettered for attacks: by source in a metric of its own, and by groups that
-/// grow, in the log and a gauge.
+/// Watches dead letters for attacks: counts signs of an attack by source, and reports groups of
+/// similar letters that grow, in the log and a gauge.
 final class RefusalWatch: Sendable {
     private struct State {
         var groups = RefusalGroups()
@@ -36,7 +36,7 @@ final class RefusalWatch: Sendable {
         }
         largest = registry.gauge(
             "dead_letter_group_records",
-            "Most dead letters that look alike within a minute, by reason.",
+            "Dead letters in the largest group of similar ones within a minute, by reason.",
             labels: ["reason"]
         )
         registry.beforeExposition { [weak self] in self?.show() }
@@ -74,7 +74,7 @@ final class RefusalWatch: Sendable {
         var metadata: LogMetadata = [
             "dead_letter.reason": .string(growth.group.reason.rawValue),
             "dead_letter.count": .int(growth.count),
-            "dead_letter.count_before": .int(growth.before),
+            "dead_letter.count_before": .int(growth.countBefore),
             "kafka.topic": .string(growth.group.topic),
         ]
         if let certificate = growth.group.certificate {
@@ -89,7 +89,7 @@ final class RefusalWatch: Sendable {
         if let producer = growth.group.producer {
             metadata.append("dead_letter.source", .string(producer))
         }
-        log.warning("like dead letters increase within a minute", metadata)
+        log.warning("similar dead letters increase within a minute", metadata)
     }
 
     private func show() {

@@ -26,7 +26,7 @@ struct LoopBreakerTests {
     private func worker(_ rig: LoopRig) throws -> RunningWorker {
         try rig.worker(
             stage(rig),
-            breaker: Breaker(settings: "a", bounds: .init(distinctMax: 5))
+            breaker: Breaker(settings: "a", bounds: .init(refusedMax: 5))
         )
     }
 
@@ -50,7 +50,7 @@ struct LoopBreakerTests {
         let stage = stage(rig)
         let worker = try rig.worker(
             stage,
-            breaker: Breaker(settings: "a", bounds: .init(distinctMax: 50))
+            breaker: Breaker(settings: "a", bounds: .init(refusedMax: 50))
         )
         worker.start()
         try await rig.publish([[1], [2], [3]])
@@ -71,7 +71,7 @@ struct LoopBreakerTests {
 
     @Test func `what was held is processed again when its time is over`() async throws {
         let rig = try await LoopRig()
-        let breaker = Breaker(settings: "a", bounds: .init(distinctMax: 50, window: .seconds(2)))
+        let breaker = Breaker(settings: "a", bounds: .init(refusedMax: 50, armedMax: .seconds(2)))
         let worker = try rig.worker(stage(rig), breaker: breaker)
         worker.start()
         try await rig.publish([[1], [2], [3]])
@@ -112,7 +112,7 @@ struct LoopBreakerTests {
 
         // Others start armed, and continue without having accepted any.
         try await rig.publish([[1]], partition: 1)
-        let breaker = Breaker(settings: "b", bounds: .init(distinctMax: 5, window: .seconds(2)))
+        let breaker = Breaker(settings: "b", bounds: .init(refusedMax: 5, armedMax: .seconds(2)))
         let other = try rig.worker(stage(rig), breaker: breaker)
         other.start()
         try await eventually { try await rig.committed(2)[1]?.offset == 1 }
@@ -135,7 +135,7 @@ struct LoopBreakerTests {
         }
         let worker = try rig.worker(
             stage,
-            breaker: Breaker(settings: "a", bounds: .init(distinctMax: 100))
+            breaker: Breaker(settings: "a", bounds: .init(refusedMax: 100))
         )
         worker.start()
         await eventually { stage.seen.processed.count == Int(8 - low) }

@@ -32,13 +32,13 @@ struct LoopReloadTests {
         async throws
     {
         let rig = try await LoopRig()
-        let first = Breaker(settings: "a", bounds: .init(distinctMax: 5))
+        let first = Breaker(settings: "a", bounds: .init(refusedMax: 5))
         let worker = try rig.worker(Self.refusing(), breaker: first)
         worker.start()
         try await rig.publish((0..<20).map { [UInt8($0)] })
         await eventually { worker.health.reason(.breaker) != nil }
         #expect(!worker.health.isReady)
-        let breaker = Breaker(settings: "a", bounds: .init(distinctMax: 5))
+        let breaker = Breaker(settings: "a", bounds: .init(refusedMax: 5))
         worker.loop.reload(Self.active(Self.accepting(rig), rig, breaker))
         try await eventually { try await rig.committed()[0]?.offset == 20 }
         #expect(worker.health.isReady)
@@ -51,13 +51,13 @@ struct LoopReloadTests {
 
     @Test func `settings that are still wrong trip it again`() async throws {
         let rig = try await LoopRig()
-        let first = Breaker(settings: "a", bounds: .init(distinctMax: 5))
+        let first = Breaker(settings: "a", bounds: .init(refusedMax: 5))
         let worker = try rig.worker(Self.refusing(), breaker: first)
         worker.start()
         try await rig.publish((0..<20).map { [UInt8($0)] })
         let tripped = "breaker tripped, reading without committing"
         await eventually { rig.log.count(tripped) == 1 }
-        let breaker = Breaker(settings: "a", bounds: .init(distinctMax: 5))
+        let breaker = Breaker(settings: "a", bounds: .init(refusedMax: 5))
         worker.loop.reload(Self.active(Self.refusing(), rig, breaker))
         await eventually { rig.log.count(tripped) == 2 }
         try await worker.stop()

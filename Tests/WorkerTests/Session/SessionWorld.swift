@@ -83,7 +83,7 @@ struct SessionWorld {
 
     private mutating func breaker() -> Breaker? {
         guard random.next() % 4 > 0 else { return nil }
-        let bounds = Breaker.Bounds(distinctMax: 4, window: .seconds(3))
+        let bounds = Breaker.Bounds(refusedMax: 4, armedMax: .seconds(3))
         return Breaker(settings: random.next() % 2 == 0 ? "a" : "b", bounds: bounds)
     }
 

@@ -1,0 +1,30 @@
+/// The delays between retries: doubling up to a bound, with jitter so that workers that failed
+/// together do not retry together.
+struct Backoff: Sendable {
+    let delayMin: Duration
+    let delayMax: Duration
+    private var next: Duration
+    /// A delay is multiplied by a random number of this range.
+    static let jitterRange = 0.5...1.0
+
+    init(delayMin: Duration, delayMax: Duration) {
+        self.delayMin = delayMin
+        self.delayMax = max(delayMin, delayMax)
+        next = delayMin
+    }
+
+    /// Returns between half of the current delay and all of it, and doubles the next one.
+    mutating func nextDelay() -> Duration {
+        nextDelay(jitter: Double.random(in: Self.jitterRange))
+    }
+
+    mutating func nextDelay(jitter: Double) -> Duration {
+        let delay = next
+        next = min(next * 2, delayMax)
+        return delay * jitter
+    }
+
+    mutating func reset() {
+        next = delayMin
+    }
+}
