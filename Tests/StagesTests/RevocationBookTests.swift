@@ -42,7 +42,7 @@ import VerifyStage
         _ answer: Result<OCSPAnswer, OCSPError>,
         at seconds: Int64
     ) throws -> RevocationBook.Change {
-        book.note(answer, about: try subject().certificate.fingerprint, at: time(seconds))
+        book.record(answer, about: try subject().certificate.fingerprint, at: time(seconds))
     }
 
     private static func answer(

@@ -1,7 +1,7 @@
 import OpenSSL
 import Threads
 
-/// Asks responders, one after the other, on a thread of its own.
+/// Requests certificates' status from responders, one after the other, on a thread of its own.
 actor OCSPAsker {
     private let executor = ThreadExecutor(name: "ocsp")
 

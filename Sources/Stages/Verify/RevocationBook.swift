@@ -90,7 +90,7 @@ package struct RevocationBook: Sendable {
     }
 
     /// Records the result of a question.
-    package mutating func note(
+    package mutating func record(
         _ result: Result<OCSPAnswer, OCSPError>,
         about fingerprint: SHA256Digest,
         at now: Timestamp

@@ -76,7 +76,7 @@ package final class RevocationLookup: Sendable {
         )
         let fingerprint = subject.certificate.fingerprint
         metrics.asked(result)
-        let change = book.withLock { $0.note(result, about: fingerprint, at: clock()) }
+        let change = book.withLock { $0.record(result, about: fingerprint, at: clock()) }
         log(change, of: fingerprint)
     }
 
