@@ -10,10 +10,10 @@ package import Worker
 
 /// Finds the user behind each purchase.
 ///
-/// Facts, links and policy decide, never what was known when a message passed: the result is stored
-/// in the table `owners`, and a message is only the occasion to find it. A record without an owner
-/// is forwarded like any other. A purchase with a changed owner is marked in the same transaction,
-/// and the outbox sends observations of it until a projection has removed the mark.
+/// The owner follows from the stored facts, links and policy alone, whatever the order in which
+/// records arrive, and is stored in the table `owners`. A record without an owner is forwarded like
+/// any other. A purchase with a changed owner is marked in the same transaction, and the outbox
+/// sends observations of it until a projection has removed the mark.
 package final class LinkStage: DatabaseStage {
     package let outboxes: [any Outbox]
     package let size: TransactionSize
@@ -24,7 +24,7 @@ package final class LinkStage: DatabaseStage {
 
     /// - Parameters:
     ///   - linkedTopic: the topic of the forwarded observations.
-    ///   - sweepInterval: how long a changed link waits at most if its notification was missed.
+    ///   - sweepInterval: the longest wait of a changed link whose notification was missed.
     package init(
         client: PostgresClient,
         rules: OwnershipRules,

@@ -2,13 +2,14 @@ package import AppStore
 package import Entitlements
 import Store
 
-/// An owner that does not follow from the facts, the links and the rules.
+/// A stored owner that differs from the one that facts, links and rules give.
 package struct OwnerDifference: Hashable, Sendable {
     package let purchase: PurchaseKey
-    /// The right owner; nil for nobody.
+    /// The owner that should be stored; nil if nobody owns the purchase.
     package let userID: Identifier?
-    /// As text: the stored owner and the right one.
+    /// The stored owner as text; empty if there is none.
     package let found: String
+    /// The owner that should be stored, in the same form.
     package let expected: String
 
     init?(_ purchase: PurchaseKey, found: StoredOwner?, expected: StoredOwner) {
