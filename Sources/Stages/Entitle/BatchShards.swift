@@ -5,6 +5,8 @@ enum BatchShards {
     /// Smaller shards are not worth a transaction of their own.
     static let recordsMin = 64
 
+    /// Assigns the records of a batch to shards.
+    ///
     /// - Returns: the indices of each shard's records in the batch; one shard for a small batch.
     static func indices(of records: [ConsumerRecord], shardsMax: Int) -> [[Int]] {
         let count = max(1, min(shardsMax, records.count / recordsMin))
@@ -16,8 +18,9 @@ enum BatchShards {
         return shards.filter { !$0.isEmpty }
     }
 
-    /// By FNV-1a of the record's key, which names the purchase.
+    /// Chooses a shard by the 32-bit FNV-1a hash of the record's key, which names the purchase.
     private static func shard(of key: [UInt8], among count: Int) -> Int {
+        // The offset basis and, below, the prime that FNV-1a prescribes.
         var hash: UInt32 = 2_166_136_261
         for byte in key {
             hash = (hash ^ UInt32(byte)) &* 16_777_619

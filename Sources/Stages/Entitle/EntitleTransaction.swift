@@ -40,8 +40,8 @@ struct EntitleTransaction {
         for (index, record) in records.enumerated() {
             fold.add(record, refused: refused[index])
         }
-        fold.touch(reprojected, ChangeCause(.catalog, id: catalog.version.map { String($0) }))
-        fold.touchThoseOfOtherOwners()
+        fold.mark(reprojected, ChangeCause(.catalog, id: catalog.version.map { String($0) }))
+        fold.markOwnerChanges()
         var projector = BatchProjector(fold, Projection(catalog: catalog.catalog))
         if projector.isStacking {
             try await projector.readStacks(connection)

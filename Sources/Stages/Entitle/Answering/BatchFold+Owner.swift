@@ -8,7 +8,7 @@ extension BatchFold {
     ///
     /// A record without a purchase names the user that `link-worker` found behind its account.
     func userID(of record: EntitleRecord) -> Identifier? {
-        if let key = record.transaction?.purchaseKey ?? record.relinked {
+        if let key = record.transaction?.purchaseKey ?? record.relinkedPurchase {
             return state(of: key.scope)?[key.bundleID].ownership.userID
         }
         if let renewal = record.renewal {

@@ -62,7 +62,7 @@ final class FeedLease: Sendable {
         pipeline.add(FeedLeaseTable.republish, (holder, Array(userIDs)))
     }
 
-    /// Lets another copy begin at once if nothing is in flight.
+    /// Ends the lease, so that another copy can begin at once if nothing is in flight.
     func release(_ client: PostgresClient) async throws {
         _ = try await client.run(FeedLeaseTable.release, holder)
     }

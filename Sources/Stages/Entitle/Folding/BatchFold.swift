@@ -22,8 +22,8 @@ enum EntitleOutcome: Hashable {
 struct BatchFold {
     private(set) var states: [ScopeState] = []
     private(set) var outcomes: [EntitleOutcome] = []
-    /// The purchases to project, each with the record that explains most.
-    private(set) var touched: [PurchaseKey: ProjectionOccasion] = [:]
+    /// The purchases to project, each with the record or cause that best explains a change.
+    private(set) var occasions: [PurchaseKey: ProjectionOccasion] = [:]
     private(set) var history = History()
     private(set) var meanings: [NotificationMeaning] = []
     private var relinked: [Int: PurchaseKey] = [:]
@@ -33,7 +33,7 @@ struct BatchFold {
     init(scopes: [PurchaseScope]) {
         states.reserveCapacity(scopes.count)
         stateIndexes.reserveCapacity(scopes.count)
-        touched.reserveCapacity(scopes.count)
+        occasions.reserveCapacity(scopes.count)
         originals.reserveCapacity(scopes.count)
         for scope in scopes {
             stateIndexes[scope] = states.count
@@ -90,39 +90,39 @@ struct BatchFold {
         outcomes.append(outcome)
     }
 
-    /// Projects all purchases, even if no record changes them.
-    mutating func touchAll(_ cause: ChangeCause) {
+    /// Marks all purchases to be projected, even if no record changes them.
+    mutating func markAll(_ cause: ChangeCause) {
         for state in states {
             for purchase in state.purchases {
-                touched[state.scope.purchase(purchase.bundleID)] = .other(cause)
+                occasions[state.scope.purchase(purchase.bundleID)] = .other(cause)
             }
         }
     }
 
-    /// Projects all purchases of the scopes for a cause of their own.
-    mutating func touch(_ scopes: [PurchaseScope], _ cause: ChangeCause) {
+    /// Marks all purchases of the scopes to be projected for a cause other than a record.
+    mutating func mark(_ scopes: [PurchaseScope], _ cause: ChangeCause) {
         for scope in scopes {
             guard let stateIndex = stateIndexes[scope] else { continue }
             for purchase in states[stateIndex].purchases {
-                touched[scope.purchase(purchase.bundleID)] = .other(cause)
+                occasions[scope.purchase(purchase.bundleID)] = .other(cause)
             }
         }
     }
 
-    /// Projects the purchases whose owner has changed since their last projection, whatever the
-    /// records say: a record may be a repetition or be refused although the owner is another.
-    mutating func touchThoseOfOtherOwners() {
-        var others: [(PurchaseKey, ProjectionOccasion)] = []
+    /// Marks the purchases whose owner has changed since their last projection, even if no record
+    /// changes them: the owner counts also where a record is a duplicate or is refused.
+    mutating func markOwnerChanges() {
+        var changed: [(PurchaseKey, ProjectionOccasion)] = []
         forEachPurchase { state, index in
             guard state.purchases[index].state.ownerChange != nil else { return }
             let rule = state.purchases[index].state.ownership.rule
             let key = state.scope.purchase(state.purchases[index].bundleID)
-            others.append((key, .other(ChangeCause(.link, id: rule.rawValue))))
+            changed.append((key, .other(ChangeCause(.link, id: rule.rawValue))))
         }
-        touched.merge(others) { known, _ in known }
+        occasions.merge(changed) { known, _ in known }
     }
 
-    /// Sets for the records that only name a purchase whether that changed anything.
+    /// Sets the outcome of the records that only report a changed owner: whether a row changed.
     mutating func settleRelinked(changed: Set<PurchaseKey>) {
         for (index, key) in relinked where changed.contains(key) {
             outcomes[index] = .applied
@@ -131,9 +131,9 @@ struct BatchFold {
 
     private mutating func addParts(of record: EntitleRecord, at index: Int) -> EntitleOutcome {
         guard !record.observation.isDuplicate else { return .unchanged }
-        if let key = record.relinked {
+        if let key = record.relinkedPurchase {
             relinked[index] = key
-            touched[key] = touched[key] ?? .record(record)
+            occasions[key] = occasions[key] ?? .record(record)
             return .unchanged
         }
         let transaction = record.transaction.map { add($0, of: record) }
@@ -165,7 +165,7 @@ struct BatchFold {
             return verdict
         }
         originals[fact.key] = purchase.originalTransactionID
-        touch(purchase, record, verdict)
+        mark(purchase, record, verdict)
         if verdict.isContent, let payload = record.observation.payloads[.transaction] {
             history.add(fact, isFirst: isFirst, payload, record.observation)
         }
@@ -184,7 +184,7 @@ struct BatchFold {
             guard let former = states[index][key.bundleID].known(as: fact) else { continue }
             guard former.revision < fact.revision else { return .superseded }
             states[index][key.bundleID].remove(former)
-            touched[former.purchaseKey] = touched[former.purchaseKey] ?? .record(record)
+            occasions[former.purchaseKey] = occasions[former.purchaseKey] ?? .record(record)
         }
         return nil
     }
@@ -193,7 +193,7 @@ struct BatchFold {
         guard let stateIndex = stateIndexes[fact.key.scope] else { return .duplicate }
         let verdict = states[stateIndex].apply(fact)
         for bundleID in states[stateIndex].bundleIDs(joinedBy: fact.key) {
-            touch(fact.key.scope.purchase(bundleID), record, verdict)
+            mark(fact.key.scope.purchase(bundleID), record, verdict)
         }
         if verdict.isContent, let payload = record.observation.payloads[.renewalInfo] {
             history.add(fact, payload, record.observation)
@@ -201,13 +201,13 @@ struct BatchFold {
         return verdict
     }
 
-    private mutating func touch(
+    private mutating func mark(
         _ purchase: PurchaseKey,
         _ record: EntitleRecord,
         _ verdict: PartVerdict
     ) {
-        if verdict == .new || touched[purchase] == nil {
-            touched[purchase] = .record(record)
+        if verdict == .new || occasions[purchase] == nil {
+            occasions[purchase] = .record(record)
         }
     }
 

@@ -3,26 +3,32 @@ import Entitlements
 import Postgres
 import Store
 
-/// Projects the purchases that a batch touches, and those that move with them because non-renewing
-/// purchases extend each other.
+/// Projects the purchases of a batch, and others in the stacks of their users.
+///
+/// A stack is a user's non-renewing purchases of one product, each of which begins where the one
+/// before it ends (`NonRenewingStacks`). A change to one can move the periods of all after it.
 struct BatchProjector {
     private let projection: Projection
-    private let touched: [PurchaseKey: ProjectionOccasion]
-    private var purchases: [PurchaseKey: Subject] = [:]
-    private var neighbours: [PurchaseKey: Subject] = [:]
+    private let occasions: [PurchaseKey: ProjectionOccasion]
+    private var purchases: [PurchaseKey: Purchase] = [:]
+    /// Purchases outside the batch that share a stack with one in it.
+    private var neighbours: [PurchaseKey: Purchase] = [:]
     private var stacks = NonRenewingStacks()
     private(set) var unknownProducts = 0
     private(set) var unknownTypes = 0
 
-    /// One purchase: its present facts, and its stored rows.
+    /// The facts of one purchase with the batch, and its stored rows.
     ///
     /// Large and read many times, so a class avoids copies.
-    private final class Subject {
+    private final class Purchase {
         let facts: PurchaseFacts
         var state: PurchaseState
+        /// Its entries in stacks, by these facts; `state.stacked` holds the stored ones.
         let stacked: [StackedPurchase]
-        /// The closed periods to write, if more of the purchase can be closed than is.
+        /// The closed periods to write; nil if no further period can be closed.
         let closed: ClosedPurchase?
+
+        var isInStack: Bool { !stacked.isEmpty || !state.stacked.isEmpty }
 
         init(
             facts: PurchaseFacts,
@@ -39,37 +45,37 @@ struct BatchProjector {
 
     init(_ fold: BatchFold, _ projection: Projection) {
         self.projection = projection
-        touched = fold.touched
-        var touchedPurchases: [PurchaseKey: Subject] = [:]
-        touchedPurchases.reserveCapacity(touched.count)
-        fold.forEachPurchase { [touched] state, index in
+        occasions = fold.occasions
+        var purchases: [PurchaseKey: Purchase] = [:]
+        purchases.reserveCapacity(occasions.count)
+        fold.forEachPurchase { [occasions] state, index in
             let key = state.scope.purchase(state.purchases[index].bundleID)
-            guard touched[key] != nil else { return }
-            touchedPurchases[key] = Self.subject(key, state, projection)
+            guard occasions[key] != nil else { return }
+            purchases[key] = Self.purchase(key, state, projection)
         }
-        purchases = touchedPurchases
-        count()
+        self.purchases = purchases
+        countUnknown()
     }
 
-    /// Whether it has a purchase that others of its user may extend.
+    /// Whether a purchase of the batch is or was in a stack: then `readStacks` must run first.
     var isStacking: Bool {
-        purchases.values.contains { !$0.stacked.isEmpty || !$0.state.stacked.isEmpty }
+        purchases.values.contains(where: \.isInStack)
     }
 
-    private static func subject(
+    private static func purchase(
         _ key: PurchaseKey,
         _ state: borrowing ScopeState,
         _ projection: Projection
-    ) -> Subject {
-        let purchase = state[key.bundleID]
+    ) -> Purchase {
+        let stored = state[key.bundleID]
         let facts = state.facts(of: key.bundleID)
-        return Subject(
+        return Purchase(
             facts: facts,
-            state: purchase,
+            state: stored,
             stacked: projection.stackedPurchases(
                 of: facts,
                 key,
-                spans: purchase.ownership.spans
+                spans: stored.ownership.spans
             ),
             closed: state.newlyClosed(facts, of: key.bundleID)
         )
@@ -77,23 +83,23 @@ struct BatchProjector {
 
     /// The closed periods to write.
     var closedPeriods: [ClosedPeriodTable.Row] {
-        purchases.flatMap { key, subject in subject.closed?.rows(of: key.scope) ?? [] }
+        purchases.flatMap { key, purchase in purchase.closed?.rows(of: key.scope) ?? [] }
     }
 
-    /// The changes of owners that are projected here.
+    /// The changes of owners that this projection takes into account.
     var ownerChanges: [OwnerChangeTable.Projected] {
-        purchases.compactMap { key, subject in
-            subject.state.ownerChange.map {
+        purchases.compactMap { key, purchase in
+            purchase.state.ownerChange.map {
                 (purchase: key, change: $0)
             }
         }
     }
 
-    /// Counts what the batch brought, not what was known before.
-    private mutating func count() {
-        for subject in purchases.values {
-            for index in subject.state.changed {
-                let transaction = MergedTransaction(subject.state.transactions[index])
+    /// Counts transactions that the batch added or changed, and none that were stored before.
+    private mutating func countUnknown() {
+        for purchase in purchases.values {
+            for index in purchase.state.changed {
+                let transaction = MergedTransaction(purchase.state.transactions[index])
                 if projection.catalog[transaction.productID] == nil {
                     unknownProducts += 1
                 }
@@ -104,30 +110,31 @@ struct BatchProjector {
         }
     }
 
+    /// The differences between the stored rows and the projected ones.
     func changes() -> RowChanges {
         var changes = RowChanges()
-        for (key, subject) in purchases {
-            guard let occasion = touched[key] else { continue }
-            let projected = project(subject, key)
-            changes.compare(key, rows: subject.state.rows, with: projected.rows, occasion)
-            changes.compare(key, credits: subject.state.credits, with: projected.credits)
-            changes.compare(stacked: subject.state.stacked, with: subject.stacked)
+        for (key, purchase) in purchases {
+            guard let occasion = occasions[key] else { continue }
+            let projected = project(purchase, key)
+            changes.compare(key, rows: purchase.state.rows, with: projected.rows, occasion)
+            changes.compare(key, credits: purchase.state.credits, with: projected.credits)
+            changes.compare(stacked: purchase.state.stacked, with: purchase.stacked)
         }
-        let occasions = movedHolders()
-        for (key, subject) in neighbours {
-            compare(key, subject, occasions: occasions, to: &changes)
+        let moved = movedHolders()
+        for (key, neighbour) in neighbours {
+            compare(key, neighbour, moved: moved, to: &changes)
         }
         return changes
     }
 
-    /// The contribution of each transaction of the touched purchases.
+    /// The contribution of each transaction of the batch's purchases.
     func contributions() -> [PurchaseKey: [Contribution]] {
         Dictionary(
-            uniqueKeysWithValues: purchases.map { key, subject in
+            uniqueKeysWithValues: purchases.map { key, purchase in
                 let contributions = projection.contributions(
-                    of: subject.facts,
+                    of: purchase.facts,
                     key,
-                    ownership: subject.state.ownership,
+                    ownership: purchase.state.ownership,
                     stacks: stacks
                 )
                 return (key, contributions)
@@ -135,64 +142,62 @@ struct BatchProjector {
         )
     }
 
-    private func project(_ subject: Subject, _ key: PurchaseKey) -> ProjectedPurchase {
+    private func project(_ purchase: Purchase, _ key: PurchaseKey) -> ProjectedPurchase {
         projection.project(
-            subject.facts,
+            purchase.facts,
             of: key,
-            ownership: subject.state.ownership,
+            ownership: purchase.state.ownership,
             stacks: stacks
         )
     }
 
-    /// Compares only the rows of holders whose stacks have moved: these are locked, the others are
-    /// not.
+    /// Compares a neighbour's rows of those holders whose stacks have moved; no others are locked.
     private func compare(
         _ key: PurchaseKey,
-        _ subject: Subject,
-        occasions: [StackedPurchaseTable.Holder: ProjectionOccasion],
+        _ neighbour: Purchase,
+        moved: [StackedPurchaseTable.Holder: ProjectionOccasion],
         to changes: inout RowChanges
     ) {
-        let projected = project(subject, key).rows
-        let users = Set(subject.stacked.map(\.key.userID))
+        let projected = project(neighbour, key).rows
+        let users = Set(neighbour.stacked.map(\.key.userID))
         for user in users.sorted() {
             let holder = StackedPurchaseTable.Holder(key, userID: user)
-            guard let occasion = occasions[holder] else { continue }
+            guard let occasion = moved[holder] else { continue }
             changes.compare(
                 key,
-                rows: subject.state.rows.filter { $0.userID == user },
+                rows: neighbour.state.rows.filter { $0.userID == user },
                 with: projected.filter { $0.userID == user },
                 occasion
             )
         }
     }
 
-    /// The holders of stacks in which a touched purchase was added, removed or changed, or lasts
-    /// differently by another catalog.
+    /// The holders of stacks in which a purchase of the batch was added, removed or changed, or may
+    /// last differently by a new catalog.
     private func movedHolders() -> [StackedPurchaseTable.Holder: ProjectionOccasion] {
-        var occasions: [StackedPurchaseTable.Holder: ProjectionOccasion] = [:]
-        for (key, subject) in purchases
-        where !subject.stacked.isEmpty || !subject.state.stacked.isEmpty {
-            let known = Set(subject.state.stacked)
+        var holders: [StackedPurchaseTable.Holder: ProjectionOccasion] = [:]
+        for (key, purchase) in purchases where purchase.isInStack {
+            let stored = Set(purchase.state.stacked)
             let moved =
-                touched[key]?.cause.kind == .catalog
-                ? known.union(subject.stacked) : known.symmetricDifference(subject.stacked)
-            for purchase in moved {
-                occasions[StackedPurchaseTable.Holder(purchase.key)] = touched[key]
+                occasions[key]?.cause.kind == .catalog
+                ? stored.union(purchase.stacked) : stored.symmetricDifference(purchase.stacked)
+            for entry in moved {
+                holders[StackedPurchaseTable.Holder(entry.key)] = occasions[key]
             }
         }
-        return occasions
+        return holders
     }
 }
 
 extension BatchProjector {
-    /// Locks all users of the batch, and reads what they hold beside the batch's purchases.
+    /// Locks all users of the batch, and reads the other purchases in their stacks.
     mutating func readStacks(_ connection: PostgresConnection) async throws {
         var users: Set<Identifier> = []
         var holders: Set<StackedPurchaseTable.Holder> = []
-        for subject in purchases.values {
-            users.formUnion(subject.state.users)
-            for purchase in subject.stacked + subject.state.stacked {
-                holders.insert(StackedPurchaseTable.Holder(purchase.key))
+        for purchase in purchases.values {
+            users.formUnion(purchase.state.users)
+            for entry in purchase.stacked + purchase.state.stacked {
+                holders.insert(StackedPurchaseTable.Holder(entry.key))
             }
         }
         var pipeline = Pipeline()
@@ -208,25 +213,25 @@ extension BatchProjector {
         try await readNeighbours(Set(others.map(\.purchaseKey)), connection)
     }
 
-    /// Also reads the rows of the batch's own purchases in a stack again: until the users were
-    /// locked, another transaction might move them.
+    /// Reads the neighbours, and again the rows of the batch's own purchases in a stack: another
+    /// transaction could move these until the users were locked.
     private mutating func readNeighbours(
         _ keys: Set<PurchaseKey>,
         _ connection: PostgresConnection
     ) async throws {
-        let own = purchases.filter { !$0.value.stacked.isEmpty || !$0.value.state.stacked.isEmpty }
+        let own = purchases.filter(\.value.isInStack)
         let scopes = Array(Set((keys.map(\.scope)) + own.keys.map(\.scope)))
         var pipeline = Pipeline()
         let reading = FactReading(scopes, in: &pipeline)
         var fold = BatchFold(scopes: scopes)
         fold.add(reading, try await connection.run(pipeline))
         for state in fold.states {
-            for purchase in state.purchases {
-                let key = state.scope.purchase(purchase.bundleID)
+            for (bundleID, stored) in state.purchases {
+                let key = state.scope.purchase(bundleID)
                 if own[key] != nil {
-                    purchases[key]?.state.rows = purchase.state.rows
+                    purchases[key]?.state.rows = stored.rows
                 } else if keys.contains(key) {
-                    neighbours[key] = Self.subject(key, state, projection)
+                    neighbours[key] = Self.purchase(key, state, projection)
                 }
             }
         }

@@ -4,7 +4,7 @@ import JSON
 import Records
 import Store
 
-/// One observation of a batch; a class, because it is large and passed on often.
+/// One observation of a batch; a class, because it is large and passed around often.
 final class EntitleRecord: Sendable {
     let observation: Observation
 
@@ -15,22 +15,22 @@ final class EntitleRecord: Sendable {
     var transaction: TransactionFact? { observation.facts.transaction }
     var renewal: RenewalFact? { observation.facts.renewal }
 
-    /// The purchase it is about; nil for an app transaction, or a notification without a fact.
+    /// The scope of the record's purchase; nil for an app transaction, or a notification without a
+    /// fact.
     var scope: PurchaseScope? {
-        transaction?.purchaseKey.scope ?? renewal?.key.scope ?? relinked?.scope
+        transaction?.purchaseKey.scope ?? renewal?.key.scope ?? relinkedPurchase?.scope
     }
 
-    /// Inserts all scopes that are locked and read for it.
+    /// Inserts the scopes to lock and read for this record.
     ///
-    /// A transaction and its renewal info normally name one purchase; if they do not, there are
-    /// two.
+    /// A transaction and its renewal info normally name the same purchase, else both are inserted.
     func insertScopes(into scopes: inout Set<PurchaseScope>) {
         if let scope { scopes.insert(scope) }
         if let renewal { scopes.insert(renewal.key.scope) }
     }
 
-    /// The purchase whose owner changed, if the record says nothing else.
-    var relinked: PurchaseKey? {
+    /// The purchase of a record that only reports its changed owner; nil for any other record.
+    var relinkedPurchase: PurchaseKey? {
         guard let original = observation.relinkedPurchase, let bundleID = observation.bundleID
         else { return nil }
         return PurchaseKey(

@@ -4,7 +4,7 @@ import Store
 
 /// The writes that make the tables equal the projection.
 struct RowChanges {
-    /// The rows to write that are not stored yet, and the others.
+    /// Rows to insert (`added`), update (`held`) and delete (`gone`).
     private(set) var added: [EntitlementTable.Row] = []
     private(set) var held: [EntitlementTable.Row] = []
     private(set) var gone: [EntitlementTable.Row] = []

@@ -88,7 +88,7 @@ package struct Reprojector: Sendable {
             catalogs,
             connection
         )
-        fold.touchAll(ChangeCause(kind))
+        fold.markAll(ChangeCause(kind))
         var projector = BatchProjector(fold, Projection(catalog: catalog.catalog))
         if projector.isStacking {
             try await projector.readStacks(connection)

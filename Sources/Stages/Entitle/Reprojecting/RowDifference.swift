@@ -2,15 +2,16 @@ package import AppStore
 package import Entitlements
 import Store
 
-/// A row that does not follow from the facts.
+/// A stored row that differs from the one that follows from the facts.
 package struct RowDifference: Hashable, Sendable {
     package let purchase: PurchaseKey
     package let userID: Identifier
-    /// The entitlement key, or the transaction and currency of a credit.
+    /// The entitlement key of a row, or the transaction ID and currency of a credit.
     package let subject: String
     package let isCredit: Bool
-    /// As text: the stored row and the right one; empty for no row.
+    /// The stored row as text, with times in UNIX milliseconds; empty if there is none.
     package let found: String
+    /// The row that should be stored, in the same form.
     package let expected: String
 }
 
@@ -33,11 +34,11 @@ extension RowChanges {
     }
 
     private var creditDifferences: [RowDifference] {
-        func difference(_ credited: LedgerTable.Row, isMissing: Bool) -> RowDifference {
-            let credit = credited.credit
+        func difference(_ row: LedgerTable.Row, isMissing: Bool) -> RowDifference {
+            let credit = row.credit
             let amount = "\(credit.amount) less \(credit.takenBack)"
             return RowDifference(
-                purchase: credited.purchase,
+                purchase: row.purchase,
                 userID: credit.userID,
                 subject: "\(credit.transactionID) \(credit.currency)",
                 isCredit: true,
@@ -56,12 +57,12 @@ extension PeriodSet {
             let end = period.end.map { String($0.milliseconds) } ?? "ever"
             return "\(period.start.milliseconds)-\(end)"
         }
-        return (periods + terms.words).joined(separator: ", ")
+        return (periods + terms.phrases).joined(separator: ", ")
     }
 }
 
 extension EntitlementTerms {
-    fileprivate var words: [String] {
+    fileprivate var phrases: [String] {
         [
             ownershipType?.rawValue,
             seats.map { "\($0) seats" },
