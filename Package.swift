@@ -212,9 +212,9 @@ let package = Package(
         library(
             "Benchmarks",
             [
-                "AppStore", "DeadLetters", "EntitleStage", "Entitlements", "JSON", "Kafka",
-                "OpenSSL", "Operations", "Postgres", "Records", "Settings", "Simulation", "Store",
-                "Topology", "Worker",
+                "AppStore", "AppStoreServer", "DeadLetters", "EntitleStage", "Entitlements", "JSON",
+                "Kafka", "OpenSSL", "Operations", "Postgres", "Records", "Settings", "Simulation",
+                "Store", "Topology", "Worker",
             ]
         ),
 

@@ -9,7 +9,7 @@ package enum BenchCommand {
         commands: [
             VerifyCommand.command, DedupeCommand.command, EntitleCommand.command,
             PipelineCommand.command, CompareCommand.command, DeadLettersCommand.command,
-            CapacityCommand.command,
+            RecoveryCommand.command, CapacityCommand.command,
         ]
     )
 }

@@ -94,7 +94,12 @@ final class PipelineRig: Sendable {
             kafka: kafka,
             layout: layout,
             database: database,
-            workers: try RigWorker.start(stages, copies: setup.copies, path.path, logs: folder),
+            workers: try RigWorker.start(
+                stages,
+                copies: setup.copies,
+                arguments: ["--config", path.path],
+                logs: folder
+            ),
             server: server,
             postmaster: await server?.processID,
             folder: folder

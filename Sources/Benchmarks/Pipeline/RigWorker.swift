@@ -13,7 +13,8 @@ struct RigWorker: Sendable {
     static func start(
         _ stages: [StageDescription],
         copies: Int,
-        _ settings: String,
+        arguments: [String] = [],
+        environment given: [String: String] = [:],
         logs: URL
     ) throws -> [StageDescription: [RigWorker]] {
         let executables = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
@@ -21,14 +22,15 @@ struct RigWorker: Sendable {
         // can be tuned by measuring.
         let properties = ProcessInfo.processInfo.environment
             .filter { name, _ in name.hasPrefix("RDKAFKA_") || name.hasPrefix("BATCH_") }
-        let environment = properties.merging(["PATH": "/usr/bin:/bin", "HTTP_PORT": "0"]) { $1 }
+        let environment = properties.merging(given) { $1 }
+            .merging(["PATH": "/usr/bin:/bin", "HTTP_PORT": "0"]) { $1 }
         var workers: [StageDescription: [RigWorker]] = [:]
         for stage in stages {
             workers[stage] = try (0..<copies).map { copy in
                 let log = logs.appending(path: "\(stage.program)-\(copy).log").path
                 let process = try ChildProcess(
                     executable: executables.appending(path: stage.program).path,
-                    arguments: ["--config", settings],
+                    arguments: arguments,
                     environment: environment,
                     standardOutput: .file(path: log),
                     standardError: .file(path: log)

@@ -15,15 +15,13 @@ package final class SimulatedApple: Sendable {
     private let bundleIDs: Set<String>
     private let folder: String
 
-    package init(_ traffic: DemoTraffic) throws {
-        let world = try AppleWorld(authority: traffic.authority)
-        world.add(traffic)
+    /// - Parameter apps: the apps that are asked about, of Production.
+    package init(_ world: AppleWorld, apps: [DemoApp]) throws {
         server = try AppleServer(world)
         folder = NSTemporaryDirectory() + "apple-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         try? ProcessWatchdog.shared.guardFolder(folder)
         try server.rootPEM.write(toFile: "\(folder)/ca.pem", atomically: true, encoding: .utf8)
-        let apps = traffic.apps.filter { $0.environment == DemoTraffic.listedEnvironment }
         bundleIDs = Set(apps.map(\.bundleID))
         let entries = apps.map { [folder] app in
             """
@@ -37,6 +35,14 @@ package final class SimulatedApple: Sendable {
             "RECOVERY_CA_FILE": "\(folder)/ca.pem", "RECOVERY_RATE_SHARE": "100",
         ]
         try replaceKey()
+    }
+
+    /// Lists all that Apple has signed of the traffic.
+    package convenience init(_ traffic: DemoTraffic) throws {
+        let world = try AppleWorld(authority: traffic.authority)
+        world.add(traffic)
+        let apps = traffic.apps.filter { $0.environment == DemoTraffic.listedEnvironment }
+        try self.init(world, apps: apps)
     }
 
     /// Writes a new key to the file and registers it, in place of an earlier one.
