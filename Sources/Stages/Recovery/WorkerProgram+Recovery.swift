@@ -10,6 +10,11 @@ import Store
 import Topology
 package import Worker
 
+extension HealthCondition {
+    /// Apple's server answers, or another copy asks it.
+    package static let apple = HealthCondition("apple")
+}
+
 extension WorkerProgram {
     /// `recovery-worker`: publishes to `raw` alone, so that nothing is believed unverified.
     package static let recovery = WorkerProgram(
@@ -19,6 +24,7 @@ extension WorkerProgram {
         borrowed: [SharedSettings.apps.declaration],
         otherSections: SharedSettings.sections,
         dependency: .database,
+        outboxDependency: .apple,
         connections: { await DatabaseCheck.findings($0, of: .recovery, role: .recoveryWorker) },
         problems: { RecoveredApps.problems($0) },
         make: { parts throws(SettingsError) in

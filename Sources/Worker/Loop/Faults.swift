@@ -16,10 +16,16 @@ enum FaultStep: String, Sendable, CaseIterable {
 
     /// The health condition that a fault of this step makes false.
     ///
-    /// - Parameter dependency: the condition of the stage's own steps, such as a database.
-    func condition(_ dependency: HealthCondition) -> HealthCondition {
+    /// - Parameters:
+    ///   - dependency: what the stage's own steps depend on.
+    ///   - outboxes: what its outboxes depend on.
+    func condition(
+        _ dependency: HealthCondition,
+        outboxes: HealthCondition
+    ) -> HealthCondition {
         switch self {
-        case .probe, .process, .acknowledge, .outbox, .upkeep, .held: dependency
+        case .probe, .process, .acknowledge, .upkeep, .held: dependency
+        case .outbox: outboxes
         case .deliver, .commit, .offsets, .connection, .publish: .broker
         }
     }
@@ -32,10 +38,20 @@ final class Faults: Sendable {
     private let health: Health
     private let metrics: WorkerMetrics
     private let dependency: HealthCondition
+    private let outboxes: HealthCondition
 
-    /// - Parameter dependency: the condition of the stage's own steps, such as a database.
-    init(log: Log, health: Health, metrics: WorkerMetrics, dependency: HealthCondition) {
+    /// - Parameters:
+    ///   - dependency: what the stage's own steps depend on.
+    ///   - outboxes: what its outboxes depend on.
+    init(
+        log: Log,
+        health: Health,
+        metrics: WorkerMetrics,
+        dependency: HealthCondition,
+        outboxes: HealthCondition
+    ) {
         self.dependency = dependency
+        self.outboxes = outboxes
         self.log = log
         self.health = health
         self.metrics = metrics
@@ -80,6 +96,6 @@ final class Faults: Sendable {
     }
 
     private func condition(_ step: FaultStep) -> HealthCondition {
-        step.condition(dependency)
+        step.condition(dependency, outboxes: outboxes)
     }
 }

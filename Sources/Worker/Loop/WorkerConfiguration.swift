@@ -6,6 +6,8 @@ package struct WorkerConfiguration: Sendable {
     package var stage: StageDescription
     /// The condition that does not hold while the stage's own steps fail, such as the database.
     package var dependency = HealthCondition.broker
+    /// The condition that does not hold while its outboxes fail; nil for the same one.
+    package var outboxDependency: HealthCondition?
     /// The topics to read.
     package var inputTopics: [String]
     /// The topics to write, without the dead letters; for the checks at start.

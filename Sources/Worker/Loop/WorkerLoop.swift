@@ -57,7 +57,8 @@ package final class WorkerLoop: Sendable {
             log: log,
             health: health,
             metrics: self.metrics,
-            dependency: configuration.dependency
+            dependency: configuration.dependency,
+            outboxes: configuration.outboxDependency ?? configuration.dependency
         )
         deliverer = try Deliverer(
             properties: configuration.producerProperties,

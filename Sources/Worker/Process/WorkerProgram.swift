@@ -37,6 +37,8 @@ package struct WorkerProgram: Sendable {
     ///
     /// It does not hold while a step of the stage fails.
     package let dependency: HealthCondition?
+    /// The condition that does not hold while an outbox of the stage fails; nil for the dependency.
+    package let outboxDependency: HealthCondition?
     /// Tries the servers beside the brokers, for `--check --connect`.
     package let connections: @Sendable (SettingsValues) async -> [ConnectionFinding]
     /// The bounds of the stage's breaker against wrong settings; nil for a stage without one.
@@ -60,6 +62,7 @@ package struct WorkerProgram: Sendable {
         reloadable: [SettingDeclaration] = [],
         files: @escaping @Sendable (SettingsValues) -> [String] = { _ in [] },
         dependency: HealthCondition? = nil,
+        outboxDependency: HealthCondition? = nil,
         connections: @escaping @Sendable (SettingsValues) async -> [ConnectionFinding] = { _ in
             []
         },
@@ -76,6 +79,7 @@ package struct WorkerProgram: Sendable {
         self.reloadable = reloadable
         self.files = files
         self.dependency = dependency
+        self.outboxDependency = outboxDependency
         self.connections = connections
         self.breaker = breaker
         self.problems = problems
@@ -91,7 +95,8 @@ package struct WorkerProgram: Sendable {
     }
 
     var conditions: [HealthCondition] {
-        [.assigned, .broker] + [dependency].compactMap(\.self) + (breaker == nil ? [] : [.breaker])
+        [.assigned, .broker] + [dependency, outboxDependency].compactMap(\.self)
+            + (breaker == nil ? [] : [.breaker])
     }
 }
 

@@ -40,6 +40,7 @@ package final class WorkerService: Sendable {
         )
         var configuration = WorkerConfiguration(settings, stage)
         configuration.dependency = program.dependency ?? .broker
+        configuration.outboxDependency = program.outboxDependency
         warning = ScramSupport.warning(configuration.consumerProperties)
         let parts = WorkerProgram.Parts(
             settings: settings,

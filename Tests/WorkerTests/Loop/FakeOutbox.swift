@@ -9,7 +9,10 @@ final class FakeOutbox: Outbox {
         var waiting: [ProducerRecord] = []
         var occasions = 0
         var isClosed = false
+        var isFailing = false
     }
+
+    struct Fault: Error {}
 
     private let state = Mutex(State())
 
@@ -19,12 +22,17 @@ final class FakeOutbox: Outbox {
         state.withLock { $0.waiting += records }
     }
 
+    func fail(_ isFailing: Bool) {
+        state.withLock { $0.isFailing = isFailing }
+    }
+
     func waitForWork() async throws {
         _ = await becomesTrue(within: .milliseconds(20)) { !seen.waiting.isEmpty }
         state.withLock { $0.occasions += 1 }
     }
 
     func empty(_ deliver: @escaping OutboxDelivery) async throws {
+        if seen.isFailing { throw Fault() }
         let records = state.withLock(\.waiting)
         guard !records.isEmpty else { return }
         try await deliver(records)

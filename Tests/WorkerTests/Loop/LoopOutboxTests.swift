@@ -37,6 +37,25 @@ struct LoopOutboxTests {
         try await worker.stop()
     }
 
+    @Test func `an outbox's own condition does not hold while it fails, and all others do`()
+        async throws
+    {
+        let rig = try await LoopRig()
+        let outbox = FakeOutbox()
+        let apple = HealthCondition("apple")
+        let worker = try rig.worker(FakeStage(forwardingTo: rig.output, outbox: outbox)) {
+            $0.outboxDependency = apple
+        }
+        worker.start()
+        await eventually { worker.health.isReady }
+        outbox.fail(true)
+        await eventually { worker.health.reason(apple) != nil }
+        #expect(worker.health.reason(.broker) == nil)
+        outbox.fail(false)
+        await eventually { worker.health.isReady }
+        try await worker.stop()
+    }
+
     @Test func `a database that goes away while no record comes makes the worker unready`()
         async throws
     {

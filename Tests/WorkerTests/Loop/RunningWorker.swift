@@ -17,7 +17,8 @@ final class RunningWorker: Sendable {
         _ log: Log
     ) throws {
         health = Health(
-            conditions: breaker == nil ? [.assigned, .broker] : [.assigned, .broker, .breaker],
+            conditions: [.assigned, .broker] + (breaker == nil ? [] : [.breaker])
+                + [configuration.outboxDependency].compactMap(\.self),
             stallMax: .seconds(60)
         )
         metrics = MetricsRegistry()
