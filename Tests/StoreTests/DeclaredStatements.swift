@@ -87,6 +87,7 @@ enum DeclaredStatements {
         ("RecoveryRequestTable.prune", RecoveryRequestTable.prune),
         ("RecoveryRequestTable.states", RecoveryRequestTable.states),
         ("RecoveryRequestTable.waiting", RecoveryRequestTable.waiting),
+        ("UserPurchases.all", UserPurchases.all),
     ]
 
     private static let named: [Named] =

@@ -181,10 +181,10 @@ struct AppleQuestions {
         case .user(let user):
             let apps = try await apps()
             let purchases = try await connection.run(
-                PurchaseDetails.ofUser.owners,
+                UserPurchases.all,
                 PurchaseDetails.Subject(id: user, environment: environment.rawValue)
             )
-            return purchases.map(\.key).flatMap { purchase -> [Request] in
+            return purchases.flatMap { purchase -> [Request] in
                 let app = RecoveredApp(environment: environment, bundleID: purchase.bundleID)
                 guard apps.contains(app), bundleID.map({ $0 == app.bundleID }) ?? true else {
                     return []

@@ -44,20 +44,22 @@ package struct PurchaseDetails: Sendable {
     /// Every purchase that ever granted a user something, or credited their ledger; only with the
     /// user's own rows.
     package static let ofUser = PurchaseDetails(
-        theirs: """
-            (
-                SELECT bundle_id, original_transaction_id FROM entitlements
-                WHERE user_id = $subject AND environment = $environment
-                UNION
-                SELECT bundle_id, original_transaction_id FROM changes
-                WHERE user_id = $subject AND environment = $environment AND grant_id IS NULL
-                UNION
-                SELECT bundle_id, original_transaction_id FROM ledger
-                WHERE user_id = $subject AND environment = $environment
-            ) AS theirs
-            """,
+        theirs: grantedToUser,
         ofUser: "AND held.user_id = $subject"
     )
+
+    static let grantedToUser = """
+        (
+            SELECT bundle_id, original_transaction_id FROM entitlements
+            WHERE user_id = $subject AND environment = $environment
+            UNION
+            SELECT bundle_id, original_transaction_id FROM changes
+            WHERE user_id = $subject AND environment = $environment AND grant_id IS NULL
+            UNION
+            SELECT bundle_id, original_transaction_id FROM ledger
+            WHERE user_id = $subject AND environment = $environment
+        ) AS theirs
+        """
 
     /// The purchase of a transaction, by its ID or the original transaction ID; with the rows of
     /// all users.

@@ -1,0 +1,66 @@
+package import Entitlements
+
+/// The purchases that may concern a user, whether or not they grant them something.
+package enum UserPurchases {
+    /// In one environment: those that have granted the user something, that a link, a claim or an
+    /// account token names as theirs, and those of the same Apple Account that are theirs.
+    package static let all = Statement<PurchaseDetails.Subject, PurchaseKey>(
+        PurchaseDetails.Subject.parameters,
+        returning: PurchaseKey.reader,
+        """
+        WITH tokens AS (
+            SELECT lower($subject) AS token
+            UNION
+            SELECT key FROM account_links WHERE user_id = $subject AND kind = 'account_token'
+        ),
+        named AS (
+            SELECT bundle_id, original_transaction_id FROM \(PurchaseDetails.grantedToUser)
+            UNION
+            SELECT bundle_id, original_transaction_id FROM ownership_claims
+            WHERE user_id = $subject AND environment = $environment
+            UNION
+            SELECT fact.bundle_id, fact.original_transaction_id
+            FROM tokens JOIN ownership_facts AS fact ON fact.account_token = tokens.token
+            WHERE fact.environment = $environment
+            UNION
+            SELECT fact.bundle_id, fact.original_transaction_id
+            FROM tokens JOIN ownership_renewals AS renewal ON renewal.account_token = tokens.token
+            JOIN ownership_facts AS fact
+                ON fact.original_transaction_id = renewal.original_transaction_id
+                AND fact.environment = renewal.environment
+            WHERE renewal.environment = $environment
+            UNION
+            SELECT fact.bundle_id, fact.original_transaction_id
+            FROM account_links AS link
+            JOIN ownership_facts AS fact ON fact.original_transaction_id = link.key
+            WHERE link.user_id = $subject AND link.kind = 'original_transaction_id'
+              AND fact.environment = $environment AND link.environment IN ('', $environment)
+              AND link.bundle_id IN ('', fact.bundle_id)
+            UNION
+            -- Nothing of it may have arrived.
+            SELECT bundle_id, key FROM account_links
+            WHERE user_id = $subject AND kind = 'original_transaction_id'
+              AND environment IN ('', $environment) AND bundle_id <> ''
+            UNION
+            SELECT owner.bundle_id, owner.original_transaction_id
+            FROM account_links AS link
+            JOIN owners AS owner ON owner.app_transaction_id = link.key
+            WHERE link.user_id = $subject AND link.kind = 'app_transaction_id'
+              AND owner.environment = $environment AND link.environment IN ('', $environment)
+              AND link.bundle_id IN ('', owner.bundle_id)
+        )
+        SELECT original_transaction_id, $environment AS environment, bundle_id FROM named
+        UNION
+        SELECT other.original_transaction_id, $environment, other.bundle_id
+        FROM named
+        JOIN owners AS owner
+            ON owner.original_transaction_id = named.original_transaction_id
+            AND owner.environment = $environment AND owner.bundle_id = named.bundle_id
+        JOIN owners AS other
+            ON other.app_transaction_id = owner.app_transaction_id
+            AND other.environment = $environment AND other.bundle_id = owner.bundle_id
+        WHERE other.user_id = $subject
+        ORDER BY bundle_id, original_transaction_id
+        """
+    )
+}
