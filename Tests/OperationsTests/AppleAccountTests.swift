@@ -15,7 +15,11 @@ import Testing
     }
 
     /// - Parameter read: the hours before now over which the list was read; nil for none.
-    private static func account(read: ClosedRange<Int64>?, missing: Int64 = 0) -> AppleAccount {
+    private static func account(
+        read: ClosedRange<Int64>?,
+        missing: Int64 = 0,
+        unreadable: Int64 = 0
+    ) -> AppleAccount {
         AppleAccount(
             since: hours(100),
             now: now,
@@ -41,7 +45,8 @@ import Testing
                     published: 0,
                     completedAt: read.map { hours($0.lowerBound) },
                     completedFrom: read.map { hours($0.upperBound) },
-                    completedUntil: read.map { hours($0.lowerBound) }
+                    completedUntil: read.map { hours($0.lowerBound) },
+                    completedUnreadable: unreadable
                 )
             ]
         )
@@ -58,6 +63,12 @@ import Testing
 
     @Test func `one that is missing is not balanced`() {
         #expect(!Self.account(read: 0...100, missing: 1).isBalanced)
+    }
+
+    @Test func `a list with an entry that holds no notification is not balanced`() {
+        let account = Self.account(read: 0...100, unreadable: 1)
+        #expect(!account.isBalanced)
+        #expect(Self.text(account).contains("1 entry without a notification"))
     }
 
     @Test(

@@ -40,10 +40,13 @@ CREATE TABLE recovery_windows (
     page_number bigint NOT NULL DEFAULT 0,
     listed_count bigint NOT NULL DEFAULT 0,
     published_count bigint NOT NULL DEFAULT 0,
+    -- Entries without a notification in them, of the run in progress.
+    unreadable_count bigint NOT NULL DEFAULT 0,
     -- The last run that was read to its end.
     completed_at timestamptz,
     completed_from_ms bigint,
     completed_until_ms bigint,
+    completed_unreadable_count bigint NOT NULL DEFAULT 0,
     PRIMARY KEY (bundle_id, environment, job)
 ) WITH (fillfactor = 50);
 

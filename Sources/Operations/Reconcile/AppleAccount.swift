@@ -47,6 +47,10 @@ package struct AppleAccount: Sendable {
             return "not read to its end yet"
         }
         if from > since { return "nothing is known of the time before" }
+        guard job.completedUnreadable == 0 else {
+            return Quantity.counted(job.completedUnreadable, "entry", "entries")
+                + " without a notification"
+        }
         let age = now.milliseconds - until.milliseconds
         return age > Self.ageMax ? "nothing is known of the time after" : nil
     }
@@ -132,6 +136,7 @@ extension AppleAccount {
                         writer.member("completed_at", job.completedAt?.description)
                         writer.member("completed_from", job.completedFrom?.description)
                         writer.member("completed_until", job.completedUntil?.description)
+                        writer.member("unreadable", job.completedUnreadable)
                     }
                 }
             }

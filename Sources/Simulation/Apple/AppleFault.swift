@@ -58,6 +58,8 @@ package enum AppleFault: Sendable {
     case foreignItem
     /// The page also has a notification of a type that nobody knows.
     case unknownKind
+    /// The page also has an entry without a notification in it.
+    case unreadableEntry
     /// A page without items, and a token for the one that was asked for.
     case emptyPage
     /// The last item of the page before this one comes again.

@@ -82,6 +82,7 @@ extension AppleServer {
             writer.bool(next != nil)
             writer.key("notificationHistory")
             try writer.array { writer in
+                if case .unreadableEntry = fault { writer.object { _ in } }
                 for item in items {
                     try item.write(to: &writer)
                 }

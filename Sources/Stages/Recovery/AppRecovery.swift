@@ -55,6 +55,7 @@ struct AppRecovery: Sendable {
                 page: run.pageToken
             )
             metrics.answered(.notificationHistory)
+            metrics.unreadable(page.unreadableCount)
             if page.unreadableCount > 0 {
                 log.warning(
                     "entries of Apple's list without a payload, left out",
@@ -67,7 +68,8 @@ struct AppRecovery: Sendable {
                 to: page.nextPage == nil ? slice.upperBound : slice.lowerBound,
                 pageToken: page.nextPage,
                 listed: page.notifications.count,
-                published: published
+                published: published,
+                unreadable: page.unreadableCount
             )
         } catch let failure as APIFailure {
             metrics.failed(failure)
@@ -136,14 +138,16 @@ struct AppRecovery: Sendable {
         to readUntil: Timestamp,
         pageToken: String?,
         listed: Int = 0,
-        published: Int = 0
+        published: Int = 0,
+        unreadable: Int = 0
     ) async throws {
         let advance = RecoveryWindowTable.Advance(
             run,
             readUntil: readUntil,
             pageToken: pageToken,
             listed: listed,
-            published: published
+            published: published,
+            unreadable: unreadable
         )
         let answer = try await client.run(
             RecoveryWindowTable.advance,

@@ -22,6 +22,7 @@ package struct RecoveryMetrics: Sendable {
     private let requests: MetricFamily<Counter>
     private let records: MetricFamily<Counter>
     private let attempts: MetricFamily<Counter>
+    private let entries: MetricFamily<Counter>
     private let open: MetricFamily<Gauge>
     private let oldest: MetricFamily<Gauge>
     private let completed: MetricFamily<Gauge>
@@ -43,6 +44,10 @@ package struct RecoveryMetrics: Sendable {
             "recovery_send_attempts",
             "Apple's attempts to deliver a notification, by Apple's result.",
             labels: ["result"]
+        )
+        entries = registry.counter(
+            "recovery_unreadable_entries",
+            "Entries of Apple's lists without a notification in them, which are left out."
         )
         open = registry.gauge(
             "recovery_open_notifications",
@@ -68,6 +73,7 @@ package struct RecoveryMetrics: Sendable {
             labels: ["kind"]
         )
         for job in RecoveryWindowTable.Job.allCases { records[job.rawValue].increment(by: 0) }
+        entries.increment(by: 0)
         // A rate sees no rise from a series that is not there.
         for result in Self.results { attempts[result].increment(by: 0) }
     }
@@ -89,6 +95,10 @@ package struct RecoveryMetrics: Sendable {
 
     func published(_ job: String, _ count: Int) {
         records[job].increment(by: count)
+    }
+
+    func unreadable(_ count: Int) {
+        entries.increment(by: count)
     }
 
     /// Counts the attempts of notifications that are listed for the first time.

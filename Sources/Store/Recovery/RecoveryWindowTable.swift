@@ -97,19 +97,22 @@ package enum RecoveryWindowTable {
         package let pageToken: String?
         package let listed: Int
         package let published: Int
+        package let unreadable: Int
 
         package init(
             _ run: Run,
             readUntil: Timestamp,
             pageToken: String?,
             listed: Int,
-            published: Int
+            published: Int,
+            unreadable: Int
         ) {
             self.run = run
             self.readUntil = readUntil
             self.pageToken = pageToken
             self.listed = listed
             self.published = published
+            self.unreadable = unreadable
         }
     }
 
@@ -124,6 +127,7 @@ package enum RecoveryWindowTable {
             .value("page_token", \.advance.pageToken),
             .value("listed", \.advance.listed),
             .value("published", \.advance.published),
+            .value("unreadable", \.advance.unreadable),
             .value("interval_ms", \.interval.wholeMilliseconds),
         ],
         returning: RowReader("is_over"),
@@ -133,6 +137,8 @@ package enum RecoveryWindowTable {
             listed_count = known.listed_count + $listed,
             published_count = known.published_count + $published,
             page_token = $page_token,
+            unreadable_count = CASE WHEN NOT over.is_over
+                THEN known.unreadable_count + $unreadable ELSE 0 END,
             read_until_ms = CASE WHEN over.is_over THEN NULL ELSE $read_until END,
             due_at = CASE WHEN over.is_over
                 THEN known.started_at + $interval_ms * interval '1 millisecond'
@@ -144,7 +150,10 @@ package enum RecoveryWindowTable {
             completed_from_ms = CASE WHEN over.is_over THEN known.window_from_ms
                 ELSE known.completed_from_ms END,
             completed_until_ms = CASE WHEN over.is_over THEN known.window_until_ms
-                ELSE known.completed_until_ms END
+                ELSE known.completed_until_ms END,
+            completed_unreadable_count = CASE WHEN over.is_over
+                THEN known.unreadable_count + $unreadable
+                ELSE known.completed_unreadable_count END
         FROM (
             SELECT job, $read_until >= window_until_ms AS is_over FROM recovery_windows
             WHERE \(isRun)
@@ -189,6 +198,8 @@ package enum RecoveryWindowTable {
         package let completedAt: Timestamp?
         package let completedFrom: Timestamp?
         package let completedUntil: Timestamp?
+        /// Entries of Apple's list without a notification in them, of that run.
+        package let completedUnreadable: Int64
     }
 
     package static let states = Statement<Void, State>(
@@ -201,14 +212,16 @@ package enum RecoveryWindowTable {
             "published_count",
             RowReader<StoredTime?>(stringLiteral: "completed_at").map { $0.map { Timestamp($0) } },
             "completed_from_ms",
-            "completed_until_ms"
+            "completed_until_ms",
+            "completed_unreadable_count"
         ),
         """
         SELECT environment, bundle_id, job,
                CASE WHEN started_at IS NULL THEN 1 ELSE
                    (read_until_ms - window_from_ms)::float8
                    / greatest(window_until_ms - window_from_ms, 1) END AS progress,
-               listed_count, published_count, completed_at, completed_from_ms, completed_until_ms
+               listed_count, published_count, completed_at, completed_from_ms, completed_until_ms,
+               completed_unreadable_count
         FROM recovery_windows ORDER BY environment, bundle_id, job
         """
     )

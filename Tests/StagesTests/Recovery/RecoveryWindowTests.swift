@@ -218,7 +218,31 @@ import Worker
         await second.outboxes[0].close()
     }
 
-    @Test(arguments: [AppleFault.unknownKind, .foreignItem, .emptyPage, .repeatedItem])
+    @Test func `an entry without a notification is counted until a whole run has none`()
+        async throws
+    {
+        let rig = try await Rig()
+        rig.generate(3)
+        rig.apple.inject { _ in .unreadableEntry }
+        let worker = try rig.worker()
+        func count() async throws -> Int64? {
+            try await rig.client.run(RecoveryWindowTable.states).first { $0.job == .complete }?
+                .completedUnreadable
+        }
+        try await rig.turn(worker)
+        // One in the list of each of the twelve days.
+        #expect(try await count() == 12)
+        #expect(Rig.uuids(rig.take()).count == 3)
+        rig.apple.inject { _ in nil }
+        try await rig.wake()
+        try await rig.turn(worker)
+        #expect(try await count() == 0)
+        await worker.outboxes[0].close()
+    }
+
+    @Test(arguments: [
+        AppleFault.unknownKind, .foreignItem, .unreadableEntry, .emptyPage, .repeatedItem,
+    ])
     func `a page with something unusual goes on`(fault: AppleFault) async throws {
         let rig = try await Rig()
         rig.generate(45, days: 1)
