@@ -27,8 +27,8 @@ DECLARE
             SELECT string_agg('toast.' || option, ', ') FROM unnest(toast.reloptions) AS option))
         FROM pg_class AS main LEFT JOIN pg_class AS toast ON toast.oid = main.reltoastrelid
         WHERE main.oid = whole);
-    -- Views and functions are bound to the table and not to its name: created again, they are bound
-    -- to the new one, and keep their rights.
+    -- Views, functions and triggers are bound to the table and not to its name: created again, they
+    -- are bound to the new one, and keep their rights.
     dependents CONSTANT text[] := ARRAY(
         SELECT pg_get_functiondef(objid) FROM pg_depend
         WHERE classid = 'pg_proc'::regclass AND refclassid = 'pg_class'::regclass
@@ -39,7 +39,9 @@ DECLARE
         FROM pg_depend JOIN pg_rewrite AS rule ON rule.oid = objid
         JOIN pg_class AS view ON view.oid = rule.ev_class
         WHERE classid = 'pg_rewrite'::regclass AND refclassid = 'pg_class'::regclass
-            AND refobjid = whole AND view.oid <> whole);
+            AND refobjid = whole AND view.oid <> whole
+        UNION
+        SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE tgrelid = whole AND NOT tgisinternal);
     rows_copied bigint;
     name text;
     command text;
@@ -52,14 +54,14 @@ BEGIN
         RAISE EXCEPTION 'partitions.count is %, expected 2 to 64', partition_count;
     END IF;
     IF kind <> 'r'
-        OR EXISTS (SELECT FROM pg_trigger WHERE tgrelid = whole)
+        OR EXISTS (SELECT FROM pg_trigger WHERE tgrelid = whole AND tgisinternal)
         OR EXISTS (SELECT FROM pg_publication_rel WHERE prrelid = whole)
         OR EXISTS (SELECT FROM pg_inherits WHERE whole IN (inhrelid, inhparent))
         OR EXISTS (SELECT FROM pg_policy WHERE polrelid = whole)
         OR EXISTS (SELECT FROM pg_attribute WHERE attrelid = whole
             AND (attidentity <> '' OR attacl IS NOT NULL))
     THEN
-        RAISE EXCEPTION '% has what a copy would lose: triggers, foreign keys, a publication, '
+        RAISE EXCEPTION '% has what a copy would lose: foreign keys, a publication, '
             'policies, an identity or rights on columns', table_name;
     END IF;
 

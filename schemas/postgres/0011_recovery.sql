@@ -12,6 +12,8 @@ CREATE TABLE apple_notifications (
     published_at timestamptz,
     -- held: it is, or was, in notifications. Null until it is known.
     outcome text COLLATE "C" CHECK (outcome IN ('held', 'ignored', 'dead_lettered')),
+    -- A part of the correlation ID under which it is published, so that nobody else can write one.
+    nonce uuid NOT NULL DEFAULT gen_random_uuid(),
     PRIMARY KEY (uuid, environment)
 ) WITH (fillfactor = 90);
 
@@ -47,6 +49,8 @@ CREATE TABLE recovery_windows (
     completed_from_ms bigint,
     completed_until_ms bigint,
     completed_unreadable_count bigint NOT NULL DEFAULT 0,
+    -- Purchases from here on are finished at Apple; null if none is.
+    finish_from_ms bigint,
     PRIMARY KEY (bundle_id, environment, job)
 ) WITH (fillfactor = 50);
 
@@ -74,7 +78,47 @@ CREATE TABLE recovery_requests (
 ) WITH (fillfactor = 80);
 
 COMMENT ON TABLE recovery_requests IS
-    'What recovery-worker asks Apple about single purchases and orders. Written by it and by '
-    '`pipeline recover apple`; removed some days after the answer.';
+    'What recovery-worker asks Apple about single purchases and orders. Written by it, by '
+    '`pipeline recover apple` and by a trigger of transactions; removed some days after the answer.';
 
-CREATE INDEX recovery_requests_due ON recovery_requests (due_at) WHERE finished_at IS NULL;
+-- Each kind has a limit of Apple's, so that none waits behind the others.
+CREATE INDEX recovery_requests_due ON recovery_requests (bundle_id, environment, kind, due_at)
+    WHERE finished_at IS NULL;
+
+CREATE TABLE recovery_limits (
+    environment text COLLATE "C" NOT NULL,
+    bundle_id text COLLATE "C" NOT NULL,
+    -- The endpoint: notifications, or a kind of recovery_requests.
+    endpoint text COLLATE "C" NOT NULL,
+    until_ms bigint NOT NULL,
+    PRIMARY KEY (bundle_id, environment, endpoint)
+);
+
+COMMENT ON TABLE recovery_limits IS
+    'Until when Apple''s server has asked to be left alone (Retry-After), so that a copy that takes '
+    'over waits too. Written by recovery-worker; a few rows for each app, kept forever.';
+
+-- A purchase is to be finished at Apple once its row is committed, which is by the same transaction.
+CREATE FUNCTION finish_purchases() RETURNS trigger
+    LANGUAGE plpgsql AS
+$$
+BEGIN
+    INSERT INTO recovery_requests (environment, bundle_id, kind, subject)
+    SELECT DISTINCT added.environment, added.bundle_id, 'finish', added.transaction_id
+    FROM added JOIN recovery_windows AS app
+        ON app.bundle_id = added.bundle_id AND app.environment = added.environment
+        AND app.job = 'complete' AND app.finish_from_ms <= added.purchase_date_ms
+    WHERE is_identifier(added.transaction_id)
+    ORDER BY added.transaction_id
+    ON CONFLICT DO NOTHING;
+    RETURN NULL;
+END
+$$;
+
+-- As in 0010_privileges.sql.
+SELECT set_config('search_path', quote_ident(current_schema()) || ', pg_temp', true);
+ALTER FUNCTION finish_purchases SECURITY DEFINER SET search_path FROM CURRENT;
+REVOKE EXECUTE ON FUNCTION finish_purchases FROM PUBLIC;
+
+CREATE TRIGGER finished AFTER INSERT ON transactions REFERENCING NEW TABLE AS added
+    FOR EACH STATEMENT EXECUTE FUNCTION finish_purchases();

@@ -13,13 +13,17 @@ extension AppRecovery {
     ///
     /// Throws if Apple's server cannot be reached, as every other question would wait for it too.
     func answerRequests(_ deliver: OutboxDelivery) async throws -> Bool {
-        let due = Array(try await client.run(RecoveryRequestTable.due, app))
-        for request in due {
+        let due = Array(try await client.run(RecoveryRequestTable.due, (app, .now)))
+        var held: Set<RecoveryRequestTable.Kind> = []
+        for request in due where !held.contains(request.kind) {
             do {
                 try await answer(request, deliver)
             } catch let failure as APIFailure {
-                metrics.failed(failure)
-                try await settle(request, failure)
+                if try await isHeld(by: failure, request.kind.rawValue) {
+                    held.insert(request.kind)
+                } else {
+                    try await settle(request, failure)
+                }
             }
         }
         return !due.isEmpty
@@ -29,6 +33,9 @@ extension AppRecovery {
         let id = request.subject.text
         switch request.kind {
         case .finish:
+            guard try await client.run(RecoveryRequestTable.awaitOwner, request).isEmpty else {
+                return
+            }
             try await api.finish(id)
             metrics.answered(.finish)
             try await finish(request, .done)
@@ -115,8 +122,8 @@ extension AppRecovery {
                 ]
             )
             try await finish(request, .refused)
-        case .retry(let instant):
-            let instant = instant ?? .now.after(Self.retryDelay)
+        case .retry:
+            let instant = Timestamp.now.after(Self.retryDelay)
             _ = try await client.run(RecoveryRequestTable.delay, (request, instant))
             if failure.httpStatus == nil { throw failure }
         case .restart, .stop:

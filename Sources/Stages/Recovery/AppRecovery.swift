@@ -22,6 +22,10 @@ struct AppRecovery: Sendable {
     /// The length of a turn, after which the lock and the end of the worker are checked.
     private static let turn = Duration.seconds(20)
 
+    /// The statements at the end of a whole run, once a day, read tables from their beginning to
+    /// their end: one or two seconds for a million subscriptions.
+    private static let sweepMax = Duration.seconds(3600)
+
     /// Works until nothing is due, or for a while.
     ///
     /// - Returns: whether more is due.
@@ -72,17 +76,20 @@ struct AppRecovery: Sendable {
                 unreadable: page.unreadableCount
             )
         } catch let failure as APIFailure {
-            metrics.failed(failure)
-            switch failure.action {
-            case .restart where run.pageToken != nil:
-                log.notice("page token expired, reading the slice again", logged(run))
-                try await advance(run, to: slice.lowerBound, pageToken: nil)
-            case .retry(let instant?):
-                _ = try await client.run(RecoveryWindowTable.delay, (run, instant))
-            case .restart, .retry, .stop, .notFound:
-                throw failure
-            }
+            if try await isHeld(by: failure, RecoveryLimitTable.notifications) { return true }
+            guard failure.action == .restart, run.pageToken != nil else { throw failure }
+            log.notice("page token expired, reading the slice again", logged(run))
+            try await advance(run, to: slice.lowerBound, pageToken: nil)
         }
+        return true
+    }
+
+    /// Counts a failure, and lets the endpoint rest if Apple has named an instant.
+    func isHeld(by failure: APIFailure, _ endpoint: String) async throws -> Bool {
+        metrics.failed(failure)
+        guard case .retry(let instant?) = failure.action else { return false }
+        let limit = RecoveryLimitTable.Limit(app: app, endpoint: endpoint, until: instant)
+        _ = try await client.run(RecoveryLimitTable.hold, limit)
         return true
     }
 
@@ -114,21 +121,26 @@ struct AppRecovery: Sendable {
         let judged = try await client.run(AppleNotificationTable.list, (app, listed))
         let new = Set(judged.filter(\.isNew).map(\.uuid))
         metrics.listed(notifications.filter { new.contains(NotificationID.uuid(of: $0)) })
-        let missing = judged.filter(\.isMissing).map(\.uuid)
+        let missing = judged.filter(\.isMissing)
         guard !missing.isEmpty else { return 0 }
         try await deliver(
-            missing.compactMap { uuid in
-                bodies[uuid].map { body in
+            missing.compactMap { one in
+                bodies[one.uuid].map { body in
                     RecoveredBody.notification(
                         body,
-                        NotificationID(environment: app.environment, uuid: uuid),
+                        NotificationID(
+                            environment: app.environment,
+                            uuid: one.uuid,
+                            nonce: one.nonce
+                        ),
                         run,
                         topic: plan.rawTopic
                     )
                 }
             }
         )
-        _ = try await client.run(AppleNotificationTable.published, (app.environment, missing))
+        let uuids = missing.map(\.uuid)
+        _ = try await client.run(AppleNotificationTable.published, (app.environment, uuids))
         metrics.published(run.job.rawValue, missing.count)
         return missing.count
     }
@@ -171,7 +183,8 @@ struct AppRecovery: Sendable {
             (app, RecoveryPlan.earliest(app, at: now).before(days: 1))
         )
         pipeline.add(RecoveryRequestTable.prune, (app, RecoveryPlan.answersBefore(now)))
-        _ = try await client.run(pipeline)
+        let sweep = pipeline
+        _ = try await client.withConnection { try await $0.run(sweep, deadline: Self.sweepMax) }
     }
 
     private func logged(_ run: RecoveryWindowTable.Run) -> LogMetadata {

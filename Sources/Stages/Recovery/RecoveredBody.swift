@@ -116,20 +116,23 @@ enum RecoveredBody {
     }
 }
 
-/// The name of a recovered notification, and its correlation ID: `recovery/Production/UUID`.
+/// The name of a recovered notification, and its correlation ID: `recovery/Production/UUID/NONCE`.
 struct NotificationID: Hashable {
     let environment: Environment
     let uuid: Identifier
+    /// The part that nobody else can write, as an ingestion service may copy its clients' IDs.
+    let nonce: String
 
     private static let prefix = Array("recovery/".utf8)
 
     var correlationID: [UInt8] {
-        Self.prefix + Array("\(environment.rawValue)/\(uuid.text)".utf8)
+        Self.prefix + Array("\(environment.rawValue)/\(uuid.text)/\(nonce)".utf8)
     }
 
-    init(environment: Environment, uuid: Identifier) {
+    init(environment: Environment, uuid: Identifier, nonce: String) {
         self.environment = environment
         self.uuid = uuid
+        self.nonce = nonce
     }
 
     /// The UUID as the table `notifications` holds it; for a notification without a usable one, the
@@ -147,8 +150,12 @@ struct NotificationID: Hashable {
     init?(correlationID: [UInt8]) {
         guard correlationID.starts(with: Self.prefix) else { return nil }
         let rest = correlationID.dropFirst(Self.prefix.count)
-        guard let slash = rest.firstIndex(of: UInt8(ascii: "/")) else { return nil }
-        environment = Environment(rawValue: String(decoding: rest[..<slash], as: UTF8.self))
-        uuid = Identifier(String(decoding: rest[(slash + 1)...], as: UTF8.self))
+        let slash = UInt8(ascii: "/")
+        guard let first = rest.firstIndex(of: slash), let last = rest.lastIndex(of: slash),
+            first < last
+        else { return nil }
+        environment = Environment(rawValue: String(decoding: rest[..<first], as: UTF8.self))
+        uuid = Identifier(String(decoding: rest[(first + 1)..<last], as: UTF8.self))
+        nonce = String(decoding: rest[(last + 1)...], as: UTF8.self)
     }
 }

@@ -16,6 +16,7 @@ actor RecoveryOutbox: Outbox {
     }
 
     private let apps: [AppRecovery]
+    private let finishes: Bool
     private let client: PostgresClient
     private let metrics: RecoveryMetrics
     private var connection: PostgresConnection?
@@ -27,8 +28,15 @@ actor RecoveryOutbox: Outbox {
     private static let interval = Duration.seconds(1)
     private static let refusalDelay = Duration.seconds(600)
 
-    init(_ apps: [AppRecovery], client: PostgresClient, metrics: RecoveryMetrics) {
+    /// - Parameter finishes: whether purchases are finished at Apple.
+    init(
+        _ apps: [AppRecovery],
+        finishes: Bool,
+        client: PostgresClient,
+        metrics: RecoveryMetrics
+    ) {
         self.apps = apps
+        self.finishes = finishes
         self.client = client
         self.metrics = metrics
     }
@@ -74,7 +82,10 @@ extension RecoveryOutbox {
     /// Takes the lock unless another copy holds it, sets the apps and shows the state of all.
     private func prepare(_ connection: PostgresConnection) async throws {
         if !isAlone, try await connection.run(SessionLock.recovery.acquire)[0] {
-            _ = try await connection.run(RecoveryWindowTable.configure, apps.map(\.app))
+            _ = try await connection.run(
+                RecoveryWindowTable.configure,
+                (apps.map(\.app), finishes, .now)
+            )
             isAlone = true
         }
         var pipeline = Pipeline()

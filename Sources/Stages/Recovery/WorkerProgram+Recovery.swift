@@ -41,11 +41,14 @@ extension WorkerProgram {
                     log: parts.log
                 )
             }
-            let finishes = parts.settings[RecoverySettings.finishes]
             return RecoveryStage(
-                RecoveryOutbox(apps, client: client, metrics: metrics),
-                client: client,
-                finishing: finishes ? Set(apps.map(\.app)) : []
+                RecoveryOutbox(
+                    apps,
+                    finishes: parts.settings[RecoverySettings.finishes],
+                    client: client,
+                    metrics: metrics
+                ),
+                client: client
             )
         }
     )

@@ -32,8 +32,8 @@ package enum RecoverySettings {
         "recovery.finish",
         .bool,
         default: false,
-        "Whether purchases are finished at Apple once their row is committed, if they were "
-            + "published with a correlation-id."
+        "Whether purchases are finished at Apple once their row is committed and their owner "
+            + "known: those made since this was set."
     )
     package static let proxy = Setting<String?>.optional(
         "recovery.proxy",

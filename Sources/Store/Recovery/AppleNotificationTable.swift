@@ -17,6 +17,8 @@ package enum AppleNotificationTable {
         package let isNew: Bool
         /// Whether it is to be published: not held, and not on its way.
         package let isMissing: Bool
+        /// A random text of this notification's, which nobody else knows.
+        package let nonce: String
     }
 
     /// How long a published notification counts as on its way; afterwards it is published again.
@@ -37,7 +39,7 @@ package enum AppleNotificationTable {
                 \.listed
             )
         ],
-        returning: RowReader(Judged.init, "uuid", "is_new", "is_missing"),
+        returning: RowReader(Judged.init, "uuid", "is_new", "is_missing", "nonce"),
         """
         INSERT INTO apple_notifications AS known (
             environment, bundle_id, uuid, type, signed_date_ms, outcome)
@@ -52,7 +54,8 @@ package enum AppleNotificationTable {
         ON CONFLICT (uuid, environment) DO UPDATE
         SET outcome = coalesce(excluded.outcome, known.outcome)
         RETURNING uuid, xmax = 0 AS is_new,
-            outcome IS NULL AND coalesce(NOT \(onItsWay), true) AS is_missing
+            outcome IS NULL AND coalesce(NOT \(onItsWay), true) AS is_missing,
+            nonce::text AS nonce
         """
     )
 
@@ -67,9 +70,11 @@ package enum AppleNotificationTable {
     )
 
     /// A record's outcome, as the pipeline has answered it.
-    package typealias Answer = (environment: Environment, uuid: Identifier, outcome: Outcome)
+    package typealias Answer = (
+        environment: Environment, uuid: Identifier, nonce: String, outcome: Outcome
+    )
 
-    /// Records outcomes; one that is held stays so.
+    /// Records outcomes; one that is held stays so, and one with another nonce is not ours.
     package static let settle = Statement<[Answer], Void>(
         [
             .rows(
@@ -77,6 +82,7 @@ package enum AppleNotificationTable {
                 [
                     Column("environment", \.environment),
                     Column("uuid", \.uuid),
+                    Column("nonce", \.nonce),
                     Column("outcome", \.outcome.rawValue),
                 ]
             )
@@ -85,7 +91,7 @@ package enum AppleNotificationTable {
         UPDATE apple_notifications AS known SET outcome = given.outcome
         FROM $given
         WHERE known.uuid = given.uuid AND known.environment = given.environment
-          AND known.outcome IS DISTINCT FROM 'held'
+          AND known.nonce::text = given.nonce AND known.outcome IS DISTINCT FROM 'held'
         """
     )
 

@@ -50,8 +50,7 @@ package enum RecoveryRequestTable {
         case notFound = "not_found"
     }
 
-    /// Adds questions; one that was answered is asked again, except that a purchase is finished
-    /// once.
+    /// Adds questions; one that was answered is asked again.
     ///
     /// No two have the same key.
     package static let add = Statement<[Request], Void>(
@@ -62,7 +61,7 @@ package enum RecoveryRequestTable {
         ON CONFLICT (subject, kind, environment, bundle_id) DO UPDATE
         SET requested_at = now(), due_at = now(), finished_at = NULL, result = NULL,
             revision = NULL, published_count = 0
-        WHERE known.finished_at IS NOT NULL AND known.kind <> 'finish'
+        WHERE known.finished_at IS NOT NULL
         """
     )
 
@@ -108,17 +107,52 @@ package enum RecoveryRequestTable {
         """
     )
 
-    /// How many are read at once.
-    package static let dueMax = 20
+    /// How many of a kind are read at once.
+    package static let dueMax = 10
 
-    package static let due = Statement<RecoveredApp, Request>(
-        RecoveredApp.parameters { $0 },
+    /// The questions that are due, except those that Apple has asked to wait with.
+    package static let due = Statement<(app: RecoveredApp, now: Timestamp), Request>(
+        RecoveredApp.parameters { $0.app } + [.value("now_ms", \.now)],
         returning: Request.reader,
         """
-        SELECT environment, bundle_id, kind, subject, revision FROM recovery_requests
-        WHERE environment = $environment AND bundle_id = $bundle_id
-          AND finished_at IS NULL AND due_at <= now()
-        ORDER BY due_at LIMIT \(dueMax)
+        SELECT due.* FROM unnest(ARRAY[\(kinds)]) AS given(kind)
+        CROSS JOIN LATERAL (
+            SELECT environment, bundle_id, kind, subject, revision FROM recovery_requests
+            WHERE environment = $environment AND bundle_id = $bundle_id
+              AND kind = given.kind AND finished_at IS NULL AND due_at <= now()
+            ORDER BY due_at LIMIT \(dueMax)
+        ) AS due
+        WHERE \(RecoveryLimitTable.isOpen("given.kind"))
+        """
+    )
+
+    private static let kinds = Kind.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")
+
+    /// Delays the finishing of a purchase that has no owner, or is not projected for its newest
+    /// one; longer each time, as that may last forever.
+    ///
+    /// Returns a row if it is to wait.
+    package static let awaitOwner = Statement<Request, Bool>(
+        ofRequest { $0 },
+        returning: RowReader("is_to_wait"),
+        """
+        UPDATE recovery_requests
+        SET due_at = now() + least(greatest(now() - requested_at, '1 minute'), '1 day')
+        WHERE \(isRequest) AND NOT EXISTS (
+            SELECT FROM transactions AS fact
+            JOIN owners AS owner
+                ON owner.original_transaction_id = fact.original_transaction_id
+                AND owner.environment = fact.environment AND owner.bundle_id = fact.bundle_id
+            WHERE fact.transaction_id = $subject AND fact.environment = $environment
+              AND fact.bundle_id = $bundle_id AND owner.user_id IS NOT NULL
+              AND NOT EXISTS (
+                SELECT FROM owner_changes AS change
+                WHERE change.original_transaction_id = owner.original_transaction_id
+                  AND change.environment = owner.environment
+                  AND change.bundle_id = owner.bundle_id
+              )
+        )
+        RETURNING true AS is_to_wait
         """
     )
 

@@ -29,12 +29,17 @@ package enum RecoveryWindowTable {
 
     /// Sets which apps Apple is asked about: adds the jobs of new ones, which are due at once, and
     /// removes those of all others.
-    package static let configure = Statement<[RecoveredApp], Void>(
+    ///
+    /// - Parameter finishing: whether purchases are finished from now on; those before are not.
+    package static let configure = Statement<
+        (apps: [RecoveredApp], finishing: Bool, now: Timestamp), Void
+    >(
         [
             .rows(
                 "apps",
-                [Column("environment", \.environment), Column("bundle_id", \.bundleID)]
-            )
+                [Column("environment", \.environment), Column("bundle_id", \.bundleID)],
+                \.apps
+            ), .value("finishing", \.finishing), .value("now_ms", \.now),
         ],
         """
         WITH given AS (SELECT * FROM $apps),
@@ -44,22 +49,28 @@ package enum RecoveryWindowTable {
                 SELECT FROM given
                 WHERE given.bundle_id = known.bundle_id AND given.environment = known.environment
             )
+        ),
+        unfinished AS (
+            DELETE FROM recovery_requests
+            WHERE NOT $finishing AND kind = 'finish' AND finished_at IS NULL
         )
-        INSERT INTO recovery_windows (environment, bundle_id, job)
-        SELECT given.environment, given.bundle_id, job
+        INSERT INTO recovery_windows AS known (environment, bundle_id, job, finish_from_ms)
+        SELECT given.environment, given.bundle_id, job, CASE WHEN $finishing THEN $now_ms END
         FROM given CROSS JOIN unnest(ARRAY['missed', 'complete']) AS job
-        ON CONFLICT DO NOTHING
+        ON CONFLICT (bundle_id, environment, job) DO UPDATE
+        SET finish_from_ms = CASE WHEN $finishing
+            THEN coalesce(known.finish_from_ms, excluded.finish_from_ms) END
         """
     )
 
-    /// Begins or continues the run that is due; no row if none is.
+    /// Begins or continues the run that is due; no row if none is, or if Apple has asked to wait.
     ///
     /// `missed` comes before `complete`, which may take an hour.
     package static let due = Statement<(app: RecoveredApp, windows: Windows), Run>(
         RecoveredApp.parameters { $0.app } + [
             .value("missed_from", \.windows.missedFrom),
             .value("complete_from", \.windows.completeFrom),
-            .value("until", \.windows.until),
+            .value("now_ms", \.windows.until),
         ],
         returning: RowReader(
             Run.init,
@@ -75,12 +86,13 @@ package enum RecoveryWindowTable {
         UPDATE recovery_windows AS known
         SET started_at = coalesce(known.started_at, now()),
             window_from_ms = coalesce(known.window_from_ms, due.begin_ms),
-            window_until_ms = coalesce(known.window_until_ms, $until),
+            window_until_ms = coalesce(known.window_until_ms, $now_ms),
             read_until_ms = coalesce(known.read_until_ms, due.begin_ms)
         FROM (
             SELECT job, CASE job WHEN 'missed' THEN $missed_from ELSE $complete_from END AS begin_ms
             FROM recovery_windows
             WHERE environment = $environment AND bundle_id = $bundle_id AND due_at <= now()
+              AND \(RecoveryLimitTable.isOpen("'\(RecoveryLimitTable.notifications)'"))
             ORDER BY job DESC LIMIT 1
         ) AS due
         WHERE known.environment = $environment AND known.bundle_id = $bundle_id
@@ -161,14 +173,6 @@ package enum RecoveryWindowTable {
         WHERE known.environment = $environment AND known.bundle_id = $bundle_id
           AND known.job = over.job AND known.page_number = $page_number
         RETURNING over.is_over
-        """
-    )
-
-    /// Lets a run rest until an instant by Apple's or this machine's clock.
-    package static let delay = Statement<(run: Run, until: Timestamp), Void>(
-        ofRun { $0.run } + [.value("until_ms", \.until)],
-        """
-        UPDATE recovery_windows SET due_at = timestamptz_from_ms($until_ms) WHERE \(isRun)
         """
     )
 

@@ -99,12 +99,22 @@ package struct DatabaseRole: Sendable {
         ]
     )
 
-    /// Its own tables; of the facts, only which are held and which are stale.
+    /// Its own tables; of the facts, only which are held and which are stale, and whether a
+    /// purchase has an owner.
     package static let recoveryWorker = DatabaseRole(
         "recovery-worker",
         [
-            TableRights(read, "schema_migrations", "notifications", "renewals", "transactions"),
+            TableRights(
+                read,
+                "schema_migrations",
+                "notifications",
+                "renewals",
+                "transactions",
+                "owners",
+                "owner_changes"
+            ),
             TableRights(keep, "apple_notifications", "recovery_requests", "recovery_windows"),
+            TableRights(raise, "recovery_limits"),
         ]
     )
 

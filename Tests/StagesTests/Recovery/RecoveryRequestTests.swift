@@ -160,9 +160,16 @@ import Worker
         }
         _ = try await rig.client.query("UPDATE apple_notifications SET published_at = '-infinity'")
         #expect(try await missing() == 5)
+        // A client's ID, which the ingestion service has copied.
+        let forged = NotificationID(
+            environment: .production,
+            uuid: Identifier(try #require(Rig.uuids([records[4]]).first)),
+            nonce: ""
+        )
         let verdicts = try await worker.process([
-            rig.answer(records[0], .applied), rig.answer(records[1], .duplicate),
-            rig.answer(records[2], .ignored), rig.answer(records[3], .deadLettered),
+            rig.answer(forged.record, .ignored), rig.answer(records[0], .applied),
+            rig.answer(records[1], .duplicate), rig.answer(records[2], .ignored),
+            rig.answer(records[3], .deadLettered),
             ConsumerRecord(
                 topicPartition: TopicPartition(topic: "outcomes", partition: 0),
                 offset: 9,
@@ -171,7 +178,8 @@ import Worker
             ),
         ])
         let dispositions = verdicts.map(\.disposition)
-        #expect(dispositions == [.settled, .settled, .settled, .settled, .others])
+        #expect(dispositions == [.settled, .settled, .settled, .settled, .settled, .others])
+        #expect(try await missing() == 1)
         // Held all the same, once it has come in otherwise.
         try await rig.hold(try #require(Rig.uuids([records[4]]).first))
         let counts = try #require(try await rig.client.run(AppleAccountTable.counts, since).first)
@@ -182,31 +190,26 @@ import Worker
         await worker.outboxes[0].close()
     }
 
-    @Test func `a purchase is finished once its outcome is there, and no other is`() async throws {
-        let (rig, former) = try await Self.rig()
-        await former.outboxes[0].close()
-        let worker = try rig.worker(["RECOVERY_FINISH": "true"])
+    @Test func `a question waits as long as Apple has asked another copy to`() async throws {
+        let (rig, first) = try await Self.rig()
         let id = try Self.addSubscription(to: rig, renewals: 1)
-        try await rig.turn(worker)
-        #expect(rig.world.finished.isEmpty)
-        func outcome(_ status: Outcome.Status, _ id: String, _ bundle: String) -> ConsumerRecord {
-            rig.answer(
-                ProducerRecord(topic: "raw"),
-                status,
-                #","environment":"Production","bundleID":"\#(bundle)","transactionID":"\#(id)""#
-            )
+        rig.apple.inject {
+            $0.endpoint == .transactionHistory && $0.number == 1 ? .rateLimit(.seconds(3)) : nil
         }
-        let bundle = Rig.app.bundleID.text
-        for _ in 1...2 {
-            _ = try await worker.process([
-                outcome(.unlinked, "5", bundle), outcome(.deadLettered, "6", bundle),
-                outcome(.applied, "7", "com.example.other"), outcome(.applied, id, bundle),
-                outcome(.duplicate, id, bundle),
-            ])
-            try await rig.turn(worker)
+        try await Self.ask(rig, .transactions, id)
+        try await Self.ask(rig, .transactions, "8")
+        try await Self.ask(rig, .refunds, id)
+        try await rig.turn(first)
+        // The limit is for its endpoint alone.
+        #expect(try await rig.count("recovery_requests WHERE result = 'done'") == 1)
+        await first.outboxes[0].close()
+        let second = try rig.worker()
+        try await eventually {
+            try await rig.turn(second)
+            return try await rig.count("recovery_requests WHERE result IS NOT NULL") == 3
         }
-        #expect(rig.world.finished == [id])
-        await worker.outboxes[0].close()
+        #expect(rig.apple.requests.allSatisfy { !$0.isTooEarly })
+        await second.outboxes[0].close()
     }
 
     /// A subscription of the simulated world.
@@ -226,6 +229,14 @@ import Worker
         renewal.originalTransactionID = "100"
         rig.world.add(try rig.world.authority.sign(renewal.json))
         return "100"
+    }
+}
+
+extension NotificationID {
+    /// A record with its correlation ID.
+    fileprivate var record: ProducerRecord {
+        let header = KafkaHeader(nameBytes: RecordHeader.correlationID, value: correlationID)
+        return ProducerRecord(topic: "raw", headers: [header])
     }
 }
 
@@ -289,17 +300,21 @@ import Worker
         #expect(throws: JSONError.self) { try RecoveredBody.parts(of: Array("{".utf8)) }
     }
 
-    @Test(arguments: ["Production/a-b", "Sandbox/é", "Production/"])
+    @Test(arguments: ["Production/a-b/1", "Sandbox/é/x-y", "Production//1", "Production/a/b/1"])
     func `a correlation ID reads back as its notification`(text: String) throws {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         let id = NotificationID(
             environment: Environment(rawValue: String(parts[0])),
-            uuid: Identifier(String(parts[1]))
+            uuid: Identifier(parts[1..<(parts.count - 1)].joined(separator: "/")),
+            nonce: String(parts[parts.count - 1])
         )
         #expect(NotificationID(correlationID: id.correlationID) == id)
     }
 
-    @Test(arguments: ["", "recovery", "recovery/", "other/Production/1", "8c1f0f6e"])
+    @Test(arguments: [
+        "", "recovery", "recovery/", "recovery/Production", "recovery/Production/1",
+        "other/Production/1/2", "8c1f0f6e",
+    ])
     func `another correlation ID is no notification's`(text: String) {
         #expect(NotificationID(correlationID: Array(text.utf8)) == nil)
     }

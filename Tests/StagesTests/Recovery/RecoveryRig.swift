@@ -117,9 +117,13 @@ final class RecoveryRig: Sendable {
             )
         }
         return RecoveryStage(
-            RecoveryOutbox(apps, client: client, metrics: metrics),
-            client: client,
-            finishing: settings[RecoverySettings.finishes] ? Set(apps.map(\.app)) : []
+            RecoveryOutbox(
+                apps,
+                finishes: settings[RecoverySettings.finishes],
+                client: client,
+                metrics: metrics
+            ),
+            client: client
         )
     }
 
@@ -184,6 +188,23 @@ final class RecoveryRig: Sendable {
 
     func count(_ sql: String) async throws -> Int64 {
         try await client.query("SELECT count(*) FROM \(sql)")[0].int8(0)
+    }
+
+    /// Makes the database fail every second statement of a kind, as if the worker died before it.
+    ///
+    /// - Parameter occasion: of a trigger.
+    func failEverySecond(_ occasion: String) async throws {
+        _ = try await client.query("CREATE SEQUENCE occasions")
+        _ = try await client.query(
+            """
+            CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS
+            'BEGIN IF nextval(''occasions'') % 2 = 1 THEN RAISE EXCEPTION ''killed''; END IF; \
+            RETURN NEW; END'
+            """
+        )
+        _ = try await client.query(
+            "CREATE TRIGGER fail \(occasion) FOR EACH STATEMENT EXECUTE FUNCTION fail()"
+        )
     }
 
     /// Generates notifications of the last days.

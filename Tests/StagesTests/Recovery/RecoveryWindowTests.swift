@@ -64,10 +64,14 @@ import Worker
         #expect(
             headers == [
                 "source=app-store-server-api", "recovery-job=missed", "recovery-page=0",
-                "correlation-id=recovery/Production/\(uuid)",
+                "correlation-id=recovery/Production/\(uuid)/\(try await Self.nonce(rig))",
             ]
         )
         await worker.outboxes[0].close()
+    }
+
+    private static func nonce(_ rig: Rig) async throws -> String {
+        try await rig.client.query("SELECT nonce::text FROM apple_notifications")[0].text(0)
     }
 
     @Test func `the job for failed deliveries lists these alone`() async throws {
@@ -125,18 +129,7 @@ import Worker
             case .moving: "BEFORE UPDATE OF page_number ON recovery_windows"
             case .publishing: ""
             }
-        guard !occasion.isEmpty else { return }
-        _ = try await rig.client.query("CREATE SEQUENCE occasions")
-        _ = try await rig.client.query(
-            """
-            CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS
-            'BEGIN IF nextval(''occasions'') % 2 = 1 THEN RAISE EXCEPTION ''killed''; END IF; \
-            RETURN NEW; END'
-            """
-        )
-        _ = try await rig.client.query(
-            "CREATE TRIGGER fail \(occasion) FOR EACH STATEMENT EXECUTE FUNCTION fail()"
-        )
+        if !occasion.isEmpty { try await rig.failEverySecond(occasion) }
     }
 
     @Test func `a page's token that has expired costs one slice`() async throws {
@@ -215,6 +208,26 @@ import Worker
             try await rig.turn(second)
             return rig.apple.requests.count > asked
         }
+        await second.outboxes[0].close()
+    }
+
+    @Test func `the copy that takes over waits as long as Apple has asked the other to`()
+        async throws
+    {
+        let rig = try await Rig()
+        rig.generate(3)
+        rig.apple.inject { $0.number == 1 ? .rateLimit(.seconds(3)) : nil }
+        let (first, second) = (try rig.worker(), try rig.worker())
+        try await rig.turn(first)
+        #expect(rig.apple.requests.count == 1)
+        await first.outboxes[0].close()
+        var published: Set<String> = []
+        try await eventually {
+            try await rig.turn(second)
+            published.formUnion(Rig.uuids(rig.take()))
+            return published.count == 3
+        }
+        #expect(rig.apple.requests.allSatisfy { !$0.isTooEarly })
         await second.outboxes[0].close()
     }
 

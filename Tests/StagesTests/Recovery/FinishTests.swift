@@ -1,0 +1,157 @@
+import AppStore
+import Postgres
+import Simulation
+import Store
+import TestSupport
+import Testing
+import Worker
+
+@testable import RecoveryStage
+
+/// Purchases that are finished at Apple.
+@Suite(.timeLimit(.minutes(10))) struct FinishTests {
+    private typealias Rig = RecoveryRig
+
+    /// A worker that finishes purchases, and has begun.
+    private static func rig() async throws -> (Rig, RecoveryStage) {
+        let rig = try await Rig()
+        let worker = try rig.worker(["RECOVERY_FINISH": "true"])
+        try await rig.turn(worker)
+        return (rig, worker)
+    }
+
+    private static let later: Int64 = 4_000_000_000_000
+
+    /// Adds a purchase to Apple's world.
+    private static func sell(_ id: String, _ rig: Rig) throws {
+        var fields = TransactionFields()
+        fields.transactionID = id
+        fields.originalTransactionID = id
+        fields.bundleID = Rig.app.bundleID.text
+        rig.world.add(try rig.world.authority.sign(fields.json))
+    }
+
+    /// A statement that adds a purchase, as `link-worker` and `entitle-worker` do.
+    private static func purchase(
+        _ id: String,
+        owner: String = "'anna'",
+        purchased: Int64 = later,
+        app: String = Rig.app.bundleID.text
+    ) -> String {
+        """
+        WITH owner AS (
+            INSERT INTO owners (environment, bundle_id, original_transaction_id, user_id, rule)
+            VALUES ('Production', '\(app)', '\(id)', \(owner), 'link')
+        )
+        INSERT INTO transactions (environment, bundle_id, transaction_id, track, signed_date_ms,
+            content_hash, trust, original_transaction_id, product_id, purchase_date_ms)
+        VALUES ('Production', '\(app)', '\(id)', 'jws', 1, sha256(''), 'apple', '\(id)', 'p',
+            \(purchased))
+        """
+    }
+
+    @Test func `each purchase with an owner is finished once, and no other is`() async throws {
+        let (rig, worker) = try await Self.rig()
+        for id in ["1", "2", "3", "4", "5"] { try Self.sell(id, rig) }
+        _ = try await rig.client.query(Self.purchase("1"))
+        _ = try await rig.client.query(Self.purchase("2", owner: "NULL"))
+        _ = try await rig.client.query(Self.purchase("3", purchased: 0))
+        _ = try await rig.client.query(Self.purchase("4", app: "com.example.other"))
+        // Its owner has changed, and it is not projected since.
+        _ = try await rig.client.query(Self.purchase("5"))
+        _ = try await rig.client.query(
+            """
+            INSERT INTO owner_changes (environment, bundle_id, original_transaction_id, send_due_at)
+            VALUES ('Production', $1, '5', now())
+            """,
+            [.text(Rig.app.bundleID.text)]
+        )
+        for _ in 1...2 {
+            try await rig.turn(worker)
+            #expect(rig.world.finished == ["1"])
+        }
+        _ = try await rig.client.query("UPDATE owners SET user_id = 'bob'")
+        _ = try await rig.client.query("DELETE FROM owner_changes")
+        for _ in 1...2 {
+            try await rig.wake()
+            try await rig.turn(worker)
+            #expect(rig.world.finished.sorted() == ["1", "2", "5"])
+        }
+        await worker.outboxes[0].close()
+    }
+
+    @Test func `without the setting nothing is finished any more`() async throws {
+        let (rig, worker) = try await Self.rig()
+        try Self.sell("1", rig)
+        _ = try await rig.client.query(Self.purchase("1"))
+        await worker.outboxes[0].close()
+        let other = try rig.worker()
+        try await eventually {
+            try await rig.turn(other)
+            return try await rig.count("recovery_requests") == 0
+        }
+        _ = try await rig.client.query(Self.purchase("2"))
+        #expect(try await rig.count("recovery_requests") == 0)
+        #expect(rig.world.finished.isEmpty)
+        await other.outboxes[0].close()
+    }
+
+    @Test func `a purchase whose row is not committed is not finished`() async throws {
+        let (rig, worker) = try await Self.rig()
+        try Self.sell("1", rig)
+        struct Killed: Error {}
+        await #expect(throws: Killed.self) {
+            try await rig.client.transaction { transaction in
+                _ = try await transaction.query(Self.purchase("1"))
+                try await rig.turn(worker)
+                throw Killed()
+            }
+        }
+        try await rig.turn(worker)
+        #expect(rig.world.finished.isEmpty)
+        _ = try await rig.client.query(Self.purchase("1"))
+        try await rig.turn(worker)
+        #expect(rig.world.finished == ["1"])
+        await worker.outboxes[0].close()
+    }
+
+    /// The steps of finishing at which the worker is killed.
+    enum Step: CaseIterable {
+        case deciding, asking, marking
+    }
+
+    @Test(arguments: Step.allCases)
+    func `a worker that is killed at a step finishes every purchase all the same`(step: Step)
+        async throws
+    {
+        let (rig, first) = try await Self.rig()
+        await first.outboxes[0].close()
+        switch step {
+        case .deciding:
+            try await rig.failEverySecond("BEFORE UPDATE OF due_at ON recovery_requests")
+        case .marking:
+            try await rig.failEverySecond("BEFORE UPDATE OF finished_at ON recovery_requests")
+        case .asking:
+            rig.apple.inject { $0.number % 2 == 1 ? .error(status: 500, code: 5_000_001) : nil }
+        }
+        let ids = (1...9).map { "\($0)" }
+        for id in ids {
+            try Self.sell(id, rig)
+            _ = try await rig.client.query(Self.purchase(id))
+        }
+        var deaths = 0
+        try await eventually {
+            let worker = try rig.worker(["RECOVERY_FINISH": "true"])
+            do {
+                try await rig.turn(worker)
+            } catch {
+                deaths += 1
+            }
+            await worker.outboxes[0].close()
+            if step == .asking { try await rig.wake() }
+            return try await rig.count("recovery_requests WHERE result = 'done'") == 9
+        }
+        #expect(deaths > 2 || step == .asking)
+        #expect(Set(rig.world.finished) == Set(ids))
+    }
+}
