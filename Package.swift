@@ -335,9 +335,9 @@ let package = Package(
         tests(
             "IntegrationTests",
             [
-                "AppStore", "DeadLetters", "Demonstration", "Entitlements", "JSON", "Kafka",
-                "OpenSSL", "Operations", "Postgres", "Records", "Settings", "Simulation", "Store",
-                "TestSupport", "Topology", "Worker",
+                "AppStore", "DeadLetters", "Demonstration", "Entitlements", "HTTP", "JSON",
+                "Kafka", "OpenSSL", "Operations", "Postgres", "Records", "Settings", "Simulation",
+                "Store", "TestSupport", "Topology", "Worker",
             ]
         ),
         tests("TidyTests"),
