@@ -115,7 +115,6 @@ final class TransferLoop: @unchecked Sendable {
                 running[UInt(bitPattern: easy)] = transfer
             } catch {
                 transfer.finish(.failure(error))
-                transfer.close()
             }
         }
         return !isStopped

@@ -18,9 +18,6 @@ package struct DeadLetterTopic: Sendable {
         package var held: [Int32: Range<Int64>] = [:]
     }
 
-    /// How many offsets were read, and of how many.
-    package typealias Progress = (_ done: Int64, _ total: Int64) -> Void
-
     package let name: String
     /// librdkafka's properties, bootstrap servers included.
     package let configuration: [String: String]
@@ -50,7 +47,7 @@ package struct DeadLetterTopic: Sendable {
     package func read(
         from next: [Int32: Int64] = [:],
         since: Timestamp? = nil,
-        progress: Progress = { _, _ in },
+        progress: TopicScan.Progress = { _, _ in },
         foreign: (ConsumerRecord) -> Void = { _ in },
         _ visit: (DeadLetter, ConsumerRecord) -> Void
     ) async throws(DeadLetterTopicError) -> Summary {
@@ -73,17 +70,12 @@ package struct DeadLetterTopic: Sendable {
     package func read(
         at position: RecordPosition
     ) async throws(DeadLetterTopicError) -> (letter: DeadLetter, record: ConsumerRecord)? {
-        let partition = TopicPartition(topic: name, partition: position.partition)
-        let held = try await spans(since: nil).held[partition]
-        guard position.topic == name, let held, held.contains(position.offset) else { return nil }
-        var found: (letter: DeadLetter, record: ConsumerRecord)?
-        let span = [partition: position.offset..<(position.offset + 1)]
-        _ = try await read(span, since: nil) { _, _ in
-        } _: { _ in
-        } _: {
-            found = ($0, $1)
-        }
-        return found
+        let held = try await spans(since: nil).held[position.topicPartition]
+        guard let held, held.contains(position.offset),
+            let record = try await records(at: [position])[position],
+            let letter = try? DeadLetter(decoding: record)
+        else { return nil }
+        return (letter, record)
     }
 
     /// The records at these positions; missing ones are left out.
@@ -92,14 +84,8 @@ package struct DeadLetterTopic: Sendable {
     ) async throws(DeadLetterTopicError) -> [RecordPosition: ConsumerRecord] {
         guard !positions.isEmpty else { return [:] }
         return try await asking { admin in
-            let fetcher = try RecordFetcher(configuration, admin: admin)
-            do {
-                let records = try await fetcher.records(at: positions)
-                await fetcher.close()
-                return records
-            } catch {
-                await fetcher.close()
-                throw error
+            try await TopicScan.with(configuration) { scan in
+                try await scan.records(at: positions, asking: admin)
             }
         }
     }
@@ -111,7 +97,7 @@ package struct DeadLetterTopic: Sendable {
     /// - Returns: the end of each partition.
     /// - Throws: a `DeadLetterTopicError`, and what `body` throws.
     package func visitRecords(
-        progress: Progress = { _, _ in },
+        progress: TopicScan.Progress = { _, _ in },
         _ body: ([ConsumerRecord]) async throws -> Void
     ) async throws -> [Int32: Int64] {
         let marks = try await watermarks()
@@ -130,35 +116,20 @@ package struct DeadLetterTopic: Sendable {
         from offsets: [Int32: Int64],
         _ body: (ConsumerRecord) -> Void
     ) async throws {
-        let consumer = try consumer()
-        do {
-            var positions: [TopicPartition: Int64?] = [:]
+        try await TopicScan.with(configuration, takesValues: false) { scan in
+            var ranges: Spans = [:]
             for (partition, offset) in offsets {
-                positions[TopicPartition(topic: name, partition: partition)] = offset
+                let partition = TopicPartition(topic: name, partition: partition)
+                ranges[partition] = offset..<KafkaBounds.offsets.upperBound
             }
-            try await consumer.assign(with: positions)
-            while !Task.isCancelled {
-                let result = try await consumer.poll(
-                    recordsMax: Self.pollRecordsMax,
-                    bytesMax: Self.pollBytesMax,
-                    wait: .milliseconds(200),
-                    takesValues: false
-                )
-                result.records.forEach(body)
-                if let fatal = result.errors.first(where: \.error.isFatal) { throw fatal.error }
-            }
-        } catch {
-            await consumer.close(deadline: deadline)
-            throw error
+            try await scan.read(ranges, silenceMax: nil) { $0.forEach(body) }
         }
-        await consumer.close(deadline: deadline)
-        throw CancellationError()
     }
 
     private func read(
         _ spans: [TopicPartition: Range<Int64>],
         since: Timestamp?,
-        _ progress: Progress,
+        _ progress: TopicScan.Progress,
         _ foreign: (ConsumerRecord) -> Void,
         _ visit: (DeadLetter, ConsumerRecord) -> Void
     ) async throws(DeadLetterTopicError) -> Summary {
@@ -177,10 +148,8 @@ package struct DeadLetterTopic: Sendable {
                     }
                 }
             }
-        } catch let error as DeadLetterTopicError {
-            throw error
         } catch {
-            throw DeadLetterTopicError(code: .stalled, description: "reading \(name): \(error)")
+            throw DeadLetterTopicError(error, otherwise: .stalled, "reading \(name)")
         }
         return summary
     }
@@ -188,86 +157,20 @@ package struct DeadLetterTopic: Sendable {
     private func visit(
         _ spans: [TopicPartition: Range<Int64>],
         takesValues: Bool,
-        _ progress: Progress,
+        _ progress: TopicScan.Progress,
         _ body: ([ConsumerRecord]) async throws -> Void
     ) async throws {
         guard !spans.isEmpty else { return }
-        let consumer = try consumer()
         do {
-            try await consumer.assign(with: spans.mapValues { $0.lowerBound })
-            try await visit(consumer, spans, takesValues: takesValues, progress, body)
-            await consumer.close(deadline: deadline)
+            try await TopicScan.with(configuration, takesValues: takesValues) { scan in
+                try await scan.read(spans, silenceMax: deadline, progress: progress, body)
+            }
         } catch let error as KafkaError {
-            await consumer.close(deadline: deadline)
-            throw DeadLetterTopicError(code: .stalled, description: "reading \(name): \(error)")
-        } catch {
-            await consumer.close(deadline: deadline)
-            throw error
+            throw DeadLetterTopicError(error, otherwise: .stalled, "reading \(name)")
         }
-    }
-
-    private func visit(
-        _ consumer: KafkaConsumer,
-        _ spans: [TopicPartition: Range<Int64>],
-        takesValues: Bool,
-        _ progress: Progress,
-        _ body: ([ConsumerRecord]) async throws -> Void
-    ) async throws {
-        let total = Self.size(spans)
-        var rest = spans
-        var wait: ServerWait?
-        var lastProgress = ContinuousClock.now
-        var lastError: KafkaError?
-        while !rest.isEmpty {
-            try Task.checkCancellation()
-            wait = wait ?? consumer.wait(within: deadline)
-            let result = try await consumer.poll(
-                recordsMax: Self.pollRecordsMax,
-                bytesMax: Self.pollBytesMax,
-                wait: .milliseconds(200),
-                takesValues: takesValues
-            )
-            if !result.records.isEmpty || !result.ends.isEmpty {
-                wait?.answered()
-                wait = nil
-            }
-            let records = result.records.filter { record in
-                guard let left = rest[record.topicPartition] else { return false }
-                let next = max(record.offset + 1, left.lowerBound)
-                // The last offsets of the span may hold no record.
-                rest[record.topicPartition] = next < left.upperBound ? next..<left.upperBound : nil
-                return left.contains(record.offset)
-            }
-            if !records.isEmpty {
-                try await body(records)
-            }
-            // After the records: the end of a partition comes in one poll with its last ones.
-            for end in result.ends {
-                rest[end.partition] = nil
-            }
-            progress(total - Self.size(rest), total)
-            lastError = result.errors.last?.error ?? lastError
-            if !result.records.isEmpty {
-                lastProgress = .now
-            } else if ContinuousClock.now - lastProgress > deadline {
-                throw stalled(rest.count, lastError)
-            }
-        }
-    }
-
-    private func stalled(_ partitions: Int, _ error: KafkaError?) -> DeadLetterTopicError {
-        DeadLetterTopicError(
-            code: .stalled,
-            description: "the brokers stopped sending \(name): \(partitions) partitions are not "
-                + "read to their end" + (error.map { " (\($0))" } ?? "")
-        )
     }
 
     private typealias Spans = [TopicPartition: Range<Int64>]
-
-    private static func size(_ spans: Spans) -> Int64 {
-        spans.values.reduce(0) { $0 + ($1.upperBound - $1.lowerBound) }
-    }
 
     /// The offsets to read of partitions that have any, and the offsets that each partition holds.
     private func spans(
@@ -285,27 +188,7 @@ package struct DeadLetterTopic: Sendable {
     private func asking<Answer>(
         _ question: (KafkaAdmin) async throws -> Answer
     ) async throws(DeadLetterTopicError) -> Answer {
-        let admin: KafkaAdmin
-        do {
-            admin = try KafkaAdmin(configuration: configuration)
-        } catch {
-            throw Self.wrong(error)
-        }
-        do {
-            let answer = try await question(admin)
-            await admin.close()
-            return answer
-        } catch let error as DeadLetterTopicError {
-            await admin.close()
-            throw error
-        } catch {
-            await admin.close()
-            let servers = configuration["bootstrap.servers"] ?? "the brokers"
-            throw DeadLetterTopicError(
-                code: .unreachable,
-                description: "no answer from \(servers) about \(name): \(error)"
-            )
-        }
+        try await KafkaAdmin.ask(configuration, about: name, question)
     }
 
     private func watermarks(
@@ -345,24 +228,23 @@ package struct DeadLetterTopic: Sendable {
         }
         return (spans.filter { !$0.value.isEmpty }, held)
     }
+}
 
-    private func consumer() throws(DeadLetterTopicError) -> KafkaConsumer {
-        var properties = configuration
-        // Set because librdkafka requires a name; it is never joined.
-        properties["group.id"] = "dead-letter-reader"
+extension KafkaAdmin {
+    /// Asks the brokers, and says what about when they do not answer.
+    static func ask<Answer>(
+        _ configuration: [String: String],
+        about subject: String,
+        _ question: (KafkaAdmin) async throws -> Answer
+    ) async throws(DeadLetterTopicError) -> Answer {
         do {
-            return try KafkaConsumer(configuration: properties)
+            return try await with(configuration, question)
         } catch {
-            throw Self.wrong(error)
+            let servers = configuration["bootstrap.servers"] ?? "the brokers"
+            let what = "no answer from \(servers) about \(subject)"
+            throw DeadLetterTopicError(error, otherwise: .unreachable, what)
         }
     }
-
-    private static func wrong(_ error: KafkaError) -> DeadLetterTopicError {
-        DeadLetterTopicError(code: .configuration, description: "librdkafka: \(error.message)")
-    }
-
-    private static let pollRecordsMax = 500
-    private static let pollBytesMax = 4 << 20
 }
 
 /// Why the dead-letter topic could not be read.
@@ -380,6 +262,21 @@ package struct DeadLetterTopicError: Error, Equatable, Sendable, CustomStringCon
 
     /// The request, the servers, and what to check.
     package let description: String
+
+    fileprivate init(code: Code, description: String) {
+        self.code = code
+        self.description = description
+    }
+
+    /// An error of a reading: its own kind, wrong settings, or what was done and why it failed.
+    fileprivate init(_ error: any Error, otherwise code: Code, _ what: String) {
+        switch error {
+        case let error as DeadLetterTopicError: self = error
+        case let error as KafkaError where error.code == .invalidConfiguration:
+            self.init(code: .configuration, description: "librdkafka: \(error.message)")
+        default: self.init(code: code, description: "\(what): \(error)")
+        }
+    }
 }
 
 extension DeadLetterTopicError: CommandFailure {

@@ -166,58 +166,50 @@ actor DemoRun {
     private func publish(_ items: [DemoItem]) async throws {
         let configuration = await servers.kafkaConfiguration
         let settings = try await workerSettings()
-        let admin = try KafkaAdmin(configuration: configuration)
-        let producer = try KafkaProducer(configuration: configuration)
-        var publishing = DemoPublishing(
-            producer,
-            topic: servers.topicPrefix + Topic.raw,
-            unsettledBytesMax: await servers.unsettledBytesMax
-        )
         progress.show("publishing")
-        do {
-            for item in items {
-                try Task.checkCancellation()
-                await publishing.add(item)
-                while publishing.mustWait {
-                    try programs?.requireRunning()
-                    publishing.note(try await AccountReader(admin, settings).read())
-                    if publishing.mustWait {
-                        try await Task.sleep(for: DemoSettling.pause)
+        try await KafkaAdmin.with(configuration) { admin in
+            try await KafkaProducer.with(configuration) { producer in
+                var publishing = DemoPublishing(
+                    producer,
+                    topic: servers.topicPrefix + Topic.raw,
+                    unsettledBytesMax: await servers.unsettledBytesMax
+                )
+                for item in items {
+                    try Task.checkCancellation()
+                    await publishing.add(item)
+                    while publishing.mustWait {
+                        try programs?.requireRunning()
+                        publishing.note(try await AccountReader(admin, settings).read())
+                        if publishing.mustWait {
+                            try await Task.sleep(for: DemoSettling.pause)
+                        }
                     }
+                    let count = publishing.count
+                    progress.show("publishing", done: count, of: items.count, "body", "bodies")
                 }
-                let count = publishing.count
-                progress.show("publishing", done: count, of: items.count, "body", "bodies")
+                try await publishing.finish()
             }
-            try await publishing.finish()
-        } catch {
-            await admin.close()
-            await producer.close(deadline: .zero)
-            throw error
         }
-        await admin.close()
-        await producer.close(deadline: .seconds(5))
         progress.finish("published \(Quantity.counted(items.count, "body", "bodies"))")
     }
 
     /// Waits until every stage has settled all it was given.
     private func settle(bodyCount: Int) async throws {
         let settings = try await workerSettings()
-        let admin = try KafkaAdmin(configuration: await servers.kafkaConfiguration)
         var wait = DemoSettling(bodyCount: bodyCount)
         do {
-            while true {
-                try programs?.requireRunning()
-                let reconciliation = try await AccountReader(admin, settings).read()
-                progress.show("settling", reconciliation.progress)
-                guard try !wait.isOver(reconciliation, at: .now) else { break }
-                try await Task.sleep(for: DemoSettling.pause)
+            try await KafkaAdmin.with(await servers.kafkaConfiguration) { admin in
+                while true {
+                    try programs?.requireRunning()
+                    let reconciliation = try await AccountReader(admin, settings).read()
+                    progress.show("settling", reconciliation.progress)
+                    guard try !wait.isOver(reconciliation, at: .now) else { break }
+                    try await Task.sleep(for: DemoSettling.pause)
+                }
             }
-        } catch {
-            await admin.close()
-            guard let standstill = error as? DemoSettling.Standstill else { throw error }
+        } catch let standstill as DemoSettling.Standstill {
             throw standstill.told { programs?.lastWords(of: $0.program) ?? [] }
         }
-        await admin.close()
         progress.finish("settled all of them")
     }
 

@@ -28,6 +28,19 @@ package actor KafkaAdmin {
         self.handlers = handlers
     }
 
+    /// Lends a client to `body` and closes it afterwards, however that ends.
+    package static func with<Value>(
+        _ configuration: [String: String],
+        _ body: (KafkaAdmin) async throws -> Value
+    ) async throws -> Value {
+        let admin = try KafkaAdmin(configuration: configuration)
+        return try await closing {
+            await admin.close()
+        } after: {
+            try await body(admin)
+        }
+    }
+
     package func close() async {
         await requests.close()
         for group in groups.values {

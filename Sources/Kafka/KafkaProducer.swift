@@ -139,6 +139,21 @@ package final class KafkaProducer: Sendable {
         }
     }
 
+    /// Lends a client to `body` and closes it afterwards, however that ends.
+    package static func with<Value>(
+        _ configuration: [String: String],
+        _ body: (KafkaProducer) async throws -> Value
+    ) async throws -> Value {
+        let producer = try KafkaProducer(configuration: configuration)
+        return try await closing {
+            await producer.close(deadline: closeDeadline)
+        } after: {
+            try await body(producer)
+        }
+    }
+
+    private static let closeDeadline = Duration.seconds(5)
+
     /// Sends what is queued, at most until the deadline, and ends the client; what is not
     /// acknowledged then is reported as `.purged`.
     ///

@@ -1,3 +1,4 @@
+import Platform
 import Synchronization
 
 /// Connections to one server, lent to one task at a time, safe to share between all.
@@ -37,13 +38,22 @@ package final class PostgresClient: Sendable {
         _ body: (PostgresConnection) async throws -> T
     ) async throws -> T {
         let connection = try await lease()
-        do {
-            let value = try await body(connection)
+        return try await closing {
             await pool.giveBack(connection)
-            return value
-        } catch {
-            await pool.giveBack(connection)
-            throw error
+        } after: {
+            try await body(connection)
+        }
+    }
+
+    /// Lends a connection beside the others to `body`, which may hold a lock of the session.
+    package func withHeldConnection<T>(
+        _ body: (PostgresConnection) async throws -> T
+    ) async throws -> T {
+        let connection = try await connect()
+        return try await closing {
+            await connection.close()
+        } after: {
+            try await body(connection)
         }
     }
 

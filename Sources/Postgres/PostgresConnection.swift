@@ -225,18 +225,14 @@ package actor PostgresConnection {
     /// and listens would never notice that all writes go to another server.
     private func renew(deadline: Duration) async -> Bool {
         renewedAt = .now
-        do throws(PostgresError) {
-            let rows = try await pipeline(
-                [PostgresStatement("DISCARD PLANS"), .isWritable],
-                deadline: deadline
-            )
-            isDemoted = isWritable && !rows[1][0].bool(0)
-            if isDemoted { close() }
-            return !isDemoted
-        } catch {
+        let plans = [PostgresStatement("DISCARD PLANS"), .isWritable]
+        guard let rows = try? await pipeline(plans, deadline: deadline) else {
             close()
             return false
         }
+        isDemoted = isWritable && !rows[1][0].bool(0)
+        if isDemoted { close() }
+        return !isDemoted
     }
 }
 
@@ -293,10 +289,8 @@ extension PostgresConnection {
         transactionDeadline = nil
         guard let session, session.isInTransaction else { return }
         session.wakePipe.clear()
-        do throws(PostgresError) {
-            let end = ContinuousClock.now + Self.rollbackDeadline
-            _ = try session.run([PostgresStatement("ROLLBACK")], until: end)
-        } catch {
+        let end = ContinuousClock.now + Self.rollbackDeadline
+        if (try? session.run([PostgresStatement("ROLLBACK")], until: end)) == nil {
             session.close()
         }
     }

@@ -42,9 +42,8 @@ extension Session {
         return session
     }
 
-    /// Closes the session if the server refuses a setting: it is not what was asked for.
-    ///
     /// - Returns: whether the server takes writes.
+    /// - Throws: also if the server refuses a setting: the session is not what was asked for.
     func apply(
         _ settings: [String: String],
         until deadline: ContinuousClock.Instant
@@ -57,12 +56,7 @@ extension Session {
             """,
             [.textArray(sorted.map(\.key)), .textArray(sorted.map(\.value))]
         )
-        do throws(PostgresError) {
-            return try run([statement, .isWritable], until: deadline)[1][0].bool(0)
-        } catch {
-            close()
-            throw error
-        }
+        return try run([statement, .isWritable], until: deadline)[1][0].bool(0)
     }
 
     private func finishConnecting(

@@ -31,6 +31,50 @@ package struct RecordPosition: Hashable, Sendable, CustomStringConvertible {
     }
 
     package var description: String { "\(topic)/\(partition)/\(offset)" }
+
+    package var topicPartition: TopicPartition {
+        TopicPartition(topic: topic, partition: partition)
+    }
+}
+
+extension TopicScan {
+    /// The records at these positions, in partitions that exist; records that the topics no longer
+    /// hold are left out.
+    package func records(
+        at positions: Set<RecordPosition>,
+        asking admin: KafkaAdmin
+    ) async throws -> [RecordPosition: ConsumerRecord] {
+        var wanted = Dictionary(grouping: positions, by: \.topicPartition)
+            .mapValues { $0.map(\.offset).sorted()[...] }
+        let marks = try await admin.listOffsets(
+            Array(wanted.keys),
+            deadline: TopicScan.silenceMax
+        )
+        var found: [RecordPosition: ConsumerRecord] = [:]
+        while !wanted.isEmpty {
+            var ranges: [TopicPartition: Range<Int64>] = [:]
+            for (partition, offsets) in wanted {
+                let range = Self.range(of: offsets)
+                let held = marks[partition].map { $0.low..<max($0.low, $0.high) } ?? 0..<0
+                ranges[partition] = range.clamped(to: held)
+                let rest = offsets.drop { $0 < range.upperBound }
+                wanted[partition] = rest.isEmpty ? nil : rest
+            }
+            try await read(ranges) { records in
+                for record in records where positions.contains(RecordPosition(record)) {
+                    found[RecordPosition(record)] = record
+                }
+            }
+        }
+        return found
+    }
+
+    /// The range of the first offsets that are read without a seek between them.
+    private static func range(of offsets: ArraySlice<Int64>) -> Range<Int64> {
+        let first = offsets.first ?? 0
+        let last = offsets.reduce(first) { $1 <= $0 + gapMax ? $1 : $0 }
+        return first..<last + 1
+    }
 }
 
 extension JSONWriter {

@@ -25,10 +25,11 @@ import Testing
         _ letters: [ChainLetter],
         _ evidence: ChainEvidence,
         recentMax: Int?,
-        expects: Bool = true
+        expects: Bool = true,
+        keeping ids: Set<String> = []
     ) throws -> Result {
         var verifier = ChainVerifier(topic: "storekit.dead-letter", recentMax: recentMax)
-        if expects { verifier.expect(evidence) }
+        if expects { verifier.expect(evidence, keeping: ids) }
         var readings = 0
         while true {
             readings += 1
@@ -38,6 +39,18 @@ import Testing
             guard verifier.mustReadAgain else { return (report, verifier, readings) }
             verifier.removeLetters()
         }
+    }
+
+    /// The letters among these that the committed end vouches for.
+    private static func vouched(
+        _ verifier: ChainVerifier,
+        _ evidence: ChainEvidence,
+        _ ids: Set<String>
+    ) -> [String: ChainLetter] {
+        var verifier = verifier
+        let vouched = verifier.vouchedFor(evidence).filter { ids.contains($0.key) }
+        #expect(!verifier.mustReadAgain)
+        return vouched
     }
 
     @Test func `ten times as many letters are held in the same memory and read once`() throws {
@@ -129,14 +142,18 @@ import Testing
         let letters = try records.map { try #require(ChainLetter($0)) }
         let whole = try Self.report(letters, evidence, recentMax: nil)
         #expect(whole.readings == 1)
+        let kept = Set(letters.map(\.id).enumerated().filter { $0.offset % 3 == 1 }.map(\.element))
+        let vouched = Self.vouched(whole.verifier, evidence, kept)
         for recentMax in [1, 3, 8] {
             for expects in [true, false] {
                 let folded = try Self.report(
                     letters,
                     evidence,
                     recentMax: recentMax,
-                    expects: expects
+                    expects: expects,
+                    keeping: kept
                 )
+                #expect(!expects || Self.vouched(folded.verifier, evidence, kept) == vouched)
                 #expect(folded.report.chains == whole.report.chains)
                 #expect(folded.report.findings == whole.report.findings)
                 #expect(folded.report.notes == whole.report.notes)

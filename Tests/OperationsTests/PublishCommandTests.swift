@@ -41,7 +41,7 @@ import Testing
         -> [ConsumerRecord]
     {
         let reader = TopicReader(["bootstrap.servers": cluster.bootstrapServers])
-        let records = try await reader.records(of: topic, deadline: .seconds(30))
+        let records = try await reader.records(of: topic)
         #expect(records.count == count)
         return records
     }
@@ -170,7 +170,7 @@ import Testing
         async let code = publish([path, "--json"], ["RDKAFKA_MESSAGE_TIMEOUT_MS": "1000"])
         try await eventually("the first batch has to be published") {
             let reader = TopicReader(["bootstrap.servers": cluster.bootstrapServers])
-            return try await reader.records(of: "storekit.raw", deadline: .seconds(30)).count == 500
+            return try await reader.records(of: "storekit.raw").count == 500
         }
         try cluster.takeDown()
         try pipe.write(contentsOf: Data(String(repeating: "body\n", count: 1_200).utf8))

@@ -109,14 +109,13 @@ enum HopLatency {
     /// - Parameter since: raw records from this time on, in milliseconds since 1970.
     static func measure(
         _ rig: PipelineRig,
-        since: Int64,
-        deadline: Duration
+        since: Int64
     ) async throws -> [StageDescription: [Double]] {
         let reader = TopicReader(rig.kafka)
         var ages: [StageDescription: [Double]] = [:]
         for stage in Topology.stages.dropFirst() {
             let topic = rig.layout.prefix + stage.inputTopic
-            ages[stage] = try await reader.records(of: topic, deadline: deadline)
+            ages[stage] = try await reader.records(of: topic)
                 .compactMap { age($0, since: since) }
                 .sorted()
         }

@@ -81,8 +81,8 @@ struct ChainPieces: Sendable {
 
     /// Adds the next letter of its partition.
     ///
-    /// - Parameter redactions: IDs of letters that are kept by themselves.
-    mutating func add(_ letter: ChainLetter, redactions: Set<String>) {
+    /// - Parameter apart: IDs of letters that are kept by themselves.
+    mutating func add(_ letter: ChainLetter, apart: Set<String>) {
         var lane = lanes.removeValue(forKey: letter.partition) ?? Lane()
         notice(letter, after: lane.recent.last ?? lane.pieces.last?.last, &lane)
         lane.recent.append(letter)
@@ -91,7 +91,7 @@ struct ChainPieces: Sendable {
             for letter in lane.recent.prefix(recentMax) {
                 // One whose source is not later than that of the letter before was noticed.
                 let isApart =
-                    letter.problem != nil || letter.isRedaction || redactions.contains(letter.id)
+                    letter.problem != nil || letter.isRedaction || apart.contains(letter.id)
                     || asked.contain(letter) || noticed.contain(letter)
                 if isApart || lane.pieces.isEmpty
                     || !lane.pieces[lane.pieces.count - 1].extend(by: letter)

@@ -22,7 +22,7 @@ struct ChainReading: Sendable {
         _ context: ToolContext,
         after former: ChainReading? = nil,
         anchors: [ChainName: ChainAnchor.Link] = [:],
-        progress: DeadLetterTopic.Progress = { _, _ in },
+        progress: TopicScan.Progress = { _, _ in },
         _ visit: (DeadLetter, ConsumerRecord) -> Void = { _, _ in }
     ) async throws -> ChainReading {
         var (evidence, notes) = await evidence(context)
@@ -40,7 +40,7 @@ struct ChainReading: Sendable {
         _ context: ToolContext,
         since: Timestamp?,
         until: Timestamp?,
-        progress: DeadLetterTopic.Progress,
+        progress: TopicScan.Progress,
         _ visit: (DeadLetter, ConsumerRecord) -> Void
     ) async throws -> ChainReading {
         var (evidence, notes) = await evidence(context)
@@ -75,7 +75,7 @@ struct ChainReading: Sendable {
         until: Timestamp? = nil,
         _ evidence: ChainEvidence,
         _ notes: [String],
-        _ progress: DeadLetterTopic.Progress,
+        _ progress: TopicScan.Progress,
         _ visit: (DeadLetter, ConsumerRecord) -> Void
     ) async throws -> ChainReading {
         var evidence = evidence

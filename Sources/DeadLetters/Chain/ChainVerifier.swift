@@ -54,7 +54,8 @@ package struct ChainVerifier: Sendable {
     private var chains: [ChainName: ChainPieces] = [:]
     private var findings: [ChainFinding] = []
     private var foreign = 0
-    private var redactions: Set<String> = []
+    /// The letters that are kept by themselves.
+    private var apart: Set<String> = []
     /// Whether the last report depends on folded letters: call `removeLetters()` and read again.
     package private(set) var mustReadAgain = false
 
@@ -67,8 +68,10 @@ package struct ChainVerifier: Sendable {
     }
 
     /// Adds ends and redactions before the letters are read, which saves another reading.
-    package mutating func expect(_ evidence: ChainEvidence) {
-        redactions = evidence.redactions ?? []
+    ///
+    /// - Parameter ids: letters that are not folded, because they are asked for.
+    package mutating func expect(_ evidence: ChainEvidence, keeping ids: Set<String> = []) {
+        apart = (evidence.redactions ?? []).union(ids)
         let ends =
             evidence.heads.compactMapValues(\.digest).map { ($0, $1) }
             + evidence.anchors.map { ($0, $1.digest) }
@@ -107,7 +110,7 @@ package struct ChainVerifier: Sendable {
 
     /// Adds a letter that was compared with its own link.
     mutating func add(_ letter: ChainLetter) {
-        chains[letter.chain, default: empty].add(letter, redactions: redactions)
+        chains[letter.chain, default: empty].add(letter, apart: apart)
     }
 
     package mutating func add(foreign record: ConsumerRecord) {
@@ -124,9 +127,7 @@ package struct ChainVerifier: Sendable {
         mustReadAgain = false
         var redactions = 0
         for walk in walks(evidence) {
-            if chains[walk.name, default: empty].asked.merge(walk.questions()) {
-                mustReadAgain = true
-            }
+            ask(walk.questions(), of: walk.name)
             report.chains.append(walk.summary)
             report.findings += walk.findings
             report.notes += walk.notes
@@ -141,14 +142,21 @@ package struct ChainVerifier: Sendable {
         return report
     }
 
-    /// The letters that a committed end vouches for, link by link, by their IDs.
-    package func vouchedFor(_ evidence: ChainEvidence) -> [String: ChainLetter] {
-        precondition(recentMax == nil, "each letter is held by itself")
+    /// The unfolded letters that a committed end vouches for, link by link, by their IDs.
+    mutating func vouchedFor(_ evidence: ChainEvidence) -> [String: ChainLetter] {
+        mustReadAgain = false
         var letters: [String: ChainLetter] = [:]
-        for letter in walks(evidence).lazy.flatMap(\.vouchedFor) {
-            letters[letter.id] = letter
+        for walk in walks(evidence) {
+            ask(walk.questions(), of: walk.name)
+            for letter in walk.vouchedFor {
+                letters[letter.id] = letter
+            }
         }
         return letters
+    }
+
+    private mutating func ask(_ questions: ChainQuestions, of chain: ChainName) {
+        if chains[chain, default: empty].asked.merge(questions) { mustReadAgain = true }
     }
 
     private func walks(_ evidence: ChainEvidence) -> some Sequence<ChainWalk> {

@@ -263,17 +263,18 @@ struct ChainWalk {
         )
     }
 
-    /// The letters between the committed end and the first gap or altered letter, the last first.
+    /// The unfolded letters between the committed end and the first gap or altered letter, the last
+    /// first.
     ///
     /// Nothing vouches for a letter after the committed end yet: anyone with write access to the
     /// topic can append one.
     var vouchedFor: [ChainLetter] {
         guard var link = head?.digest else { return [] }
         var letters: [ChainLetter] = []
-        for letter in path.lazy.map(\.last).drop(while: { $0.digest != link }) {
-            guard letter.digest == link, letter.problem == nil else { break }
-            letters.append(letter)
-            guard let previous = letter.previous else { break }
+        for piece in path.drop(while: { $0.digest != link }) {
+            guard piece.digest == link, piece.last.problem == nil else { break }
+            if !piece.isFolded { letters.append(piece.last) }
+            guard let previous = piece.first.previous else { break }
             link = previous
         }
         return letters

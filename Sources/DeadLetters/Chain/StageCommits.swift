@@ -9,14 +9,14 @@ import Worker
 struct StageCommits: Sendable {
     private static let deadline = Duration.seconds(15)
 
-    let names: ReplayNames
+    private static let subject = "the workers' commits"
 
-    private var configuration: [String: String] { names.kafka }
+    let names: ReplayNames
 
     /// The heads of all chains; read them before the dead-letter topic, so that it holds all
     /// letters that they name.
     func heads() async throws(DeadLetterTopicError) -> [ChainName: ChainHead] {
-        try await ask { admin in
+        try await KafkaAdmin.ask(names.kafka, about: Self.subject) { admin in
             let metadata = try await admin.metadata(deadline: Self.deadline)
             var heads: [ChainName: ChainHead] = [:]
             for stage in Topology.stages {
@@ -41,7 +41,9 @@ struct StageCommits: Sendable {
 
     /// The ID of the cluster, as its brokers report it.
     func clusterID() async throws(DeadLetterTopicError) -> String {
-        try await ask { try await $0.clusterID(deadline: Self.deadline) }
+        try await KafkaAdmin.ask(names.kafka, about: Self.subject) { admin in
+            try await admin.clusterID(deadline: Self.deadline)
+        }
     }
 
     /// Nil without a commit, or if another program wrote it.
@@ -55,32 +57,6 @@ struct StageCommits: Sendable {
             offset: offset,
             records: metadata.tally.total
         )
-    }
-
-    private func ask<Answer: Sendable>(
-        _ body: (KafkaAdmin) async throws -> Answer
-    ) async throws(DeadLetterTopicError) -> Answer {
-        let admin: KafkaAdmin
-        do {
-            admin = try KafkaAdmin(configuration: configuration)
-        } catch {
-            throw DeadLetterTopicError(
-                code: .configuration,
-                description: "librdkafka: \(error.message)"
-            )
-        }
-        do {
-            let answer = try await body(admin)
-            await admin.close()
-            return answer
-        } catch {
-            await admin.close()
-            throw DeadLetterTopicError(
-                code: .unreachable,
-                description: "no answer from \(configuration["bootstrap.servers"] ?? "the brokers")"
-                    + " about the workers' commits: \(error)"
-            )
-        }
     }
 }
 

@@ -78,7 +78,7 @@ enum ExportReading {
     static func read(
         manifest path: String,
         anchor: ChainAnchor?,
-        _ progress: DeadLetterTopic.Progress = { _, _ in }
+        _ progress: TopicScan.Progress = { _, _ in }
     ) throws -> ChainReport {
         guard let text = FileBytes.read(path) else {
             throw CommandError(ExitCode.noInput, "cannot read \(path)")
@@ -114,7 +114,7 @@ enum ExportReading {
         _ file: String,
         _ manifest: ExportManifest,
         _ evidence: ChainEvidence,
-        _ progress: DeadLetterTopic.Progress
+        _ progress: TopicScan.Progress
     ) throws -> (report: ChainReport, found: (records: Int, sha256: SHA256Digest)) {
         var verifier = ChainVerifier(topic: manifest.topic)
         verifier.expect(evidence)

@@ -1,4 +1,5 @@
 import Kafka
+import Platform
 package import Postgres
 import Settings
 import Store
@@ -77,21 +78,19 @@ package final class DeadLetterIndexer: Sendable {
         var next: IndexSession? = try session()
         while !Task.isCancelled, let session = next {
             do {
-                let isDone = try await session.run(until: ends) {
-                    isRenewing.exchange(false, ordering: .acquiringAndReleasing)
+                let isDone = try await closing {
+                    await session.close()
+                } after: {
+                    try await session.run(until: ends) {
+                        isRenewing.exchange(false, ordering: .acquiringAndReleasing)
+                    }
                 }
-                await session.close()
                 if isDone { return }
             } catch let error as KafkaError {
-                await session.close()
                 // The client is finished; the next one begins after the rows in PostgreSQL.
                 await pause(after: error, what: "Kafka", attempt: 1)
             } catch is CancellationError {
-                await session.close()
                 return
-            } catch {
-                await session.close()
-                throw error
             }
             next = await sessionAgain()
         }

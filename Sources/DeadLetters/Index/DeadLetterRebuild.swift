@@ -1,5 +1,5 @@
 import JSON
-import Kafka
+package import Kafka
 package import Postgres
 import Settings
 package import Store
@@ -25,28 +25,22 @@ package struct DeadLetterRebuild: Sendable {
     /// - Parameter progress: called with how many offsets of the topic were read, and of how many.
     /// - Returns: the difference between the former index and the topic.
     package func run(
-        progress: DeadLetterTopic.Progress = { _, _ in }
+        progress: TopicScan.Progress = { _, _ in }
     ) async throws -> DeadLetterRebuildTable.Difference {
-        let connection = try await client.connect()
-        do {
+        try await client.withHeldConnection { connection in
             guard try await connection.run(DeadLetterRebuildTable.lock.acquire)[0] else {
                 throw CommandError(
                     ExitCode.negative,
                     "the index is being rebuilt by another process"
                 )
             }
-            let difference = try await run(on: connection, progress)
-            await connection.close()
-            return difference
-        } catch {
-            await connection.close()
-            throw error
+            return try await run(on: connection, progress)
         }
     }
 
     private func run(
         on connection: PostgresConnection,
-        _ progress: DeadLetterTopic.Progress
+        _ progress: TopicScan.Progress
     ) async throws -> DeadLetterRebuildTable.Difference {
         try await DeadLetterRebuildTable.begin(on: connection)
         var records: [DeadLetterIndexTable.Record] = []

@@ -1,78 +1,39 @@
 import Kafka
-import Records
 
-/// Reads new records of the dead-letter topic, each once, without a group.
-///
-/// For one task at a time; `close()` ends it.
-final class LetterFollower {
-    private let consumer: KafkaConsumer
-    private let topic: String
-    private var assigned: Set<TopicPartition> = []
+/// Reads new records of the dead-letter topic, each once.
+struct LetterFollower {
+    private let scan: TopicScan
     /// The next offset to read of each partition.
     private(set) var next: [TopicPartition: Int64]
 
     /// - Parameter next: where to begin; a partition without an entry was added later and is read
     ///   from its start.
-    init(
-        _ configuration: [String: String],
-        topic: String,
-        from next: [TopicPartition: Int64]
-    ) throws {
-        let own = ["group.id": "dead-letter-reader"]
-        consumer = try KafkaConsumer(configuration: configuration.merging(own) { $1 })
-        self.topic = topic
+    init(_ scan: TopicScan, from next: [TopicPartition: Int64]) {
+        self.scan = scan
         self.next = next
-    }
-
-    func close() async {
-        await consumer.close(deadline: Self.deadline)
     }
 
     /// Visits every unvisited record below these ends.
     ///
     /// Throws if the topic ends before an offset that was read: it was recreated, and refusals
     /// written since may be lost.
-    func read(
+    mutating func read(
         to ends: [TopicPartition: Int64],
         _ visit: (ConsumerRecord) -> Void
     ) async throws {
-        for (partition, end) in ends where next[partition, default: 0] > end {
-            throw ReplayError(
-                .interrupted,
-                "\(partition) ends at \(end), before the offset \(next[partition, default: 0]) that"
-                    + " was read before: the topic was recreated; abandon the replay"
-            )
-        }
-        let added = Set(ends.keys).subtracting(assigned)
-        if !added.isEmpty {
-            let starts = added.map { ($0, Optional(next[$0, default: 0])) }
-            try await consumer.assign(with: Dictionary(uniqueKeysWithValues: starts))
-            assigned.formUnion(added)
-        }
-        var lastProgress = ContinuousClock.now
-        while ends.contains(where: { next[$0.key, default: 0] < $0.value }) {
-            let result = try await consumer.poll(
-                recordsMax: Self.pollRecordsMax,
-                bytesMax: Self.pollBytesMax,
-                wait: .milliseconds(100)
-            )
-            for record in result.records {
-                next[record.topicPartition] = record.offset + 1
-                visit(record)
+        var ranges: [TopicPartition: Range<Int64>] = [:]
+        for (partition, end) in ends {
+            let start = next[partition, default: 0]
+            guard start <= end else {
+                throw ReplayError(
+                    .interrupted,
+                    "\(partition) ends at \(end), before the offset \(start) that was read before: "
+                        + "the topic was recreated; abandon the replay"
+                )
             }
-            // The last offsets may hold no record.
-            for end in result.ends {
-                next[end.partition] = max(next[end.partition, default: 0], end.offset)
-            }
-            if !result.records.isEmpty || !result.ends.isEmpty {
-                lastProgress = .now
-            } else if ContinuousClock.now - lastProgress > Self.deadline {
-                throw result.errors.last?.error ?? KafkaError.deadline("reading \(topic)")
-            }
+            ranges[partition] = start..<end
         }
+        try await scan.read(ranges) { $0.forEach(visit) }
+        next.merge(ends) { $1 }
     }
-
-    private static let deadline = Duration.seconds(30)
-    private static let pollRecordsMax = 500
-    private static let pollBytesMax = 4 << 20
 }

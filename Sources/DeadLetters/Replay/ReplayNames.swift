@@ -18,6 +18,10 @@ package struct ReplayNames: Sendable {
 
     var deadLetterTopic: String { topicPrefix + Topic.deadLetter }
 
+    var letters: DeadLetterTopic {
+        DeadLetterTopic(name: deadLetterTopic, configuration: kafka)
+    }
+
     /// The stages by their input topics; nothing is ever written to other topics.
     var stages: [String: StageDescription] {
         Dictionary(
@@ -30,27 +34,4 @@ package struct ReplayNames: Sendable {
     func position(of letter: ChainLetter) -> RecordPosition {
         RecordPosition(topic: deadLetterTopic, partition: letter.partition, offset: letter.offset)
     }
-
-    /// The offsets between which the dead-letter topic holds records.
-    func letterMarks() async throws -> [TopicPartition: Watermarks] {
-        let admin = try KafkaAdmin(configuration: kafka)
-        do {
-            // For all topics: a request for one creates it on brokers with automatic creation.
-            let metadata = try await admin.metadata(deadline: Self.deadline)
-            guard let topic = metadata[topic: deadLetterTopic], topic.error == nil else {
-                throw ReplayError(
-                    .interrupted,
-                    "there is no topic \(deadLetterTopic), or no right to see it: see --prefix"
-                )
-            }
-            let marks = try await admin.listOffsets(topic.partitions, deadline: Self.deadline)
-            await admin.close()
-            return marks
-        } catch {
-            await admin.close()
-            throw error
-        }
-    }
-
-    private static let deadline = Duration.seconds(30)
 }

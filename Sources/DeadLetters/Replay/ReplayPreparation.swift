@@ -41,7 +41,7 @@ package struct ReplayPreparation {
 
     /// A note on letters that are not indexed yet and therefore left out; nil without any.
     private func behind() async throws -> String? {
-        let marks = try await names.letterMarks()
+        let marks = try await names.letters.watermarks()
         let progress = try await DeadLetterIndexTable.progress(on: database)
         let next = Dictionary(
             progress.filter { $0.topic == names.deadLetterTopic }
@@ -49,7 +49,7 @@ package struct ReplayPreparation {
             uniquingKeysWith: max
         )
         let count = marks.reduce(Int64(0)) { count, mark in
-            let begin = max(next[mark.key.partition, default: 0], mark.value.low)
+            let begin = max(next[mark.key, default: 0], mark.value.low)
             return count + max(0, mark.value.high - begin)
         }
         guard count > 0 else { return nil }
@@ -130,24 +130,12 @@ package struct ReplayPreparation {
         guard !rows.isEmpty else { return ([], nil) }
         let vouched = try await VouchedLetters.read(
             names,
+            keeping: Set(rows.map(\.id)),
             redactions: try await DeadLetterActionTable.redacted(on: database),
             progress: { progress(.reading, $0, $1) }
         )
-        let admin = try KafkaAdmin(configuration: names.kafka)
-        do {
-            let reader = try ReplayReader(names, vouched, admin: admin, isPreview: true)
-            do {
-                let verdicts = try await verdicts(on: rows, by: reader, progress)
-                await reader.close()
-                await admin.close()
-                return (verdicts, reader.sourcesNote)
-            } catch {
-                await reader.close()
-                throw error
-            }
-        } catch {
-            await admin.close()
-            throw error
+        return try await ReplayReader.with(names, vouched, isPreview: true) { reader in
+            (try await verdicts(on: rows, by: reader, progress), reader.sourcesNote)
         }
     }
 

@@ -3,39 +3,61 @@ import Records
 import Store
 import Worker
 
-/// Reads dead letters and their sources, and checks what would be sent.
-///
-/// For one task at a time; `close()` ends it.
+/// Reads dead letters and their sources, and checks what would be sent; for one task at a time.
 final class ReplayReader {
     private let names: ReplayNames
-    private let letters: RecordFetcher
-    private let sources: RecordFetcher
-    private let admin: KafkaAdmin
+    private let letters: TopicScan
+    private let sources: TopicScan
+    let admin: KafkaAdmin
     private let vouched: VouchedLetters
     private let isPreview: Bool
     /// Why a preview has not compared the sources; nil if they were compared.
     private(set) var sourcesNote: String?
     private var partitionCounts: [String: Int] = [:]
 
-    /// - Parameter isPreview: whether the sources may stay unread for want of the right: an auditor
-    ///   who sends nothing does not need it.
-    init(
+    private init(
         _ names: ReplayNames,
         _ vouched: VouchedLetters,
+        letters: TopicScan,
+        sources: TopicScan,
         admin: KafkaAdmin,
-        isPreview: Bool = false
-    ) throws {
+        isPreview: Bool
+    ) {
         self.names = names
         self.isPreview = isPreview
         self.vouched = vouched
         self.admin = admin
-        letters = try RecordFetcher(names.kafka, admin: admin)
-        sources = try RecordFetcher(names.kafka, admin: admin)
+        self.letters = letters
+        self.sources = sources
     }
 
-    func close() async {
-        await letters.close()
-        await sources.close()
+    /// Lends a reader to `body`, and closes its clients afterwards.
+    ///
+    /// - Parameter isPreview: whether the sources may stay unread for want of the right: an auditor
+    ///   who sends nothing does not need it.
+    static func with<Value>(
+        _ names: ReplayNames,
+        _ vouched: VouchedLetters,
+        isPreview: Bool = false,
+        _ body: (ReplayReader) async throws -> Value
+    ) async throws -> Value {
+        try await KafkaAdmin.with(names.kafka) { admin in
+            try await TopicScan.with(names.kafka) { letters in
+                // A client for itself: a topic without the right to read it fails every poll.
+                try await TopicScan.with(names.kafka) { sources in
+                    try await body(
+                        ReplayReader(
+                            names,
+                            vouched,
+                            letters: letters,
+                            sources: sources,
+                            admin: admin,
+                            isPreview: isPreview
+                        )
+                    )
+                }
+            }
+        }
     }
 
     /// How many partitions a topic has; nil if it does not exist.
@@ -99,16 +121,16 @@ final class ReplayReader {
     /// The records at these positions, in partitions that may be gone.
     private func held(
         _ positions: [RecordPosition],
-        by fetcher: RecordFetcher
+        by scan: TopicScan
     ) async throws -> [RecordPosition: ConsumerRecord] {
-        var held: [RecordPosition] = []
+        var held: Set<RecordPosition> = []
         for position in positions {
             let count = try await partitionCount(position.topic) ?? 0
             if (0..<count).contains(Int(position.partition)), position.offset >= 0 {
-                held.append(position)
+                held.insert(position)
             }
         }
-        return held.isEmpty ? [:] : try await fetcher.records(at: held)
+        return held.isEmpty ? [:] : try await scan.records(at: held, asking: admin)
     }
 
     private typealias Letter = (

@@ -18,10 +18,9 @@ final class ReplayRun {
     private let count: Int
     private let stop: ReplayStop
     private let report: (ReplayProgress) -> Void
-    private let admin: KafkaAdmin
     private let producer: KafkaProducer
     private let reader: ReplayReader
-    private let letters: LetterFollower
+    private var letters: LetterFollower
     private var account: ReplayAccount
     private var counts: ReplayCounts
     private var written: [TopicPartition: Int64]
@@ -36,42 +35,61 @@ final class ReplayRun {
         let vouched: VouchedLetters
     }
 
-    init(
+    private init(
         _ names: ReplayNames,
         _ ledger: ReplayLedger,
         _ written: Written,
         limits: ReplayLimits,
-        admin: KafkaAdmin,
+        reader: ReplayReader,
+        letters: TopicScan,
+        producer: KafkaProducer,
         stop: ReplayStop,
         report: @escaping (ReplayProgress) -> Void
-    ) throws {
+    ) {
         self.names = names
         self.ledger = ledger
         self.limits = limits
-        self.admin = admin
         self.stop = stop
         self.report = report
         count = Int(written.row.count)
         counts = written.row.counts
         account = ReplayAccount(written.records, failingShareMax: limits.failingShareMax)
         self.written = written.positions
-        producer = try KafkaProducer(configuration: names.kafka)
-        reader = try ReplayReader(names, written.vouched, admin: admin)
-        letters = try LetterFollower(
-            names.kafka,
-            topic: names.deadLetterTopic,
-            from: written.positions
-        )
+        self.reader = reader
+        self.letters = LetterFollower(letters, from: written.positions)
+        self.producer = producer
     }
 
-    func close() async {
-        await producer.close(deadline: Self.closeDeadline)
-        await reader.close()
-        await letters.close()
+    /// Opens the clients of a run, and closes them when it has ended.
+    static func run(
+        _ names: ReplayNames,
+        _ ledger: ReplayLedger,
+        _ written: Written,
+        limits: ReplayLimits,
+        stop: ReplayStop,
+        report: @escaping (ReplayProgress) -> Void
+    ) async throws -> ReplayProgress {
+        try await ReplayReader.with(names, written.vouched) { reader in
+            try await TopicScan.with(names.kafka) { letters in
+                try await KafkaProducer.with(names.kafka) { producer in
+                    try await ReplayRun(
+                        names,
+                        ledger,
+                        written,
+                        limits: limits,
+                        reader: reader,
+                        letters: letters,
+                        producer: producer,
+                        stop: stop,
+                        report: report
+                    ).run()
+                }
+            }
+        }
     }
 
     /// Sends what is left and waits until every outcome is known.
-    func run() async throws -> ReplayProgress {
+    private func run() async throws -> ReplayProgress {
         var due = ContinuousClock.now
         var failure: String?
         // After too many failures nothing more is sent, but sent records are still followed.
@@ -235,7 +253,7 @@ extension ReplayRun {
         let partitions = (0..<Int32(metadata ?? 0)).map {
             TopicPartition(topic: name, partition: $0)
         }
-        let ends = try await admin.listOffsets(partitions, deadline: Self.deadline)
+        let ends = try await reader.admin.listOffsets(partitions, deadline: Self.deadline)
         var decided: [ReplayRecordTable.Decided] = []
         try await letters.read(to: ends.mapValues(\.high)) { record in
             guard let letter = try? DeadLetter(decoding: record) else { return }
@@ -260,12 +278,12 @@ extension ReplayRun {
         var committed: [TopicPartition: Int64] = [:]
         for (topic, partitions) in Dictionary(grouping: partitions, by: \.topic) {
             guard let stage = names.stages[topic] else { continue }
-            let found = try await admin.committedOffsets(
+            let found = try await reader.admin.committedOffsets(
                 group: names.group(stage),
                 partitions,
                 deadline: Self.deadline
             )
-            let marks = try await admin.listOffsets(partitions, deadline: Self.deadline)
+            let marks = try await reader.admin.listOffsets(partitions, deadline: Self.deadline)
             for (partition, commit) in found {
                 guard let offset = commit.offset, let end = marks[partition]?.high, offset <= end
                 else { continue }
@@ -288,7 +306,7 @@ extension ReplayRun {
             let topic = names.topicPrefix + stage.inputTopic
             let count = try await reader.partitionCount(topic) ?? 0
             let partitions = (0..<Int32(count)).map { TopicPartition(topic: topic, partition: $0) }
-            let marks = try await admin.listOffsets(partitions, deadline: Self.deadline)
+            let marks = try await reader.admin.listOffsets(partitions, deadline: Self.deadline)
             var waiting = marks.filter { $0.value.low < $0.value.high }.mapValues(\.high)
             let end = ContinuousClock.now + limits.waitMax
             while true {
@@ -309,7 +327,6 @@ extension ReplayRun {
     }
 
     private static let deadline = Duration.seconds(30)
-    private static let closeDeadline = Duration.seconds(5)
     private static let lookInterval = Duration.milliseconds(200)
     private static let ledgerInterval = Duration.seconds(2)
     /// How much of a delay is caught up on.

@@ -47,7 +47,9 @@ package struct Replays: Sendable {
         guard !plan.letters.isEmpty else {
             throw ReplayError(.empty, "no dead letter is left to be sent")
         }
-        let positions = ReplayPositions.rows(try await names.letterMarks().mapValues(\.high))
+        let positions = try await names.letters.watermarks().sorted { $0.key < $1.key }.map {
+            ReplayPositionTable.Position(partition: $0.key, next: $0.value.high)
+        }
         let records = plan.letters.enumerated().map { ordinal, letter in
             Self.record(letter.row, ordinal, names)
         }
@@ -107,14 +109,8 @@ package struct Replays: Sendable {
         stop: ReplayStop = ReplayStop(),
         progress: @escaping (ReplayProgress) -> Void = { _ in }
     ) async throws -> ReplayProgress {
-        let connection = try await database.connect()
-        do {
-            let last = try await run(number, who, limits, stop, progress, on: connection)
-            await connection.close()
-            return last
-        } catch {
-            await connection.close()
-            throw error
+        try await database.withHeldConnection { connection in
+            try await run(number, who, limits, stop, progress, on: connection)
         }
     }
 
@@ -162,39 +158,25 @@ package struct Replays: Sendable {
         _ stop: ReplayStop,
         _ progress: @escaping (ReplayProgress) -> Void
     ) async throws -> ReplayProgress {
+        let records = try await ledger.records()
         let written = ReplayRun.Written(
             row: row,
-            records: try await ledger.records(),
+            records: records,
             positions: try await ledger.positions(topic: names.deadLetterTopic),
             vouched: try await VouchedLetters.read(
                 names,
+                keeping: Set(records.lazy.filter { $0.sentAt == nil }.map(\.letterID)),
                 redactions: try await DeadLetterActionTable.redacted(on: database)
             )
         )
-        let admin = try KafkaAdmin(configuration: names.kafka)
-        do {
-            let run = try ReplayRun(
-                names,
-                ledger,
-                written,
-                limits: limits,
-                admin: admin,
-                stop: stop,
-                report: progress
-            )
-            do {
-                let last = try await run.run()
-                await run.close()
-                await admin.close()
-                return last
-            } catch {
-                await run.close()
-                throw error
-            }
-        } catch {
-            await admin.close()
-            throw error
-        }
+        return try await ReplayRun.run(
+            names,
+            ledger,
+            written,
+            limits: limits,
+            stop: stop,
+            report: progress
+        )
     }
 }
 
@@ -203,8 +185,7 @@ extension Replays {
     /// may take its letters.
     package func abandon(_ number: Int64, who: AuditorName, why: String) async throws {
         try Self.check(why: why, ReplayLimits())
-        let connection = try await database.connect()
-        do {
+        try await database.withHeldConnection { connection in
             let ledger = try await ReplayLedger(number, who: who, on: connection)
             guard try await ledger.row().state != .completed else {
                 throw ReplayError(.finished, "replay \(number) is completed")
@@ -214,10 +195,6 @@ extension Replays {
                 _ = try await connection.run(ReplayRecordTable.abandon, (number, reason))
                 try await ledger.setState(.completed, note: reason, action: .replayCompleted)
             }
-            await connection.close()
-        } catch {
-            await connection.close()
-            throw error
         }
     }
 

@@ -1,7 +1,5 @@
 import Kafka
-import Postgres
 import Records
-import Store
 
 /// The dead letters that a verified chain holds: link by link before the end that the workers have
 /// committed.
@@ -14,35 +12,35 @@ struct VouchedLetters: Sendable {
 
     /// Reads the headers of the whole dead-letter topic.
     ///
-    /// - Parameter progress: called with how many offsets were read, and of how many.
+    /// - Parameters:
+    ///   - ids: the letters that are asked for.
+    ///   - progress: called with how many offsets were read, and of how many.
     static func read(
         _ names: ReplayNames,
+        keeping ids: Set<String>,
         redactions: Set<String>,
-        progress: DeadLetterTopic.Progress = { _, _ in }
+        progress: TopicScan.Progress = { _, _ in }
     ) async throws -> VouchedLetters {
         var evidence = ChainEvidence()
         // Before the topic, so that it holds all letters that they name.
         evidence.heads = try await StageCommits(names: names).heads()
-        var verifier = ChainVerifier(topic: names.deadLetterTopic, recentMax: nil)
-        let topic = DeadLetterTopic(name: names.deadLetterTopic, configuration: names.kafka)
-        _ = try await topic.visitRecords(progress: progress) { records in
-            for record in records {
-                guard let letter = try? DeadLetter(decoding: record),
-                    let kept = ChainLetter(letter, record, hasOriginal: false)
-                else { continue }
-                verifier.add(kept)
+        evidence.starts = try await names.letters.watermarks().mapValues(\.low)
+        var verifier = ChainVerifier(topic: names.deadLetterTopic)
+        verifier.expect(evidence, keeping: ids)
+        var letters: [String: ChainLetter] = [:]
+        repeat {
+            verifier.removeLetters()
+            _ = try await names.letters.visitRecords(progress: progress) { records in
+                for record in records {
+                    guard let letter = try? DeadLetter(decoding: record),
+                        let kept = ChainLetter(letter, record, hasOriginal: false)
+                    else { continue }
+                    verifier.add(kept)
+                }
             }
-        }
-        return VouchedLetters(letters: verifier.vouchedFor(evidence), redactions: redactions)
-    }
-
-    private init(letters: [String: ChainLetter], redactions: Set<String>) {
-        // By the IDs in the database's form.
-        self.letters = Dictionary(
-            letters.map { (StorableText.of($0.key), $0.value) },
-            uniquingKeysWith: { first, _ in first }
-        )
-        self.redactions = redactions
+            letters = verifier.vouchedFor(evidence)
+        } while verifier.mustReadAgain
+        return VouchedLetters(letters: letters, redactions: redactions)
     }
 
     /// The letter of this ID.

@@ -110,7 +110,7 @@ package struct ToolContext: Sendable {
     /// Lends a line that shows how many records are read, and takes it away afterwards.
     func showingProgress<T>(
         _ step: String,
-        _ body: (DeadLetterTopic.Progress) async throws -> T
+        _ body: (TopicScan.Progress) async throws -> T
     ) async rethrows -> T {
         var line = ProgressLine(console: console)
         defer { line.clear() }

@@ -87,13 +87,10 @@ package enum DeadLetterTool {
         _ command: any DeadLetterCommand.Type,
         _ context: ToolContext
     ) async throws -> Int32 {
-        do {
-            let code = try await command.run(context)
+        try await closing {
             await context.client?.close()
-            return code
-        } catch {
-            await context.client?.close()
-            throw error
+        } after: {
+            try await command.run(context)
         }
     }
 

@@ -1,6 +1,7 @@
-import Store
+import Platform
 package import Postgres
 import Settings
+import Store
 
 extension SettingsValues {
     /// Lends a connection to the database and closes it afterwards, however `body` ends.
@@ -9,6 +10,16 @@ extension SettingsValues {
     ) async throws -> T {
         let options = DatabaseSettings.options(self, applicationName: PipelineTool.name)
         return try await PostgresConnection.lend(options, body)
+    }
+
+    /// Lends a client of the database and closes it afterwards, however `body` ends.
+    func withDatabaseClient<T>(_ body: (PostgresClient) async throws -> T) async throws -> T {
+        let client = DatabaseSettings.client(self, applicationName: PipelineTool.name)
+        return try await closing {
+            await client.close()
+        } after: {
+            try await body(client)
+        }
     }
 }
 
@@ -19,13 +30,10 @@ extension PostgresConnection {
         _ body: (PostgresConnection) async throws -> T
     ) async throws -> T {
         let connection = try await connect(options)
-        do {
-            let value = try await body(connection)
+        return try await closing {
             await connection.close()
-            return value
-        } catch {
-            await connection.close()
-            throw error
+        } after: {
+            try await body(connection)
         }
     }
 }

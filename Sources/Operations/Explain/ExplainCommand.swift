@@ -65,37 +65,29 @@ extension ToolCommand {
             throw UsageError("expected either a USER or a --transaction")
         }
         let settings = try ToolSettings.read(arguments, context.environment, .database)
-        let client = DatabaseSettings.client(settings, applicationName: PipelineTool.name)
-        var code = ExitCode.success
-        let answer: (lines: [String], json: String)
-        do {
+        typealias Answer = (lines: [String], json: String, isFound: Bool)
+        let answer = try await settings.withDatabaseClient { client -> Answer in
             if let transactionID {
                 let found = try await TransactionExplanation.read(
                     transactionID,
                     environment,
                     client
                 )
-                answer = (found.lines(now: now), found.json(now: now))
-                code = found.isFound ? ExitCode.success : ExitCode.negative
-            } else if let knownAt {
-                let user = Identifier(arguments.operands[0])
-                let known = try await KnownState.read(user, environment, knownAt, client)
-                answer = (known.lines(at: at ?? now), known.json)
-            } else {
-                let user = Identifier(arguments.operands[0])
-                let explanation = try await UserExplanation.read(user, environment, client)
-                answer = (explanation.lines(now: now), explanation.json(now: now))
+                return (found.lines(now: now), found.json(now: now), found.isFound)
             }
-        } catch {
-            await client.close()
-            throw error
+            let user = Identifier(arguments.operands[0])
+            if let knownAt {
+                let known = try await KnownState.read(user, environment, knownAt, client)
+                return (known.lines(at: at ?? now), known.json, true)
+            }
+            let explanation = try await UserExplanation.read(user, environment, client)
+            return (explanation.lines(now: now), explanation.json(now: now), true)
         }
-        await client.close()
         if arguments.isSet("json") {
             context.console.print(json: answer.json)
         } else {
             answer.lines.forEach { context.console.print($0) }
         }
-        return code
+        return answer.isFound ? ExitCode.success : ExitCode.negative
     }
 }

@@ -33,18 +33,16 @@ extension ToolCommand {
         _ context: CommandContext
     ) async throws -> Int32 {
         let settings = try ToolSettings.read(arguments, context.environment, .database)
-        let client = DatabaseSettings.client(settings, applicationName: PipelineTool.name)
         let isJSON = arguments.isSet("json")
         var progress = ProgressLine(console: context.console)
-        let report: RebuildReport
-        do {
+        let report = try await settings.withDatabaseClient { client in
             let rebuilding = try await Rebuilding(
                 client: client,
                 isReplacing: arguments.isSet("replace")
             )
             let total = try await rebuilding.purchaseCount()
             progress.show("comparing", done: 0, of: total, "purchase")
-            report = try await rebuilding.run { differences, count in
+            return try await rebuilding.run { differences, count in
                 let lines = isJSON ? differences.jsonLines : differences.lines
                 if !lines.isEmpty { progress.clear() }
                 for line in lines {
@@ -52,11 +50,7 @@ extension ToolCommand {
                 }
                 progress.show("comparing", done: count, of: total, "purchase")
             }
-        } catch {
-            await client.close()
-            throw error
         }
-        await client.close()
         progress.clear()
         if isJSON {
             context.console.print(json: report.json)

@@ -5,9 +5,6 @@ import Worker
 
 /// Reads what the stages wrote, and counts each output once.
 struct ExactCounter {
-    /// For one topic, however large: reading goes at some hundred thousand records a second.
-    private static let deadline = Duration.seconds(3_600)
-
     /// A topic, how many of its offsets were read, and of how many.
     typealias Progress = (_ topic: String, _ done: Int64, _ total: Int64) -> Void
 
@@ -39,7 +36,6 @@ struct ExactCounter {
         var repeated: [StageDescription: Int64] = [:]
         let removed = try await reader.visit(
             topic,
-            deadline: Self.deadline,
             progress: { progress(topic, $0, $1) }
         ) { record in
             guard let (stage, input) = try position(record),

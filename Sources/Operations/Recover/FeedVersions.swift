@@ -9,7 +9,6 @@ import Worker
 
 /// Compares the versions that the feed's topics hold with those that the database gives out.
 package struct FeedVersions {
-    private static let readDeadline = Duration.seconds(24 * 3_600)
     private static let usersPerTransaction = 500
     /// How much waits for entitle-worker at most.
     private static let backlogMax: Int64 = 50_000
@@ -37,7 +36,6 @@ package struct FeedVersions {
             let name = settings.topic(topic)
             _ = try await reader.visit(
                 name,
-                deadline: Self.readDeadline,
                 progress: { report(name, $0, $1) }
             ) { record in
                 guard let key = record.key, let value = record.value,

@@ -57,14 +57,10 @@ private struct Trial: Sendable {
     /// Returns only by an error, or by a cancellation.
     func run() async throws {
         try ChildPrograms.require(commandLines.map(\.program), in: context.executables)
-        let admin = try KafkaAdmin(configuration: settings.kafkaConfiguration)
-        do {
+        try await KafkaAdmin.with(settings.kafkaConfiguration) { admin in
             // Topics that are missing are reported before anything is started.
             _ = try await AccountReader(admin, settings).read()
             try await run(admin)
-        } catch {
-            await admin.close()
-            throw error
         }
     }
 

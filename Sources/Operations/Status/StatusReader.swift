@@ -45,7 +45,6 @@ extension ToolCommand {
 
 /// Asks Kafka how far the pipeline is.
 struct StatusReader {
-    private static let deadline = Duration.seconds(30)
     /// For what a status can do without.
     private static let topicsDeadline = Duration.seconds(5)
 
@@ -84,17 +83,16 @@ struct StatusReader {
         let reader = TopicReader(settings.kafkaConfiguration)
         var oldest: [StageDescription: Int64] = [:]
         for stage in reconciliation.stages where stage.lag > 0 {
-            let waiting = stage.partitions.filter { $0.lag > 0 }
-            let offsets = Dictionary(
-                uniqueKeysWithValues: waiting.map { partition in
+            let waiting = Dictionary(
+                uniqueKeysWithValues: stage.partitions.filter { $0.lag > 0 }.map { partition in
                     (
                         TopicPartition(topic: stage.topic, partition: partition.partition),
-                        partition.next
+                        partition.next..<partition.held.upperBound
                     )
                 }
             )
-            let records = try await reader.first(at: offsets, deadline: Self.deadline)
-            oldest[stage.stage] = records.values.compactMap(\.timestampMilliseconds).min()
+            let records = try await reader.first(in: waiting)
+            oldest[stage.stage] = records.compactMap(\.timestampMilliseconds).min()
         }
         return oldest
     }

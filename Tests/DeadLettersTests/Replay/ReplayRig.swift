@@ -195,21 +195,15 @@ final class ReplayRig: Sendable {
 
     /// Every record of a topic, in the order of each partition.
     func records(of topic: String) async throws -> [ConsumerRecord] {
-        let admin = try KafkaAdmin(configuration: cluster.client)
         let partitions = (0..<2).map { TopicPartition(topic: topic, partition: $0) }
-        let marks = try await admin.listOffsets(partitions, deadline: .seconds(20))
-        let positions = marks.flatMap { partition, marks in
-            (marks.low..<marks.high).map {
-                RecordPosition(topic: topic, partition: partition.partition, offset: $0)
-            }
+        let marks = try await KafkaAdmin.with(cluster.client) { admin in
+            try await admin.listOffsets(partitions, deadline: .seconds(20))
         }
-        let fetcher = try RecordFetcher(cluster.client, admin: admin)
-        let found = try await fetcher.records(at: positions)
-        await fetcher.close()
-        await admin.close()
-        return found.values.sorted {
-            ($0.topicPartition, $0.offset) < ($1.topicPartition, $1.offset)
+        var found: [ConsumerRecord] = []
+        try await TopicScan.with(cluster.client) { scan in
+            try await scan.read(marks.mapValues { $0.low..<$0.high }) { found += $0 }
         }
+        return found.sorted { ($0.topicPartition, $0.offset) < ($1.topicPartition, $1.offset) }
     }
 
     /// Prepares a replay of all letters, or of these, and records it.

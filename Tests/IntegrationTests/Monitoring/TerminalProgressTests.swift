@@ -89,7 +89,7 @@ struct TerminalProgressTests {
         let (child, output) = try publish(path, errors: errors)
         try await eventually("the first batch has to be published") {
             let reader = TopicReader(["bootstrap.servers": cluster.bootstrapServers])
-            return try await reader.records(of: "storekit.raw", deadline: .seconds(30)).count == 500
+            return try await reader.records(of: "storekit.raw").count == 500
         }
         child.signal(signal)
         let end = try await child.waitForEnd(deadline: .seconds(60))

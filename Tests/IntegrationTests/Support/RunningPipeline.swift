@@ -283,10 +283,7 @@ extension RunningPipeline {
 
     /// All records of a topic, which is named without its prefix.
     func records(of topic: String) async throws -> [ConsumerRecord] {
-        try await TopicReader(cluster.client).records(
-            of: layout.prefix + topic,
-            deadline: .seconds(60)
-        )
+        try await TopicReader(cluster.client).records(of: layout.prefix + topic)
     }
 
     func waitUntilPublished() async throws {
