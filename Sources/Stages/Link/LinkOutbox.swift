@@ -19,7 +19,7 @@ actor LinkOutbox: Outbox {
     private let metrics: LinkMetrics
     private let log: Log
     private var backlog: LinkBacklogMetrics
-    private var connection: PostgresConnection?
+    private let standing: StandingConnection
     /// Whether to look at once, because the tables were not empty or another copy held the lock.
     private var isDue = true
 
@@ -37,6 +37,7 @@ actor LinkOutbox: Outbox {
         log: Log
     ) {
         self.linking = linking
+        standing = StandingConnection(linking.client)
         self.metrics = metrics
         self.log = log
         size = TransactionSize(statementDeadline: linking.client.statementDeadline)
@@ -46,19 +47,17 @@ actor LinkOutbox: Outbox {
     }
 
     func waitForWork() async throws {
-        let connection = try await listening()
-        guard !isDue else {
-            isDue = false
-            return
-        }
-        _ = try await using(connection) {
-            try await connection.notifications(deadline: sweepInterval)
+        try await using { connection in
+            guard !isDue else {
+                isDue = false
+                return
+            }
+            _ = try await connection.notifications(deadline: sweepInterval)
         }
     }
 
     func empty(_ deliver: @escaping OutboxDelivery) async throws {
-        let connection = try await listening()
-        try await using(connection) {
+        try await using { connection in
             try await readBacklog(connection)
             guard try await connection.run(LinkChangeTable.isAnythingDue)[0] else { return }
             guard try await connection.run(SessionLock.linkOutbox.acquire)[0] else {
@@ -72,8 +71,7 @@ actor LinkOutbox: Outbox {
     }
 
     func close() async {
-        await connection?.close()
-        connection = nil
+        await standing.close()
     }
 }
 
@@ -173,27 +171,14 @@ extension LinkOutbox {
 }
 
 extension LinkOutbox {
-    /// The connection that listens; after a loss it is opened and the tables are read again.
-    private func listening() async throws -> PostgresConnection {
-        if let connection { return connection }
-        let new = try await linking.client.connect()
-        try await new.listen(to: AccountLinkTable.channel)
-        _ = try await new.run(LinkingRulesTable.write, linking.rules)
-        connection = new
-        isDue = true
-        return new
-    }
-
-    /// After a fault the connection is closed, and its locks are released.
-    private func using<T: Sendable>(
-        _ connection: PostgresConnection,
-        _ body: () async throws -> T
-    ) async throws -> T {
-        do {
-            return try await body()
-        } catch {
-            await close()
-            throw error
+    /// Lends the connection that listens; after a loss the tables are read again.
+    private func using(_ body: (PostgresConnection) async throws -> Void) async throws {
+        try await standing.use { new in
+            try await new.listen(to: AccountLinkTable.channel)
+            _ = try await new.run(LinkingRulesTable.write, linking.rules)
+            isDue = true
+        } _: {
+            try await body($0)
         }
     }
 }

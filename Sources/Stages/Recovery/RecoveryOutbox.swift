@@ -17,9 +17,8 @@ actor RecoveryOutbox: Outbox {
 
     private let apps: [AppRecovery]
     private let finishes: Bool
-    private let client: PostgresClient
+    private let standing: StandingConnection
     private let metrics: RecoveryMetrics
-    private var connection: PostgresConnection?
     private var isAlone = false
     /// Whether to look at once.
     private var isDue = true
@@ -37,24 +36,22 @@ actor RecoveryOutbox: Outbox {
     ) {
         self.apps = apps
         self.finishes = finishes
-        self.client = client
+        standing = StandingConnection(client)
         self.metrics = metrics
     }
 
     func waitForWork() async throws {
-        let connection = try await opened()
-        guard !isDue else {
-            isDue = false
-            return
-        }
-        try await using(connection) {
+        try await using { connection in
+            guard !isDue else {
+                isDue = false
+                return
+            }
             _ = try await connection.notifications(deadline: Self.interval)
         }
     }
 
     func empty(_ deliver: @escaping OutboxDelivery) async throws {
-        let connection = try await opened()
-        try await using(connection) { try await prepare(connection) }
+        try await using { try await prepare($0) }
         guard isAlone else { return }
         let ready = apps.filter { app in
             if app.access.refresh(app.log) { refusals[app.app] = nil }
@@ -72,9 +69,7 @@ actor RecoveryOutbox: Outbox {
     }
 
     func close() async {
-        await connection?.close()
-        connection = nil
-        isAlone = false
+        await standing.close()
     }
 }
 
@@ -113,25 +108,12 @@ extension RecoveryOutbox {
         if let refusal = refusals.values.first { throw refusal.failure }
     }
 
-    /// The connection that holds the lock; opened again after a loss.
-    private func opened() async throws -> PostgresConnection {
-        if let connection { return connection }
-        let new = try await client.connect()
-        connection = new
-        isDue = true
-        return new
-    }
-
-    /// After a fault the connection is closed, and its lock released.
-    private func using(
-        _ connection: PostgresConnection,
-        _ body: () async throws -> Void
-    ) async throws {
-        do {
-            try await body()
-        } catch {
-            await close()
-            throw error
+    /// Lends the connection that holds the lock.
+    private func using(_ body: (PostgresConnection) async throws -> Void) async throws {
+        try await standing.use { _ in
+            (isAlone, isDue) = (false, true)
+        } _: {
+            try await body($0)
         }
     }
 }

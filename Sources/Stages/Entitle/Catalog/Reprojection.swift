@@ -15,7 +15,7 @@ actor Reprojection: Upkeep {
     private let metrics: EntitleMetrics
     private let refusals: Refusals
     private let size: TransactionSize
-    private var connection: PostgresConnection?
+    private let standing: StandingConnection
     /// Whether to look at once: at the start, and while another copy works.
     private var isDue = true
 
@@ -31,6 +31,7 @@ actor Reprojection: Upkeep {
         refusals: Refusals
     ) {
         self.client = client
+        standing = StandingConnection(client)
         self.catalogs = catalogs
         self.metrics = metrics
         self.refusals = refusals
@@ -38,19 +39,17 @@ actor Reprojection: Upkeep {
     }
 
     func waitForWork() async throws {
-        let connection = try await listening()
-        guard !isDue else {
-            isDue = false
-            return
-        }
-        try await using(connection) {
+        try await using { connection in
+            guard !isDue else {
+                isDue = false
+                return
+            }
             _ = try await connection.notifications(deadline: Self.sweepInterval)
         }
     }
 
     func work() async throws {
-        let connection = try await listening()
-        try await using(connection) {
+        try await using { connection in
             guard try await progress(connection)?.isLeftToDo == true else { return }
             guard try await isAlone(connection) else { return }
             while let progress = try await progress(connection), progress.isLeftToDo {
@@ -61,8 +60,7 @@ actor Reprojection: Upkeep {
     }
 
     func close() async {
-        await connection?.close()
-        connection = nil
+        await standing.close()
     }
 }
 
@@ -151,26 +149,13 @@ extension Reprojection {
         try await connection.run(SessionLock.catalogProjection.acquire)[0]
     }
 
-    /// The connection that listens; after a loss it is opened and the table is read again.
-    private func listening() async throws -> PostgresConnection {
-        if let connection { return connection }
-        let new = try await client.connect()
-        try await new.listen(to: CatalogTable.channel)
-        connection = new
-        isDue = true
-        return new
-    }
-
-    /// After a fault the connection is closed, and its lock is released.
-    private func using(
-        _ connection: PostgresConnection,
-        _ body: () async throws -> Void
-    ) async throws {
-        do {
-            try await body()
-        } catch {
-            await close()
-            throw error
+    /// Lends the connection that listens; after a loss the table is read again.
+    private func using(_ body: (PostgresConnection) async throws -> Void) async throws {
+        try await standing.use { new in
+            try await new.listen(to: CatalogTable.channel)
+            isDue = true
+        } _: {
+            try await body($0)
         }
     }
 }

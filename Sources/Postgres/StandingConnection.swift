@@ -1,0 +1,36 @@
+import Platform
+
+/// A connection that stays open from one use to the next, and keeps the locks of its session.
+///
+/// For one task at a time. A fault closes it, which releases its locks; the next use opens another.
+package final class StandingConnection {
+    private let client: PostgresClient
+    private var connection: PostgresConnection?
+
+    package init(_ client: PostgresClient) {
+        self.client = client
+    }
+
+    /// Lends the connection to `body`.
+    ///
+    /// - Parameter begin: prepares a connection that was just opened.
+    package func use<Value>(
+        beginning begin: (PostgresConnection) async throws -> Void,
+        _ body: (PostgresConnection) async throws -> Value
+    ) async throws -> Value {
+        let result = await Result(of: {
+            if let connection { return try await body(connection) }
+            let new = try await client.connect()
+            connection = new
+            try await begin(new)
+            return try await body(new)
+        })
+        if case .failure = result { await close() }
+        return try result.get()
+    }
+
+    package func close() async {
+        await connection?.close()
+        connection = nil
+    }
+}
