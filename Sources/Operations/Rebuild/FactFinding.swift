@@ -62,28 +62,58 @@ extension FactFinding {
 }
 
 extension FactFinding {
-    init(_ table: String, _ fact: TransactionFact, _ fault: Fault, _ source: RecordPosition? = nil)
-    {
+    /// Names a row by its IDs; one of an account, which is not shown, by the raw record of one of
+    /// its contents.
+    init<Fact: ReviewedFact>(
+        _ table: ReviewedTable<Fact>,
+        _ row: ReviewedRow<Fact>,
+        _ fault: Fault,
+        _ source: RecordPosition? = nil
+    ) {
+        let purchase = row.fact.purchase
+        self.init(
+            table.name,
+            row.fact.subject,
+            purchase?.originalTransactionID,
+            fault,
+            purchase == nil ? row.newest?.source : source
+        )
+    }
+
+    init(
+        _ table: String,
+        _ subject: RevisionTable.Subject,
+        _ originalTransactionID: Identifier?,
+        _ fault: Fault,
+        _ source: RecordPosition?
+    ) {
+        let isTransaction = subject.kind == .transaction
         self.init(
             table: table,
-            environment: fact.key.environment.rawValue,
-            bundleID: fact.key.bundleID,
-            originalTransactionID: fact.identity.originalTransactionID,
-            id: fact.key.transactionID,
-            track: fact.track,
+            environment: subject.environment.rawValue,
+            bundleID: subject.kind == .renewal ? nil : subject.bundleID,
+            originalTransactionID: originalTransactionID,
+            id: isTransaction ? subject.id : nil,
+            track: isTransaction ? subject.track : nil,
             fault: fault,
             source: source
         )
     }
 
-    init(_ table: String, _ key: RenewalKey, _ fault: Fault, _ source: RecordPosition? = nil) {
-        self.init(
-            table: table,
-            environment: key.environment.rawValue,
-            originalTransactionID: key.originalTransactionID,
-            fault: fault,
-            source: source
-        )
+    init(_ table: String, _ key: RenewalKey, _ fault: Fault) {
+        self.init(table, key.scope.renewals, key.originalTransactionID, fault, nil)
+    }
+}
+
+extension FactFinding.Fault {
+    init(_ replaced: ReplacedRow, isBehind: Bool) {
+        if replaced.isMissing {
+            self = .rowMissing
+        } else if isBehind {
+            self = .behind(columns: replaced.columns)
+        } else {
+            self = .differs(columns: replaced.columns)
+        }
     }
 }
 

@@ -12,12 +12,12 @@ struct UnclaimedContents {
 
     /// - Parameter found: gets what each page has.
     func read(_ found: ([FactFinding]) -> Void) async throws {
-        var last = RevisionTable.Place.start
+        var last = RevisionTable.Name.start
         while true {
             let page = RevisionTable.Page(after: last, countMax: Self.pageMax)
             let contents = try await client.run(RevisionTable.unclaimed, page)
             guard let end = contents.last else { return }
-            last = end.place
+            last = end.name
             let findings = contents.filter(\.isUnclaimed).map { FactFinding($0) }
             if !findings.isEmpty { found(findings) }
         }
@@ -26,19 +26,18 @@ struct UnclaimedContents {
 
 extension FactFinding {
     fileprivate init(_ content: RevisionTable.PageContent) {
-        let place = content.place
-        let isTransaction = place.kind == RevisionTable.Row.Kind.transaction.rawValue
-        let isRenewal = place.kind == RevisionTable.Row.Kind.renewal.rawValue
-        self.init(
-            table: isTransaction ? "transactions" : isRenewal ? "renewals" : "app_downloads",
-            environment: place.environment,
-            bundleID: isRenewal ? nil : place.bundleID,
-            originalTransactionID: isRenewal ? place.id : content.originalTransactionID,
-            // An account's is not said; its raw record is.
-            id: isTransaction ? place.id : nil,
-            track: isTransaction ? Track(rawValue: place.track) : nil,
-            fault: isRenewal ? .rowMissingAmbiguous : .rowMissingUntrusted,
-            source: content.source
-        )
+        let subject = content.name.subject
+        switch subject.kind {
+        case .transaction:
+            let table = TransactionFact.table.name
+            let original = content.originalTransactionID
+            self.init(table, subject, original, .rowMissingUntrusted, content.source)
+        case .renewal:
+            let table = RenewalFact.table.name
+            self.init(table, subject, subject.id, .rowMissingAmbiguous, content.source)
+        case .appTransaction:
+            let table = AppTransactionFact.table.name
+            self.init(table, subject, nil, .rowMissingUntrusted, content.source)
+        }
     }
 }

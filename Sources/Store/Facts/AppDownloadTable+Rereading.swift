@@ -1,4 +1,4 @@
-package import AppStore
+import AppStore
 package import Entitlements
 import Postgres
 
@@ -15,29 +15,22 @@ extension AppDownloadTable {
         }
     }
 
-    /// The key of a row, with the revision and the trust of its content.
-    package struct Named: Sendable {
-        package let group: AppTransactionGroup
-        package let revision: Revision
-        package let trust: Trust
-    }
-
-    /// The next rows in the order of their keys, locked, since entitle-worker may raise them.
-    package static let next = Statement<Window, Named>(
+    /// The keys of the next rows in their order, with the revision and the trust of their contents;
+    /// locked, since entitle-worker may raise them.
+    package static let next = Statement<Window, AppTransactionFact>(
         [
             .value("id", \.after.appTransactionID), .value("environment", \.after.environment),
             .value("bundle_id", \.after.bundleID), .value("count_max", \.countMax),
         ],
         returning: RowReader(
             { id, environment, bundleID, revision, trust in
-                Named(
-                    group: AppTransactionGroup(
-                        environment: environment,
-                        bundleID: bundleID,
-                        appTransactionID: id
-                    ),
+                AppTransactionFact(
+                    environment: environment,
+                    bundleID: bundleID,
+                    track: .jws,
                     revision: revision,
-                    trust: trust
+                    trust: trust,
+                    appTransactionID: id
                 )
             },
             "app_transaction_id",
@@ -57,21 +50,4 @@ extension AppDownloadTable {
 
     /// Overwrites the table's rows.
     package static let replace = Statement.replacing("app_downloads", key: key, terms: terms)
-}
-
-extension AppDownloadTable.Row {
-    /// Nil for an app transaction that names no account.
-    package init?(_ fact: AppTransactionFact) {
-        guard let group = fact.group else { return nil }
-        self.init(
-            group: group,
-            revision: fact.revision,
-            trust: fact.trust,
-            originalApplicationVersion: fact.originalApplicationVersion,
-            originalPurchaseDate: fact.originalPurchaseDate,
-            originalPlatform: fact.originalPlatform,
-            preorderDate: fact.preorderDate,
-            applicationVersion: fact.applicationVersion
-        )
-    }
 }

@@ -7,13 +7,17 @@ import Postgres
 /// every grace that any of them granted.
 package enum RenewalTable {
     /// A grace, and the renewal info that granted it.
-    package struct Grace: Sendable {
+    package struct Grace: Hashable, Comparable, Sendable {
         package let key: RenewalKey
         package let grace: GracePeriod
 
         package init(key: RenewalKey, grace: GracePeriod) {
             self.key = key
             self.grace = grace
+        }
+
+        package static func < (left: Grace, right: Grace) -> Bool {
+            (left.key, left.grace) < (right.key, right.grace)
         }
     }
 

@@ -36,6 +36,15 @@ extension RevisionTable {
             Column("bundle_id", \.bundleID),
             Column("track", \.track),
         ]
+
+        static let reader = RowReader(
+            Subject.init,
+            "kind",
+            "environment",
+            "bundle_id",
+            "id",
+            "track"
+        )
     }
 
     /// The name of one content: its hash.
@@ -50,6 +59,19 @@ extension RevisionTable {
             self.trust = trust
             self.contentHash = contentHash
         }
+
+        /// Before all others: no ID is empty.
+        package static let start = Name(
+            subject: Subject(
+                kind: .transaction,
+                environment: Environment(rawValue: ""),
+                bundleID: "",
+                id: "",
+                track: .jws
+            ),
+            trust: "",
+            contentHash: SHA256.digest([])
+        )
     }
 
     /// A content without its payload.

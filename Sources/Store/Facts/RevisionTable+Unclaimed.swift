@@ -6,39 +6,18 @@ package import Records
 extension RevisionTable {
     /// The start of a page of contents, and its size.
     package struct Page: Sendable {
-        package let after: Place
+        package let after: Name
         package let countMax: Int
 
-        package init(after: Place, countMax: Int) {
+        package init(after: Name, countMax: Int) {
             self.after = after
             self.countMax = countMax
         }
     }
 
-    package struct Place: Sendable {
-        package let id: Identifier
-        package let kind: String
-        package let environment: String
-        package let bundleID: Identifier
-        package let trust: String
-        package let track: String
-        package let contentHash: ByteString
-
-        /// Before all others.
-        package static let start = Place(
-            id: "",
-            kind: "",
-            environment: "",
-            bundleID: "",
-            trust: "",
-            track: "",
-            contentHash: ByteString([])
-        )
-    }
-
     /// A content of a page: each without a fact, and the last one.
     package struct PageContent: Sendable {
-        package let place: Place
+        package let name: Name
         package let isUnclaimed: Bool
         /// Nil if its payload names none.
         package let originalTransactionID: Identifier?
@@ -51,10 +30,11 @@ extension RevisionTable {
     /// fact, and a renewal info of a subscription with any other row.
     package static let unclaimed = Statement<Page, PageContent>(
         [
-            .value("id", \.after.id), .value("kind", \.after.kind),
-            .value("environment", \.after.environment), .value("bundle_id", \.after.bundleID),
-            .value("trust", \.after.trust), .value("track", \.after.track),
-            .value("content_hash", \.after.contentHash), .value("count_max", \.countMax),
+            .value("id", \.after.subject.id), .value("kind", \.after.subject.kind),
+            .value("environment", \.after.subject.environment),
+            .value("bundle_id", \.after.subject.bundleID), .value("trust", \.after.trust),
+            .value("track", \.after.subject.track), .value("content_hash", \.after.contentHash),
+            .value("count_max", \.countMax),
         ],
         returning: pageReader,
         """
@@ -70,9 +50,8 @@ extension RevisionTable {
         found AS MATERIALIZED (
             SELECT page.*, \(hasNoRow) AS has_no_row FROM page
         )
-        SELECT old.id, old.kind, old.environment, old.bundle_id, old.trust, old.track,
-               old.content_hash, found.has_no_row AND NOT coalesce(\(isKnown), false)
-                   AS is_unclaimed,
+        SELECT \(Subject.reader.names(of: "old")), old.trust, old.content_hash,
+               found.has_no_row AND NOT coalesce(\(isKnown), false) AS is_unclaimed,
                CASE WHEN is_identifier(old.original_transaction_id)
                    THEN old.original_transaction_id END AS original_transaction_id,
                old.source_topic, old.source_partition, old.source_offset
@@ -144,16 +123,7 @@ extension RevisionTable {
 
     private static let pageReader = RowReader(
         PageContent.init,
-        RowReader(
-            Place.init,
-            "id",
-            "kind",
-            "environment",
-            "bundle_id",
-            "trust",
-            "track",
-            "content_hash"
-        ),
+        RowReader(Name.init, Subject.reader, "trust", "content_hash"),
         "is_unclaimed",
         "original_transaction_id",
         RecordPosition.reader

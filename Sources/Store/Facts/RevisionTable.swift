@@ -158,24 +158,13 @@ package enum NotificationTable {
 
 /// The table `app_downloads`: the newest app transaction of each account and app.
 package enum AppDownloadTable {
-    package struct Row: Sendable {
-        package let group: AppTransactionGroup
-        package let revision: Revision
-        package let trust: Trust
-        package let originalApplicationVersion: String?
-        package let originalPurchaseDate: Timestamp?
-        package let originalPlatform: String?
-        package let preorderDate: Timestamp?
-        package let applicationVersion: String?
-    }
-
-    static let key: Columns<Row> = [
-        Column("app_transaction_id", \.group.appTransactionID),
-        Column("environment", \.group.environment),
-        Column("bundle_id", \.group.bundleID),
+    static let key: Columns<AppTransactionFact> = [
+        Column("app_transaction_id", \.appTransactionID),
+        Column("environment", \.environment),
+        Column("bundle_id", \.bundleID),
     ]
 
-    static let terms: Columns<Row> = [
+    static let terms: Columns<AppTransactionFact> = [
         Column("signed_date_ms", \.revision.signedDate),
         Column("content_hash", \.revision.contentHash),
         Column("trust", \.trust),
@@ -187,7 +176,7 @@ package enum AppDownloadTable {
     ]
 
     /// Writes in the order of the keys, so that two workers never deadlock.
-    package static let raise = Statement<[Row], Void>(
+    package static let raise = Statement<[AppTransactionFact], Void>(
         [.rows("new", key + terms)],
         """
         INSERT INTO app_downloads AS known ($new.columns)

@@ -10,9 +10,9 @@ struct History {
     private(set) var firstRevisions: [RevisionTable.Row] = []
     private(set) var revisions: [RevisionTable.Row] = []
     private(set) var notifications: [NotificationTable.Row] = []
-    private var newestDownloads: [AppTransactionGroup: AppDownloadTable.Row] = [:]
+    private var newestDownloads: [AppTransactionGroup: AppTransactionFact] = [:]
 
-    var downloads: [AppDownloadTable.Row] { Array(newestDownloads.values) }
+    var downloads: [AppTransactionFact] { Array(newestDownloads.values) }
 
     mutating func add(
         _ fact: TransactionFact,
@@ -75,9 +75,9 @@ struct History {
                 source: observation.source
             )
         )
-        guard let row = AppDownloadTable.Row(fact) else { return }
-        if let known = newestDownloads[row.group], known.revision >= fact.revision { return }
-        newestDownloads[row.group] = row
+        guard let group = fact.group else { return }
+        if let known = newestDownloads[group], known.revision >= fact.revision { return }
+        newestDownloads[group] = fact
     }
 
     /// A notification without a UUID is stored under the position it was read from.

@@ -1,0 +1,185 @@
+import AppStore
+import Entitlements
+import Postgres
+import Records
+import Store
+
+/// A fact whose row a rebuild derives again from the contents in `revisions`.
+protocol ReviewedFact: Sendable {
+    static var table: ReviewedTable<Self> { get }
+
+    /// The fact of a content that was read again; nil if it is a content of another kind.
+    init?(of facts: SignedFacts)
+
+    /// The ID under which its contents stand.
+    var subject: RevisionTable.Subject { get }
+    /// The purchase that it belongs to; nil for an app transaction.
+    var purchase: PurchaseScope? { get }
+    var trust: Trust { get }
+    var revision: Revision { get set }
+}
+
+extension ReviewedFact {
+    /// Asks for a content of the same ID and trust.
+    func question(_ revision: Revision) -> RecordedContents.Question {
+        RecordedContents.Question(subject: subject, trust: trust, revision: revision)
+    }
+}
+
+/// A fact that also stands in a table of link-worker's.
+protocol OwnedFact: ReviewedFact {
+    static var ownershipTable: ReviewedTable<Self> { get }
+
+    var appAccountToken: AccountToken? { get set }
+
+    /// The row that the ownership table should hold, where it holds a known one.
+    func ownershipFact(_ known: Self) -> Self
+}
+
+extension OwnedFact {
+    /// The key of the row in the ownership table.
+    var ownershipKey: OwnershipKey {
+        OwnershipKey(
+            purchase: purchase,
+            subject: subject,
+            trust: subject.kind == .renewal ? trust : nil
+        )
+    }
+
+    func ownershipFact(_ known: Self) -> Self { newest(known) }
+
+    /// The newer of both: link-worker's rows are never behind, so a row of a content that
+    /// entitle-worker has not seen is left as it is.
+    fileprivate func newest(_ known: Self) -> Self {
+        guard known.revision.contentHash == revision.contentHash else {
+            return known.revision > revision ? known : self
+        }
+        var signedAgain = self
+        signedAgain.revision = max(known.revision, revision)
+        return signedAgain
+    }
+}
+
+struct OwnershipKey: Hashable {
+    let purchase: PurchaseScope?
+    let subject: RevisionTable.Subject
+    /// Part of the key of a renewal info alone.
+    let trust: Trust?
+}
+
+/// A table of facts, and the statement that overwrites those of its rows that differ.
+struct ReviewedTable<Fact: Sendable>: Sendable {
+    let name: String
+    let replace: Statement<[Fact], ReplacedRow>
+}
+
+/// A fact as its row has it; or if that is missing, as much of it as is known from other tables.
+struct ReviewedRow<Fact: ReviewedFact> {
+    let fact: Fact
+    var isMissing = false
+    /// The content that was first signed last; nil without one.
+    var newest: RevisionTable.Content?
+
+    /// The revision that counts.
+    var revision: Revision {
+        guard let newest else { return fact.revision }
+        // The only content there is; what else is known of is on its way.
+        if isMissing, newest.count == 1, newest.revision.contentHash != fact.revision.contentHash {
+            return newest.revision
+        }
+        return max(newest.revision, fact.revision)
+    }
+}
+
+extension TransactionFact: OwnedFact {
+    static let table = ReviewedTable(name: "transactions", replace: TransactionTable.replace)
+    static let ownershipTable = ReviewedTable(
+        name: "ownership_facts",
+        replace: OwnershipFactTables.replaceFacts
+    )
+
+    init?(of facts: SignedFacts) {
+        guard let fact = facts.transaction else { return nil }
+        self = fact
+    }
+
+    var subject: RevisionTable.Subject {
+        RevisionTable.Subject(
+            kind: .transaction,
+            environment: key.environment,
+            bundleID: key.bundleID,
+            id: key.transactionID,
+            track: track
+        )
+    }
+
+    var purchase: PurchaseScope? { purchaseKey.scope }
+
+    func ownershipFact(_ known: TransactionFact) -> TransactionFact {
+        var expected = newest(known)
+        guard track == .receipt else { return expected }
+        let taken = joined(with: known)
+        expected.revocation = taken.revocation
+        expected.olderRevoking = taken.revoking == expected.revision ? nil : taken.revoking
+        return expected
+    }
+}
+
+extension RenewalFact: OwnedFact {
+    static let table = ReviewedTable(name: "renewals", replace: RenewalTable.replace)
+    static let ownershipTable = ReviewedTable(
+        name: "ownership_renewals",
+        replace: OwnershipFactTables.replaceRenewals
+    )
+
+    init?(of facts: SignedFacts) {
+        guard let fact = facts.renewal else { return nil }
+        self = fact
+    }
+
+    var subject: RevisionTable.Subject { key.scope.renewals }
+    var purchase: PurchaseScope? { key.scope }
+    var trust: Trust { key.trust }
+}
+
+extension AppTransactionFact: ReviewedFact {
+    static let table = ReviewedTable(name: "app_downloads", replace: AppDownloadTable.replace)
+
+    init?(of facts: SignedFacts) {
+        guard let fact = facts.appTransaction else { return nil }
+        self = fact
+    }
+
+    var subject: RevisionTable.Subject {
+        RevisionTable.Subject(
+            kind: .appTransaction,
+            environment: environment,
+            bundleID: bundleID,
+            id: id,
+            track: track
+        )
+    }
+
+    var purchase: PurchaseScope? { nil }
+}
+
+extension PurchaseScope {
+    /// The subject of its renewal infos, under any trust.
+    var renewals: RevisionTable.Subject {
+        RevisionTable.Subject(
+            kind: .renewal,
+            environment: environment,
+            bundleID: "",
+            id: originalTransactionID,
+            track: .jws
+        )
+    }
+
+    func renewalKey(_ trust: Trust) -> RenewalKey {
+        RenewalKey(
+            environment: environment,
+            originalTransactionID: originalTransactionID,
+            trust: trust
+        )
+    }
+}
