@@ -27,15 +27,15 @@ struct ClosedPeriodsTests {
         for _ in 0..<3000 {
             let transactions = Self.transactions(using: &random)
             let graces = Self.graces(using: &random)
-            let all = PurchaseFacts(transactions: transactions, graces: graces)
-            var short = PurchaseFacts(transactions: Array(transactions.prefix(6)), graces: graces)
+            let all = PurchaseFacts(transactions: transactions, spans: graces)
+            var short = PurchaseFacts(transactions: Array(transactions.prefix(6)), spans: graces)
             for _ in 0..<3 {
                 let keeping = Int.random(in: 1...4, using: &random)
                 guard let closed = short.closed(keeping: keeping) else { continue }
                 closedCount += 1
                 short = PurchaseFacts(
                     transactions: transactions.filter { $0.purchaseDate >= closed.before },
-                    graces: graces,
+                    spans: graces,
                     closed: closed
                 )
             }
@@ -50,10 +50,10 @@ struct ClosedPeriodsTests {
     @Test func `a grace that comes later and follows an open period counts`() {
         let transactions = (0..<6).map { Self.transaction($0, day: $0 * 5, days: 5) }
         let closed = PurchaseFacts(transactions: transactions).closed(keeping: 2)
-        let grace = GracePeriod(expiresDate: Self.day(33), renewalDate: Self.day(30))
+        let grace = RenewalSpan(.grace, from: Self.day(30), until: Self.day(33))
         let open = transactions.filter { $0.purchaseDate >= closed?.before ?? .earliest }
         #expect(open.count == 2)
-        let short = PurchaseFacts(transactions: open, graces: [grace], closed: closed)
+        let short = PurchaseFacts(transactions: open, spans: [grace], closed: closed)
         let rows = Self.rows(short, Self.ownerships[0])
         #expect(rows.first?.periods.periods.first?.start == Self.day(0))
         #expect(rows.first?.periods.periods.last?.end == Self.day(33))
@@ -61,9 +61,9 @@ struct ClosedPeriodsTests {
 
     @Test func `a purchase that needs all facts is not closed`() {
         let transactions = (0..<6).map { Self.transaction($0, day: $0 * 5, days: 5) }
-        let vague = GracePeriod(expiresDate: Self.day(33))
+        let vague = RenewalSpan(.grace, until: Self.day(33))
         #expect(
-            PurchaseFacts(transactions: transactions, graces: [vague]).closed(keeping: 2) == nil
+            PurchaseFacts(transactions: transactions, spans: [vague]).closed(keeping: 2) == nil
         )
         var untyped = transactions
         untyped[0].type = nil
@@ -164,12 +164,13 @@ struct ClosedPeriodsTests {
         }
     }
 
-    private static func graces(using random: inout SeededRandom) -> [GracePeriod] {
+    private static func graces(using random: inout SeededRandom) -> [RenewalSpan] {
         (0..<Int.random(in: 0...4, using: &random)).map { _ in
             let ended = Int.random(in: 0...60, using: &random)
-            return GracePeriod(
-                expiresDate: day(ended + Int.random(in: 1...6, using: &random)),
-                renewalDate: day(ended)
+            return RenewalSpan(
+                .grace,
+                from: day(ended),
+                until: day(ended + Int.random(in: 1...6, using: &random))
             )
         }
     }

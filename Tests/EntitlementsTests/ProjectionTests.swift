@@ -15,7 +15,7 @@ struct ProjectionTests {
     {
         let rows = Self.rows(
             [Self.month("1", 1), Self.month("2", 2)],
-            graces: [GracePeriod(expiresDate: Sample.date("2026-03-17"))]
+            spans: [RenewalSpan(.grace, until: Sample.date("2026-03-17"))]
         )
         #expect(rows.first?.periods.periods.last?.end == Sample.date("2026-03-17"))
         #expect(rows.first?.periods.periods.count == 1)
@@ -24,7 +24,7 @@ struct ProjectionTests {
     @Test func `a grace's missing renewal date is found after the recovery too`() {
         let rows = Self.rows(
             [Self.month("1", 1), Self.transaction("2", "2026-02-05", "2026-03-05")],
-            graces: [GracePeriod(expiresDate: Sample.date("2026-02-17"))]
+            spans: [RenewalSpan(.grace, until: Sample.date("2026-02-17"))]
         )
         #expect(rows.first?.periods.periods.count == 1)
         #expect(rows.first?.periods.periods.last?.end == Sample.date("2026-03-05"))
@@ -33,10 +33,11 @@ struct ProjectionTests {
     @Test func `a grace ends when another product recovers`() {
         let rows = Self.rows(
             [Self.month("1", 1), Self.transaction("2", "2026-02-05", "2026-02-08", "weekly")],
-            graces: [
-                GracePeriod(
-                    expiresDate: Sample.date("2026-02-17"),
-                    renewalDate: Sample.date("2026-02-01")
+            spans: [
+                RenewalSpan(
+                    .grace,
+                    from: Sample.date("2026-02-01"),
+                    until: Sample.date("2026-02-17")
                 )
             ]
         )
@@ -50,10 +51,11 @@ struct ProjectionTests {
         refunded.revocation = Revocation(date: Sample.date("2026-02-03"))
         let rows = Self.rows(
             [refunded],
-            graces: [
-                GracePeriod(
-                    expiresDate: Sample.date("2026-02-17"),
-                    renewalDate: Sample.date("2026-02-01")
+            spans: [
+                RenewalSpan(
+                    .grace,
+                    from: Sample.date("2026-02-01"),
+                    until: Sample.date("2026-02-17")
                 )
             ]
         )
@@ -61,7 +63,7 @@ struct ProjectionTests {
     }
 
     @Test func `a grace alone makes no purchase`() {
-        let rows = Self.rows([], graces: [GracePeriod(expiresDate: Sample.date("2026-02-17"))])
+        let rows = Self.rows([], spans: [RenewalSpan(.grace, until: Sample.date("2026-02-17"))])
         #expect(rows.isEmpty)
     }
 
@@ -213,10 +215,10 @@ struct ProjectionTests {
 
     private static func rows(
         _ transactions: [MergedTransaction],
-        graces: [GracePeriod] = []
+        spans: [RenewalSpan] = []
     ) -> [EntitlementRow] {
         Projection(catalog: Catalog()).project(
-            PurchaseFacts(transactions: transactions, graces: graces),
+            PurchaseFacts(transactions: transactions, spans: spans),
             of: key,
             ownership: anna
         ).rows

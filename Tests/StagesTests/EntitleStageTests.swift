@@ -36,7 +36,7 @@ struct EntitleStageTests {
         )
         #expect(try await worker.count("transactions") == 1)
         #expect(try await worker.count("renewals") == 1)
-        #expect(try await worker.count("grace_periods") == 1)
+        #expect(try await worker.count("renewal_spans") == 1)
         #expect(try await worker.count("revisions") == 4)
         #expect(try await worker.count("notifications") == 1)
     }

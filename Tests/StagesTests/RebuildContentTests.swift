@@ -208,7 +208,7 @@ import Testing
         #expect(code == 0, "\(output)")
         for damage in [
             "UPDATE transactions SET expires_date_ms = 1, revocation_date_ms = NULL",
-            "DELETE FROM grace_periods",
+            "DELETE FROM renewal_spans",
             "DELETE FROM transactions WHERE transaction_id = '2'",
         ] {
             try await rig.expectMended(damage)
@@ -258,7 +258,7 @@ import Testing
             try await rig.settle(batch: Array(samples[start..<start + 500]))
         }
         #expect(try await rig.entitle.count("revisions") == Int64(2 * count))
-        #expect(try await rig.entitle.count("grace_periods") == Int64(count))
+        #expect(try await rig.entitle.count("renewal_spans") == Int64(count))
         let client = PostgresClient(rig.options, connectionsMax: 1)
         let rebuilding = try await Rebuilding(client: client, isReplacing: false)
         #expect(try await rebuilding.run { _, _ in }.differenceCount == 0)
@@ -272,7 +272,7 @@ import Testing
         // A hundred at a time.
         #expect(readings.first?.int8(0) ?? 0 >= Int64(2 * count / 100))
         try await rig.expectMended(
-            "DELETE FROM grace_periods WHERE expires_date_ms = 11000",
+            "DELETE FROM renewal_spans WHERE end_ms = 11000",
             saying: "lacks the grace until 11000"
         )
     }

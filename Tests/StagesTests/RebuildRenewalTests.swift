@@ -39,7 +39,7 @@ import Testing
         let rig = try await Self.rig()
         let (code, output) = await rig.rebuild()
         #expect(code == 0, "\(output)")
-        #expect(try await rig.entitle.count("grace_periods") == 2)
+        #expect(try await rig.entitle.count("renewal_spans") == 2)
         #expect(try await rig.entitle.count("app_downloads") == 1)
     }
 
@@ -89,8 +89,8 @@ import Testing
     @Test func `a missing grace comes back, with its entitlement`() async throws {
         let rig = try await Self.rig()
         try await rig.expectMended(
-            "DELETE FROM grace_periods WHERE original_transaction_id = '1'",
-            saying: "Production 1 grace_periods: lacks the grace until 12000"
+            "DELETE FROM renewal_spans WHERE original_transaction_id = '1'",
+            saying: "Production 1 renewal_spans: lacks the grace until 12000"
         )
     }
 
@@ -99,10 +99,10 @@ import Testing
         for renewalDate in ["9000", "NULL"] {
             try await rig.expectMended(
                 """
-                INSERT INTO grace_periods
+                INSERT INTO renewal_spans
                 VALUES ('Production', '1', 'apple', 99000, \(renewalDate))
                 """,
-                saying: "Production 1 grace_periods: no content grants the grace until 99000"
+                saying: "Production 1 renewal_spans: no content grants the grace until 99000"
             )
         }
     }

@@ -51,8 +51,8 @@ import Worker
             "UPDATE renewals SET renewal_date_ms = 1",
             "UPDATE app_downloads SET application_version = '0'",
             "UPDATE ownership_facts SET expires_date_ms = 1",
-            "DELETE FROM ownership_renewals", "DELETE FROM grace_periods",
-            "INSERT INTO grace_periods VALUES ('Production', '1', 'apple', 99000, NULL)",
+            "DELETE FROM ownership_renewals", "DELETE FROM renewal_spans",
+            "INSERT INTO renewal_spans VALUES ('Production', '1', 'apple', 99000, NULL)",
             "INSERT INTO forgotten_users (user_sha256, forgotten_by, reason, links, claims, tokens)"
                 + " VALUES (sha256('x'), 'dpo', 'asked', 0, 0, 0)",
             "UPDATE ownership_facts SET account_token = NULL",
@@ -89,9 +89,9 @@ import Worker
             .renewal("1") { $0.gracePeriodExpiresDate = 12_000 },
         ])
         try await rig.query("UPDATE transactions SET account_token = NULL")
-        try await rig.query("DELETE FROM grace_periods")
+        try await rig.query("DELETE FROM renewal_spans")
         try await rig.query(
-            "INSERT INTO grace_periods VALUES ('Production', '1', 'apple', 99000, NULL)"
+            "INSERT INTO renewal_spans VALUES ('Production', '1', 'apple', 99000, NULL)"
         )
         // One connection, so that everything is prepared on it.
         let client = PostgresClient(rig.options, connectionsMax: 1)

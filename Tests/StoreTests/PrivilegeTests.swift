@@ -130,7 +130,7 @@ struct PrivilegeTests {
                 "SELECT forget_user('a', 'who', 'why')", "SELECT reapply_ownership_rules()",
                 "SELECT FROM entitlement_details",
                 "LOCK TABLE catalog_versions IN SHARE ROW EXCLUSIVE MODE",
-                "UPDATE transactions SET expires_date_ms = 1", "DELETE FROM grace_periods",
+                "UPDATE transactions SET expires_date_ms = 1", "DELETE FROM renewal_spans",
                 "SELECT FROM app_downloads FOR NO KEY UPDATE",
             ],
             [

@@ -9,7 +9,8 @@ import Testing
 struct SQLInterfaceTests {
     /// Functions that other functions, the workers or tools call; all others are the interface.
     private static let inner: Set<String> = [
-        "dead_letter_hour", "dedupe_prune", "is_environment", "lock_accounts", "lock_in_order",
+        "dead_letter_hour", "dedupe_prune", "grace_periods", "is_environment", "lock_accounts",
+        "lock_in_order",
         "lock_ownership", "lock_projection", "lock_shared", "lock_users", "record_grant_change",
         "require_environment", "require_history", "require_read_committed", "timestamptz_from_ms",
         "wait_for_sharers",

@@ -39,34 +39,45 @@ package struct RenewalFact: Hashable, Sendable {
         self.appTransactionID = appTransactionID
     }
 
-    /// The grace that it grants, if any; counts from every revision, even a superseded one.
-    package var grace: GracePeriod? {
-        gracePeriodExpiresDate.map {
-            GracePeriod(expiresDate: $0, renewalDate: renewalDate)
-        }
+    /// The spans that it states; each counts from every revision, even a superseded one.
+    package var spans: [RenewalSpan] {
+        gracePeriodExpiresDate.map { [RenewalSpan(.grace, from: renewalDate, until: $0)] } ?? []
     }
 }
 
-/// A billing grace period that Apple once granted; later renewal info no longer names it.
-package struct GracePeriod: Hashable, Comparable, Sendable {
-    package var expiresDate: Timestamp
-    /// The end of the period that could not be renewed; nil if Apple did not state it.
-    package var renewalDate: Timestamp?
+/// A span of time that Apple once stated; a later renewal info no longer names it.
+package struct RenewalSpan: Hashable, Comparable, Sendable {
+    package enum Kind: String, CaseIterable, Sendable {
+        /// A billing grace period, which begins at the end of the period that could not be renewed.
+        case grace
 
-    package init(expiresDate: Timestamp, renewalDate: Timestamp? = nil) {
-        self.expiresDate = expiresDate
-        self.renewalDate = renewalDate
+        /// The member of a signed payload that states the span's end.
+        package var endMember: String {
+            switch self {
+            case .grace: "gracePeriodExpiresDate"
+            }
+        }
     }
 
-    /// The end of the period that it follows; nil if Apple did not state it, or stated an
-    /// impossible date.
+    package var kind: Kind
+    /// Nil if Apple did not state it.
+    package var start: Timestamp?
+    package var end: Timestamp
+
+    package init(_ kind: Kind, from start: Timestamp? = nil, until end: Timestamp) {
+        self.kind = kind
+        self.start = start
+        self.end = end
+    }
+
+    /// Nil if Apple did not state the start, or stated an impossible date.
     package var anchor: Timestamp? {
-        renewalDate.flatMap { $0 < expiresDate ? $0 : nil }
+        start.flatMap { $0 < end ? $0 : nil }
     }
 
-    package static func < (left: GracePeriod, right: GracePeriod) -> Bool {
-        (left.expiresDate, left.renewalDate ?? .earliest)
-            < (right.expiresDate, right.renewalDate ?? .earliest)
+    package static func < (left: RenewalSpan, right: RenewalSpan) -> Bool {
+        (left.kind.rawValue, left.end, left.start ?? .earliest)
+            < (right.kind.rawValue, right.end, right.start ?? .earliest)
     }
 }
 

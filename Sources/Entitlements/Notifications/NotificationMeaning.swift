@@ -71,7 +71,8 @@ package enum NotificationMeaning: String, CaseIterable, Sendable {
 extension NotificationMeaning {
     /// The meaning together with the renewal info in the notification, if any.
     package func with(_ renewal: RenewalFact?) -> NotificationMeaning {
-        self == .gracePeriodBegan && renewal?.grace == nil ? .gracePeriodWithoutEnd : self
+        guard self == .gracePeriodBegan, renewal?.gracePeriodExpiresDate == nil else { return self }
+        return .gracePeriodWithoutEnd
     }
 
     /// - Parameters:

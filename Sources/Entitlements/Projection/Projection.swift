@@ -60,7 +60,7 @@ package struct Projection: Sendable {
         stacks: NonRenewingStacks
     ) -> [Contribution] {
         var contributions: [Contribution] = []
-        contributions.reserveCapacity(bought.count + facts.graces.count)
+        contributions.reserveCapacity(bought.count + facts.spans.count)
         let beginning = facts.closed == nil ? bought.first?.purchaseDate : nil
         var subscription: [MergedTransaction] = []
         for transaction in bought {
@@ -88,8 +88,13 @@ package struct Projection: Sendable {
             }
         }
         if !subscription.isEmpty {
-            contributions += SubscriptionPeriods(subscription, beginning: beginning, catalog)
-                .contributions(graces: facts.openGraces)
+            contributions += SubscriptionPeriods(
+                subscription,
+                facts.openSpans,
+                beginning: beginning,
+                catalog
+            )
+            .contributions()
         }
         return contributions
     }

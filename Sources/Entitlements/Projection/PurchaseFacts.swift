@@ -4,8 +4,8 @@ package import AppStore
 package struct PurchaseFacts: Hashable, Sendable {
     /// By purchase date, then by ID.
     package let transactions: [MergedTransaction]
-    /// Every grace ever granted, by any renewal info that applies to this purchase.
-    package let graces: [GracePeriod]
+    /// Every span ever stated by a renewal info that applies to this purchase.
+    package let spans: [RenewalSpan]
     /// The sum of older transactions that are not listed here any more.
     package let closed: ClosedPeriods?
 
@@ -13,12 +13,12 @@ package struct PurchaseFacts: Hashable, Sendable {
     ///   those.
     package init(
         transactions: [MergedTransaction],
-        graces: [GracePeriod] = [],
+        spans: [RenewalSpan] = [],
         closed: ClosedPeriods? = nil
     ) {
         self.transactions =
             transactions.count < 2 ? transactions : transactions.sorted { $0.precedes($1) }
-        self.graces = graces.sorted()
+        self.spans = spans.sorted()
         self.closed = closed
     }
 }
@@ -41,28 +41,32 @@ package struct ClosedPeriods: Hashable, Sendable {
 
     /// Whether a renewal info may change closed periods; true if only the facts can show it.
     package func mayDepend(on fact: RenewalFact) -> Bool {
-        guard let grace = fact.grace else { return false }
-        return grace.anchor.map { $0 <= before } ?? true
+        fact.spans.contains { span in span.anchor.map { $0 <= before } ?? true }
     }
 }
 
 extension PurchaseFacts {
     /// Closes all transactions but the last ones, together with those already closed.
     ///
-    /// Nil if that is not safe: if a transaction is not a subscription's or has items, if a grace
+    /// Nil if that is not safe: if a transaction is not a subscription's or has items, if a span
     /// does not state which period it follows, or if nothing more can be closed.
     ///
     /// - Parameter count: the minimum of transactions that stay open; at least one always does.
     package func closed(keeping count: Int) -> ClosedPeriods? {
         guard transactions.allSatisfy({ $0.type == .autoRenewable && $0.items.isEmpty }),
-            graces.allSatisfy({ $0.anchor != nil }),
+            spans.allSatisfy({ $0.anchor != nil }),
             let before = boundary(keeping: max(1, count))
         else { return nil }
         var periods = closed?.periodsByProduct ?? [:]
         let bought = Projection(catalog: Catalog()).bought(transactions)
         let beginning = closed == nil ? bought.first?.purchaseDate : nil
-        let subscription = SubscriptionPeriods(bought, beginning: beginning, Catalog())
-        let concerned = openGraces.filter { $0.anchor.map { $0 <= before } ?? false }
+        let subscription = SubscriptionPeriods(
+            bought,
+            openSpans,
+            beginning: beginning,
+            Catalog()
+        )
+        let concerned = openSpans.filter { $0.anchor.map { $0 <= before } ?? false }
         let contributions =
             bought.indices.filter { bought[$0].purchaseDate < before }
             .map { subscription.billed($0) }
@@ -94,9 +98,9 @@ extension PurchaseFacts {
         return boundary
     }
 
-    /// The graces that extend no closed transaction.
-    var openGraces: [GracePeriod] {
-        guard let closed else { return graces }
-        return graces.filter { $0.anchor.map { $0 > closed.before } ?? true }
+    /// The spans that concern no closed transaction.
+    var openSpans: [RenewalSpan] {
+        guard let closed else { return spans }
+        return spans.filter { $0.anchor.map { $0 > closed.before } ?? true }
     }
 }

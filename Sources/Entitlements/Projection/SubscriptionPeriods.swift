@@ -7,6 +7,7 @@ package import AppStore
 struct SubscriptionPeriods {
     /// By purchase date, then by ID; never empty, without copies.
     private let transactions: [MergedTransaction]
+    private let spans: [RenewalSpan]
     /// When the purchase began; nil if that was before all of these transactions.
     private let beginning: Timestamp?
     private let catalog: Catalog
@@ -14,23 +15,29 @@ struct SubscriptionPeriods {
     /// with added seats.
     private let shared: [Int: [Int]]
 
-    init(_ transactions: [MergedTransaction], beginning: Timestamp?, _ catalog: Catalog) {
+    init(
+        _ transactions: [MergedTransaction],
+        _ spans: [RenewalSpan],
+        beginning: Timestamp?,
+        _ catalog: Catalog
+    ) {
         self.transactions = transactions
+        self.spans = spans
         self.beginning = beginning
         self.catalog = catalog
         shared = Self.shared(transactions)
     }
 
-    func contributions(graces: [GracePeriod]) -> [Contribution] {
+    func contributions() -> [Contribution] {
         var contributions: [Contribution] = []
-        contributions.reserveCapacity(transactions.count + graces.count)
+        contributions.reserveCapacity(transactions.count + spans.count)
         for index in transactions.indices {
             let billed = billed(index)
             contributions.append(billed)
             contributions += billed.items(of: transactions[index], catalog)
         }
-        for grace in graces {
-            for (index, extended) in extended(by: grace) {
+        for span in spans {
+            for (index, extended) in extended(by: span) {
                 contributions.append(extended)
                 contributions += extended.items(of: transactions[index], catalog)
             }
@@ -38,10 +45,13 @@ struct SubscriptionPeriods {
         return contributions
     }
 
-    /// A grace's addition to each transaction of the period that it extends, which may be unknown.
-    func extended(by grace: GracePeriod) -> [(index: Int, contribution: Contribution)] {
-        guard let base = base(of: grace) else { return [] }
-        return members(of: base).map { ($0, extended($0, by: grace)) }
+    /// A span's addition to each transaction of the period that it extends, which may be unknown.
+    func extended(by span: RenewalSpan) -> [(index: Int, contribution: Contribution)] {
+        switch span.kind {
+        case .grace:
+            guard let base = base(of: span) else { return [] }
+            return members(of: base).map { ($0, extended($0, by: span)) }
+        }
     }
 
     /// From the purchase to the end of the billed period, or to an earlier event that ends it.
@@ -71,13 +81,13 @@ struct SubscriptionPeriods {
     /// If that period is unknown and an earlier one stands for its product, from the end that Apple
     /// states: nothing is known of the time between, and a refund of the earlier period is not one
     /// of the later.
-    private func extended(_ index: Int, by grace: GracePeriod) -> Contribution {
+    private func extended(_ index: Int, by grace: RenewalSpan) -> Contribution {
         let transaction = transactions[index]
         guard let expires = transaction.expiresDate else {
             return contribution(transaction, .periodWithoutEnd, nil)
         }
         var rule = ProjectionRule.gracePeriod
-        var end = min(grace.expiresDate, nextPurchaseDate(after: index) ?? grace.expiresDate)
+        var end = min(grace.end, nextPurchaseDate(after: index) ?? grace.end)
         if let ended = grace.anchor, expires.wholeSeconds < ended.wholeSeconds {
             return contribution(transaction, rule, Period(start: ended, end: end))
         }
@@ -92,12 +102,12 @@ struct SubscriptionPeriods {
     /// It is the last period that began before the end of the one that could not be renewed. If
     /// Apple does not state that end (or states an impossible date), the end of the last bought
     /// period that ended before the grace does is used instead.
-    private func base(of grace: GracePeriod) -> Int? {
+    private func base(of grace: RenewalSpan) -> Int? {
         var ended = grace.anchor
         if ended == nil {
             let index = transactions.indices.last { index in
                 isFirst(index)
-                    && transactions[index].expiresDate.map { $0 < grace.expiresDate } ?? false
+                    && transactions[index].expiresDate.map { $0 < grace.end } ?? false
             }
             ended = index.flatMap { transactions[$0].expiresDate }
         }

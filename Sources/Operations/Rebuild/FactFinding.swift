@@ -19,10 +19,10 @@ struct FactFinding {
         /// Which column names the content.
         case contentMissing(column: String)
         case contentUnreadable
-        case graceMissing(GracePeriod)
-        case graceUngranted(GracePeriod)
+        case spanMissing(RenewalSpan)
+        case spanUngranted(RenewalSpan)
         /// Some content cannot be read that may have granted it.
-        case graceUncertain(GracePeriod)
+        case spanUncertain(RenewalSpan)
     }
 
     let table: String
@@ -40,9 +40,9 @@ struct FactFinding {
     /// Whether `--replace` puts it right.
     var isReplaceable: Bool {
         switch fault {
-        case .differs, .behind, .rowMissing, .graceMissing, .graceUngranted: true
+        case .differs, .behind, .rowMissing, .spanMissing, .spanUngranted: true
         case .rowMissingUntrusted, .rowMissingAmbiguous, .contentMissing, .contentUnreadable,
-            .graceUncertain:
+            .spanUncertain:
             false
         }
     }
@@ -154,8 +154,9 @@ extension FactFinding.Fault {
         case .rowMissing, .rowMissingUntrusted, .rowMissingAmbiguous: "row_missing"
         case .contentMissing: "content_missing"
         case .contentUnreadable: "content_unreadable"
-        case .graceMissing: "grace_missing"
-        case .graceUngranted, .graceUncertain: "grace_ungranted"
+        case .spanMissing(let span): "\(span.kind.rawValue)_missing"
+        case .spanUngranted(let span), .spanUncertain(let span):
+            "\(span.kind.rawValue)_ungranted"
         }
     }
 
@@ -176,16 +177,15 @@ extension FactFinding.Fault {
         case .contentUnreadable:
             "a content in revisions is not what its hash was made of; restore its payload from "
                 + "a backup"
-        case .graceMissing(let grace): "lacks the grace until \(grace.milliseconds)"
-        case .graceUngranted(let grace):
-            "no content grants the grace until \(grace.milliseconds)"
-        case .graceUncertain(let grace):
-            "no content that can be read grants the grace until \(grace.milliseconds); restore "
-                + "the contents first"
+        case .spanMissing(let span): "lacks the \(span.phrase)"
+        case .spanUngranted(let span): "no content grants the \(span.phrase)"
+        case .spanUncertain(let span):
+            "no content that can be read grants the \(span.phrase); restore the contents first"
         }
     }
 }
 
-extension GracePeriod {
-    fileprivate var milliseconds: Int64 { expiresDate.milliseconds }
+extension RenewalSpan {
+    /// `grace until 12000`.
+    fileprivate var phrase: String { "\(kind.rawValue) until \(end.milliseconds)" }
 }

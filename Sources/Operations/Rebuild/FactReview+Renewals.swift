@@ -39,11 +39,11 @@ extension FactReview {
 }
 
 extension FactReview {
-    /// Compares `grace_periods` with all graces that contents grant.
+    /// Compares `renewal_spans` with all spans that contents state.
     ///
-    /// - Parameter uncertain: keys whose contents are not all there; their graces stay.
+    /// - Parameter uncertain: keys whose contents are not all there; their spans stay.
     mutating func review(
-        _ stored: [RenewalTable.Grace],
+        _ stored: [RenewalTable.Span],
         _ uncertain: Set<RenewalKey>
     ) async throws {
         let asked = Array(scopes)
@@ -58,48 +58,50 @@ extension FactReview {
             keys.append(fact.key)
             questions.append(fact.question(fact.revision))
         }
-        var granted: Set<RenewalTable.Grace> = []
+        var stated: Set<RenewalTable.Span> = []
         var uncertain = uncertain
         var unreadable: [RenewalKey] = []
         try await contents.read(questions) { index, reading in
             if case .facts(let read) = reading, let fact = read.renewal {
-                if let grace = fact.grace {
-                    granted.insert(RenewalTable.Grace(key: fact.key, grace: grace))
-                }
+                stated.formUnion(
+                    fact.spans.map { RenewalTable.Span(key: fact.key, span: $0) }
+                )
             } else {
                 unreadable.append(keys[index])
             }
         }
         for key in unreadable where uncertain.insert(key).inserted {
-            findings.append(FactFinding("grace_periods", key, .contentUnreadable))
+            findings.append(FactFinding(Self.spans, key, .contentUnreadable))
         }
         let there = Set(stored)
-        try await write(missing: granted.subtracting(there))
-        try await remove(there.subtracting(granted), uncertain)
+        try await write(missing: stated.subtracting(there))
+        try await remove(there.subtracting(stated), uncertain)
     }
 
-    private mutating func write(missing: Set<RenewalTable.Grace>) async throws {
+    private static let spans = "renewal_spans"
+
+    private mutating func write(missing: Set<RenewalTable.Span>) async throws {
         guard !missing.isEmpty else { return }
-        _ = try await connection.run(RenewalTable.addGraces, Array(missing))
+        _ = try await connection.run(RenewalTable.addSpans, Array(missing))
         findings += missing.sorted().map {
-            FactFinding("grace_periods", $0.key, .graceMissing($0.grace))
+            FactFinding(Self.spans, $0.key, .spanMissing($0.span))
         }
     }
 
     private mutating func remove(
-        _ ungranted: Set<RenewalTable.Grace>,
+        _ unstated: Set<RenewalTable.Span>,
         _ uncertain: Set<RenewalKey>
     ) async throws {
-        let gone = ungranted.filter { !uncertain.contains($0.key) }
+        let gone = unstated.filter { !uncertain.contains($0.key) }
         if !gone.isEmpty {
-            _ = try await connection.run(RenewalTable.removeGraces, Array(gone))
+            _ = try await connection.run(RenewalTable.removeSpans, Array(gone))
         }
-        findings += ungranted.sorted().map { row in
+        findings += unstated.sorted().map { row in
             let isUncertain = uncertain.contains(row.key)
             return FactFinding(
-                "grace_periods",
+                Self.spans,
                 row.key,
-                isUncertain ? .graceUncertain(row.grace) : .graceUngranted(row.grace)
+                isUncertain ? .spanUncertain(row.span) : .spanUngranted(row.span)
             )
         }
     }

@@ -33,7 +33,7 @@ struct FactReview {
         var pipeline = Pipeline()
         let transactions = pipeline.add(TransactionTable.read, asked)
         let renewals = pipeline.add(RenewalTable.read, asked)
-        let graces = pipeline.add(RenewalTable.readGraces, asked)
+        let spans = pipeline.add(RenewalTable.readSpans, asked)
         let ownership = pipeline.add(OwnershipFactTables.readFacts, asked)
         let ownershipRenewals = pipeline.add(OwnershipFactTables.readRenewals, asked)
         let newest = pipeline.add(RevisionTable.newest, asked.map(\.renewals))
@@ -44,7 +44,7 @@ struct FactReview {
             Array(answers[ownershipRenewals]),
             answers[newest].map { ($0, asked[$0.index]) }
         )
-        try await review(Array(answers[graces]), uncertain)
+        try await review(Array(answers[spans]), uncertain)
         return findings
     }
 }

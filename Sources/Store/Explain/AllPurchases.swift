@@ -7,7 +7,7 @@ package enum AllPurchases {
 
     /// The tables that are read in the order of the purchases.
     static let tables = [
-        "transactions", "renewals", "grace_periods", "owners", "ownership_renewals",
+        "transactions", "renewals", "renewal_spans", "owners", "ownership_renewals",
         "entitlements", "ledger",
     ]
 

@@ -5,7 +5,7 @@ package struct FactReading {
     package let closedPeriods: Pipeline.Token<ClosedPeriodTable.Row>
     package let transactions: Pipeline.Token<TransactionFact>
     package let renewals: Pipeline.Token<RenewalFact>
-    package let graces: Pipeline.Token<RenewalTable.Grace>
+    package let spans: Pipeline.Token<RenewalTable.Span>
     package let owners: Pipeline.Token<OwnerTable.Changed>
     package let entitlements: Pipeline.Token<EntitlementTable.Row>
     package let credits: Pipeline.Token<LedgerTable.Row>
@@ -15,7 +15,7 @@ package struct FactReading {
         closedPeriods = pipeline.add(ClosedPeriodTable.read, scopes)
         transactions = pipeline.add(TransactionTable.readOpen, scopes)
         renewals = pipeline.add(RenewalTable.readRevisions, scopes)
-        graces = pipeline.add(RenewalTable.readGraces, scopes)
+        spans = pipeline.add(RenewalTable.readSpans, scopes)
         owners = pipeline.add(OwnerTable.readWithChanges, scopes)
         entitlements = pipeline.add(EntitlementTable.read, scopes)
         credits = pipeline.add(LedgerTable.read, scopes)

@@ -3,21 +3,21 @@ package import Entitlements
 import OpenSSL
 import Postgres
 
-/// The tables `renewals`, the newest signed renewal info of each subscription, and `grace_periods`,
-/// every grace that any of them granted.
+/// The tables `renewals`, the newest signed renewal info of each subscription, and `renewal_spans`,
+/// every span that any of them stated.
 package enum RenewalTable {
-    /// A grace, and the renewal info that granted it.
-    package struct Grace: Hashable, Comparable, Sendable {
+    /// A span, and the renewal info that stated it.
+    package struct Span: Hashable, Comparable, Sendable {
         package let key: RenewalKey
-        package let grace: GracePeriod
+        package let span: RenewalSpan
 
-        package init(key: RenewalKey, grace: GracePeriod) {
+        package init(key: RenewalKey, span: RenewalSpan) {
             self.key = key
-            self.grace = grace
+            self.span = span
         }
 
-        package static func < (left: Grace, right: Grace) -> Bool {
-            (left.key, left.grace) < (right.key, right.grace)
+        package static func < (left: Span, right: Span) -> Bool {
+            (left.key, left.span) < (right.key, right.span)
         }
     }
 
@@ -53,28 +53,29 @@ package enum RenewalTable {
         terms: terms
     )
 
-    private static let grace: Columns<Grace> =
+    private static let span: Columns<Span> =
         RenewalKey.columns.of(\.key) + [
-            Column("expires_date_ms", \.grace.expiresDate),
-            Column("renewal_date_ms", \.grace.renewalDate),
+            Column("kind", \.span.kind),
+            Column("start_ms", \.span.start),
+            Column("end_ms", \.span.end),
         ]
 
-    package static let addGraces = Statement<[Grace], Void>(
-        [.rows("new", grace)],
+    package static let addSpans = Statement<[Span], Void>(
+        [.rows("new", span)],
         """
-        INSERT INTO grace_periods ($new.columns) SELECT * FROM $new
+        INSERT INTO renewal_spans ($new.columns) SELECT * FROM $new
         ON CONFLICT DO NOTHING
         """
     )
 
-    /// Removes graces that no renewal info granted.
-    package static let removeGraces = Statement<[Grace], Void>(
-        [.rows("gone", grace)],
+    /// Removes spans that no renewal info stated.
+    package static let removeSpans = Statement<[Span], Void>(
+        [.rows("gone", span)],
         """
-        DELETE FROM grace_periods AS known USING $gone
+        DELETE FROM renewal_spans AS known USING $gone
         WHERE \(RenewalKey.columns.equal("known", "gone"))
-          AND known.expires_date_ms = gone.expires_date_ms
-          AND known.renewal_date_ms IS NOT DISTINCT FROM gone.renewal_date_ms
+          AND known.kind = gone.kind AND known.end_ms = gone.end_ms
+          AND known.start_ms IS NOT DISTINCT FROM gone.start_ms
         """
     )
 
@@ -84,7 +85,7 @@ package enum RenewalTable {
     /// Reads only keys and revisions: nothing else of a renewal info affects a row.
     static let readRevisions = PurchaseScope.read(revisionReader, from: "renewals")
 
-    package static let readGraces = PurchaseScope.read(graceReader, from: "grace_periods")
+    package static let readSpans = PurchaseScope.read(spanReader, from: "renewal_spans")
 
     private static let revisionReader = RowReader<RenewalFact>(
         { RenewalFact(key: $0, revision: $1) },
@@ -92,9 +93,9 @@ package enum RenewalTable {
         Revision.reader
     )
 
-    private static let graceReader = RowReader(
-        Grace.init,
+    private static let spanReader = RowReader(
+        Span.init,
         RenewalKey.reader,
-        RowReader(GracePeriod.init, "expires_date_ms", "renewal_date_ms")
+        RowReader({ RenewalSpan($0, from: $1, until: $2) }, "kind", "start_ms", "end_ms")
     )
 }

@@ -106,7 +106,7 @@ extension RevisionTable {
         """
     )
 
-    /// The contents that matter beyond the newest fact: those with a revocation or a grace, and
+    /// The contents that matter beyond the newest fact: those with a revocation or a span, and
     /// those in which PostgreSQL may be unable to look, as it reads no member of a payload with an
     /// escape that it cannot store.
     package static let lasting = Statement<[Subject], Content>(
@@ -120,7 +120,7 @@ extension RevisionTable {
             WHERE \(Subject.columns.equal("known", "asked"))
               AND CASE
                       WHEN strpos(known.payload::text, '\\u') > 0 THEN true
-                      WHEN known.kind = 'renewal' THEN \(grantsLastingly("known"))
+                      WHEN known.kind = 'renewal' THEN \(statesSpans("known"))
                       ELSE known.payload ->> 'revocationDate' IS NOT NULL
                   END
             OFFSET 0
@@ -128,10 +128,12 @@ extension RevisionTable {
         """
     )
 
-    /// Whether a renewal info grants something that a newer one neither repeats nor revokes: its
+    /// Whether a renewal info states something that a newer one neither repeats nor revokes: its
     /// content is never archived, and is read again by a rebuild.
-    static func grantsLastingly(_ relation: String) -> String {
-        "\(relation).payload ->> 'gracePeriodExpiresDate' IS NOT NULL"
+    static func statesSpans(_ relation: String) -> String {
+        let members = RenewalSpan.Kind.allCases.map(\.endMember)
+        let conditions = members.map { "\(relation).payload ->> '\($0)' IS NOT NULL" }
+        return "(\(conditions.joined(separator: " OR ")))"
     }
 
     /// The payload of a requested content; missing contents are left out.

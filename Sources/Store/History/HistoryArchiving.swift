@@ -5,7 +5,7 @@ import Postgres
 /// Moves rows out of the tables that only grow, for `pipeline history archive`.
 ///
 /// Only rows that serve nothing but history are removed. The newest content of each key stays in
-/// `revisions`, with the contents of graces and of receipts' revocations: facts can be derived from
+/// `revisions`, with the contents of spans and of receipts' revocations: facts can be derived from
 /// them again. The newest change of each entitlement stays in `changes`, so that questions about
 /// later times are answered as before, and so do unpublished changes.
 package enum HistoryArchiving {
@@ -223,7 +223,7 @@ extension HistoryArchiving {
         AND fact.bundle_id = old.bundle_id AND fact.track = old.track
         """
 
-    /// `old` is neither the present content of its fact nor that of a revocation or a grace, and
+    /// `old` is neither the present content of its fact nor that of a revocation or a span, and
     /// the content that replaced it was recorded before the instant too.
     private static let supersededRevision = """
         old.recorded_at < $before AND (
@@ -240,7 +240,7 @@ extension HistoryArchiving {
                     AND fact.environment = old.environment AND fact.trust = old.trust
                     AND fact.content_hash <> old.content_hash
                     AND \(isOldToo)
-            ) AND NOT \(RevisionTable.grantsLastingly("old"))
+            ) AND NOT \(RevisionTable.statesSpans("old"))
             OR old.kind = 'app_transaction' AND EXISTS (
                 SELECT FROM app_downloads AS fact
                 WHERE fact.app_transaction_id = old.id

@@ -78,13 +78,15 @@ package struct DatabaseRole: Sendable {
                 raise,
                 "transactions",
                 "renewals",
-                "grace_periods",
+                "renewal_spans",
                 "revisions",
                 "notifications",
                 "app_downloads",
                 "user_versions",
                 "feed_lease"
             ),
+            // The name of the version before.
+            TableRights(add, "grace_periods"),
             TableRights(
                 keep,
                 "entitlements",
@@ -173,8 +175,8 @@ package struct DatabaseRole: Sendable {
             TableRights(keep, "account_links", "dedupe_revisions", "dedupe_notifications"),
             TableRights(raise, "catalog_versions", "history_archives", "recovery_requests"),
             TableRights(add + ", DELETE", "changes", "revisions", "notifications"),
-            // A grace that no content grants.
-            TableRights("DELETE", "grace_periods"),
+            // A span that no content states.
+            TableRights("DELETE", "renewal_spans"),
             TableRights(
                 read,
                 "forgotten_users",

@@ -35,6 +35,8 @@ extension Environment: TextColumnValue {}
 
 extension Track: TextColumnValue {}
 
+extension RenewalSpan.Kind: TextColumnValue {}
+
 extension NotificationMeaning: TextColumnValue {}
 
 /// A rule that only a later version of the program knows reads as `unlinked`.

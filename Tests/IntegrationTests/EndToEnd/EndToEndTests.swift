@@ -22,7 +22,7 @@ extension PipelineTests {
             for table in ["transactions", "renewals", "owners", "entitlements", "ledger"] {
                 #expect(run.picture.count(table) > 10, "\(table) is nearly empty")
             }
-            #expect(run.picture.count("grace_periods") > 0)
+            #expect(run.picture.count("renewal_spans") > 0)
         }
 
         @Test(arguments: KafkaCluster.Kind.available)

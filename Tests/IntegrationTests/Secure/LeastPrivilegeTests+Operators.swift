@@ -75,8 +75,8 @@ extension PipelineTests.LeastPrivilegeTests {
                     UPDATE app_downloads SET application_version = '0';
                     UPDATE ownership_facts SET expires_date_ms = 1;
                     DELETE FROM ownership_renewals;
-                    DELETE FROM grace_periods;
-                    INSERT INTO grace_periods
+                    DELETE FROM renewal_spans;
+                    INSERT INTO renewal_spans
                     SELECT environment, original_transaction_id, trust, 1, NULL FROM renewals;
                     """
             )

@@ -62,8 +62,8 @@ extension RowPicture {
         is_in_billing_retry::text, expiration_intent::text, renewal_date_ms::text,
         grace_period_expires_date_ms::text, account_token, app_transaction_id
         """,
-        "grace_periods": """
-        environment, original_transaction_id, trust, expires_date_ms::text, renewal_date_ms::text
+        "renewal_spans": """
+        environment, original_transaction_id, trust, kind, start_ms::text, end_ms::text
         """,
         "owners": "\(purchase), user_id, rule, spans::text",
         "entitlements": """
@@ -93,13 +93,13 @@ extension RowPicture {
         for fact in facts.renewals.values {
             add(fact)
         }
-        for (key, graces) in facts.graces {
-            for grace in graces {
+        for (key, spans) in facts.spans {
+            for span in spans {
                 add(
-                    "grace_periods",
+                    "renewal_spans",
                     [
                         key.environment.rawValue, key.originalTransactionID.text, key.trust.text,
-                        Self.text(grace.expiresDate), Self.text(grace.renewalDate),
+                        span.kind.rawValue, Self.text(span.start), Self.text(span.end),
                     ]
                 )
             }

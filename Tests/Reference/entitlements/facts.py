@@ -23,7 +23,7 @@ class Facts:
         self.transactions = {}  # (environment, bundle, id) -> track -> (revision, event)
         self.revocations = {}  # (environment, bundle, id) -> (revision, event) of a receipt
         self.renewals = {}  # (environment, original, trust) -> (revision, event)
-        self.graces = {}  # (environment, original, trust) -> {(expires, renewal date)}
+        self.infos = {}  # (environment, original, trust) -> the payload of every renewal info
         self.claims = {}  # purchase -> {(purchase date, id, position, user)}
         self.position = 0
 
@@ -59,10 +59,7 @@ class Facts:
         revision = self.revision(event, payload)
         if key not in self.renewals or self.renewals[key][0] < revision:
             self.renewals[key] = (revision, event)
-        # Every grace ever granted counts: later renewal info no longer names it.
-        if payload.get("gracePeriodExpiresDate") is not None:
-            grace = (payload["gracePeriodExpiresDate"], payload.get("renewalDate"))
-            self.graces.setdefault(key, set()).add(grace)
+        self.infos.setdefault(key, []).append(payload)
 
 
 NIL_UUID = "00000000-0000-0000-0000-000000000000"

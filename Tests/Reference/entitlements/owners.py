@@ -15,9 +15,9 @@ class Purchase:
         # Renewal info names no app: it joins where the same trust vouched for a transaction.
         trusts = set().union(*(one.trusts for one in transactions))
         keys = [(self.environment, self.original, trust) for trust in trusts]
-        self.graces = set().union(*(facts.graces.get(key, set()) for key in keys))
-        infos = [facts.renewals[key] for key in keys if key in facts.renewals]
-        newest = max(infos, key=lambda info: info[0])[1].renewal if infos else {}
+        self.infos = [info for key in keys for info in facts.infos.get(key, [])]
+        signed = [facts.renewals[key] for key in keys if key in facts.renewals]
+        newest = max(signed, key=lambda info: info[0])[1].renewal if signed else {}
         self.renewal_token = account_token(newest)
         named = [one.app_transaction for one in self.transactions if one.app_transaction]
         self.app_transaction = named[-1] if named else newest.get("appTransactionId")

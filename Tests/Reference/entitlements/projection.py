@@ -204,7 +204,7 @@ class Projection:
             if one.expires is not None:
                 period = (self.start(purchase, one), self.billed(subscription, index, periods))
                 yield from self.with_items(one, period)
-        for grace in purchase.graces:
+        for grace in self.graces(purchase):
             for found in self.grace(periods, grace):
                 yield from self.with_items(*found)
         for one in purchase.transactions:
@@ -246,6 +246,12 @@ class Projection:
         if revoked is not None:
             end = min(end, revoked)
         return end
+
+    @staticmethod
+    def graces(purchase):
+        """Every grace ever granted counts: later renewal info no longer names it."""
+        named = [info for info in purchase.infos if info.get("gracePeriodExpiresDate") is not None]
+        return {(info["gracePeriodExpiresDate"], info.get("renewalDate")) for info in named}
 
     def grace(self, periods, grace):
         """From the end of the period that could not be renewed to the recovering purchase."""

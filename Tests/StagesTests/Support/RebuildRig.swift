@@ -52,7 +52,7 @@ struct RebuildRig {
     /// Everything that a rebuild compares, one line for each row.
     func picture() async throws -> [String] {
         let tables = [
-            "transactions", "renewals", "grace_periods", "app_downloads", "ownership_facts",
+            "transactions", "renewals", "renewal_spans", "app_downloads", "ownership_facts",
             "ownership_renewals", "owners", "entitlements", "ledger", "revisions",
         ]
         let rows = tables.map { "SELECT '\($0) ' || row_to_json(t)::text FROM \($0) AS t" }

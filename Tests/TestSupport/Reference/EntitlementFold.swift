@@ -34,10 +34,10 @@ package struct EntitlementFold: Sendable {
         _ key: PurchaseKey,
         _ facts: FactSet
     ) -> PurchaseFacts {
-        let graces = renewalKeys(of: transactions, key).flatMap { facts.graces[$0] ?? [] }
+        let spans = renewalKeys(of: transactions, key).flatMap { facts.spans[$0] ?? [] }
         return PurchaseFacts(
             transactions: transactions.compactMap { MergedTransaction(tracks: Array($0.values)) },
-            graces: Array(Set(graces))
+            spans: Array(Set(spans))
         )
     }
 

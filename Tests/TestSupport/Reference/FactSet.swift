@@ -7,7 +7,7 @@ package import Records
 package struct FactSet: Sendable {
     package private(set) var transactions: [TransactionKey: [Track: TransactionFact]] = [:]
     package private(set) var renewals: [RenewalKey: RenewalFact] = [:]
-    package private(set) var graces: [RenewalKey: Set<GracePeriod>] = [:]
+    package private(set) var spans: [RenewalKey: Set<RenewalSpan>] = [:]
     package private(set) var claims: [PurchaseKey: Set<UserClaim>] = [:]
 
     package init() {}
@@ -27,10 +27,10 @@ package struct FactSet: Sendable {
         return nil
     }
 
-    /// Adds a fact; the greatest revision stays, and every grace that one ever named.
+    /// Adds a fact; the greatest revision stays, and every span that one ever stated.
     package mutating func add(_ fact: RenewalFact) {
-        if let grace = fact.grace {
-            graces[fact.key, default: []].insert(grace)
+        if !fact.spans.isEmpty {
+            spans[fact.key, default: []].formUnion(fact.spans)
         }
         if renewals[fact.key].map({ $0.revision < fact.revision }) ?? true {
             renewals[fact.key] = fact

@@ -34,8 +34,8 @@ extension BatchFold {
         for fact in answers[reading.renewals] {
             withState(of: fact.key.scope) { $0.add(fact) }
         }
-        for row in answers[reading.graces] {
-            withState(of: row.key.scope) { $0.add(row.grace, of: row.key) }
+        for row in answers[reading.spans] {
+            withState(of: row.key.scope) { $0.add(row) }
         }
         for row in answers[reading.owners] {
             withPurchase(row.key) { purchase in
@@ -89,11 +89,11 @@ extension BatchFold {
         return changed
     }
 
-    fileprivate var newGraces: [RenewalTable.Grace] {
-        var added: [RenewalTable.Grace] = []
+    fileprivate var newSpans: [RenewalTable.Span] {
+        var added: [RenewalTable.Span] = []
         for index in states.indices {
-            for (key, graces) in states[index].newGraces {
-                added += graces.map { RenewalTable.Grace(key: key, grace: $0) }
+            for (key, spans) in states[index].newSpans {
+                added += spans.map { RenewalTable.Span(key: key, span: $0) }
             }
         }
         return added
@@ -105,7 +105,7 @@ extension Pipeline {
     /// how many of those were written.
     mutating func add(_ fold: BatchFold, _ newRows: NewRows) {
         add(RenewalTable.raise, unlessEmpty: fold.changedRenewals)
-        add(RenewalTable.addGraces, unlessEmpty: fold.newGraces)
+        add(RenewalTable.addSpans, unlessEmpty: fold.newSpans)
         // Before the contents: archiving locks the fact first, and then removes no content that it
         // names.
         add(AppDownloadTable.raise, unlessEmpty: fold.history.downloads)

@@ -8,11 +8,11 @@ struct ScopeState {
     /// One for each app; usually one in all, so it is searched and not looked up.
     private(set) var purchases: [(bundleID: Identifier, state: PurchaseState)] = []
     private(set) var renewals: [RenewalFact] = []
-    private(set) var graces: [RenewalKey: Set<GracePeriod>] = [:]
+    private(set) var spans: [RenewalKey: Set<RenewalSpan>] = [:]
     /// The sum of older transactions that are not in `purchases`.
     private(set) var closed: ClosedPurchase?
     private(set) var changedRenewals: Set<RenewalKey> = []
-    private(set) var newGraces: [RenewalKey: Set<GracePeriod>] = [:]
+    private(set) var newSpans: [RenewalKey: Set<RenewalSpan>] = [:]
 
     init(_ scope: PurchaseScope) {
         self.scope = scope
@@ -49,15 +49,15 @@ struct ScopeState {
         renewals.append(fact)
     }
 
-    mutating func add(_ grace: GracePeriod, of key: RenewalKey) {
-        graces[key, default: []].insert(grace)
+    mutating func add(_ row: RenewalTable.Span) {
+        spans[row.key, default: []].insert(row.span)
     }
 
     /// Adds a renewal info of a record.
     ///
-    /// - Returns: whether it is new: content that decides from now on, or a grace.
+    /// - Returns: whether it is new: content that decides from now on, or a span.
     mutating func apply(_ fact: RenewalFact) -> PartVerdict {
-        let isNewGrace = addGrace(of: fact)
+        let isNewSpan = addSpans(of: fact)
         let index = renewals.firstIndex { $0.key == fact.key }
         let known = index.map { [PartRevision(revision: renewals[$0].revision)] } ?? []
         let verdict = PartRevision(revision: fact.revision).verdict(against: known)
@@ -65,15 +65,16 @@ struct ScopeState {
             if let index { renewals[index] = fact } else { renewals.append(fact) }
             changedRenewals.insert(fact.key)
         }
-        return isNewGrace ? .new : verdict
+        return isNewSpan ? .new : verdict
     }
 
-    private mutating func addGrace(of fact: RenewalFact) -> Bool {
-        guard let grace = fact.grace, graces[fact.key, default: []].insert(grace).inserted else {
-            return false
+    private mutating func addSpans(of fact: RenewalFact) -> Bool {
+        var isNew = false
+        for span in fact.spans where spans[fact.key, default: []].insert(span).inserted {
+            newSpans[fact.key, default: []].insert(span)
+            isNew = true
         }
-        newGraces[fact.key, default: []].insert(grace)
-        return true
+        return isNew
     }
 
     /// The apps whose purchases a renewal info of this trust joins.
@@ -85,14 +86,14 @@ struct ScopeState {
     func facts(of bundleID: Identifier) -> PurchaseFacts {
         let purchase = self[bundleID]
         let closed = self.closed?.bundleID == bundleID ? self.closed?.periods : nil
-        guard !graces.isEmpty else {
+        guard !spans.isEmpty else {
             return PurchaseFacts(transactions: purchase.mergedTransactions, closed: closed)
         }
         let trusts = purchase.trusts
-        let joined = graces.filter { trusts.contains($0.key.trust) }.flatMap(\.value)
+        let joined = spans.filter { trusts.contains($0.key.trust) }.flatMap(\.value)
         return PurchaseFacts(
             transactions: purchase.mergedTransactions,
-            graces: Array(Set(joined)),
+            spans: Array(Set(joined)),
             closed: closed
         )
     }
