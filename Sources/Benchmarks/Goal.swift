@@ -37,25 +37,11 @@ struct Goal {
     }
 
     /// The members `goals`, keys to values, and `reach`, the same keys to what they have to reach.
-    static func write(_ goals: [Goal], to writer: inout JSONWriter) {
-        writer.key("goals")
-        writer.beginObject()
-        for goal in goals {
-            writer.key(goal.key)
-            if goal.value.isFinite {
-                writer.double((goal.value * 1_000).rounded() / 1_000)
-            } else {
-                writer.null()
-            }
-        }
-        writer.endObject()
-        writer.key("reach")
-        writer.beginObject()
-        for goal in goals {
-            writer.key(goal.key)
-            writer.double(goal.bound)
-        }
-        writer.endObject()
+    static func json(_ goals: [Goal]) -> JSONContent {
+        [
+            "goals": JSONContent.object(goals.map { ($0.key, .figure($0.value, digits: 3)) }),
+            "reach": JSONContent.object(goals.map { ($0.key, .double($0.bound)) }),
+        ]
     }
 }
 
@@ -69,5 +55,14 @@ enum FixedPoint {
         let fraction = String(scaled % Int(scale))
         let zeros = String(repeating: "0", count: digits - fraction.count)
         return "\(scaled / Int(scale)).\(zeros)\(fraction)"
+    }
+}
+
+extension JSONContent {
+    /// A rounded number; null for what was not measured.
+    static func figure(_ value: Double?, digits: Int = 2) -> JSONContent {
+        guard let value, value.isFinite else { return .null }
+        let scale = (0..<digits).reduce(1.0) { scale, _ in scale * 10 }
+        return .double((value * scale).rounded() / scale)
     }
 }

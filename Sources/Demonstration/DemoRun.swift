@@ -303,7 +303,7 @@ actor DemoRun {
 
     private func show(_ result: DemoResult) {
         if options.isJSON {
-            context.console.print(json: result.json)
+            context.console.print(json: result)
         } else {
             result.lines.forEach { context.console.print($0) }
         }

@@ -60,9 +60,8 @@ struct SampleFolder {
     ///
     /// - Returns: what comes next.
     func write(_ sample: Sample) throws -> String {
-        var writer = JSONWriter()
-        writer.apps(sample.apps, rootFile: folder.path(of: Self.rootFile))
-        let apps = String(decoding: writer.bytes, as: UTF8.self)
+        let setting = DemoSettings.json(sample.apps, rootFile: folder.path(of: Self.rootFile))
+        let apps = String(decoding: setting.bytes, as: UTF8.self)
         try folder.write("\(apps)\n".utf8, to: Self.appsFile)
         try folder.write(sample.catalog, to: Self.catalogFile)
         var commands = ["pipeline catalog apply \(folder.path(of: Self.catalogFile))"]

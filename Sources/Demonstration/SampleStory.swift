@@ -83,13 +83,8 @@ struct SampleStory {
                 guard let key = link[member]?.string, let user = link["user"]?.string else {
                     continue
                 }
-                var writer = JSONWriter()
-                writer.object { writer in
-                    writer.member("kind", kind)
-                    writer.member("key", key)
-                    writer.member("user", user)
-                }
-                lines += writer.bytes + Array("\n".utf8)
+                let line: JSONContent = ["kind": kind, "key": key, "user": user]
+                lines += line.bytes + Array("\n".utf8)
             }
         }
         return lines

@@ -88,3 +88,8 @@ extension JSONWriter {
         int(offset)
     }
 }
+
+extension RecordPosition: JSONRepresentable {
+    /// As the tools name it: `topic/partition/offset`.
+    package var json: JSONContent { .string(description) }
+}

@@ -98,7 +98,7 @@ import Worker
             },
             verifier: Self.verifier
         )
-        let root = try JSONDocument(parsing: Array(report.json.utf8)).root
+        let root = try JSONDocument(parsing: report.json.bytes).root
         let goals = try #require(root["goals"])
         let expected: [(String, Double, Double)] = [
             ("throughput_in_verifications", 0.5, 0.48), ("worker_verifications", 2, 2.2),

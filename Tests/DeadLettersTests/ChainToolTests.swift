@@ -134,7 +134,7 @@ import Topology
             #expect(run.result.contains("nothing is missing, altered or inserted"))
             let json = await rig.run("verify", "--json")
             let root = try JSONDocument(parsing: json.bytes).root
-            #expect(root["intact"]?.bool == true)
+            #expect(root["is_intact"]?.bool == true)
             #expect(root["chains"]?.elements.map { $0["letters"]?.int64 } == [3])
         }
     }

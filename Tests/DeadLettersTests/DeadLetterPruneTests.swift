@@ -48,7 +48,7 @@ import Testing
         // Before the indexer reads the later ones, and after.
         let counted = await rig.tool("index", "--prune", "--json")
         #expect(counted.exitCode == 1)
-        #expect(counted.result == #"{"rows":19,"isRemoved":false}"# + "\n", "\(counted.notes)")
+        #expect(counted.result == #"{"rows":19,"is_removed":false}"# + "\n", "\(counted.notes)")
         try await rig.index()
         #expect(try await rig.count() == 50)
         let gone = try await DeadLetterTable.page(DeadLetterQuery(), limit: 100, on: rig.client)
@@ -59,7 +59,7 @@ import Testing
         #expect(try await rig.count() == 31)
         #expect(try await Self.hours(rig) == 31)
         let again = await rig.tool("index", "--prune", "--yes", "--json")
-        #expect(again.result == #"{"rows":0,"isRemoved":true}"# + "\n")
+        #expect(again.result == #"{"rows":0,"is_removed":true}"# + "\n")
 
         try await expectHistory(of: #require(gone).id, rig)
         let rebuilt = await rig.tool("index", "--rebuild", "--json")

@@ -207,7 +207,7 @@ import Testing
                 documents.append(Self.json(letter.headers))
             }
         }
-        let verdict = try await TopicSchema.validate(documents, against: "dead-letter")
+        let verdict = try PublishedSchema.topics.validate(documents, against: "dead-letter")
         #expect(verdict.isValid, "\(verdict.report)")
     }
 

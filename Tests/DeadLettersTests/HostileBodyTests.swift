@@ -41,7 +41,7 @@ import Testing
                     + DeadLetterText.decoded(original) + dossier.text
                 #expect(text.utf8.count < Self.shownBytesMax, "\(body)")
             }
-            let json = dossier.json(isRevealing: false)
+            let json = dossier.json(isRevealing: false).bytes
             #expect(json.count < Self.shownBytesMax, "\(body)")
             #expect((try? JSONDocument(parsing: json, policy: .grammar)) != nil, "\(body)")
             #expect(Self.threadSeconds() - start < Self.secondsMax, "\(body)")

@@ -1,6 +1,7 @@
 import AppStore
 import DeadLetters
 import Foundation
+import JSON
 import Kafka
 import Records
 import Store
@@ -30,7 +31,7 @@ import TestSupport
         let text = DeadLetterText.whole(letter, dossier.rendering(isRevealing: false))
         #expect(text.contains("Dead letter"))
         let row = DeadLetterRow(letter, record)
-        let json = DeadLetterJSON.object(row, topic: "storekit.dead-letter")
+        let json = row.json(topic: "storekit.dead-letter").bytes
         #expect(try JSONSerialization.jsonObject(with: Data(json)) is [String: Any])
     }
 

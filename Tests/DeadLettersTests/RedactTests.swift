@@ -28,7 +28,7 @@ import Testing
     {
         let (rig, id, position) = try await Self.rig()
         #expect(await rig.tool("show", id, "--reveal").result.contains(Self.secret))
-        let run = await rig.tool("redact", id, "--why", "request 7", "--as", "dpo")
+        let run = await rig.tool("redact", id, "--why", "request 7", "--as", "dpo", "--json")
         #expect(run.exitCode == 0, "\(run.notes)")
 
         // Also before the index has followed, and for the earlier copy.
@@ -50,7 +50,7 @@ import Testing
 
         let folder = NSTemporaryDirectory() + "redacted-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        #expect(await rig.tool("export", "--to", folder).exitCode == 0)
+        #expect(await rig.tool("export", "--to", folder, "--json").exitCode == 0)
         let lines = try String(contentsOfFile: folder + "/dead-letters.ndjson", encoding: .utf8)
         #expect(!lines.contains(Data(Self.secret.utf8).base64EncodedString()))
         let offline = await ToolRun(["verify", "--offline", folder + "/manifest.json"])

@@ -3,6 +3,8 @@ import DeadLetters
 import Foundation
 import Settings
 import Synchronization
+import TestSupport
+import Testing
 
 /// The tool's output and exit code.
 struct ToolRun: Sendable {
@@ -32,6 +34,7 @@ struct ToolRun: Sendable {
             )
         )
         (bytes, notes) = box.said.withLock { $0 }
+        PublishedSchema.expect("dead-letter", arguments, bytes)
     }
 
     private final class Box: Sendable {

@@ -29,13 +29,14 @@ struct DemoTests {
 
     @Test func `the whole pipeline comes to what the traffic asks for`() async throws {
         #expect(await demo(["--json"]) == 0, "\(transcript.notes)")
+        PublishedSchema.expect("demo", ["--json"], transcript.output.utf8)
         let result = try JSONDocument(parsing: Array(transcript.output.utf8)).root
-        #expect(result["isGood"]?.bool == true)
+        #expect(result["is_good"]?.bool == true)
         #expect(result["bodies"]?.int64 == 300)
-        #expect(result["wrongUsers"]?.int64 == 0)
+        #expect(result["wrong_users"]?.int64 == 0)
         let reconciliation = try #require(result["reconciliation"])
-        #expect(reconciliation["isBalanced"]?.bool == true)
-        #expect(reconciliation["isSettled"]?.bool == true)
+        #expect(reconciliation["is_balanced"]?.bool == true)
+        #expect(reconciliation["is_settled"]?.bool == true)
     }
 
     @Test func `what is lost on the way is fetched from Apple's server`() async throws {

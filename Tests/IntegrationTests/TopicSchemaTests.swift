@@ -8,7 +8,7 @@ import Testing
 
 @Suite struct TopicSchemaTests {
     @Test func `every example of every topic's schema is valid`() async throws {
-        let verdict = try await TopicSchema.validateExamples()
+        let verdict = try PublishedSchema.topics.validateExamples()
         #expect(verdict.isValid, "\(verdict.report)")
     }
 
@@ -20,12 +20,12 @@ import Testing
         #expect(values.count > 100)
         // Payloads have several lines there, and go one to a line to the script.
         let lines = values.map { $0.map { $0 == UInt8(ascii: "\n") ? UInt8(ascii: " ") : $0 } }
-        let verdict = try await TopicSchema.validate(lines, against: "verified")
+        let verdict = try PublishedSchema.topics.validate(lines, against: "verified")
         #expect(verdict.isValid, "\(verdict.report.prefix(2_000))")
     }
 
     @Test func `a schema refuses what its topic never carries`() async throws {
-        let verdict = try await TopicSchema.validate([Array("{}".utf8)], against: "verified")
+        let verdict = try PublishedSchema.topics.validate([Array("{}".utf8)], against: "verified")
         #expect(!verdict.isValid)
     }
 }

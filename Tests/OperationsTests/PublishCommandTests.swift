@@ -70,7 +70,7 @@ import Testing
         #expect(
             transcript.output
                 == #"{"topic":"storekit.raw","acknowledged":1,"failed":0,"untried":0,"#
-                + #""goOnWith":null,"failures":[]}"# + "\n"
+                + #""continue_with":null,"failures":[]}"# + "\n"
         )
     }
 
@@ -181,7 +181,7 @@ import Testing
         #expect(report["failed"]?.int64 == 1_000)
         #expect(report["untried"]?.isNull == true)
         #expect(
-            report["goOnWith"]?.string == "pipeline publish --from=501 --json \(path)",
+            report["continue_with"]?.string == "pipeline publish --from=501 --json \(path)",
             "\(transcript.output)"
         )
     }

@@ -15,7 +15,12 @@ import Topology
         _ arguments: String...,
         isInteractive: Bool = false
     ) async -> Int32 {
-        await PipelineTool.tool.run(
+        let before = transcript.output.utf8.count
+        defer {
+            let output = transcript.output.utf8.dropFirst(before)
+            PublishedSchema.expect("pipeline", ["reconcile"] + arguments, output)
+        }
+        return await PipelineTool.tool.run(
             ["reconcile", "--prefix", cluster.name("r") + "."] + arguments,
             in: CommandContext(
                 console: transcript.console(isInteractive: isInteractive),

@@ -1,3 +1,4 @@
+import JSON
 import Settings
 import Testing
 import Topology
@@ -146,8 +147,8 @@ import Worker
     }
 
     @Test func `tools get the numbers of each partition`() {
-        let json = String(decoding: reconciliation.json, as: UTF8.self)
-        #expect(json.hasPrefix(#"{"isBalanced":true,"isSettled":false,"problems":[],"#))
+        let json = String(decoding: reconciliation.json.bytes, as: UTF8.self)
+        #expect(json.hasPrefix(#"{"is_balanced":true,"is_settled":false,"problems":[],"#))
         #expect(
             json.contains(
                 #"{"partition":0,"low":0,"end":2010,"committed":2000,"waiting":10,"began":0,"#
@@ -156,7 +157,10 @@ import Worker
             )
         )
         #expect(
-            json.contains(#"{"partition":1,"low":0,"end":0,"committed":null,"waiting":0}"#)
+            json.contains(
+                #"{"partition":1,"low":0,"end":0,"committed":null,"waiting":0,"began":null,"#
+                    + #""unaccounted":null,"dispositions":null}"#
+            )
         )
     }
 }

@@ -136,7 +136,7 @@ import Testing
         #expect(text.code == 0, "\(text.notes)")
         #expect(text.notes.contains("2 archives of history may name the user and are not changed"))
         let json = await rig.run("forget", "bob", "--by", "dpo", "--reason", "8", "--json")
-        #expect(json.output.contains(#""unchangedArchives":2}"#))
+        #expect(json.output.contains(#""unchanged_archives":2}"#))
         #expect(try files.map { try String(contentsOfFile: $0, encoding: .utf8) } == before)
         #expect(try await rig.archived(Self.anna) == ["revisions": 1, "changes": 2])
     }
@@ -152,7 +152,7 @@ extension HistoryRig {
         for archive in try #require(root["archives"]).elements {
             let table = try #require(archive["table"]?.string)
             let count = archive["rows"]?.int64
-            #expect((archive["isSearched"]?.bool == true) == (count != nil))
+            #expect((archive["is_searched"]?.bool == true) == (count != nil))
             rows.updateValue(count, forKey: table)
         }
         return rows

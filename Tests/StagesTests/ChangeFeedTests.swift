@@ -62,7 +62,7 @@ import Worker
         for topic in ["entitlements.changed", "entitlements.current"] {
             let values = records.filter { $0.topic == "storekit.\(topic)" }.compactMap(\.value)
             #expect(!values.isEmpty)
-            let verdict = try await TopicSchema.validate(values, against: topic)
+            let verdict = try PublishedSchema.topics.validate(values, against: topic)
             #expect(verdict.isValid, "\(verdict.report)")
         }
     }
@@ -86,7 +86,7 @@ import Worker
         #expect(held.compactMap { $0["originalTransactionID"]?.string } == ["2"])
         for topic in ["entitlements.changed", "entitlements.current"] {
             let values = published.records.filter { $0.topic == "storekit.\(topic)" }
-            let verdict = try await TopicSchema.validate(
+            let verdict = try PublishedSchema.topics.validate(
                 values.compactMap(\.value),
                 against: topic
             )

@@ -90,7 +90,7 @@ import Worker
             "--json"
         )
         #expect(code == 0)
-        #expect(rig.text == #"{"revisions":1,"notifications":0,"isForgotten":true}"# + "\n")
+        #expect(rig.text == #"{"revisions":1,"notifications":0,"is_forgotten":true}"# + "\n")
         #expect(try await rig.settle(bodies) == [.duplicate, .forwarded, .duplicate])
     }
 

@@ -56,7 +56,7 @@ import Worker
         #expect(keys.contains("key-7"))
         #expect(keys.contains("key-12000"))
         #expect(!keys.contains("key-1"))
-        let verdict = try await TopicSchema.validate(
+        let verdict = try PublishedSchema.topics.validate(
             published.records.filter { $0.topic.hasSuffix("current") }.compactMap(\.value),
             against: "entitlements.current"
         )
@@ -92,7 +92,7 @@ import Worker
         #expect(change["omitted"]?["new"]?.int64 == Int64(60_000 - kept.count))
         let last: Int64 = 946_684_800_000 + 60_000 * 3_600_000 + 60_000
         #expect(kept.last?["end"]?.int64 == last)
-        let verdict = try await TopicSchema.validate(
+        let verdict = try PublishedSchema.topics.validate(
             published.records.filter { $0.topic.hasSuffix("changed") }.compactMap(\.value),
             against: "entitlements.changed"
         )

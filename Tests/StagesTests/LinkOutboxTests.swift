@@ -56,7 +56,7 @@ import Worker
         #expect(record.topic == "storekit.linked")
         #expect(record.key.map { String(decoding: $0, as: UTF8.self) } == "Production/3")
         #expect(record.headers.isEmpty)
-        let verdict = try await TopicSchema.validate([record.value ?? []], against: "linked")
+        let verdict = try PublishedSchema.topics.validate([record.value ?? []], against: "linked")
         #expect(verdict.isValid, "\(verdict.report)")
     }
 

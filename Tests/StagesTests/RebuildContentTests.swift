@@ -135,7 +135,7 @@ import Testing
         )
         #expect(try await rig.picture() == damaged, "the other purchase is put right")
         let json = await rig.rebuild("--replace", "--json").output
-        #expect(json.contains("\"expected\":\"\",\"kept\":true"), "\(json)")
+        #expect(json.contains("\"expected\":\"\",\"is_kept\":true"), "\(json)")
     }
 
     @Test func `a lost transaction leaves its purchase with its owner`() async throws {

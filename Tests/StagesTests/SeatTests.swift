@@ -63,7 +63,7 @@ import Worker
         for topic in ["entitlements.changed", "entitlements.current"] {
             let values = published.records.filter { $0.topic == "storekit.\(topic)" }
                 .compactMap(\.value)
-            let verdict = try await TopicSchema.validate(values, against: topic)
+            let verdict = try PublishedSchema.topics.validate(values, against: topic)
             #expect(verdict.isValid, "\(verdict.report)")
         }
         let state = try #require(
@@ -92,11 +92,11 @@ import Worker
         let purchase = try #require(root["purchases"]?.elements.first { _ in true })
         let held = try #require(purchase["entitlements"]?.elements.first { _ in true })
         #expect(held["seats"]?.int64 == 13)
-        #expect(held["ownershipType"]?.string == "PURCHASED")
-        #expect(held["additionalTransactionReason"]?.string == "SEAT_ADDITION")
+        #expect(held["ownership_type"]?.string == "PURCHASED")
+        #expect(held["additional_transaction_reason"]?.string == "SEAT_ADDITION")
         let transactions = purchase["transactions"]?.elements.map(\.self)
         #expect(transactions?.compactMap { $0["quantity"]?.int64 } == [10, 3])
-        #expect(transactions?.compactMap { $0["revokedSeatQuantity"]?.int64 } == [0, 0])
+        #expect(transactions?.compactMap { $0["revoked_seats"]?.int64 } == [0, 0])
     }
 
     @Test(arguments: [

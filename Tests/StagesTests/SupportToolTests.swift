@@ -75,7 +75,7 @@ import Worker
         #expect(text.contains("\(counts); ask with --environment Sandbox"))
         let json = await rig.run("explain", "anna", "--json").output
         let others = try JSONDocument(parsing: Array(json.utf8.dropLast())).root[
-            "otherEnvironments"
+            "other_environments"
         ]
         #expect(others?.elements.compactMap { $0["purchases"]?.int64 } == [2, 0])
         let (_, sandbox) = await rig.run("explain", "anna", "--environment", "Sandbox")
@@ -173,12 +173,12 @@ import Worker
         let root = try JSONDocument(parsing: Array(text.utf8)).root
         let purchase = try #require(root["purchases"]?.elements.first { _ in true })
         let transactions = Array(purchase["transactions"]?.elements.map(\.self) ?? [])
-        #expect(transactions.compactMap { $0["transactionID"]?.string } == ["1", "1-2"])
+        #expect(transactions.compactMap { $0["transaction_id"]?.string } == ["1", "1-2"])
         let source = transactions.last?["sources"]?.elements.first { _ in true }
-        #expect(source?["offset"]?.int64 == 42)
+        #expect(source?["record"]?.string == "storekit.raw/0/42")
         #expect(source?["notification"]?.string == "DID_RENEW")
         let grant = root["grants"]?.elements.first { _ in true }
-        #expect(grant?["grantedBy"]?.string == "support")
+        #expect(grant?["granted_by"]?.string == "support")
         #expect(root["changes"]?.elements.map(\.self).count == 2)
     }
 
@@ -198,8 +198,8 @@ import Worker
         let json = await rig.run("explain", "--transaction", id, "--json").output
         let root = try JSONDocument(parsing: Array(json.utf8)).root
         let held = root["purchases"]?.elements.first { _ in true }?["entitlements"]
-        #expect(held?.elements.compactMap { $0["userID"]?.string } == ["anna"])
-        #expect(root["changes"]?.elements.compactMap { $0["userID"]?.string } == ["anna"])
+        #expect(held?.elements.compactMap { $0["user_id"]?.string } == ["anna"])
+        #expect(root["changes"]?.elements.compactMap { $0["user_id"]?.string } == ["anna"])
     }
 
     @Test func `a purchase without an owner is explained, with possible links`() async throws {

@@ -124,23 +124,13 @@ extension CapacityPlan {
         return "\(Quantity.grouped(Int(gigabytes.rounded()))) GB"
     }
 
-    fileprivate var json: String {
-        var writer = JSONWriter()
-        writer.object { writer in
-            writer.key("copies")
-            writer.object { writer in
-                for stage in Topology.stages {
-                    writer.key(stage.name)
-                    writer.int(copies[stage] ?? 0)
-                }
-            }
-            writer.member("partitions", partitions)
-            writer.member("brokers", brokers)
-            writer.member("broker_disk_bytes", Int(brokerDiskBytes))
-            writer.member("connections", connections)
-            writer.member("database_bytes_per_day", Int(databaseBytesPerDay))
-            writer.member("wal_bytes_per_day", Int(walBytesPerDay))
-        }
-        return String(decoding: writer.bytes, as: UTF8.self)
+    fileprivate var json: JSONContent {
+        let perStage = Topology.stages.map { ($0.name, copies[$0].json) }
+        return [
+            "copies": JSONContent.object(perStage), "partitions": partitions, "brokers": brokers,
+            "broker_disk_bytes": Int(brokerDiskBytes), "connections": connections,
+            "database_bytes_per_day": Int(databaseBytesPerDay),
+            "wal_bytes_per_day": Int(walBytesPerDay),
+        ]
     }
 }

@@ -298,24 +298,11 @@ struct DeadLettersMeasurement {
         ] + Goal.table(goals) + [""] + slowest.lines()
     }
 
-    var json: String {
-        var writer = JSONWriter()
-        writer.object { writer in
-            writer.key("benchmark")
-            writer.string("dead-letters")
-            writer.key("records")
-            writer.int(recordCount)
-            writer.key("groups")
-            writer.int(groupCount)
-            writer.key("answers_milliseconds")
-            writer.object { writer in
-                for answer in answers {
-                    writer.key(answer.name)
-                    writer.double((answer.milliseconds * 10).rounded() / 10)
-                }
-            }
-            Goal.write(goals, to: &writer)
-        }
-        return String(decoding: writer.bytes, as: UTF8.self)
+    var json: JSONContent {
+        let times = answers.map { ($0.name, JSONContent.figure($0.milliseconds, digits: 1)) }
+        return [
+            "benchmark": "dead-letters", "records": recordCount, "groups": groupCount,
+            "answers_milliseconds": JSONContent.object(times),
+        ] + Goal.json(goals)
     }
 }

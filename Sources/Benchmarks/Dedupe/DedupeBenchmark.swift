@@ -126,24 +126,14 @@ struct DedupeMeasurement {
         return [head, ""] + Goal.table(goals)
     }
 
-    var json: String {
-        var writer = JSONWriter()
-        writer.object { writer in
-            writer.key("benchmark")
-            writer.string("dedupe")
-            writer.key("records")
-            writer.int(recordCount)
-            writer.key("record_bytes")
-            writer.int(recordBytes)
-            writer.key("cpu_microseconds_per_record")
-            writer.object { writer in
-                writer.key("dedupe-worker")
-                writer.double((workerMicroseconds * 100).rounded() / 100)
-                writer.key("postgresql")
-                writer.double((postgresMicroseconds * 100).rounded() / 100)
-            }
-            Goal.write(goals, to: &writer)
-        }
-        return String(decoding: writer.bytes, as: UTF8.self)
+    var json: JSONContent {
+        let cpu: JSONContent = [
+            "dedupe-worker": JSONContent.figure(workerMicroseconds),
+            "postgresql": JSONContent.figure(postgresMicroseconds),
+        ]
+        return [
+            "benchmark": "dedupe", "records": recordCount, "record_bytes": recordBytes,
+            "cpu_microseconds_per_record": cpu,
+        ] + Goal.json(goals)
     }
 }

@@ -12,40 +12,19 @@ struct BenchSettings {
     let rootFile: String
 
     var json: [UInt8] {
-        var writer = JSONWriter(reserving: 1_024)
-        writer.object { writer in
-            writer.key("kafka")
-            writer.object { writer in
-                write("bootstrap", bootstrap, &writer)
-                write("topic_prefix", prefix, &writer)
-                write("group_prefix", prefix, &writer)
-            }
-            writer.key("database")
-            writer.object { write("url", databaseURL, &$0) }
-            writer.key("linking")
-            writer.object { write("mode", linkingMode, &$0) }
-            writer.key("apps")
-            writer.array { writer in
-                writer.object { app(&$0) }
-            }
-        }
-        return writer.bytes
-    }
-
-    private func app(_ writer: inout JSONWriter) {
-        write("bundle_id", BenchTransaction.bundleID, &writer)
-        write("environment", "Production", &writer)
-        writer.key("app_apple_id")
-        writer.int(BenchTransaction.appAppleID)
-        writer.key("roots")
-        writer.array { $0.string(rootFile) }
-        writer.key("test_root_in_production")
-        writer.bool(true)
-    }
-
-    private func write(_ key: String, _ value: String, _ writer: inout JSONWriter) {
-        writer.key(key)
-        writer.string(value)
+        let kafka: JSONContent = [
+            "bootstrap": bootstrap, "topic_prefix": prefix, "group_prefix": prefix,
+        ]
+        let app: JSONContent = [
+            "bundle_id": BenchTransaction.bundleID, "environment": "Production",
+            "app_apple_id": BenchTransaction.appAppleID, "roots": [rootFile],
+            "test_root_in_production": true,
+        ]
+        let settings: JSONContent = [
+            "kafka": kafka, "database": ["url": databaseURL] as JSONContent,
+            "linking": ["mode": linkingMode] as JSONContent, "apps": [app],
+        ]
+        return settings.bytes
     }
 
     /// Reads the settings that the account reader needs.

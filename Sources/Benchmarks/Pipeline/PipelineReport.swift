@@ -114,114 +114,62 @@ struct PipelineReport {
         }
     }
 
-    var json: String {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.key("benchmark")
-        writer.string("pipeline")
-        writer.key("measurements")
-        writer.beginArray()
-        for item in measurements {
-            writer.beginObject()
-            write(item, &writer)
-            writer.endObject()
-        }
-        writer.endArray()
-        Goal.write(goals, to: &writer)
-        writer.endObject()
-        return String(decoding: writer.bytes, as: UTF8.self)
+    var json: JSONContent {
+        ["benchmark": "pipeline", "measurements": measurements.map(json(of:))] + Goal.json(goals)
     }
 
-    private func write(_ item: PipelineMeasurement, _ writer: inout JSONWriter) {
-        writer.key("partitions")
-        writer.int(item.setup.partitions)
-        writer.key("copies")
-        writer.int(item.setup.copies)
-        writer.key("stored_facts")
-        writer.int(item.setup.storedCount)
-        writer.key("payload_times")
-        writer.int(item.setup.payloadTimes)
-        writer.key("is_tuned")
-        writer.bool(item.setup.isTuned)
-        writer.key("has_jit")
-        writer.bool(!item.setup.hasNoJIT)
-        writer.key("records")
-        writer.int(item.recordCount)
-        writer.key("records_per_second")
-        writer.double(item.recordsPerSecond.rounded())
-        number("verification_microseconds", item.verificationMicroseconds, &writer)
-        number("wal_bytes_per_record", item.walBytes, &writer)
-        number("rows_scanned_per_record", item.scannedRows, &writer)
-        for (name, shares) in [
-            ("lock_share", item.lockShares), ("growth_share", item.growthShares),
-        ] {
-            writer.key(name)
-            writer.beginObject()
-            for stage in Topology.stages {
-                number(stage.program, shares[stage], &writer)
+    private func json(of item: PipelineMeasurement) -> JSONContent {
+        let latency = item.latency
+        let setup: JSONContent = [
+            "partitions": item.setup.partitions, "copies": item.setup.copies,
+            "stored_facts": item.setup.storedCount, "payload_times": item.setup.payloadTimes,
+            "is_tuned": item.setup.isTuned, "has_jit": !item.setup.hasNoJIT,
+            "records": item.recordCount,
+        ]
+        let atFullLoad: JSONContent = [
+            "records_per_second": item.recordsPerSecond.rounded(),
+            "verification_microseconds": JSONContent.figure(item.verificationMicroseconds),
+            "wal_bytes_per_record": JSONContent.figure(item.walBytes),
+            "rows_scanned_per_record": JSONContent.figure(item.scannedRows),
+            "lock_share": perStage { item.lockShares[$0] },
+            "growth_share": perStage { item.growthShares[$0] },
+            "seconds": json(item.activity), "cpu_microseconds_per_record": json(item.cpu),
+            "resident_bytes_max": perStage { item.residentBytesMax[$0].map(Double.init) },
+        ]
+        let milliseconds: JSONContent = [
+            "p50": JSONContent.figure(latency?.p50), "p99": JSONContent.figure(latency?.p99),
+            "lone_p50": JSONContent.figure(latency?.lonePercentile(50)),
+            "lone_p99": JSONContent.figure(latency?.lonePercentile(99)),
+            "idle_servers": JSONContent.figure(latency?.idleMilliseconds),
+        ]
+        return setup + atFullLoad + [
+            "latency_milliseconds": milliseconds,
+            "cpu_microseconds_per_record_at_half_load":
+                json(latency?.cpu ?? CPUMicroseconds(workers: [:])),
+            "seconds_at_half_load": json(latency?.activity ?? [:]),
+            "idle_share_at_half_load": JSONContent.figure(latency?.idleShare),
+        ]
+    }
+
+    private func perStage(_ figure: (StageDescription) -> Double?) -> JSONContent {
+        .object(Topology.stages.map { ($0.program, .figure(figure($0))) })
+    }
+
+    private func json(_ cpu: CPUMicroseconds) -> JSONContent {
+        perStage { cpu.workers[$0] } + [
+            "broker": JSONContent.figure(cpu.broker),
+            "postgresql": JSONContent.figure(cpu.postgres),
+        ]
+    }
+
+    private func json(_ activity: [StageDescription: WorkerActivity]) -> JSONContent {
+        .object(
+            Topology.stages.compactMap { stage in
+                guard let seconds = activity[stage] else { return nil }
+                let figures = Self.activities.map { ("\($0)", JSONContent.figure(seconds[$0])) }
+                let batch = ("records_per_batch", JSONContent.figure(seconds.recordsPerBatch))
+                return (stage.program, .object(figures + [batch]))
             }
-            writer.endObject()
-        }
-        writer.key("seconds")
-        write(item.activity, &writer)
-        writer.key("cpu_microseconds_per_record")
-        write(item.cpu, &writer)
-        writer.key("resident_bytes_max")
-        writer.beginObject()
-        for stage in Topology.stages {
-            number(stage.program, item.residentBytesMax[stage].map(Double.init), &writer)
-        }
-        writer.endObject()
-        writer.key("latency_milliseconds")
-        writer.beginObject()
-        number("p50", item.latency?.p50, &writer)
-        number("p99", item.latency?.p99, &writer)
-        number("lone_p50", item.latency?.lonePercentile(50), &writer)
-        number("lone_p99", item.latency?.lonePercentile(99), &writer)
-        number("idle_servers", item.latency?.idleMilliseconds, &writer)
-        writer.endObject()
-        writer.key("cpu_microseconds_per_record_at_half_load")
-        write(item.latency?.cpu ?? CPUMicroseconds(workers: [:]), &writer)
-        writer.key("seconds_at_half_load")
-        write(item.latency?.activity ?? [:], &writer)
-        number("idle_share_at_half_load", item.latency?.idleShare, &writer)
-    }
-
-    private func write(_ cpu: CPUMicroseconds, _ writer: inout JSONWriter) {
-        writer.beginObject()
-        for stage in Topology.stages {
-            number(stage.program, cpu.workers[stage], &writer)
-        }
-        number("broker", cpu.broker, &writer)
-        number("postgresql", cpu.postgres, &writer)
-        writer.endObject()
-    }
-
-    private func write(
-        _ activity: [StageDescription: WorkerActivity],
-        _ writer: inout JSONWriter
-    ) {
-        writer.beginObject()
-        for stage in Topology.stages {
-            guard let seconds = activity[stage] else { continue }
-            writer.key(stage.program)
-            writer.beginObject()
-            for activity in Self.activities {
-                number("\(activity)", seconds[activity], &writer)
-            }
-            number("records_per_batch", seconds.recordsPerBatch, &writer)
-            writer.endObject()
-        }
-        writer.endObject()
-    }
-
-    /// Null for what was not measured.
-    private func number(_ key: String, _ value: Double?, _ writer: inout JSONWriter) {
-        writer.key(key)
-        if let value, value.isFinite {
-            writer.double((value * 100).rounded() / 100)
-        } else {
-            writer.null()
-        }
+        )
     }
 }

@@ -154,13 +154,7 @@ struct HostileReport {
     }
 
     /// The member `hostile`: names to ratios.
-    func write(to writer: inout JSONWriter) {
-        writer.key("hostile")
-        writer.beginObject()
-        for cost in costs {
-            writer.key(cost.body.name)
-            writer.double((cost.ratio * 1_000).rounded() / 1_000)
-        }
-        writer.endObject()
+    var json: JSONContent {
+        ["hostile": JSONContent.object(costs.map { ($0.body.name, .figure($0.ratio, digits: 3)) })]
     }
 }

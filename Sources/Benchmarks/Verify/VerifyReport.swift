@@ -97,48 +97,38 @@ struct VerifyReport {
     }
 
     var lines: [String] {
-        var table = TextTable([
-            .init("case"), .init("threads", .right), .init("CPU µs/record", .right),
-            .init("records/s", .right), .init("of OpenSSL", .right),
-        ])
-        for item in measurements {
-            table.add([
-                item.case.rawValue,
-                String(item.threads),
-                FixedPoint.text(item.cpuMicroseconds, digits: 1),
-                Quantity.grouped(Int(item.recordsPerSecond)),
-                FixedPoint.text(
-                    cost(of: .raw, to: item.case, threads: item.threads),
-                    digits: 2
-                ),
-            ])
-        }
+        let table = TextTable(measurements, columns)
         return table.lines() + [""] + Goal.table(goals)
     }
 
-    func json(with hostile: HostileReport) -> String {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.key("benchmark")
-        writer.string("verify")
-        writer.key("measurements")
-        writer.beginArray()
-        for item in measurements {
-            writer.beginObject()
-            writer.key("case")
-            writer.string("\(item.case)")
-            writer.key("threads")
-            writer.int(item.threads)
-            writer.key("records_per_second")
-            writer.double(item.recordsPerSecond.rounded())
-            writer.key("cpu_microseconds_per_record")
-            writer.double((item.cpuMicroseconds * 100).rounded() / 100)
-            writer.endObject()
-        }
-        writer.endArray()
-        Goal.write(goals, to: &writer)
-        hostile.write(to: &writer)
-        writer.endObject()
-        return String(decoding: writer.bytes, as: UTF8.self)
+    private var columns: [ReportColumn<VerifyBenchmark.Measurement>] {
+        [
+            .init("case") {
+                "\($0.case)"
+            } cell: {
+                $0.case.rawValue
+            },
+            .init("threads", \.threads),
+            .init("cpu_microseconds_per_record", title: "CPU µs/record") {
+                ($0.cpuMicroseconds * 100).rounded() / 100
+            } cell: {
+                FixedPoint.text($0.cpuMicroseconds, digits: 1)
+            },
+            .init("records_per_second", title: "records/s") {
+                $0.recordsPerSecond.rounded()
+            } cell: {
+                Quantity.grouped(Int($0.recordsPerSecond))
+            },
+            .words("of OpenSSL", .right) {
+                FixedPoint.text(cost(of: .raw, to: $0.case, threads: $0.threads), digits: 2)
+            },
+        ]
+    }
+
+    func json(with hostile: HostileReport) -> JSONContent {
+        [
+            "benchmark": "verify",
+            "measurements": measurements.map { JSONContent($0, columns) },
+        ] + Goal.json(goals) + hostile.json
     }
 }

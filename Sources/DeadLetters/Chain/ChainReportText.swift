@@ -9,22 +9,8 @@ enum ChainReportText {
 
     /// Prints the table of the chains and the findings.
     static func print(_ report: ChainReport, isWide: Bool, _ console: Console) -> Int32 {
-        var table = TextTable([
-            .init("chain"), .init("letters", .right), .init("copies", .right, rank: 3),
-            .init("superseded", .right, rank: 4), .init("not committed", .right, rank: 2),
-            .init("begins with", rank: 1), .init("last link", rank: 5),
-        ])
-        for chain in report.chains {
-            let first = chain.first.map { "offset \($0.sourceOffset)" } ?? "-"
-            table.add([
-                Printable.line(chain.name.description, lengthMax: 80), String(chain.letters),
-                String(chain.repeated), String(chain.superseded), String(chain.uncommitted),
-                first + (chain.isCut ? ", cut by retention" : ""),
-                chain.last.map { String($0.digest.hex.prefix(16)) } ?? "-",
-            ])
-        }
-        if !table.isEmpty {
-            console.print(table, isWide: isWide)
+        if !report.chains.isEmpty {
+            console.print(TextTable(report.chains, columns), isWide: isWide)
         }
         let letters = report.chains.reduce(0) { $0 + $1.letters }
         console.print(
@@ -53,49 +39,28 @@ enum ChainReportText {
         return report.isIntact ? ExitCode.success : ExitCode.negative
     }
 
-    static func json(_ report: ChainReport) -> [UInt8] {
-        var writer = JSONWriter(reserving: 4096)
-        writer.object { writer in
-            writer.key("intact")
-            writer.bool(report.isIntact)
-            writer.key("chains")
-            writer.array { writer in
-                for chain in report.chains {
-                    writer.object { write(chain, &$0) }
-                }
-            }
-            writer.key("findings")
-            writer.array { writer in
-                for finding in report.findings {
-                    writer.object { writer in
-                        writer.key("kind")
-                        writer.string(finding.kind)
-                        writer.key("text")
-                        writer.string(finding.description)
-                    }
-                }
-            }
-            writer.key("notes")
-            writer.array { writer in
-                report.notes.forEach { writer.string($0) }
-            }
+    static func json(_ report: ChainReport) -> JSONContent {
+        let findings = report.findings.map { finding -> JSONContent in
+            ["kind": finding.kind, "text": finding.description]
         }
-        return writer.bytes
+        return [
+            "is_intact": report.isIntact,
+            "chains": report.chains.map { JSONContent($0, columns) }, "findings": findings,
+            "notes": Array(report.notes),
+        ]
     }
 
-    private static func write(_ chain: ChainSummary, _ writer: inout JSONWriter) {
-        writer.members(of: chain.name)
-        let counts: [(StaticString, Int)] = [
-            ("letters", chain.letters), ("copies", chain.repeated),
-            ("superseded", chain.superseded), ("not_committed", chain.uncommitted),
-        ]
-        for (name, count) in counts {
-            writer.key(name)
-            writer.int(count)
-        }
-        writer.key("is_cut")
-        writer.bool(chain.isCut)
-        writer.optionalString("first_link", chain.first?.digest.hex)
-        writer.optionalString("last_link", chain.last?.digest.hex)
-    }
+    private static let columns: [ReportColumn<ChainSummary>] = [
+        .words("chain", lengthMax: 80, \.name.description), .member("stage", \.name.stage),
+        .member("source_topic", \.name.topic), .member("source_partition", \.name.partition),
+        .init("letters", \.letters), .init("copies", rank: 3, \.repeated),
+        .init("superseded", rank: 4, \.superseded),
+        .init("not_committed", rank: 2, \.uncommitted),
+        .words("begins with", rank: 1) { chain in
+            (chain.first.map { "offset \($0.sourceOffset)" } ?? "-")
+                + (chain.isCut ? ", cut by retention" : "")
+        },
+        .member("is_cut", \.isCut), .member("first_link", \.first?.digest.hex),
+        .init("last_link", rank: 5, lengthMax: 16, \.last?.digest.hex),
+    ]
 }

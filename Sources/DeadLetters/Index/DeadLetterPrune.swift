@@ -1,4 +1,3 @@
-import JSON
 import Kafka
 package import Postgres
 import Settings
@@ -60,16 +59,5 @@ package struct DeadLetterPrune: Sendable {
     static func text(_ count: Int, isRemoved: Bool) -> String {
         "\(count) \(count == 1 ? "row" : "rows") of letters that the topic has no more "
             + (isRemoved ? "removed" : "would be removed")
-    }
-
-    static func json(_ count: Int, isRemoved: Bool) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.object { writer in
-            writer.key("rows")
-            writer.int(count)
-            writer.key("isRemoved")
-            writer.bool(isRemoved)
-        }
-        return writer.bytes
     }
 }

@@ -1,7 +1,7 @@
-import JSON
+package import JSON
 package import Kafka
 package import Postgres
-import Settings
+package import Settings
 package import Store
 
 /// Builds the index again from the topic, and swaps it with the one in use.
@@ -87,23 +87,17 @@ package struct DeadLetterRebuild: Sendable {
     }
 }
 
-extension DeadLetterRebuildTable.Difference {
-    var lines: [String] {
-        guard added + removed + changed > 0 else { return ["the index was what the topic says"] }
+extension DeadLetterRebuildTable.Difference: Report {
+    package var parts: [TextPart] {
+        guard added + removed + changed > 0 else {
+            return [.line("the index was what the topic says")]
+        }
         return [
-            "\(added) rows added", "\(removed) rows removed, of letters that the topic has no more",
-            "\(changed) rows changed",
+            .line("\(added) rows added"),
+            .line("\(removed) rows removed, of letters that the topic has no more"),
+            .line("\(changed) rows changed"),
         ]
     }
 
-    var json: [UInt8] {
-        var writer = JSONWriter()
-        writer.object { writer in
-            for (name, count) in [("added", added), ("removed", removed), ("changed", changed)] {
-                writer.key(name)
-                writer.int(count)
-            }
-        }
-        return writer.bytes
-    }
+    package var json: JSONContent { ["added": added, "removed": removed, "changed": changed] }
 }

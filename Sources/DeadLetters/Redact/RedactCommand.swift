@@ -1,4 +1,5 @@
 import AppStore
+import JSON
 import Kafka
 import Records
 import Settings
@@ -74,11 +75,8 @@ enum RedactCommand: DeadLetterCommand {
             at: context.now
         )
         try await send(redaction, context)
-        context.console.print(
-            context.isJSON
-                ? "{\"redacted\":\"\(letter.id)\"}"
-                : "\(letter.id) is redacted; the index follows within seconds"
-        )
+        let line = "\(letter.id) is redacted; the index follows within seconds"
+        context.console.print(["redacted": letter.id], or: line, context.arguments)
         return ExitCode.success
     }
 

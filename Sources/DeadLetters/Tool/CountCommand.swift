@@ -147,25 +147,12 @@ enum CountCommand: DeadLetterCommand {
         _ counts: [Count],
         total: Int64,
         _ by: DeadLetterGrouping
-    ) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.object { writer in
-            writer.key("by")
-            writer.string(by.rawValue)
-            writer.key("counts")
-            writer.object { writer in
-                for count in counts {
-                    guard let value = count.value else { continue }
-                    writer.key(value)
-                    writer.int(count.letters)
-                }
-            }
-            writer.key("without")
-            writer.int(counts.first { $0.value == nil }?.letters ?? 0)
-            writer.key("total")
-            writer.int(total)
-        }
-        return writer.bytes
+    ) -> JSONContent {
+        let named = counts.compactMap { count in count.value.map { ($0, count.letters.json) } }
+        return [
+            "by": by.rawValue, "counts": JSONContent.object(named),
+            "without": counts.first { $0.value == nil }?.letters ?? 0, "total": total,
+        ]
     }
 }
 

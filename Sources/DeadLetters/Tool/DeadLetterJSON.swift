@@ -1,133 +1,115 @@
 import AppStore
 import Foundation
-import JSON
+package import JSON
 import Kafka
 import Records
+import Settings
 package import Store
 
-/// Dead letters as JSON, for other programs.
-package enum DeadLetterJSON {
-    /// The indexed part of one letter.
+extension DeadLetterRow {
+    /// A letter as the index knows it.
     ///
     /// - Parameter topic: the dead-letter topic's name.
-    package static func object(_ row: DeadLetterRow, topic: String) -> [UInt8] {
-        var writer = JSONWriter(reserving: 1024)
-        writer.object { writer in
-            member(texts(row, topic), &writer)
-            writer.key("attempt")
-            writer.int(row.attempt)
-            writer.key("copies")
-            writer.int(row.copies)
-            unverified(row.identifiers, &writer)
-            writer.key("chain")
-            writer.object { writer in
-                let certificates = [
-                    ("leaf", row.certificates.leaf),
-                    ("intermediate", row.certificates.intermediate),
-                    ("root", row.certificates.root),
-                ]
-                for case (let role, let digest?) in certificates {
-                    writer.key(role)
-                    writer.object { member([("sha256", digest)], &$0) }
-                }
-            }
-        }
-        return writer.bytes
-    }
-
-    private static func texts(_ row: DeadLetterRow, _ topic: String) -> [(String, String?)] {
+    static func columns(topic: String) -> [ReportColumn<DeadLetterRow>] {
         [
-            ("id", row.id), ("state", row.state.rawValue), ("reason", row.reason),
-            ("class", row.deadLetterClass), ("detail", row.detail), ("stage", row.stage),
-            ("failed_at", row.failedAt.description),
-            ("position", "\(topic)/\(row.letterPartition)/\(row.letterOffset)"),
-            ("source", row.source.position.description), ("source_sha256", row.source.sha256),
-            ("source_timestamp", row.source.at?.description), ("raw", row.raw?.description),
-            ("value", row.valueState), ("omitted", row.omitted), ("producer", row.producer),
-            ("worker", row.worker), ("verifier_version", row.verifierVersion),
-            ("config_sha256", row.configurationSHA256), ("group", row.groupID),
-            ("replay_of", row.replayOf), ("chain_sha256", row.chainSHA256),
-            ("chain_previous", row.chainPrevious), ("doubt", row.warning),
+            .init("failed_at", title: "failed", rank: 1, \.failedAt),
+            .init("stage", rank: 4, lengthMax: 10, \.stage),
+            .init("reason", \.reason) { row in
+                Printable.line(row.reason, lengthMax: 40)
+                    + (row.warning == nil ? "" : " (doubtful)")
+            },
+            .init("state", rank: 2, \.state.rawValue),
+            .words("transaction", rank: 3, lengthMax: 32) {
+                $0.identifiers.transactionID ?? $0.identifiers.originalTransactionID ?? "-"
+            },
+            .words("bundle", rank: 5, lengthMax: 32) { $0.identifiers.bundleID ?? "-" },
+            .init("source", rank: 6, lengthMax: 80, \.source.position),
+            .init("id", lengthMax: DeadLetterID.length, \.id),
+            .member("class", \.deadLetterClass), .member("detail", \.detail),
+            .member("position") { row in
+                RecordPosition(
+                    topic: topic,
+                    partition: row.letterPartition,
+                    offset: row.letterOffset
+                )
+            },
+            .member("source_sha256", \.source.sha256), .member("source_timestamp", \.source.at),
+            .member("raw", \.raw), .member("value", \.valueState), .member("omitted", \.omitted),
+            .member("producer", \.producer), .member("worker", \.worker),
+            .member("verifier_version", \.verifierVersion),
+            .member("config_sha256", \.configurationSHA256), .member("group", \.groupID),
+            .member("replay_of", \.replayOf), .member("chain_sha256", \.chainSHA256),
+            .member("chain_previous", \.chainPrevious), .member("doubt", \.warning),
+            .member("attempt", \.attempt), .member("copies", \.copies),
+            .member("unverified", \.identifiers.json), .member("chain", \.certificates),
         ]
     }
 
-    /// Writes the members of a letter from its headers.
-    static func write(_ letter: DeadLetter, _ writer: inout JSONWriter) {
-        let texts: [(String, String?)] = [
-            ("id", letter.id), ("reason", letter.reason), ("class", letter.deadLetterClass),
-            ("detail", letter.detail), ("stage", letter.stage),
-            ("failed_at", letter.failedAt.description), ("position", letter.position.description),
-            ("source", letter.source.description), ("source_sha256", letter.sourceSHA256),
-            ("source_timestamp", letter.sourceTimestamp?.description),
-            ("raw", letter.raw?.description), ("value", letter.value.rawValue),
-            ("omitted", letter.omitted), ("worker", letter.worker),
-            ("verifier_version", letter.verifierVersion),
-            ("config_sha256", letter.configurationSHA256),
+    /// The letter for other programs.
+    package func json(topic: String) -> JSONContent {
+        JSONContent(self, Self.columns(topic: topic))
+    }
+}
+
+extension DeadLetterRow.Certificates: JSONRepresentable {
+    /// The certificates that the chain has.
+    package var json: JSONContent {
+        let digests = [("leaf", leaf), ("intermediate", intermediate), ("root", root)]
+        return .object(
+            digests.compactMap { role, digest in digest.map { (role, ["sha256": $0]) } }
+        )
+    }
+}
+
+extension UnverifiedIdentifiers {
+    fileprivate var json: JSONContent {
+        [
+            "transaction_id": transactionID, "original_transaction_id": originalTransactionID,
+            "bundle_id": bundleID, "environment": environment, "product_id": productID,
+            "signed_at": signedDate,
         ]
-        member(texts, &writer)
-        writer.key("attempt")
-        writer.int(letter.attempt)
-        unverified(letter.identifiers, &writer)
-        if let chain = letter.chain {
-            writer.key("chain")
-            if let document = try? JSONDocument(parsing: Array(chain.utf8)) {
-                writer.raw(document.root.rawBytes)
-            } else {
-                writer.string(chain)
-            }
+    }
+}
+
+extension DeadLetter {
+    /// The letter by its headers.
+    var json: JSONContent {
+        [
+            "id": id, "reason": reason, "class": deadLetterClass, "detail": detail,
+            "stage": stage, "failed_at": failedAt, "position": position, "source": source,
+            "source_sha256": sourceSHA256, "source_timestamp": sourceTimestamp, "raw": raw,
+            "value": value.rawValue, "omitted": omitted, "worker": worker,
+            "verifier_version": verifierVersion, "config_sha256": configurationSHA256,
+            "attempt": attempt, "unverified": identifiers.json, "chain": chainJSON,
+        ]
+    }
+
+    /// The header as it is if it is JSON, else a string.
+    private var chainJSON: JSONContent {
+        guard let chain else { return .null }
+        guard let document = try? JSONDocument(parsing: Array(chain.utf8)) else {
+            return .string(chain)
         }
+        return .raw(Array(document.root.rawBytes))
     }
+}
 
-    private static func unverified(
-        _ identifiers: UnverifiedIdentifiers,
-        _ writer: inout JSONWriter
-    ) {
-        writer.key("unverified")
-        writer.object { writer in
-            let texts: [(String, String?)] = [
-                ("transaction_id", identifiers.transactionID),
-                ("original_transaction_id", identifiers.originalTransactionID),
-                ("bundle_id", identifiers.bundleID), ("environment", identifiers.environment),
-                ("product_id", identifiers.productID),
-                ("signed_date", identifiers.signedDate.map { String($0.milliseconds) }),
+extension DeadLetterOriginal {
+    /// Key, value and header values in base64.
+    var json: JSONContent {
+        let headers = headers.map { header -> JSONContent in
+            [
+                "name": String(decoding: header.nameBytes, as: UTF8.self),
+                "value_base64": Self.base64(header.value),
             ]
-            member(texts, &writer)
         }
+        return [
+            "key_base64": Self.base64(key), "value_base64": Self.base64(value),
+            "headers": headers,
+        ]
     }
 
-    /// Writes the members of an original: key, value and header values in base64.
-    static func write(_ original: DeadLetterOriginal, _ writer: inout JSONWriter) {
-        writer.key("key_base64")
-        base64(original.key, &writer)
-        writer.key("value_base64")
-        base64(original.value, &writer)
-        writer.key("headers")
-        writer.array { writer in
-            for header in original.headers {
-                writer.object { writer in
-                    writer.key("name")
-                    writer.string(utf8: header.nameBytes)
-                    writer.key("value_base64")
-                    base64(header.value, &writer)
-                }
-            }
-        }
-    }
-
-    /// Writes members of text, except missing ones.
-    static func member(_ texts: [(String, String?)], _ writer: inout JSONWriter) {
-        for (name, text) in texts {
-            guard let text else { continue }
-            writer.key(name)
-            writer.string(text)
-        }
-    }
-
-    private static func base64(_ bytes: [UInt8]?, _ writer: inout JSONWriter) {
-        guard let bytes else {
-            writer.null()
-            return
-        }
-        writer.string(Data(bytes).base64EncodedString())
+    private static func base64(_ bytes: [UInt8]?) -> String? {
+        bytes.map { Data($0).base64EncodedString() }
     }
 }

@@ -1,3 +1,4 @@
+import JSON
 package import Postgres
 import Settings
 import Store
@@ -72,11 +73,11 @@ extension DecisionCommand {
             deadline: .seconds(600),
             on: client
         )
-        if context.isJSON {
-            context.console.print(json: #"{"\#(kind.rawValue)":\#(changed),"found":\#(count)}"#)
-        } else {
-            context.console.print("\(changed) of \(count) dead letters \(kind.rawValue)")
-        }
+        context.console.print(
+            ["action": kind.rawValue, "changed": changed, "found": count],
+            or: "\(changed) of \(count) dead letters \(kind.rawValue)",
+            context.arguments
+        )
         return count == 0 ? ExitCode.negative : ExitCode.success
     }
 }

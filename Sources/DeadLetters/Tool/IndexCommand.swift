@@ -1,3 +1,4 @@
+import JSON
 import Postgres
 import Settings
 import Store
@@ -84,11 +85,12 @@ enum IndexCommand: DeadLetterCommand {
         let count = try await Interruption.cancelling {
             try await DeadLetterPrune(topic: topic, client: client).run(isRemoving: isConfirmed)
         }
-        if context.isJSON {
-            context.console.print(json: DeadLetterPrune.json(count, isRemoved: isConfirmed))
-        } else {
-            context.console.print(DeadLetterPrune.text(count, isRemoved: isConfirmed))
-        }
+        let line = DeadLetterPrune.text(count, isRemoved: isConfirmed)
+        context.console.print(
+            ["rows": count, "is_removed": isConfirmed],
+            or: line,
+            context.arguments
+        )
         guard !isConfirmed, count > 0 else { return ExitCode.success }
         context.console.note("nothing is removed yet: run it again with --yes")
         return ExitCode.negative
@@ -104,13 +106,7 @@ enum IndexCommand: DeadLetterCommand {
                 try await DeadLetterRebuild(topic: topic, client: client).run(progress: progress)
             }
         }
-        guard !context.isJSON else {
-            context.console.print(json: difference.json)
-            return ExitCode.success
-        }
-        for line in difference.lines {
-            context.console.print(line)
-        }
+        context.console.print(difference, context.arguments)
         return ExitCode.success
     }
 }

@@ -1,5 +1,5 @@
 package import AppStore
-import JSON
+package import JSON
 import Kafka
 import OpenSSL
 package import Postgres
@@ -148,84 +148,48 @@ extension LetterDossier {
     ///
     /// - Parameter isRevealing: with the whole original, in base64; otherwise its JWS decoded,
     ///   without what could be used again or names an account.
-    package func json(isRevealing: Bool) -> [UInt8] {
-        var writer = JSONWriter(reserving: 8192)
-        writer.object { writer in
-            DeadLetterJSON.write(letter, &writer)
-            DeadLetterJSON.member([("doubt", doubt)], &writer)
-            if history != nil {
-                writer.key("state")
-                writer.string(stateText)
-                writer.key("history")
-                writer.array { writer in history?.forEach { Self.write($0, &writer) } }
-            }
-            if let guide {
-                writer.key("rule")
-                writer.string(guide.rule)
-                writer.key("advice")
-                writer.string(guide.advice)
-            }
-            writer.key("certificates")
-            writer.array { writer in chains.forEach { Self.write($0, &writer) } }
-            writer.key(isRevealing ? "original" : "decoded")
-            if isRevealing {
-                writer.object { DeadLetterJSON.write(original, &$0) }
-            } else {
-                writer.array { writeDecoded(&$0) }
-            }
-        }
-        return writer.bytes
+    package func json(isRevealing: Bool) -> JSONContent {
+        letter.json + [
+            "doubt": doubt, "state": history.map { _ in stateText }, "history": history,
+            "rule": guide?.rule, "advice": guide?.advice,
+            "certificates": chains.map(Self.json),
+            "original": isRevealing ? original.json : nil,
+            "decoded": isRevealing ? nil : decoded,
+        ]
     }
 
-    private func writeDecoded(_ writer: inout JSONWriter) {
-        for part in rendering(isRevealing: false).parts {
-            writer.object { writer in
-                DeadLetterJSON.member([("path", part.path), ("problem", part.problem)], &writer)
-                for (name, json) in [("header", part.header), ("payload", part.payload)] {
-                    guard let json else { continue }
-                    writer.key(name)
-                    writer.raw(Array(json.utf8))
-                }
-            }
-        }
-    }
-
-    static func write(_ action: DeadLetterAction, _ writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.key("number")
-            writer.int(action.number)
-            if let replay = action.replay {
-                writer.key("replay")
-                writer.int(replay)
-            }
-            let texts: [(String, String?)] = [
-                ("at", action.at.description), ("action", action.kind.rawValue),
-                ("who", action.who), ("why", action.why), ("detail", action.detail),
+    private var decoded: [JSONContent] {
+        rendering(isRevealing: false).parts.map { part in
+            [
+                "path": part.path, "problem": part.problem,
+                "header": part.header.map { JSONContent.raw(Array($0.utf8)) },
+                "payload": part.payload.map { JSONContent.raw(Array($0.utf8)) },
             ]
-            DeadLetterJSON.member(texts, &writer)
         }
     }
 
-    private static func write(
-        _ entry: (path: String, chain: UnverifiedChain),
-        _ writer: inout JSONWriter
-    ) {
-        writer.object { writer in
-            DeadLetterJSON.member(
-                [("path", entry.path), ("problem", entry.chain.problem)],
-                &writer
-            )
-            writer.key("chain")
-            writer.array { writer in
-                for reading in entry.chain.readings {
-                    writer.object { writer in
-                        let facts = [("role", reading.role)] + Self.facts(reading)
-                        DeadLetterJSON.member(facts.map { ($0.0, $0.1) }, &writer)
-                        writer.key("findings")
-                        writer.array { writer in reading.findings.forEach { writer.string($0) } }
-                    }
-                }
-            }
+    private static func json(_ entry: (path: String, chain: UnverifiedChain)) -> JSONContent {
+        let chain = entry.chain.readings.map { reading -> JSONContent in
+            let certificate = reading.certificate
+            let validity = certificate?.validity
+            return [
+                "role": reading.role, "subject": certificate?.subject,
+                "issuer": certificate?.issuer, "serial": certificate?.serialNumber,
+                "not_before": validity.map { Timestamp(milliseconds: $0.lowerBound * 1000) },
+                "not_after": validity.map { Timestamp(milliseconds: $0.upperBound * 1000) },
+                "purposes": reading.purposes, "sha256": certificate?.fingerprint.hex,
+                "findings": reading.findings,
+            ]
         }
+        return ["path": entry.path, "problem": entry.chain.problem, "chain": chain]
+    }
+}
+
+extension DeadLetterAction: JSONRepresentable {
+    package var json: JSONContent {
+        [
+            "number": number, "at": at, "action": kind.rawValue, "who": who, "replay": replay,
+            "why": why, "detail": detail,
+        ]
     }
 }

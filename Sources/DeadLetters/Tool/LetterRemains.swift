@@ -20,20 +20,12 @@ enum LetterRemains {
         )
         guard !history.isEmpty else { return }
         context.console.note("topic and index have it no more; this is what was done about it")
-        guard !context.isJSON else { return context.console.print(json: json(id, history)) }
+        guard !context.isJSON else {
+            let remains: JSONContent = ["id": id, "history": history]
+            return context.console.print(json: remains)
+        }
         for action in history {
             context.console.print(LetterDossier.line(of: action))
         }
-    }
-
-    private static func json(_ id: String, _ history: [DeadLetterAction]) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.object { writer in
-            writer.key("id")
-            writer.string(id)
-            writer.key("history")
-            writer.array { writer in history.forEach { LetterDossier.write($0, &writer) } }
-        }
-        return writer.bytes
     }
 }

@@ -81,43 +81,8 @@ enum ListCommand: DeadLetterCommand {
 
     /// The rows as a table, or as JSON in lines.
     static func print(_ rows: [DeadLetterRow], _ context: ToolContext) {
-        if context.isJSON {
-            let topic = context.topic.name
-            rows.forEach { context.console.print(json: DeadLetterJSON.object($0, topic: topic)) }
-        } else if !rows.isEmpty {
-            context.console.print(table(rows), isWide: context.isWide)
-        }
-    }
-
-    private static func table(_ letters: [DeadLetterRow]) -> TextTable {
-        var rows = TextTable([
-            .init("failed", rank: 1), .init("stage", rank: 4), .init("reason"),
-            .init("state", rank: 2), .init("transaction", rank: 3), .init("bundle", rank: 5),
-            .init("source", rank: 6), .init("id"),
-        ])
-        for letter in letters {
-            rows.add(cells(letter), isBad: letter.warning != nil)
-        }
-        return rows
-    }
-
-    /// A letter in one line of a table.
-    static func cells(_ letter: DeadLetterRow) -> [String] {
-        [
-            letter.failedAt.description,
-            Printable.line(letter.stage, lengthMax: 10),
-            Printable.line(letter.reason, lengthMax: 40)
-                + (letter.warning == nil ? "" : " (doubtful)"),
-            letter.state.rawValue,
-            cell(letter.identifiers.transactionID ?? letter.identifiers.originalTransactionID),
-            cell(letter.identifiers.bundleID),
-            Printable.line(letter.source.position.description, lengthMax: 80),
-            Printable.line(letter.id, lengthMax: DeadLetterID.length),
-        ]
-    }
-
-    static func cell(_ text: String?) -> String {
-        text.map { Printable.line($0, lengthMax: 32) } ?? "-"
+        let columns = DeadLetterRow.columns(topic: context.topic.name)
+        context.console.print(rows, columns, context.arguments) { $0.warning != nil }
     }
 }
 

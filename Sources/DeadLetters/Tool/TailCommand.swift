@@ -1,3 +1,4 @@
+import JSON
 import Kafka
 import Settings
 import Store
@@ -59,10 +60,8 @@ enum TailCommand: DeadLetterCommand {
     }
 
     private static func print(_ row: DeadLetterRow, _ context: ToolContext) {
-        if context.isJSON {
-            context.console.print(json: DeadLetterJSON.object(row, topic: context.topic.name))
-        } else {
-            context.console.print(ListCommand.cells(row).joined(separator: "  "))
-        }
+        let columns = DeadLetterRow.columns(topic: context.topic.name)
+        let line = columns.cells(row).joined(separator: "  ")
+        context.console.print(JSONContent(row, columns), or: line, context.arguments)
     }
 }

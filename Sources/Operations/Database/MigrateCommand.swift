@@ -29,7 +29,9 @@ extension ToolCommand {
             try await migrator.run(on: connection)
         }
         guard !arguments.isSet("json") else {
-            context.console.print(json: json(report))
+            let applied = report.applied.map { Int($0.version) }
+            let result: JSONContent = ["applied": applied, "version": Int(report.version)]
+            context.console.print(json: result)
             return ExitCode.success
         }
         for migration in report.applied {
@@ -38,19 +40,5 @@ extension ToolCommand {
         let state = report.applied.isEmpty ? "nothing to do" : "done"
         context.console.print("\(state): the schema has version \(report.version)")
         return ExitCode.success
-    }
-
-    private static func json(_ report: MigrationReport) -> String {
-        var writer = JSONWriter()
-        writer.object { writer in
-            writer.key("applied")
-            writer.array { writer in
-                for migration in report.applied {
-                    writer.int(migration.version)
-                }
-            }
-            writer.member("version", report.version)
-        }
-        return String(decoding: writer.bytes, as: UTF8.self)
     }
 }

@@ -61,13 +61,11 @@ extension ToolCommand {
         isJSON: Bool
     ) {
         guard !isJSON else {
-            var writer = JSONWriter()
-            writer.object { writer in
-                writer.member("revisions", counts.revisions)
-                writer.member("notifications", counts.notifications)
-                writer.member("isForgotten", isForgotten)
-            }
-            return console.print(json: writer.bytes)
+            let result: JSONContent = [
+                "revisions": counts.revisions, "notifications": counts.notifications,
+                "is_forgotten": isForgotten,
+            ]
+            return console.print(json: result)
         }
         let what =
             Quantity.counted(counts.revisions, "revision") + " and "

@@ -1,6 +1,7 @@
 import AppStore
 import Store
 import Foundation
+import JSON
 import Postgres
 import Settings
 
@@ -52,7 +53,7 @@ extension ToolCommand {
             try Instant.parse(text, option: "at")
         }
         let knownAt = try arguments.value("known-at").map { text throws(UsageError) in
-            try Instant.parse(text, option: "known-at")
+            Timestamp(milliseconds: try Instant.parse(text, option: "known-at"))
         }
         let transactionID = arguments.value("transaction").map { Identifier($0) }
         if at != nil, knownAt == nil {
@@ -65,7 +66,7 @@ extension ToolCommand {
             throw UsageError("expected either a USER or a --transaction")
         }
         let settings = try ToolSettings.read(arguments, context.environment, .database)
-        typealias Answer = (lines: [String], json: String, isFound: Bool)
+        typealias Answer = (lines: [String], json: JSONContent, isFound: Bool)
         let answer = try await settings.withDatabaseClient { client -> Answer in
             if let transactionID {
                 let found = try await TransactionExplanation.read(

@@ -1,9 +1,9 @@
 import Holdings
-import JSON
+package import JSON
 import Postgres
 import Store
 
-extension UserDetails.Change {
+extension UserDetails.Change: JSONRepresentable {
     var lines: [String] {
         var why = cause
         if let causeID { why += " \(causeID)" }
@@ -18,29 +18,18 @@ extension UserDetails.Change {
         ]
     }
 
-    /// - Parameter isOfOneUser: false names the user, if those of others are shown too.
-    func write(to writer: inout JSONWriter, isOfOneUser: Bool = true) {
-        writer.object { writer in
-            if !isOfOneUser { writer.member("userID", userID) }
-            writer.member("version", version)
-            writer.member("changedAt", changedAt.milliseconds)
-            writer.member("entitlement", key)
-            writer.member("originalTransactionID", originalTransactionID)
-            writer.key("old")
-            writer.periods(old)
-            writer.key("new")
-            writer.periods(new)
-            writer.terms(terms)
-            writer.member("cause", cause)
-            writer.member("causeID", causeID)
-            writer.optional("catalogVersion", catalogVersion)
-            writer.member("source", source)
-        }
+    package var json: JSONContent {
+        [
+            "user_id": userID, "version": version, "changed_at": changedAt,
+            "entitlement": key, "original_transaction_id": originalTransactionID, "old": old,
+            "new": new, "cause": cause, "cause_id": causeID, "catalog_version": catalogVersion,
+            "source": source,
+        ] + terms.json
     }
 }
 
 /// Something that a person granted, and nobody bought.
-extension UserDetails.Grant {
+extension UserDetails.Grant: JSONRepresentable {
     func lines(now: Int64) -> [String] {
         let isActive = periods.contains { $0.contains(now) }
         let end = revokedBy.map { ["  revoked by \($0): \(revocationReason ?? "")"] } ?? []
@@ -51,33 +40,25 @@ extension UserDetails.Grant {
         ] + end
     }
 
-    func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("grantID", number)
-            writer.member("entitlement", key)
-            writer.key("periods")
-            writer.periods(periods)
-            writer.member("grantedBy", grantedBy)
-            writer.member("reason", reason)
-            writer.member("revokedBy", revokedBy)
-            writer.member("revocationReason", revocationReason)
-        }
+    package var json: JSONContent {
+        [
+            "grant_id": number, "entitlement": key, "periods": periods, "granted_by": grantedBy,
+            "reason": reason, "revoked_by": revokedBy, "revocation_reason": revocationReason,
+        ]
     }
 }
 
 /// A debit of a balance by the app's own servers.
-extension UserDetails.Debit {
+extension UserDetails.Debit: JSONRepresentable {
     var phrase: String {
         "spent \(amount) \(currency) for \(reference), "
             + CalendarDate.instant(milliseconds: debitedAt.milliseconds)
     }
 
-    func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("reference", reference)
-            writer.member("currency", currency)
-            writer.member("amount", amount)
-            writer.member("debitedAt", debitedAt.milliseconds)
-        }
+    package var json: JSONContent {
+        [
+            "reference": reference, "currency": currency, "amount": amount,
+            "debited_at": debitedAt,
+        ]
     }
 }

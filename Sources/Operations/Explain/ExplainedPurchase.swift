@@ -1,12 +1,12 @@
 import AppStore
 import Entitlements
 import Holdings
-import JSON
+package import JSON
 import Postgres
 import Store
 
 /// One purchase of a user: its entitlements, its owner and Apple's facts.
-struct ExplainedPurchase {
+struct ExplainedPurchase: JSONRepresentable {
     let key: PurchaseKey
     let owner: StoredOwner
     private(set) var held: [EntitlementRow] = []
@@ -52,43 +52,15 @@ struct ExplainedPurchase {
             + "\(key.originalTransactionID)\(account)"
     }
 
-    func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("environment", key.environment.rawValue)
-            writer.member("bundleID", key.bundleID)
-            writer.member("originalTransactionID", key.originalTransactionID)
-            writer.member("ownerID", owner.userID)
-            writer.member("ownerRule", owner.rule)
-            if let spans = owner.spans {
-                writer.key("ownerSpans")
-                writer.raw(spans.bytes)
-            }
-            writer.member("appTransactionID", owner.appTransactionID)
-            writer.key("entitlements")
-            writer.array { writer in
-                for held in held {
-                    writer.object { writer in
-                        writer.member("userID", held.userID)
-                        writer.member("entitlement", held.key)
-                        writer.key("periods")
-                        writer.periods(held.periods.stored)
-                        writer.terms(held.terms)
-                    }
-                }
-            }
-            writer.key("transactions")
-            writer.array { writer in
-                for transaction in transactions {
-                    transaction.write(to: &writer)
-                }
-            }
-            writer.key("renewals")
-            writer.array { writer in
-                for renewal in renewals {
-                    renewal.write(to: &writer)
-                }
-            }
-        }
+    var json: JSONContent {
+        [
+            "environment": key.environment.rawValue, "bundle_id": key.bundleID,
+            "original_transaction_id": key.originalTransactionID, "owner_id": owner.userID,
+            "owner_rule": owner.rule,
+            "owner_spans": owner.spans.map { JSONContent.raw(Array($0.bytes)) },
+            "app_transaction_id": owner.appTransactionID, "entitlements": held,
+            "transactions": transactions, "renewals": renewals,
+        ]
     }
 }
 
@@ -168,7 +140,13 @@ extension ExplainedPurchase {
     }
 }
 
-extension PurchaseDetails.Renewal {
+extension EntitlementRow: JSONRepresentable {
+    package var json: JSONContent {
+        ["user_id": userID, "entitlement": key, "periods": periods.stored] + terms.json
+    }
+}
+
+extension PurchaseDetails.Renewal: JSONRepresentable {
     fileprivate var lines: [String] {
         var words = [autoRenewStatus == 1 ? "renews" : "does not renew"]
         if let autoRenewProductID { words.append("as \(autoRenewProductID)") }
@@ -190,19 +168,11 @@ extension PurchaseDetails.Renewal {
             == .gracePeriodBegan
     }
 
-    fileprivate func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("autoRenewProductID", autoRenewProductID)
-            writer.optional("autoRenewStatus", autoRenewStatus)
-            writer.key("isInBillingRetry")
-            if let isInBillingRetry { writer.bool(isInBillingRetry) } else { writer.null() }
-            writer.optional("graceUntil", graceUntil?.milliseconds)
-            writer.key("isGraceWithoutEnd")
-            writer.bool(isGraceWithoutEnd)
-            if let source {
-                writer.key("source")
-                source.write(to: &writer)
-            }
-        }
+    package var json: JSONContent {
+        [
+            "auto_renew_product_id": autoRenewProductID, "auto_renew_status": autoRenewStatus,
+            "is_in_billing_retry": isInBillingRetry, "grace_until": graceUntil,
+            "is_grace_without_end": isGraceWithoutEnd, "source": source,
+        ]
     }
 }

@@ -1,14 +1,14 @@
 import AppStore
 import Entitlements
 import Holdings
-import JSON
+package import JSON
 import Postgres
 import Records
 import Settings
 import Store
 
 /// One transaction of a purchase, with all that support staff may be asked about it.
-struct ExplainedTransaction {
+struct ExplainedTransaction: JSONRepresentable {
     let fact: TransactionFact
     var sources: [ContentSource] = []
     var contributions: [Contribution] = []
@@ -55,49 +55,39 @@ struct ExplainedTransaction {
             + sources.map { "    \($0.phrase)" }
     }
 
-    func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("transactionID", fact.key.transactionID)
-            writer.member("productID", fact.identity.productID)
-            writer.member("type", fact.identity.type?.rawValue)
-            writer.member("track", fact.track.rawValue)
-            writer.member("purchaseDate", fact.identity.purchaseDate.milliseconds)
-            writer.optional("expiresDate", fact.expiresDate?.milliseconds)
-            writer.optional("revocationDate", fact.revocation?.date.milliseconds)
-            writer.member("isUpgraded", fact.isUpgraded ?? false)
-            writer.member("ownershipType", fact.ownershipType?.rawValue)
-            writer.optional("quantity", fact.identity.quantity.map { Int64($0) })
-            writer.optional("revokedSeatQuantity", fact.revokedSeatQuantity.map { Int64($0) })
-            writer.member("additionalTransactionReason", fact.additionalTransactionReason)
-            writer.member("hasAccountToken", hasAccountToken)
-            writer.key("rules")
-            writer.array { writer in
-                for contribution in contributions {
-                    writer.object { writer in
-                        writer.member("rule", contribution.rule.rawValue)
-                        writer.member("productID", contribution.productID)
-                        writer.key("periods")
-                        writer.periods(contribution.period.map { [PostgresPeriod($0)] } ?? [])
-                    }
-                }
-            }
-            writer.key("credits")
-            writer.array { writer in
-                for credit in credits {
-                    credit.write(to: &writer)
-                }
-            }
-            writer.key("sources")
-            writer.array { writer in
-                for source in sources {
-                    source.write(to: &writer)
-                }
-            }
-        }
+    var json: JSONContent {
+        [
+            "transaction_id": fact.key.transactionID, "product_id": fact.identity.productID,
+            "type": fact.identity.type?.rawValue, "track": fact.track.rawValue,
+            "purchased_at": fact.identity.purchaseDate, "expires_at": fact.expiresDate,
+            "revoked_at": fact.revocation?.date, "is_upgraded": fact.isUpgraded ?? false,
+            "ownership_type": fact.ownershipType?.rawValue, "quantity": fact.identity.quantity,
+            "revoked_seats": fact.revokedSeatQuantity,
+            "additional_transaction_reason": fact.additionalTransactionReason,
+            "has_account_token": hasAccountToken, "rules": contributions, "credits": credits,
+            "sources": sources,
+        ]
+    }
+}
+
+extension Contribution: JSONRepresentable {
+    package var json: JSONContent {
+        [
+            "rule": rule.rawValue, "product_id": productID,
+            "periods": period.map { [PostgresPeriod($0)] } ?? [],
+        ]
     }
 }
 
 extension EntitlementTerms {
+    /// Null for a member that Apple does not state.
+    var json: JSONContent {
+        [
+            "ownership_type": ownershipType?.rawValue, "seats": seats,
+            "additional_transaction_reason": additionalTransactionReason,
+        ]
+    }
+
     /// `, 12 seats, several transactions for SEAT_ADDITION`.
     var phrase: String {
         [
@@ -129,15 +119,8 @@ extension PostgresPeriod {
     }
 }
 
-extension JSONWriter {
-    mutating func optional(_ key: StaticString, _ number: Int64?) {
-        self.key(key)
-        if let number { int(number) } else { null() }
-    }
-}
-
 /// The credit of a transaction to a balance.
-extension LedgerCredit {
+extension LedgerCredit: JSONRepresentable {
     fileprivate func phrase(isOfOneUser: Bool) -> String {
         var words = ["credits \(amount) \(currency) for \(productID)"]
         if !isOfOneUser { words[0] += " to \(userID)" }
@@ -147,19 +130,15 @@ extension LedgerCredit {
         return words.joined(separator: ", ")
     }
 
-    fileprivate func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("productID", productID)
-            writer.member("currency", currency)
-            writer.member("userID", userID)
-            writer.member("amount", amount)
-            writer.member("takenBack", takenBack)
-            writer.optional("revocationDate", revocationDate?.milliseconds)
-        }
+    package var json: JSONContent {
+        [
+            "product_id": productID, "currency": currency, "user_id": userID, "amount": amount,
+            "taken_back": takenBack, "revoked_at": revocationDate,
+        ]
     }
 }
 
-extension ContentSource {
+extension ContentSource: JSONRepresentable {
     /// `DID_RENEW/BILLING_RECOVERY`; nil if no notification brought it.
     private var notification: String? {
         notificationType.map { type in
@@ -174,14 +153,12 @@ extension ContentSource {
         return "signed \(signed), by notification \(notification), read at \(record)"
     }
 
-    func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.position(topic: topic, partition: partition, offset: offset)
-            writer.member("signedDate", signedDate.milliseconds)
-            writer.member("recordedAt", recordedAt.milliseconds)
-            writer.member("notification", notification)
-            writer.member("notificationUUID", notificationUUID)
-        }
+    package var json: JSONContent {
+        [
+            "record": "\(topic)/\(partition)/\(offset)", "signed_at": signedDate,
+            "recorded_at": recordedAt, "notification": notification,
+            "notification_uuid": notificationUUID,
+        ]
     }
 }
 

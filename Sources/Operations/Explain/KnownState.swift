@@ -1,6 +1,6 @@
 import AppStore
 import Holdings
-import JSON
+package import JSON
 import Postgres
 import Store
 
@@ -8,17 +8,17 @@ import Store
 struct KnownState {
     let userID: Identifier
     let environment: String
-    let knownAt: Int64
+    let knownAt: Timestamp
     let rows: [UserDetails.KnownEntitlement]
 
     static func read(
         _ userID: Identifier,
         _ environment: String,
-        _ knownAt: Int64,
+        _ knownAt: Timestamp,
         _ client: PostgresClient
     ) async throws -> KnownState {
         let subject = PurchaseDetails.Subject(id: userID, environment: environment)
-        let instant = StoredTime(milliseconds: knownAt)
+        let instant = StoredTime(knownAt)
         return KnownState(
             userID: userID,
             environment: environment,
@@ -28,7 +28,7 @@ struct KnownState {
     }
 
     func lines(at: Int64) -> [String] {
-        let instant = CalendarDate.instant(milliseconds: knownAt)
+        let instant = CalendarDate.instant(knownAt)
         var lines = ["\(userID), \(environment), as known at \(instant)", ""]
         guard !rows.isEmpty else { return lines + ["nothing was known to be theirs"] }
         for row in rows {
@@ -42,28 +42,17 @@ struct KnownState {
         return lines
     }
 
-    var json: String {
-        var writer = JSONWriter()
-        writer.object { writer in
-            writer.member("userID", userID)
-            writer.member("environment", environment)
-            writer.member("knownAt", knownAt)
-            writer.key("entitlements")
-            writer.array { writer in
-                for row in rows {
-                    writer.object { writer in
-                        writer.member("entitlement", row.key)
-                        writer.member("bundleID", row.bundleID)
-                        writer.member("originalTransactionID", row.originalTransactionID)
-                        if let grantID = row.grantID { writer.member("grantID", grantID) }
-                        writer.key("periods")
-                        writer.periods(row.periods)
-                        writer.member("version", row.version)
-                        writer.member("changedAt", row.changedAt.milliseconds)
-                    }
-                }
-            }
-        }
-        return String(decoding: writer.bytes, as: UTF8.self)
+    var json: JSONContent {
+        ["user_id": userID, "environment": environment, "known_at": knownAt, "entitlements": rows]
+    }
+}
+
+extension UserDetails.KnownEntitlement: JSONRepresentable {
+    package var json: JSONContent {
+        [
+            "entitlement": key, "bundle_id": bundleID,
+            "original_transaction_id": originalTransactionID, "grant_id": grantID,
+            "periods": periods, "version": version, "changed_at": changedAt,
+        ]
     }
 }

@@ -35,23 +35,12 @@ struct TransactionExplanation {
         return lines
     }
 
-    func json(now: Int64) -> String {
-        var writer = JSONWriter(reserving: 8_192)
-        writer.object { writer in
-            writer.member("transactionID", transactionID)
-            writer.member("environment", environment)
-            writer.member("at", now)
-            writer.optional("catalogVersion", catalogVersion)
-            writer.key("purchases")
-            writer.array { writer in
-                purchases.forEach { $0.write(to: &writer) }
-            }
-            writer.key("changes")
-            writer.array { writer in
-                changes.forEach { $0.write(to: &writer, isOfOneUser: false) }
-            }
-        }
-        return String(decoding: writer.bytes, as: UTF8.self)
+    func json(now: Int64) -> JSONContent {
+        [
+            "transaction_id": transactionID, "environment": environment,
+            "at": Timestamp(milliseconds: now), "catalog_version": catalogVersion,
+            "purchases": purchases, "changes": changes,
+        ]
     }
 }
 

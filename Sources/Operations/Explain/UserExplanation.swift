@@ -1,7 +1,7 @@
 import AppStore
 import EntitleStage
 import Entitlements
-import JSON
+package import JSON
 import Postgres
 import Settings
 import Store
@@ -49,49 +49,16 @@ struct UserExplanation {
         return lines
     }
 
-    func json(now: Int64) -> String {
-        var writer = JSONWriter(reserving: 8_192)
-        writer.object { writer in
-            writer.member("userID", userID)
-            writer.member("environment", environment)
-            writer.member("at", now)
-            writer.optional("version", version)
-            writer.optional("catalogVersion", catalogVersion)
-            writer.key("purchases")
-            writer.array { writer in
-                purchases.forEach { $0.write(to: &writer) }
-            }
-            writer.key("grants")
-            writer.array { writer in
-                grants.forEach { $0.write(to: &writer) }
-            }
-            writer.key("balances")
-            writer.object { writer in
-                for (currency, amount) in balances {
-                    writer.key(currency.text)
-                    writer.int(amount)
-                }
-            }
-            writer.key("debits")
-            writer.array { writer in
-                debits.forEach { $0.write(to: &writer) }
-            }
-            writer.key("otherEnvironments")
-            writer.array { writer in
-                for other in others {
-                    writer.object { writer in
-                        writer.member("environment", other.name)
-                        writer.member("purchases", other.purchases)
-                        writer.member("grants", other.grants)
-                    }
-                }
-            }
-            writer.key("changes")
-            writer.array { writer in
-                changes.forEach { $0.write(to: &writer) }
-            }
+    func json(now: Int64) -> JSONContent {
+        let balances = balances.map { currency, amount -> JSONContent in
+            ["currency": currency, "amount": amount]
         }
-        return String(decoding: writer.bytes, as: UTF8.self)
+        return [
+            "user_id": userID, "environment": environment, "at": Timestamp(milliseconds: now),
+            "version": version, "catalog_version": catalogVersion, "purchases": purchases,
+            "grants": grants, "balances": balances, "debits": debits,
+            "other_environments": others, "changes": changes,
+        ]
     }
 }
 
@@ -130,7 +97,11 @@ extension UserExplanation {
     }
 }
 
-extension UserDetails.OtherEnvironment {
+extension UserDetails.OtherEnvironment: JSONRepresentable {
+    package var json: JSONContent {
+        ["environment": name, "purchases": purchases, "grants": grants]
+    }
+
     fileprivate var phrase: String {
         let counted = [
             purchases > 0 ? Quantity.counted(purchases, "purchase") : nil,

@@ -1,5 +1,6 @@
 import AppStore
 import Foundation
+import JSON
 import Postgres
 import Settings
 import Store
@@ -78,7 +79,7 @@ extension ToolCommand {
         let number = try await settings.withDatabase { connection in
             try await connection.run(GrantTable.add, grant)[0]
         }
-        context.console.print(arguments.isSet("json") ? "{\"grant\":\(number)}" : "\(number)")
+        context.console.print(["grant_id": number], or: "\(number)", arguments)
         return ExitCode.success
     }
 
@@ -108,15 +109,11 @@ extension ToolCommand {
         let isEnded = try await settings.withDatabase { connection in
             try await connection.run(GrantTable.revoke, revocation)[0]
         }
-        if arguments.isSet("json") {
-            context.console.print("{\"grant\":\(number),\"revoked\":\(isEnded)}")
-        } else {
-            context.console.print(
-                isEnded
-                    ? "grant \(number) is revoked"
-                    : "there is no grant \(number), or it was revoked before"
-            )
-        }
+        let line =
+            isEnded
+            ? "grant \(number) is revoked"
+            : "there is no grant \(number), or it was revoked before"
+        context.console.print(["grant_id": number, "is_revoked": isEnded], or: line, arguments)
         return isEnded ? ExitCode.success : ExitCode.negative
     }
 

@@ -24,12 +24,8 @@ struct ArchiveHeader: Equatable {
     }
 
     var line: [JSONText] {
-        var writer = JSONWriter()
-        writer.object { writer in
-            writer.member("archive", number)
-            writer.member("table", table.rawValue)
-        }
-        return [JSONText(writer.bytes)]
+        let header: JSONContent = ["archive": number, "table": table.rawValue]
+        return [JSONText(header.bytes)]
     }
 }
 

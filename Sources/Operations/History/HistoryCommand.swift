@@ -91,21 +91,11 @@ extension ToolCommand {
         isJSON: Bool
     ) {
         guard !isJSON else {
-            var writer = JSONWriter()
-            writer.object { writer in
-                writer.key("tables")
-                writer.array { writer in
-                    for table in tables {
-                        writer.object { writer in
-                            writer.member("table", table.table.rawValue)
-                            writer.member("rows", table.rowCount)
-                            writer.member("file", table.file)
-                        }
-                    }
-                }
-                writer.member("isArchived", isArchived)
+            let files = tables.map { table -> JSONContent in
+                ["table": table.table.rawValue, "rows": table.rowCount, "file": table.file]
             }
-            return console.print(json: writer.bytes)
+            let result: JSONContent = ["tables": files, "is_archived": isArchived]
+            return console.print(json: result)
         }
         for table in tables {
             let rows = Quantity.counted(table.rowCount, "row")
@@ -136,11 +126,8 @@ extension ToolCommand {
             }
         }
         progress.clear()
-        if arguments.isSet("json") {
-            context.console.print(json: "{\"restored\":\(total)}")
-        } else {
-            context.console.print("\(Quantity.counted(total, "row")) restored")
-        }
+        let line = "\(Quantity.counted(total, "row")) restored"
+        context.console.print(["restored": total], or: line, arguments)
         return ExitCode.success
     }
 }

@@ -77,11 +77,8 @@ extension ToolCommand {
         let count = try await settings.withDatabase { connection in
             try await connection.run(LinkChangeTable.addAll)[0]
         }
-        context.console.print(
-            arguments.isSet("json")
-                ? "{\"purchases\":\(count)}"
-                : "\(Quantity.counted(count, "purchase")) queued for link-worker"
-        )
+        let line = "\(Quantity.counted(count, "purchase")) queued for link-worker"
+        context.console.print(["purchases": count], or: line, arguments)
         return ExitCode.success
     }
 
@@ -126,12 +123,9 @@ extension ToolCommand {
                 read += batch.count
             }
         }
-        if arguments.isSet("json") {
-            context.console.print("{\"links\":\(read),\"\(participle)\":\(changed)}")
-        } else {
-            let links = Quantity.counted(read, "link")
-            context.console.print("\(links) read, \(Quantity.grouped(changed)) \(participle)")
-        }
+        let line =
+            "\(Quantity.counted(read, "link")) read, \(Quantity.grouped(changed)) \(participle)"
+        context.console.print(["links": read, participle: changed], or: line, arguments)
         return ExitCode.success
     }
 
@@ -156,44 +150,21 @@ extension ToolCommand {
             )
             return Array(try await connection.run(AccountLinkTable.list, selection))
         }
-        if arguments.isSet("json") {
-            links.forEach { context.console.print(json: $0.json) }
-        } else {
-            context.console.print(table(links), isWide: arguments.isSet("wide"))
-        }
+        context.console.print(links, columns, arguments)
         return ExitCode.success
     }
 
-    private static func table(_ links: [AccountLink]) -> TextTable {
-        var table = TextTable([
-            .init("user"), .init("kind", rank: 1), .init("key"), .init("environment", rank: 2),
-            .init("bundle", rank: 3),
-        ])
-        for link in links {
-            table.add([
-                link.userID.text, link.kind.rawValue, link.key.text,
-                link.environment.isEmpty ? "any" : link.environment,
-                link.bundleID.isEmpty ? "any" : link.bundleID.text,
-            ])
-        }
-        return table
-    }
-}
-
-extension AccountLink {
-    fileprivate var json: String {
-        var writer = JSONWriter()
-        writer.object { writer in
-            writer.member("kind", kind.rawValue)
-            writer.member("key", key)
-            writer.member("user", userID)
-            if !environment.isEmpty {
-                writer.member("environment", environment)
-            }
-            if !bundleID.isEmpty {
-                writer.member("bundle", bundleID)
-            }
-        }
-        return String(decoding: writer.bytes, as: UTF8.self)
-    }
+    private static let columns: [ReportColumn<AccountLink>] = [
+        .init("user", \.userID), .init("kind", rank: 1, \.kind.rawValue), .init("key", \.key),
+        .init("environment", rank: 2) {
+            $0.environment.isEmpty ? nil : $0.environment
+        } cell: {
+            $0.environment.isEmpty ? "any" : $0.environment
+        },
+        .init("bundle", rank: 3) {
+            $0.bundleID.isEmpty ? nil : $0.bundleID
+        } cell: {
+            $0.bundleID.isEmpty ? "any" : $0.bundleID.text
+        },
+    ]
 }

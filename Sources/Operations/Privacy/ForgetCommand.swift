@@ -1,4 +1,5 @@
 import AppStore
+import JSON
 import Settings
 import Store
 
@@ -43,11 +44,12 @@ extension ToolCommand {
             return (try await connection.run(ForgottenUserTable.forget, request)[0], archives)
         }
         if arguments.isSet("json") {
-            context.console.print(
-                json: "{\"number\":\(forgotten.number),\"links\":\(forgotten.links),"
-                    + "\"claims\":\(forgotten.claims),\"tokens\":\(forgotten.tokens),"
-                    + "\"unchangedArchives\":\(archives)}"
-            )
+            let result: JSONContent = [
+                "number": forgotten.number, "links": forgotten.links,
+                "claims": forgotten.claims, "tokens": forgotten.tokens,
+                "unchanged_archives": archives,
+            ]
+            context.console.print(json: result)
         } else {
             context.console.print(
                 "\(Quantity.counted(forgotten.links, "link")) and "

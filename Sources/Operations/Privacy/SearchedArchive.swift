@@ -1,4 +1,3 @@
-import JSON
 import Settings
 import Store
 
@@ -33,43 +32,22 @@ struct SearchedArchive {
 
     static func parts(_ archives: [SearchedArchive]) -> [TextPart] {
         guard !archives.isEmpty else { return [] }
-        var table = TextTable([
-            .init("archive"), .init("table", rank: 1), .init("rows", .right), .init("remark"),
-        ])
-        for archive in archives {
-            table.add(
-                [
-                    archive.file, archive.header.table.rawValue,
-                    archive.isSearched ? Quantity.grouped(archive.rows) : "?",
-                    archive.problem ?? "",
-                ],
-                isBad: archive.problem != nil
-            )
-        }
+        let table = TextTable(archives, columns) { $0.problem != nil }
         var parts: [TextPart] = [.blank, .table(table), .blank, .line(note)]
         if archives.contains(where: { !$0.isSearched }) { parts.append(.line(searchNote)) }
         return parts
     }
 
-    static func write(_ archives: [SearchedArchive], to writer: inout JSONWriter) {
-        writer.array { writer in
-            for archive in archives {
-                writer.object { writer in
-                    writer.member("archive", archive.header.number)
-                    writer.member("table", archive.header.table.rawValue)
-                    writer.member("file", archive.file)
-                    writer.member("isSearched", archive.isSearched)
-                    writer.key("rows")
-                    if archive.isSearched {
-                        writer.int(archive.rows)
-                    } else {
-                        writer.null()
-                    }
-                    writer.member("remark", archive.problem)
-                }
-            }
-        }
-    }
+    static let columns: [ReportColumn<SearchedArchive>] = [
+        .member("archive", \.header.number), .init("file", title: "archive", \.file),
+        .init("table", rank: 1, \.header.table.rawValue), .member("is_searched", \.isSearched),
+        .init("rows") {
+            $0.isSearched ? $0.rows : nil
+        } cell: {
+            $0.isSearched ? Quantity.grouped($0.rows) : "?"
+        },
+        .init("remark", \.problem) { $0.problem ?? "" },
+    ]
 
     private static let note =
         "Files of 'pipeline history archive' are searched by the user's ID, and by the links, "

@@ -51,11 +51,7 @@ extension ToolCommand {
             identifiers: identifiers,
             archives: try await archives(of: user, arguments, settings, context.console)
         )
-        if arguments.isSet("json") {
-            context.console.print(json: stored.json)
-        } else {
-            context.console.print(stored.parts, isWide: arguments.isSet("wide"))
-        }
+        context.console.print(stored, arguments)
         return ExitCode.success
     }
 
@@ -81,7 +77,7 @@ extension ToolCommand {
 }
 
 /// The stored data about a user, for the user to read.
-struct StoredReport {
+struct StoredReport: Report {
     let user: Identifier
     let counts: [StoredAboutUser.Count]
     let identifiers: [StoredAboutUser.SearchKey]
@@ -160,67 +156,39 @@ struct StoredReport {
         + "state in entitlements.current. No single record of them can be removed."
 
     var parts: [TextPart] {
-        var table = TextTable([
-            .init("table"), .init("rows", .right), .init("what"), .init("afterwards", rank: 1),
-        ])
-        for count in counts where count.rows > 0 {
-            let meaning = Self.meanings[count.table]
-            table.add([
-                count.table, Quantity.grouped(count.rows), meaning?.what ?? "",
-                meaning?.afterwards ?? "",
-            ])
-        }
+        let held = counts.filter { $0.rows > 0 }
         var parts: [TextPart] =
-            table.isEmpty
-            ? [.line("nothing is stored about \(user) in the tables")] : [.table(table)]
+            held.isEmpty
+            ? [.line("nothing is stored about \(user) in the tables")]
+            : [.table(TextTable(held, Self.countColumns))]
         if !identifiers.isEmpty {
-            var table = TextTable([
-                .init("by"), .init("token or ID"), .init("environment", rank: 1),
-                .init("bundle", rank: 2),
-            ])
-            for identifier in identifiers {
-                table.add([
-                    identifier.kind, identifier.key.text,
-                    identifier.environment.isEmpty ? "any" : identifier.environment,
-                    identifier.bundleID.isEmpty ? "any" : identifier.bundleID.text,
-                ])
-            }
-            parts += [.blank, .table(table)]
+            parts += [.blank, .table(TextTable(identifiers, Self.identifierColumns))]
         }
         return parts + SearchedArchive.parts(archives) + [.blank, .line(Self.topicsNote)]
     }
 
-    var json: String {
-        var writer = JSONWriter()
-        writer.object { writer in
-            writer.member("user", user)
-            writer.key("tables")
-            writer.array { writer in
-                for count in counts {
-                    writer.object { writer in
-                        writer.member("table", count.table)
-                        writer.key("rows")
-                        writer.int(count.rows)
-                        writer.member("what", Self.meanings[count.table]?.what ?? "")
-                        writer.member("afterwards", Self.meanings[count.table]?.afterwards ?? "")
-                    }
-                }
-            }
-            writer.key("identifiers")
-            writer.array { writer in
-                for identifier in identifiers {
-                    writer.object { writer in
-                        writer.member("by", identifier.kind)
-                        writer.member("key", identifier.key)
-                        writer.member("environment", identifier.environment)
-                        writer.member("bundle", identifier.bundleID)
-                    }
-                }
-            }
-            writer.key("archives")
-            SearchedArchive.write(archives, to: &writer)
-            writer.member("topics", Self.topicsNote)
-        }
-        return String(decoding: writer.bytes, as: UTF8.self)
+    private static let countColumns: [ReportColumn<StoredAboutUser.Count>] = [
+        .init("table", \.table), .init("rows", \.rows),
+        .init("what") { meanings[$0.table]?.what ?? "" },
+        .init("afterwards", rank: 1) { meanings[$0.table]?.afterwards ?? "" },
+    ]
+
+    private static let identifierColumns: [ReportColumn<StoredAboutUser.SearchKey>] = [
+        .init("by", \.kind), .init("key", title: "token or ID", \.key),
+        .init("environment", rank: 1, \.environment) {
+            $0.environment.isEmpty ? "any" : $0.environment
+        },
+        .init("bundle_id", title: "bundle", rank: 2, \.bundleID) {
+            $0.bundleID.isEmpty ? "any" : $0.bundleID.text
+        },
+    ]
+
+    var json: JSONContent {
+        [
+            "user_id": user, "tables": counts.map { JSONContent($0, Self.countColumns) },
+            "identifiers": identifiers.map { JSONContent($0, Self.identifierColumns) },
+            "archives": archives.map { JSONContent($0, SearchedArchive.columns) },
+            "topics": Self.topicsNote,
+        ]
     }
 }

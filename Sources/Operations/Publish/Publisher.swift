@@ -138,29 +138,13 @@ package struct PublishReport: Sendable {
     }
 
     /// - Parameter command: publishes what is missing; nil if nothing is.
-    func json(goingOnWith command: String?) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.object { writer in
-            writer.member("topic", topic)
-            writer.member("acknowledged", acknowledgedCount)
-            writer.member("failed", failedCount)
-            writer.key("untried")
-            if let untriedCount {
-                writer.int(untriedCount)
-            } else {
-                writer.null()
-            }
-            writer.member("goOnWith", command)
-            writer.key("failures")
-            writer.array { writer in
-                for failure in failures {
-                    writer.object { writer in
-                        writer.member("origin", failure.origin.description)
-                        writer.member("error", failure.error.name)
-                    }
-                }
-            }
-        }
-        return writer.bytes
+    func json(goingOnWith command: String?) -> JSONContent {
+        [
+            "topic": topic, "acknowledged": acknowledgedCount, "failed": failedCount,
+            "untried": untriedCount, "continue_with": command,
+            "failures": failures.map { failure -> JSONContent in
+                ["origin": failure.origin.description, "error": failure.error.name]
+            },
+        ]
     }
 }

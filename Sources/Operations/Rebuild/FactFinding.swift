@@ -126,22 +126,13 @@ extension FactFinding {
             + (source.map { "; the raw record is \($0)" } ?? "")
     }
 
-    var json: String {
-        var writer = JSONWriter()
-        writer.object { writer in
-            writer.member("environment", environment)
-            writer.member("bundleID", bundleID)
-            writer.member("originalTransactionID", originalTransactionID)
-            writer.member("kind", "fact")
-            writer.member("table", table)
-            writer.member("id", id)
-            writer.member("track", track?.rawValue)
-            writer.member("finding", fault.name)
-            writer.member("detail", fault.phrase)
-            writer.member("replaceable", isReplaceable)
-            writer.member("source", source?.description)
-        }
-        return String(decoding: writer.bytes, as: UTF8.self)
+    var json: JSONContent {
+        [
+            "kind": "fact", "environment": environment, "bundle_id": bundleID,
+            "original_transaction_id": originalTransactionID, "table": table, "id": id,
+            "track": track?.rawValue, "finding": fault.name, "detail": fault.phrase,
+            "is_replaceable": isReplaceable, "source": source?.description,
+        ]
     }
 }
 

@@ -43,20 +43,17 @@ extension ToolCommand {
             let total = try await rebuilding.purchaseCount()
             progress.show("comparing", done: 0, of: total, "purchase")
             return try await rebuilding.run { differences, count in
-                let lines = isJSON ? differences.jsonLines : differences.lines
-                if !lines.isEmpty { progress.clear() }
-                for line in lines {
-                    isJSON ? context.console.print(json: line) : context.console.print(line)
+                if !differences.lines.isEmpty { progress.clear() }
+                if isJSON {
+                    differences.jsonLines.forEach { context.console.print(json: $0) }
+                } else {
+                    differences.lines.forEach { context.console.print($0) }
                 }
                 progress.show("comparing", done: count, of: total, "purchase")
             }
         }
         progress.clear()
-        if isJSON {
-            context.console.print(json: report.json)
-        } else {
-            context.console.print(report.line)
-        }
+        context.console.print(report.json, or: report.line, arguments)
         let isAsExpected = report.differenceCount == 0 && report.refusedCount == 0
         return isAsExpected ? ExitCode.success : ExitCode.negative
     }

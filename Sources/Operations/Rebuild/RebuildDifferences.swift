@@ -1,5 +1,6 @@
 import EntitleStage
 import Entitlements
+import JSON
 import LinkStage
 import Store
 
@@ -31,7 +32,7 @@ struct RebuildDifferences {
             + refused.map(\.line)
     }
 
-    var jsonLines: [String] {
+    var jsonLines: [JSONContent] {
         facts.map(\.json) + owners.map { $0.json(isKept: false) }
             + keptOwners.map { $0.json(isKept: true) } + rows.map { $0.json(isKept: false) }
             + kept.map { $0.json(isKept: true) } + refused.map(\.json)

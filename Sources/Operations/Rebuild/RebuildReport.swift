@@ -42,17 +42,12 @@ struct RebuildReport {
             + lasting + refused
     }
 
-    var json: String {
-        var writer = JSONWriter()
-        writer.object { writer in
-            writer.member("purchases", purchaseCount)
-            writer.member("differences", differenceCount)
-            writer.member("lasting", lastingCount)
-            writer.member("refused", refusedCount)
-            writer.member("replaced", isReplaced)
-            writer.member("ownersCompared", isOfOwners)
-        }
-        return String(decoding: writer.bytes, as: UTF8.self)
+    var json: JSONContent {
+        [
+            "kind": "summary", "purchases": purchaseCount, "differences": differenceCount,
+            "lasting": lastingCount, "refused": refusedCount, "is_replaced": isReplaced,
+            "is_of_owners": isOfOwners,
+        ]
     }
 }
 
@@ -66,16 +61,11 @@ extension RowDifference {
     }
 
     /// - Parameter isKept: whether `--replace` has left it as it is.
-    func json(isKept: Bool) -> String {
-        var writer = JSONWriter()
-        writer.object { writer in
-            writer.difference(of: isCredit ? "credit" : "entitlement", purchase, userID)
-            writer.member("subject", subject)
-            writer.member("found", found)
-            writer.member("expected", expected)
-            writer.member("kept", isKept)
-        }
-        return String(decoding: writer.bytes, as: UTF8.self)
+    func json(isKept: Bool) -> JSONContent {
+        purchase.json(isCredit ? "credit" : "entitlement", userID)
+            + [
+                "subject": subject, "found": found, "expected": expected, "is_kept": isKept,
+            ]
     }
 }
 
@@ -87,15 +77,8 @@ extension OwnerDifference {
     }
 
     /// - Parameter isKept: whether `--replace` has left it as it is.
-    func json(isKept: Bool) -> String {
-        var writer = JSONWriter()
-        writer.object { writer in
-            writer.difference(of: "owner", purchase, userID)
-            writer.member("found", found)
-            writer.member("expected", expected)
-            writer.member("kept", isKept)
-        }
-        return String(decoding: writer.bytes, as: UTF8.self)
+    func json(isKept: Bool) -> JSONContent {
+        purchase.json("owner", userID) + ["found": found, "expected": expected, "is_kept": isKept]
     }
 }
 
@@ -105,27 +88,15 @@ extension RefusedPurchase {
             + detail
     }
 
-    var json: String {
-        var writer = JSONWriter()
-        writer.object { writer in
-            writer.difference(of: "refused", purchase, nil)
-            writer.member("detail", detail)
-        }
-        return String(decoding: writer.bytes, as: UTF8.self)
-    }
+    var json: JSONContent { purchase.json("refused", nil) + ["detail": detail] }
 }
 
-extension JSONWriter {
-    /// Writes the beginning of a difference: its position and kind.
-    fileprivate mutating func difference(
-        of kind: String,
-        _ purchase: PurchaseKey,
-        _ userID: Identifier?
-    ) {
-        member("environment", purchase.environment.rawValue)
-        member("bundleID", purchase.bundleID)
-        member("originalTransactionID", purchase.originalTransactionID)
-        member("userID", userID)
-        member("kind", kind)
+extension PurchaseKey {
+    /// The members that every difference of a purchase begins with.
+    fileprivate func json(_ kind: String, _ userID: Identifier?) -> JSONContent {
+        [
+            "kind": kind, "environment": environment.rawValue, "bundle_id": bundleID,
+            "original_transaction_id": originalTransactionID, "user_id": userID,
+        ]
     }
 }

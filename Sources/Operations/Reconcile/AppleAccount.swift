@@ -1,5 +1,5 @@
 package import AppStore
-import JSON
+package import JSON
 import Platform
 import Postgres
 package import Settings
@@ -61,8 +61,8 @@ package struct AppleAccount: Sendable {
     }
 }
 
-extension AppleAccount {
-    var parts: [TextPart] {
+extension AppleAccount: Report {
+    package var parts: [TextPart] {
         var parts: [TextPart] = jobs.map { job in
             let app = "\(job.app.bundleID) in \(job.app.environment.rawValue)"
             let read = job.completedFrom.flatMap { from in
@@ -77,7 +77,7 @@ extension AppleAccount {
         }
         parts += [.blank, .table(table)]
         guard !missing.isEmpty else { return parts }
-        parts += [.blank, .table(missingTable)]
+        parts += [.blank, .table(TextTable(missing, Self.missingColumns) { _ in true })]
         let rest = missingCount - Int64(missing.count)
         if rest > 0 {
             parts.append(.line("and \(Quantity.grouped(rest)) more", isBad: true))
@@ -86,103 +86,44 @@ extension AppleAccount {
     }
 
     package var table: TextTable {
-        var table = TextTable([
-            .init("environment", rank: 2), .init("bundle", rank: 3), .init("type"),
-            .init("listed", .right), .init("held", .right), .init("ignored", .right, rank: 1),
-            .init("dead letters", .right, rank: 1), .init("on the way", .right, rank: 1),
-            .init("missing", .right),
-        ])
-        for count in counts {
-            let numbers = [
-                count.listed, count.held, count.ignored, count.deadLettered, count.onItsWay,
-                count.missing,
-            ]
-            table.add(
-                [count.app.environment.rawValue, count.app.bundleID.text, count.type]
-                    + numbers.map { Quantity.grouped($0) },
-                isBad: count.missing > 0
-            )
-        }
-        return table
+        TextTable(counts, Self.countColumns) { $0.missing > 0 }
     }
 
-    private var missingTable: TextTable {
-        var table = TextTable([
-            .init("missing"), .init("type", rank: 1), .init("signed"),
-            .init("published", rank: 2), .init("bundle", rank: 3),
-        ])
-        for one in missing {
-            table.add(
-                [
-                    one.uuid.text, one.type, one.signedDate.description,
-                    one.publishedAt?.description ?? "never", one.app.bundleID.text,
-                ],
-                isBad: true
-            )
-        }
-        return table
-    }
+    private static let countColumns: [ReportColumn<AppleAccountTable.Count>] = [
+        .init("environment", rank: 2) { $0.app.environment.rawValue },
+        .init("bundle_id", title: "bundle", rank: 3, \.app.bundleID), .init("type", \.type),
+        .init("listed", \.listed), .init("held", \.held), .init("ignored", rank: 1, \.ignored),
+        .init("dead_letters", rank: 1, \.deadLettered),
+        .init("on_the_way", rank: 1, \.onItsWay), .init("missing", \.missing),
+    ]
 
-    var json: [UInt8] {
-        var writer = JSONWriter(reserving: 4_096)
-        writer.object { writer in
-            writer.member("is_balanced", isBalanced)
-            writer.member("since", since.description)
-            writer.key("apps")
-            writer.array { writer in
-                for job in jobs {
-                    writer.object { writer in
-                        job.app.write(to: &writer)
-                        writer.member("completed_at", job.completedAt?.description)
-                        writer.member("completed_from", job.completedFrom?.description)
-                        writer.member("completed_until", job.completedUntil?.description)
-                        writer.member("unreadable", job.completedUnreadable)
-                    }
-                }
-            }
-            writer.key("types")
-            writer.array { writer in
-                for count in counts { count.write(to: &writer) }
-            }
-            writer.key("missing")
-            writer.array { writer in
-                for one in missing { one.write(to: &writer) }
-            }
-        }
-        return writer.bytes
+    private static let missingColumns: [ReportColumn<AppleAccountTable.Missing>] = [
+        .member("environment") { $0.app.environment.rawValue },
+        .init("uuid", title: "missing", \.uuid), .init("type", rank: 1, \.type),
+        .init("signed_at", title: "signed", \.signedDate),
+        .init("published_at", title: "published", rank: 2, \.publishedAt) {
+            $0.publishedAt?.description ?? "never"
+        },
+        .init("bundle_id", title: "bundle", rank: 3, \.app.bundleID),
+    ]
+
+    package var json: JSONContent {
+        [
+            "is_balanced": isBalanced, "since": since,
+            "apps": jobs.map { job in
+                job.app.json + [
+                    "completed_at": job.completedAt, "completed_from": job.completedFrom,
+                    "completed_until": job.completedUntil, "unreadable": job.completedUnreadable,
+                ]
+            },
+            "types": counts.map { JSONContent($0, Self.countColumns) },
+            "missing": missing.map { JSONContent($0, Self.missingColumns) },
+        ]
     }
 }
 
 extension RecoveredApp {
-    func write(to writer: inout JSONWriter) {
-        writer.member("environment", environment.rawValue)
-        writer.member("bundle_id", bundleID)
-    }
-}
-
-extension AppleAccountTable.Count {
-    fileprivate func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            app.write(to: &writer)
-            writer.member("type", type)
-            writer.member("listed", listed)
-            writer.member("held", held)
-            writer.member("ignored", ignored)
-            writer.member("dead_lettered", deadLettered)
-            writer.member("on_the_way", onItsWay)
-            writer.member("missing", missing)
-        }
-    }
-}
-
-extension AppleAccountTable.Missing {
-    fileprivate func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            app.write(to: &writer)
-            writer.member("uuid", uuid)
-            writer.member("type", type)
-            writer.member("signed_at", signedDate.description)
-            writer.member("published_at", publishedAt?.description)
-        }
+    var json: JSONContent {
+        ["environment": environment.rawValue, "bundle_id": bundleID]
     }
 }

@@ -78,7 +78,7 @@ extension ToolCommand {
         }
         try metricsFile?.write(reconciliation.metrics(at: Date()))
         if arguments.isSet("json") {
-            context.console.print(json: reconciliation.json)
+            context.console.print(json: reconciliation)
         } else {
             context.console.print(
                 reconciliation.parts(showingPartitions: true),
@@ -104,11 +104,7 @@ extension ToolCommand {
         )
         let settings = try ToolSettings.read(arguments, context.environment, .database)
         let account = try await AppleAccount.read(since: since ?? week, settings)
-        if arguments.isSet("json") {
-            context.console.print(json: account.json)
-        } else {
-            context.console.print(account.parts, isWide: arguments.isSet("wide"))
-        }
+        context.console.print(account, arguments)
         return account.isBalanced ? ExitCode.success : ExitCode.negative
     }
 }

@@ -1,111 +1,57 @@
 package import JSON
 import Worker
 
-extension Reconciliation {
-    /// One object, for tools.
-    var json: [UInt8] {
-        var writer = JSONWriter(reserving: 4_096)
-        write(to: &writer)
-        return writer.bytes
-    }
-
-    package func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("isBalanced", isBalanced)
-            writer.member("isSettled", isSettled)
-            writer.key("problems")
-            writer.strings(problems)
-            writer.key("stages")
-            writer.array { writer in
-                for stage in stages {
-                    stage.write(to: &writer)
-                }
-            }
-            writer.key("topics")
-            writer.array { writer in
-                for flow in flows {
-                    flow.write(to: &writer)
-                }
-            }
-        }
+extension Reconciliation: JSONRepresentable {
+    package var json: JSONContent {
+        [
+            "is_balanced": isBalanced, "is_settled": isSettled, "problems": problems,
+            "stages": stages, "topics": flows,
+        ]
     }
 }
 
-extension StageAccount {
-    fileprivate func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("stage", stage.name)
-            writer.member("group", group)
-            writer.member("topic", topic)
-            writer.member("settled", settled)
-            writer.member("waiting", lag)
-            writer.key("dispositions")
-            writer.dispositions(counts, of: stage)
-            writer.key("partitions")
-            writer.array { writer in
-                for partition in partitions {
-                    partition.write(to: &writer, stage)
-                }
-            }
-        }
+extension StageAccount: JSONRepresentable {
+    package var json: JSONContent {
+        [
+            "stage": stage.name, "group": group, "topic": topic, "settled": settled,
+            "waiting": lag, "dispositions": stage.json(counts),
+            "partitions": partitions.map { $0.json(of: stage) },
+        ]
     }
 }
 
 extension PartitionAccount {
-    fileprivate func write(to writer: inout JSONWriter, _ stage: StageDescription) {
-        writer.object { writer in
-            writer.member("partition", partition)
-            writer.member("low", held.lowerBound)
-            writer.member("end", held.upperBound)
-            writer.key("committed")
-            if let committed {
-                writer.int(committed)
-            } else {
-                writer.null()
-            }
-            writer.member("waiting", lag)
-            guard let tally else { return }
-            writer.member("began", tally.began)
-            writer.member("unaccounted", unaccounted ?? 0)
-            writer.key("dispositions")
-            writer.dispositions(tally.counts, of: stage)
-        }
+    /// Without a tally nothing is known of what became of its records.
+    fileprivate func json(of stage: StageDescription) -> JSONContent {
+        [
+            "partition": partition, "low": held.lowerBound, "end": held.upperBound,
+            "committed": committed, "waiting": lag, "began": tally?.began,
+            "unaccounted": unaccounted, "dispositions": tally.map { stage.json($0.counts) },
+        ]
     }
 }
 
-extension Flow {
-    fileprivate func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("topic", topic)
-            writer.key("writers")
-            writer.strings(writers.map(\.name))
-            writer.member("given", given)
-            writer.member("counted", counted)
-            writer.member("isCountedFromStart", isCountedFromStart)
-            guard !exact.isEmpty else { return }
-            writer.key("exact")
-            writer.array { writer in
-                for count in exact {
-                    writer.object { writer in
-                        writer.member("writer", count.writer.name)
-                        writer.member("distinct", count.found)
-                        writer.member("repeated", count.repeated)
-                        writer.member("beyond", count.beyond)
-                        writer.member("removed", count.removed)
-                    }
-                }
-            }
-        }
+extension Flow: JSONRepresentable {
+    package var json: JSONContent {
+        [
+            "topic": topic, "writers": writers.map(\.name), "given": given, "counted": counted,
+            "is_counted_from_start": isCountedFromStart, "exact": exact,
+        ]
     }
 }
 
-extension JSONWriter {
-    mutating func dispositions(_ counts: [Disposition: Int64], of stage: StageDescription) {
-        object { writer in
-            for (disposition, count) in stage.sorted(counts) {
-                writer.key(disposition.name)
-                writer.int(count)
-            }
-        }
+extension ExactCount: JSONRepresentable {
+    package var json: JSONContent {
+        [
+            "writer": writer.name, "distinct": found, "repeated": repeated, "beyond": beyond,
+            "removed": removed,
+        ]
+    }
+}
+
+extension StageDescription {
+    /// Counts by the dispositions' names, in their order.
+    func json(_ counts: [Disposition: Int64]) -> JSONContent {
+        .object(sorted(counts).map { ($0.name, .int($1)) })
     }
 }

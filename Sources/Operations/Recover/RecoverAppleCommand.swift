@@ -67,18 +67,9 @@ extension ToolCommand {
                 progress.show("asking Apple", done: done, of: requests.count, "question")
             }
             progress.clear()
-            if arguments.isSet("json") {
-                for state in states { context.console.print(json: state.json) }
-            } else {
-                context.console.print(
-                    [.table(AppleQuestions.table(states))],
-                    isWide: arguments.isSet("wide")
-                )
-            }
-            let isAnswered = states.allSatisfy {
-                $0.result == RecoveryRequestTable.Result.done.rawValue
-            }
-            return isAnswered ? ExitCode.success : ExitCode.negative
+            let done = RecoveryRequestTable.Result.done.rawValue
+            context.console.print(states, AppleQuestions.columns, arguments) { $0.result != done }
+            return states.allSatisfy { $0.result == done } ? ExitCode.success : ExitCode.negative
         }
     }
 }
@@ -244,35 +235,11 @@ struct AppleQuestions {
         }
     }
 
-    static func table(_ states: [RecoveryRequestTable.State]) -> TextTable {
-        var table = TextTable([
-            .init("id"), .init("question"), .init("answer"), .init("published", .right, rank: 1),
-            .init("bundle", rank: 2),
-        ])
-        for state in states {
-            let result = state.result ?? "waiting"
-            table.add(
-                [
-                    state.request.subject.text, state.request.kind.rawValue, result,
-                    Quantity.grouped(state.published), state.request.app.bundleID.text,
-                ],
-                isBad: result != RecoveryRequestTable.Result.done.rawValue
-            )
-        }
-        return table
-    }
-}
-
-extension RecoveryRequestTable.State {
-    fileprivate var json: [UInt8] {
-        var writer = JSONWriter()
-        writer.object { writer in
-            request.app.write(to: &writer)
-            writer.member("kind", request.kind.rawValue)
-            writer.member("id", request.subject)
-            writer.member("result", result)
-            writer.member("published", published)
-        }
-        return writer.bytes
-    }
+    static let columns: [ReportColumn<RecoveryRequestTable.State>] = [
+        .member("environment", \.request.app.environment.rawValue),
+        .init("id", \.request.subject), .init("kind", title: "question", \.request.kind.rawValue),
+        .init("result", title: "answer", \.result) { $0.result ?? "waiting" },
+        .init("published", rank: 1, \.published),
+        .init("bundle_id", title: "bundle", rank: 2, \.request.app.bundleID),
+    ]
 }

@@ -53,13 +53,10 @@ extension ToolCommand {
         }
         progress.clear()
         guard !arguments.isSet("json") else {
-            var writer = JSONWriter()
-            writer.object { writer in
-                writer.member("published", published.count)
-                writer.member("raised", raised)
-                writer.member("queued", queued)
-            }
-            context.console.print(json: writer.bytes)
+            let result: JSONContent = [
+                "published": published.count, "raised": raised, "queued": queued,
+            ]
+            context.console.print(json: result)
             return ExitCode.success
         }
         context.console.print(

@@ -87,21 +87,14 @@ extension ToolCommand {
         isJSON: Bool
     ) {
         guard !isJSON else {
-            var writer = JSONWriter()
-            writer.object { writer in
-                writer.key("groups")
-                writer.array { writer in
-                    for rewind in rewinds {
-                        writer.object { writer in
-                            writer.member("group", rewind.group)
-                            writer.member("partitions", rewind.offsets.count)
-                            writer.member("records", rewind.recordCount)
-                        }
-                    }
-                }
-                writer.member("isCommitted", isCommitted)
+            let groups = rewinds.map { rewind -> JSONContent in
+                [
+                    "group": rewind.group, "partitions": rewind.offsets.count,
+                    "records": rewind.recordCount,
+                ]
             }
-            return console.print(json: writer.bytes)
+            let result: JSONContent = ["groups": groups, "is_committed": isCommitted]
+            return console.print(json: result)
         }
         for rewind in rewinds {
             let verb = isCommitted ? "will be read again" : "would be read again"

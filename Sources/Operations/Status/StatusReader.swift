@@ -32,12 +32,7 @@ extension ToolCommand {
             if let option = ["interval", "count"].first(where: { arguments.value($0) != nil }) {
                 throw UsageError("--\(option) needs --watch")
             }
-            let report = try await reader.read(now: StatusWatch.now)
-            if arguments.isSet("json") {
-                context.console.print(json: report.json)
-            } else {
-                context.console.print(report.parts(), isWide: arguments.isSet("wide"))
-            }
+            context.console.print(try await reader.read(now: StatusWatch.now), arguments)
             return ExitCode.success
         }
     )

@@ -4,7 +4,7 @@ import Settings
 import Worker
 
 /// Where the pipeline stands at a moment.
-struct StatusReport: Sendable {
+struct StatusReport: Report, Sendable {
     let reconciliation: Reconciliation
     /// UNIX milliseconds of the oldest record that waits for each stage; none if nothing waits.
     let oldestWaiting: [StageDescription: Int64]
@@ -17,10 +17,12 @@ struct StatusReport: Sendable {
     /// UNIX milliseconds.
     let now: Int64
 
+    var parts: [TextPart] { parts(since: nil) }
+
     /// For people.
     ///
     /// - Parameter former: an earlier report, since which the rates are; without it none are shown.
-    func parts(since former: StatusReport? = nil) -> [TextPart] {
+    func parts(since former: StatusReport?) -> [TextPart] {
         var table = TextTable(
             [
                 .init("stage"), .init("reads", rank: 2), .init("settled", .right),
@@ -73,39 +75,23 @@ struct StatusReport: Sendable {
         unanswered.map { "not answered by the brokers: \($0)" }
     }
 
-    var json: [UInt8] {
-        var writer = JSONWriter(reserving: 8_192)
-        writer.object { writer in
-            writer.key("stages")
-            writer.array { writer in
-                for stage in reconciliation.stages {
-                    write(stage, &writer)
-                }
-            }
-            writer.member("deadLettersHeld", deadLettersHeld)
-            writer.key("harmfulDifferences")
-            writer.strings(differences.map(\.description))
-            writer.key("problems")
-            writer.strings(reconciliation.problems)
-            writer.key("unanswered")
-            writer.strings(unanswered)
-        }
-        return writer.bytes
+    var json: JSONContent {
+        [
+            "stages": reconciliation.stages.map(json(of:)),
+            "dead_letters_held": deadLettersHeld,
+            "harmful_differences": differences.map(\.description),
+            "problems": reconciliation.problems, "unanswered": unanswered,
+        ]
     }
 
-    private func write(_ stage: StageAccount, _ writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("stage", stage.stage.name)
-            writer.member("group", stage.group)
-            writer.member("topic", stage.topic)
-            writer.member("settled", stage.settled)
-            writer.member("waiting", stage.lag)
-            if let oldest = oldestWaiting[stage.stage] {
-                writer.member("oldestWaitingMilliseconds", WallClock.age(of: oldest, at: now))
-            }
-            writer.key("dispositions")
-            writer.dispositions(stage.counts, of: stage.stage)
-        }
+    private func json(of stage: StageAccount) -> JSONContent {
+        let age = oldestWaiting[stage.stage].map { WallClock.age(of: $0, at: now) }
+        return [
+            "stage": stage.stage.name, "group": stage.group, "topic": stage.topic,
+            "settled": stage.settled, "waiting": stage.lag,
+            "oldest_waiting_seconds": age.map { Duration.milliseconds($0) },
+            "dispositions": stage.stage.json(stage.counts),
+        ]
     }
 
     /// The stage's settled records per second since an earlier report.

@@ -66,7 +66,7 @@ struct StatusWatch: Sendable {
 
     private func show(_ report: StatusReport, since former: StatusReport?) {
         if isJSON {
-            console.print(json: report.json)
+            console.print(json: report)
         } else if console.isOutputTerminal {
             let time = CalendarDate.instant(milliseconds: report.now)
             let head: [TextPart] = [.line("\(time), Ctrl-C ends"), .blank]

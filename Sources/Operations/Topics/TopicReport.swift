@@ -1,8 +1,8 @@
-import JSON
+package import JSON
 package import Settings
 
 /// The result of `topics`.
-package struct TopicReport: Hashable, Sendable {
+package struct TopicReport: Hashable, Report, Sendable {
     package var created: [String] = []
     package var existing: [String] = []
     package var altered: [String] = []
@@ -34,37 +34,20 @@ package struct TopicReport: Hashable, Sendable {
         return parts
     }
 
-    package var json: [UInt8] {
-        var writer = JSONWriter()
-        writer.object { writer in
-            for (name, topics) in [
-                ("created", created), ("altered", altered), ("extended", extended),
-                ("existing", existing),
-            ] {
-                writer.key(name)
-                writer.strings(topics)
-            }
-            writer.key("differences")
-            writer.array { writer in
-                for difference in differences {
-                    difference.write(to: &writer)
-                }
-            }
-            writer.member("isUsable", isUsable)
-        }
-        return writer.bytes
+    package var json: JSONContent {
+        [
+            "created": created, "altered": altered, "extended": extended, "existing": existing,
+            "differences": differences, "unanswered": unanswered, "is_usable": isUsable,
+        ]
     }
 }
 
-extension TopicDifference {
-    fileprivate func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("topic", topic)
-            writer.member("property", property)
-            writer.member("planned", planned)
-            writer.member("found", found)
-            writer.member("isHarmful", isHarmful)
-        }
+extension TopicDifference: JSONRepresentable {
+    package var json: JSONContent {
+        [
+            "topic": topic, "property": property, "planned": planned, "found": found,
+            "is_harmful": isHarmful,
+        ]
     }
 }
 

@@ -74,7 +74,7 @@ extension ToolCommand {
             )
         }
         if arguments.isSet("json") {
-            context.console.print(json: report.json)
+            context.console.print(json: report)
         } else {
             context.console.print(report.parts)
         }

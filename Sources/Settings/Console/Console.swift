@@ -1,4 +1,5 @@
 import Glibc
+package import JSON
 import Platform
 
 /// Where a command writes: results to standard output, everything else to standard error.
@@ -82,13 +83,13 @@ package struct Console: Sendable {
     }
 
     /// One JSON value of the result, on a line of its own.
-    package func print(json: String) {
-        writeOutput(Array((Printable.json(json) + "\n").utf8))
+    package func print(json value: some JSONRepresentable) {
+        print(json: value.json.bytes)
     }
 
     /// One JSON value of the result, on a line of its own.
     package func print(json: [UInt8]) {
-        print(json: String(decoding: json, as: UTF8.self))
+        writeOutput(Array((Printable.json(String(decoding: json, as: UTF8.self)) + "\n").utf8))
     }
 
     /// A result that may be no text, with nothing before or after it.

@@ -76,6 +76,7 @@ import Testing
         }
         let list = await Self.run(rig, "replays")
         #expect(list.result.contains("kim") && list.result.contains("bundle ID mended"))
+        _ = await Self.run(rig, "replays", "--json")
         let one = await Self.run(rig, "replays", "1", "--json", "--outcome", "accepted")
         #expect(one.result.contains(#""state":"completed""#))
         #expect(one.result.contains(#""outcome":"accepted""#))

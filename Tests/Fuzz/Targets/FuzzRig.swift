@@ -103,7 +103,7 @@ final class FuzzRig {
                 DeadLetterText.whole(letter, original) + DeadLetterText.decoded(original)
                 + dossier.text
             precondition(text.utf8.count < Self.shownBytesMax, "a letter's text is not bounded")
-            let json = dossier.json(isRevealing: isRevealing)
+            let json = dossier.json(isRevealing: isRevealing).bytes
             precondition(
                 (try? JSONDocument(parsing: json, policy: .grammar)) != nil,
                 "a letter's JSON does not parse"

@@ -21,7 +21,7 @@ extension PipelineTests {
         ) async throws {
             let records = try await EndToEndRun.of(kind).topics[topic] ?? []
             #expect(records.count > 50)
-            let verdict = try await TopicSchema.validate(
+            let verdict = try PublishedSchema.topics.validate(
                 records.compactMap(\.value),
                 against: topic
             )

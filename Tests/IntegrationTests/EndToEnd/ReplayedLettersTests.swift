@@ -146,6 +146,7 @@ struct ReplayNight {
             return Ended(code: nil, output: "", notes: "")
         }
         let texts = try files.map { try String(contentsOfFile: $0, encoding: .utf8) }
+        PublishedSchema.expect("dead-letter", arguments, texts[0].utf8)
         return Ended(code: code, output: texts[0], notes: texts[1])
     }
 

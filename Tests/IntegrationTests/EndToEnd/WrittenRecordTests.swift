@@ -21,7 +21,7 @@ extension PipelineTests {
         ) async throws {
             let records = try await EndToEndRun.of(kind).topics[topic] ?? []
             #expect(records.count > 100)
-            let verdict = try await TopicSchema.validate(
+            let verdict = try PublishedSchema.topics.validate(
                 records.compactMap(\.value),
                 against: topic
             )
@@ -34,7 +34,7 @@ extension PipelineTests {
         ) async throws {
             let records = try await EndToEndRun.of(kind).topics[Topic.deadLetter] ?? []
             #expect(records.count > 20)
-            let verdict = try await TopicSchema.validate(
+            let verdict = try PublishedSchema.topics.validate(
                 records.map(Self.added),
                 against: Topic.deadLetter
             )

@@ -47,7 +47,7 @@ struct RecipeTests {
     /// A reader sees in the status when the workers have done it.
     private static let waiting = """
         for try in $(seq 120); do
-            pipeline reconcile --json | grep -q '"isSettled":true' && break
+            pipeline reconcile --json | grep -q '"is_settled":true' && break
             sleep 1
         done
         """

@@ -3,6 +3,7 @@ import Postgres
 import Settings
 import Store
 import TestSupport
+import Testing
 
 extension RunningPipeline {
     /// Runs `pipeline` on this cluster and database.
@@ -23,6 +24,7 @@ extension RunningPipeline {
                 executables: "/nowhere"
             )
         )
+        PublishedSchema.expect("pipeline", arguments, transcript.output.utf8)
         return (code, transcript.output, transcript.notes)
     }
 

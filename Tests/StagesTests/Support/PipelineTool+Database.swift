@@ -1,6 +1,7 @@
 import Operations
 import Settings
 import TestSupport
+import Testing
 
 extension PipelineTool {
     /// Runs `pipeline` on a database.
@@ -19,6 +20,7 @@ extension PipelineTool {
                 executables: "/nowhere"
             )
         )
+        PublishedSchema.expect("pipeline", arguments, transcript.output.utf8)
         return (code, transcript.output, transcript.notes)
     }
 }

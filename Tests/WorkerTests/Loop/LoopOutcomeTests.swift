@@ -50,7 +50,7 @@ struct LoopOutcomeTests {
         #expect(value["index"]?.int64 == 0)
         #expect(value["count"]?.int64 == 1)
         #expect(value["source"]?["offset"]?.int64 == 0)
-        let verdict = try await TopicSchema.validate([record.value ?? []], against: "outcomes")
+        let verdict = try PublishedSchema.topics.validate([record.value ?? []], against: "outcomes")
         #expect(verdict.isValid, "\(verdict.report)")
     }
 

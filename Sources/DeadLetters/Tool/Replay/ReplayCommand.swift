@@ -1,3 +1,4 @@
+import JSON
 import Kafka
 import Settings
 import Store
@@ -94,7 +95,7 @@ enum ReplayCommand: DeadLetterCommand {
         if !context.isJSON {
             context.console.print(ReplayText.plan(plan, shown: limit), isWide: context.isWide)
         } else if !isSending {
-            context.console.print(json: ReplayJSON.plan(plan, shown: limit))
+            context.console.print(json: plan.json(shown: limit))
         }
         if !isSending, plan.count > 0 {
             context.console.note("nothing is sent yet: add --send --why TEXT")
@@ -121,11 +122,7 @@ enum ReplayCommand: DeadLetterCommand {
         context.console.note("replay \(number) is recorded; Ctrl-C ends it in order")
         do {
             let last = try await interruptibly(number, who, limits, replays, context)
-            if context.isJSON {
-                context.console.print(json: ReplayJSON.progress(last))
-            } else {
-                context.console.print(ReplayText.progress(last))
-            }
+            context.console.print(last.json, or: ReplayText.progress(last), context.arguments)
             if last.state != .completed {
                 context.console.note(
                     "\(last.note)\ngo on with 'dead-letter replay --continue \(number)'"

@@ -1,145 +1,74 @@
-import AppStore
 import JSON
 import Records
+import Settings
 import Store
 
-/// Replays as JSON, for other programs.
-enum ReplayJSON {
-    /// The dry run, with a maximum of letters.
-    static func plan(_ plan: ReplayPlan, shown limit: Int) -> [UInt8] {
-        var writer = JSONWriter(reserving: 4096)
-        writer.object { writer in
-            DeadLetterJSON.member([("filter", plan.selection.text), ("note", plan.note)], &writer)
-            numbers(
-                [
-                    ("letters", Int64(plan.count)), ("on_no_chain", Int64(plan.onNoChainCount)),
-                    ("differ_from_source", Int64(plan.differingCount)),
-                ],
-                &writer
-            )
-            DeadLetterJSON.member(
-                [("oldest", plan.oldest?.description), ("newest", plan.newest?.description)],
-                &writer
-            )
-            let groups = [
-                ("topics", plan.topics), ("reasons", plan.reasons), ("verdicts", plan.verdicts),
-                ("left_out", plan.skippedCounts),
-            ]
-            for (name, counts) in groups {
-                writer.key(name)
-                writer.object { writer in
-                    numbers(
-                        counts.sorted { $0.key < $1.key }.map { ($0.key, Int64($0.value)) },
-                        &writer
-                    )
-                }
-            }
-            writer.key("letters_shown")
-            writer.array { writer in
-                for letter in plan.letters.prefix(limit) {
-                    writer.object { writer in
-                        DeadLetterJSON.member(
-                            [
-                                ("id", letter.row.id), ("reason", letter.row.reason),
-                                ("source", letter.row.source.position.description),
-                                ("verdict", letter.verdict.name),
-                                ("detail", letter.verdict.detail),
-                            ],
-                            &writer
-                        )
-                    }
-                }
-            }
-            writer.key("left_out_shown")
-            writer.array { writer in
-                for letter in plan.skipped.prefix(limit) {
-                    writer.object { writer in
-                        DeadLetterJSON.member(
-                            [
-                                ("id", letter.id), ("why", letter.why.name),
-                                ("detail", letter.why.detail),
-                            ],
-                            &writer
-                        )
-                    }
-                }
-            }
+extension ReplayPlan {
+    /// - Parameter limit: how many letters are shown, of those to be sent and of those left out.
+    func json(shown limit: Int) -> JSONContent {
+        let leftOut = skipped.prefix(limit).map { letter -> JSONContent in
+            ["id": letter.id, "why": letter.why.name, "detail": letter.why.detail]
         }
-        return writer.bytes
+        return [
+            "filter": selection.text, "note": note, "letters": count,
+            "on_no_chain": onNoChainCount, "differ_from_source": differingCount,
+            "oldest": oldest, "newest": newest, "topics": topics, "reasons": reasons,
+            "verdicts": verdicts, "left_out": skippedCounts,
+            "letters_shown": letters.prefix(limit).map { JSONContent($0, Self.columns) },
+            "left_out_shown": leftOut,
+        ]
     }
 
-    static func progress(_ progress: ReplayProgress) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.object { writer in
-            numbers([("replay", progress.number), ("letters", Int64(progress.count))], &writer)
-            DeadLetterJSON.member(
-                [("state", progress.state.rawValue), ("note", progress.note)],
-                &writer
-            )
-            write(progress.counts, &writer)
-        }
-        return writer.bytes
-    }
+    static let columns: [ReportColumn<Letter>] = [
+        .init("id", \.row.id), .init("reason", title: "was", rank: 2, \.row.reason),
+        .member("source", \.row.source.position), .init("verdict", title: "today", \.verdict.name),
+        .init("detail", title: "because", rank: 1, lengthMax: 120, \.verdict.detail),
+    ]
+}
 
-    /// One replay, with its records if requested.
-    static func replay(_ row: ReplayRow, _ records: [ReplayRecordRow]? = nil) -> [UInt8] {
-        var writer = JSONWriter(reserving: 1024)
-        writer.object { writer in
-            numbers([("replay", row.number), ("letters", row.count)], &writer)
-            DeadLetterJSON.member(
-                [
-                    ("state", row.effectiveState.rawValue), ("who", row.who), ("why", row.why),
-                    ("filter", row.filter), ("begun_at", row.begunAt.text),
-                    ("ended_at", row.endedAt?.text), ("note", row.note),
-                ],
-                &writer
-            )
-            numbers([("rate", row.rate)], &writer)
-            writer.key("failing_share_max")
-            writer.double(row.failingShareMax)
-            write(row.counts, &writer)
-            guard let records else { return }
-            writer.key("records")
-            writer.array { writer in
-                for record in records {
-                    writer.object { write(record, &$0) }
-                }
-            }
-        }
-        return writer.bytes
-    }
-
-    private static func write(_ record: ReplayRecordRow, _ writer: inout JSONWriter) {
-        DeadLetterJSON.member(
-            [
-                ("dead_letter_id", record.letterID), ("sent_to", record.sentText),
-                ("sent_at", record.sentAt?.text), ("outcome", record.outcome?.rawValue),
-                ("reason", record.outcomeReason), ("refused_as", record.refusedAs),
-                ("outcome_at", record.outcomeAt?.text),
-            ],
-            &writer
-        )
-    }
-
-    private static func write(_ counts: ReplayCounts, _ writer: inout JSONWriter) {
-        numbers(
-            [
-                ("sent", counts.sent), ("accepted", counts.accepted),
-                ("refused", counts.refused), ("unsent", counts.unsent),
-                ("unknown", counts.unknown),
-            ],
-            &writer
-        )
-    }
-
-    private static func numbers(_ members: [(String, Int64)], _ writer: inout JSONWriter) {
-        for (name, number) in members {
-            writer.key(name)
-            writer.int(number)
-        }
+extension ReplayProgress {
+    var json: JSONContent {
+        ["replay": number, "letters": count, "state": state.rawValue, "note": note] + counts.json
     }
 }
 
-extension StoredTime {
-    var text: String { Timestamp(milliseconds: milliseconds).description }
+extension ReplayCounts {
+    fileprivate var json: JSONContent {
+        [
+            "sent": sent, "accepted": accepted, "refused": refused, "unsent": unsent,
+            "unknown": unknown,
+        ]
+    }
+}
+
+extension ReplayRow {
+    static let columns: [ReportColumn<ReplayRow>] = [
+        .init("replay", \.number), .init("begun_at", title: "begun", rank: 3, \.begunAt),
+        .init("who", rank: 4, lengthMax: 24, \.who), .init("state", \.effectiveState.rawValue),
+        .init("letters", \.count), .init("sent", rank: 2, \.counts.sent),
+        .init("accepted", \.counts.accepted), .init("refused", \.counts.refused),
+        .init("unsent", title: "not sent", rank: 1, \.counts.unsent),
+        .member("unknown", \.counts.unknown), .init("why", rank: 5, lengthMax: 60, \.why),
+        .member("filter", \.filter), .member("ended_at", \.endedAt), .member("note", \.note),
+        .member("rate_per_second", \.rate), .member("failing_share_max", \.failingShareMax),
+    ]
+}
+
+extension ReplayRecordRow {
+    static let columns: [ReportColumn<ReplayRecordRow>] = [
+        .init("dead_letter_id", title: "letter", \.letterID),
+        .init("sent_to", rank: 2, \.sentText), .init("outcome", \.outcome?.rawValue),
+        .words("because", rank: 1, lengthMax: 200) { record in
+            [record.outcomeReason, record.refusedAs.map { "now \($0)" } ?? ""]
+                .filter { !$0.isEmpty }.joined(separator: "; ")
+        },
+        .member("sent_at", \.sentAt), .member("reason", \.outcomeReason),
+        .member("refused_as", \.refusedAs), .member("outcome_at", \.outcomeAt),
+    ]
+
+    /// `topic/partition/offset`; nil if it was not sent.
+    private var sentText: String? {
+        guard let sentTopic, let sentPartition, let sentOffset else { return nil }
+        return "\(sentTopic)/\(sentPartition)/\(sentOffset)"
+    }
 }

@@ -1,3 +1,4 @@
+import AppStore
 import Records
 import Settings
 import Store
@@ -30,16 +31,8 @@ enum ReplayText {
         }
         let doubtful = plan.letters.filter { !$0.verdict.detail.isEmpty }
         guard !doubtful.isEmpty, limit > 0 else { return parts }
-        var rows = TextTable([
-            .init("id"), .init("was", rank: 2), .init("today"), .init("because", rank: 1),
-        ])
-        for letter in doubtful.prefix(limit) {
-            rows.add([
-                letter.row.id, letter.row.reason, letter.verdict.name,
-                Printable.line(letter.verdict.detail, lengthMax: 120),
-            ])
-        }
-        parts += [.blank, .table(rows)]
+        let shown = Array(doubtful.prefix(limit))
+        parts += [.blank, .table(TextTable(shown, ReplayPlan.columns))]
         if doubtful.count > limit {
             parts.append(.line("and \(doubtful.count - limit) more: see --show"))
         }
@@ -71,29 +64,10 @@ enum ReplayText {
         return text
     }
 
-    static func table(_ rows: [ReplayRow]) -> TextTable {
-        var table = TextTable([
-            .init("replay", .right), .init("begun", rank: 3), .init("who", rank: 4),
-            .init("state"), .init("letters", .right), .init("sent", .right, rank: 2),
-            .init("accepted", .right), .init("refused", .right),
-            .init("not sent", .right, rank: 1), .init("why", rank: 5),
-        ])
-        for row in rows {
-            let cells = [
-                String(row.number), row.begunAt.text, Printable.line(row.who, lengthMax: 24),
-                row.effectiveState.rawValue, String(row.count), String(row.counts.sent),
-                String(row.counts.accepted), String(row.counts.refused),
-                String(row.counts.unsent), Printable.line(row.why, lengthMax: 60),
-            ]
-            table.add(cells, isBad: row.counts.refused > 0)
-        }
-        return table
-    }
-
     static func replay(_ row: ReplayRow, _ records: [ReplayRecordRow]) -> [TextPart] {
         var facts = TextTable([.init(""), .init("")])
         facts.add(["replay", "\(row.number), \(row.effectiveState.rawValue)"])
-        facts.add(["begun", "\(row.begunAt.text) by \(row.who)"])
+        facts.add(["begun", "\(Timestamp(row.begunAt)) by \(row.who)"])
         facts.add(["why", row.why])
         facts.add(["letters", "\(row.count): \(row.filter)"])
         facts.add(["became", "\(row.counts.sent) sent, \(outcomes(row.counts))"])
@@ -101,32 +75,10 @@ enum ReplayText {
             "limits",
             "\(row.rate) per second, stops above \(row.failingShareMax) refused again",
         ])
-        if let endedAt = row.endedAt { facts.add(["ended", endedAt.text]) }
+        if let endedAt = row.endedAt { facts.add(["ended", "\(Timestamp(endedAt))"]) }
         if !row.note.isEmpty { facts.add(["note", row.note]) }
         guard !records.isEmpty else { return [.table(facts)] }
-        var table = TextTable([
-            .init("letter"), .init("sent to", rank: 2), .init("outcome"),
-            .init("because", rank: 1),
-        ])
-        for record in records {
-            let reason = [record.outcomeReason, record.refusedAs.map { "now \($0)" } ?? ""]
-            let cells = [
-                record.letterID, record.sentText ?? "-", record.outcome?.rawValue ?? "-",
-                Printable.line(
-                    reason.filter { !$0.isEmpty }.joined(separator: "; "),
-                    lengthMax: 200
-                ),
-            ]
-            table.add(cells, isBad: record.outcome == .refused)
-        }
+        let table = TextTable(records, ReplayRecordRow.columns) { $0.outcome == .refused }
         return [.table(facts), .blank, .table(table)]
-    }
-}
-
-extension ReplayRecordRow {
-    /// `topic/partition/offset`; nil if it was not sent.
-    var sentText: String? {
-        guard let sentTopic, let sentPartition, let sentOffset else { return nil }
-        return "\(sentTopic)/\(sentPartition)/\(sentOffset)"
     }
 }

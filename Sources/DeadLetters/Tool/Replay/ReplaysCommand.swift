@@ -1,3 +1,4 @@
+import JSON
 import Settings
 import Store
 
@@ -40,11 +41,7 @@ enum ReplaysCommand: DeadLetterCommand {
         let replays = try context.replays(on: try await context.database())
         if let number { return try await show(number, limit, replays, context) }
         let rows = try await replays.newest(limit: limit)
-        if context.isJSON {
-            rows.forEach { context.console.print(json: ReplayJSON.replay($0)) }
-        } else if !rows.isEmpty {
-            context.console.print(ReplayText.table(rows), isWide: context.isWide)
-        }
+        context.console.print(rows, ReplayRow.columns, context.arguments) { $0.counts.refused > 0 }
         context.console.note("\(rows.count) replays")
         return ExitCode.success
     }
@@ -71,7 +68,8 @@ enum ReplaysCommand: DeadLetterCommand {
             after = last.ordinal
         }
         if context.isJSON {
-            context.console.print(json: ReplayJSON.replay(row, records))
+            let list = records.map { JSONContent($0, ReplayRecordRow.columns) }
+            context.console.print(json: JSONContent(row, ReplayRow.columns) + ["records": list])
         } else {
             context.console.print(ReplayText.replay(row, records), isWide: context.isWide)
         }

@@ -1,8 +1,8 @@
-"""Validates record values against the schemas of the topics.
+"""Validates JSON values against published schemas: of the topics, of the tools.
 
-Usage: validate_topics.py SCHEMA_FOLDER
+Usage: validate_schemas.py SCHEMA_FOLDER
   checks every schema and each of its examples.
-Usage: validate_topics.py SCHEMA_FOLDER NAME < values
+Usage: validate_schemas.py SCHEMA_FOLDER NAME < values
   checks one JSON value per line of standard input against NAME.schema.json.
 
 Exit code 0 when all is valid; each fault is one line on standard output otherwise.

@@ -1,0 +1,126 @@
+/// A JSON value that is made before it is written.
+///
+/// The results of the tools are made as these: snake_case names, times as text in UTC with
+/// milliseconds, durations in seconds, and null for what there is not.
+package indirect enum JSONContent: Sendable {
+    case null
+    case bool(Bool)
+    case int(Int64)
+    case double(Double)
+    case string(String)
+    /// A string that people see in a shorter form.
+    case time(String, shown: String)
+    case array([JSONContent])
+    case object([(name: String, value: JSONContent)])
+    /// One value that is JSON already.
+    case raw([UInt8])
+
+    /// The text without whitespace.
+    package var bytes: [UInt8] {
+        var writer = JSONWriter()
+        writer.value(self)
+        return writer.takeBytes()
+    }
+
+    /// The members of two objects as one.
+    package static func + (first: JSONContent, second: JSONContent) -> JSONContent {
+        guard case .object(let members) = first, case .object(let more) = second else {
+            preconditionFailure("only objects have members")
+        }
+        return .object(members + more)
+    }
+}
+
+extension JSONContent: ExpressibleByDictionaryLiteral {
+    package init(dictionaryLiteral members: (String, any JSONRepresentable)...) {
+        self = .object(members.map { ($0, $1.json) })
+    }
+}
+
+extension JSONWriter {
+    package mutating func value(_ content: JSONContent) {
+        switch content {
+        case .null: null()
+        case .bool(let value): bool(value)
+        case .int(let value): int(value)
+        case .double(let value): double(value)
+        case .string(let text), .time(let text, _): string(text)
+        case .raw(let bytes): raw(bytes)
+        case .array(let elements):
+            array { writer in elements.forEach { writer.value($0) } }
+        case .object(let members):
+            object { writer in
+                for (name, value) in members {
+                    writer.key(name)
+                    writer.value(value)
+                }
+            }
+        }
+    }
+}
+
+/// A value with one form in JSON.
+package protocol JSONRepresentable: SendableMetatype {
+    /// Whether all of its values but null are numbers, which a table aligns at the right.
+    static var isNumber: Bool { get }
+
+    var json: JSONContent { get }
+}
+
+extension JSONRepresentable {
+    package static var isNumber: Bool { false }
+}
+
+extension JSONContent: JSONRepresentable {
+    package var json: JSONContent { self }
+}
+
+extension String: JSONRepresentable {
+    package var json: JSONContent { .string(self) }
+}
+
+extension Bool: JSONRepresentable {
+    package var json: JSONContent { .bool(self) }
+}
+
+extension Int: JSONRepresentable {
+    package static var isNumber: Bool { true }
+    package var json: JSONContent { .int(Int64(self)) }
+}
+
+extension Int64: JSONRepresentable {
+    package static var isNumber: Bool { true }
+    package var json: JSONContent { .int(self) }
+}
+
+extension Int32: JSONRepresentable {
+    package static var isNumber: Bool { true }
+    package var json: JSONContent { .int(Int64(self)) }
+}
+
+extension Double: JSONRepresentable {
+    package static var isNumber: Bool { true }
+    package var json: JSONContent { .double(self) }
+}
+
+extension Duration: JSONRepresentable {
+    package static var isNumber: Bool { true }
+    /// Seconds, to the millisecond.
+    package var json: JSONContent { .double((self / .milliseconds(1)).rounded() / 1_000) }
+}
+
+extension Optional: JSONRepresentable where Wrapped: JSONRepresentable {
+    package static var isNumber: Bool { Wrapped.isNumber }
+    package var json: JSONContent { map(\.json) ?? .null }
+}
+
+extension Array: JSONRepresentable where Element: JSONRepresentable {
+    package var json: JSONContent { .array(map(\.json)) }
+}
+
+extension Dictionary: JSONRepresentable where Key == String, Value: JSONRepresentable {
+    /// Members by their names.
+    package var json: JSONContent {
+        .object(sorted { $0.key < $1.key }.map { ($0.key, $0.value.json) })
+    }
+}

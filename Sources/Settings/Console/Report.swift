@@ -1,0 +1,147 @@
+package import JSON
+
+/// The result of a command: JSON for programs, lines and tables for people.
+package protocol Report: JSONRepresentable {
+    var parts: [TextPart] { get }
+}
+
+/// A property of a list's rows: a member of each row's JSON, a column of the table, or both.
+package struct ReportColumn<Row>: Sendable {
+    /// The member's name; nil for a column of the table alone.
+    fileprivate let name: String?
+    /// Nil for a member of the JSON alone.
+    fileprivate let column: TextTable.Column?
+    fileprivate let value: @Sendable (Row) -> JSONContent
+    fileprivate let cell: @Sendable (Row) -> String
+
+    /// - Parameters:
+    ///   - title: the member's name unless given.
+    ///   - lengthMax: the most characters of a text that a table shows.
+    ///   - cell: what people see; else numbers in groups, a dash for null.
+    package init<Value: JSONRepresentable>(
+        _ name: String,
+        title: String? = nil,
+        rank: Int = 0,
+        lengthMax: Int = .max,
+        _ value: @escaping @Sendable (Row) -> Value,
+        cell: (@Sendable (Row) -> String)? = nil
+    ) {
+        self.name = name
+        let title = title ?? name.split(separator: "_").joined(separator: " ")
+        column = TextTable.Column(title, Value.isNumber ? .right : .left, rank: rank)
+        self.value = { value($0).json }
+        self.cell = cell ?? { Printable.line(value($0).json.cell, lengthMax: lengthMax) }
+    }
+
+    private init(
+        name: String?,
+        column: TextTable.Column?,
+        value: @escaping @Sendable (Row) -> JSONContent = { _ in .null },
+        cell: @escaping @Sendable (Row) -> String = { _ in "" }
+    ) {
+        self.name = name
+        self.column = column
+        self.value = value
+        self.cell = cell
+    }
+
+    /// A member of the JSON that no table shows.
+    package static func member(
+        _ name: String,
+        _ value: @escaping @Sendable (Row) -> some JSONRepresentable
+    ) -> ReportColumn {
+        ReportColumn(name: name, column: nil, value: { value($0).json })
+    }
+
+    /// A column that says in words what members of the JSON say.
+    package static func words(
+        _ title: String,
+        _ alignment: TextTable.Alignment = .left,
+        rank: Int = 0,
+        lengthMax: Int = .max,
+        _ cell: @escaping @Sendable (Row) -> String
+    ) -> ReportColumn {
+        let column = TextTable.Column(title, alignment, rank: rank)
+        return ReportColumn(
+            name: nil,
+            column: column,
+            cell: { Printable.line(cell($0), lengthMax: lengthMax) }
+        )
+    }
+}
+
+extension JSONContent {
+    /// The value in a table.
+    fileprivate var cell: String {
+        switch self {
+        case .null: "-"
+        case .bool(let value): value ? "yes" : "no"
+        case .int(let value): Quantity.grouped(value)
+        case .double(let value): "\(value)"
+        case .string(let text), .time(_, let text): text
+        case .array, .object, .raw: String(decoding: bytes, as: UTF8.self)
+        }
+    }
+}
+
+extension TextTable {
+    /// - Parameter isBad: whether a row shows what is wrong.
+    package init<Row>(
+        _ rows: [Row],
+        _ columns: [ReportColumn<Row>],
+        isBad: (Row) -> Bool = { _ in false }
+    ) {
+        let shown = columns.filter { $0.column != nil }
+        self.init(shown.compactMap(\.column))
+        for row in rows {
+            add(shown.cells(row), isBad: isBad(row))
+        }
+    }
+}
+
+extension Array {
+    /// The texts of the columns that a table shows.
+    package func cells<Row>(_ row: Row) -> [String] where Element == ReportColumn<Row> {
+        filter { $0.column != nil }.map { $0.cell(row) }
+    }
+}
+
+extension JSONContent {
+    /// A list's row as an object.
+    package init<Row>(_ row: Row, _ columns: [ReportColumn<Row>]) {
+        self = .object(
+            columns.compactMap { column in column.name.map { ($0, column.value(row)) } }
+        )
+    }
+}
+
+extension Console {
+    /// A result as the options want it.
+    package func print(_ report: some Report, _ arguments: CommandArguments) {
+        if arguments.isSet("json") {
+            print(json: report)
+        } else {
+            print(report.parts, isWide: arguments.isSet(CommandOption.wide.long))
+        }
+    }
+
+    /// A result of one line as the options want it.
+    package func print(_ json: JSONContent, or line: String, _ arguments: CommandArguments) {
+        arguments.isSet("json") ? print(json: json) : print(line)
+    }
+
+    /// A list as the options want it: one JSON object a line, or a table, if it has rows.
+    package func print<Row>(
+        _ rows: [Row],
+        _ columns: [ReportColumn<Row>],
+        _ arguments: CommandArguments,
+        isBad: (Row) -> Bool = { _ in false }
+    ) {
+        if arguments.isSet("json") {
+            rows.forEach { print(json: JSONContent($0, columns)) }
+        } else if !rows.isEmpty {
+            let isWide = arguments.isSet(CommandOption.wide.long)
+            print(TextTable(rows, columns, isBad: isBad), isWide: isWide)
+        }
+    }
+}

@@ -1,0 +1,17 @@
+import AppStore
+package import JSON
+package import Postgres
+
+extension StoredTime: JSONRepresentable {
+    package var json: JSONContent { Timestamp(self).json }
+}
+
+extension PostgresPeriod: JSONRepresentable {
+    /// Half-open; an open end is null.
+    package var json: JSONContent {
+        [
+            "start": Timestamp(milliseconds: startMilliseconds),
+            "end": endMilliseconds.map { Timestamp(milliseconds: $0) },
+        ]
+    }
+}
