@@ -223,10 +223,10 @@ let package = Package(
         executable("link-worker", ["LinkStage", "Settings", "Worker"]),
         executable("entitle-worker", ["EntitleStage", "Settings", "Worker"]),
         executable("recovery-worker", ["RecoveryStage", "Settings", "Worker"]),
-        executable("dead-letter", ["AppStore", "AuditConsole", "DeadLetters", "Settings"]),
+        executable("dead-letter", ["AuditConsole", "DeadLetters", "Settings"]),
         executable("pipeline", ["Operations", "Settings"]),
-        executable("demo", ["Demonstration", "Operations", "Settings"]),
-        executable("bench", ["Benchmarks", "Operations", "Settings"]),
+        executable("demo", ["Demonstration", "Settings"]),
+        executable("bench", ["Benchmarks", "Settings"]),
 
         library(
             "TestSupport",
@@ -335,9 +335,9 @@ let package = Package(
         tests(
             "IntegrationTests",
             [
-                "AppStore", "DeadLetters", "Demonstration", "Entitlements", "HTTP", "JSON",
-                "Kafka", "OpenSSL", "Operations", "Postgres", "Records", "Settings", "Simulation",
-                "Store", "TestSupport", "Topology", "Worker",
+                "AppStore", "Benchmarks", "DeadLetters", "Demonstration", "Entitlements", "HTTP",
+                "JSON", "Kafka", "OpenSSL", "Operations", "Postgres", "Records", "Settings",
+                "Simulation", "Store", "TestSupport", "Topology", "Worker",
             ]
         ),
         tests("TidyTests"),

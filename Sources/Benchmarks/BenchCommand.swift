@@ -1,11 +1,12 @@
-package import Operations
-import Settings
+import Operations
+package import Settings
 
 /// The measurements of `deploy/measured.md`, one command each.
 package enum BenchCommand {
     package static let tool = CommandTool(
         "bench",
         introduction: ["Measures the product; the figures of deploy/measured.md are its output."],
+        settings: ToolSettings.known,
         commands: [
             VerifyCommand.command, DedupeCommand.command, EntitleCommand.command,
             PipelineCommand.command, CompareCommand.command, DeadLettersCommand.command,

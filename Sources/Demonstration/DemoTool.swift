@@ -1,12 +1,16 @@
-package import Operations
-import Settings
+import Operations
+package import Settings
 import Simulation
 
 /// The newcomers' tool: the whole pipeline on this machine.
 package enum DemoTool {
     static let name = "demo"
 
-    package static let tool = CommandTool(name, commands: [sample, demo])
+    package static let tool = CommandTool(
+        name,
+        settings: ToolSettings.known,
+        commands: [sample, demo]
+    )
 
     private static let demo = ToolCommand(
         syntax: CommandSyntax(
@@ -22,7 +26,8 @@ package enum DemoTool {
                 + "nothing of theirs: its topics and groups have a prefix of this run's own, and "
                 + "it works in a database of its own, which the user has to be allowed to create. "
                 + "RDKAFKA_* reaches a cluster that asks for more than an address.\n\n"
-                + "'\(name) sample' writes bodies for an app of your own.",
+                + "'\(name) sample' writes bodies for an app of your own, '\(name) completion' the "
+                + "completion of a shell.",
             options: [
                 CommandOption(
                     "kafka",
@@ -55,7 +60,7 @@ package enum DemoTool {
                     "Lose every third notification before it reaches Kafka, and fetch them from a "
                         + "simulated Apple server with recovery-worker."
                 ),
-                ToolSettings.jsonOption, .version,
+                CommandOption.json, .version,
             ]
         ),
         run: { arguments, context in

@@ -1,5 +1,4 @@
 import Benchmarks
-import Operations
 import Settings
 
 ProcessEnd.exit(await BenchCommand.tool.main())

@@ -1,5 +1,4 @@
 import Demonstration
-import Operations
 import Settings
 
 ProcessEnd.exit(await DemoTool.tool.main())

@@ -80,6 +80,8 @@ import Topology
         #expect(transcript.output.contains("12 records/s at the peak"))
         #expect(transcript.output.contains("8 partitions of each topic"))
         #expect(await run("--daily=100000", costs, "--json") == 0)
+        let json = transcript.output.split(separator: "\n").last ?? ""
+        PublishedSchema.expect("bench", ["capacity", "--json"], json.utf8)
         let copies = #""copies":{"verify":2,"dedupe":2,"link":2,"entitle":2}"#
         #expect(transcript.output.contains(copies))
         #expect(await run(costs) == 64)

@@ -1,5 +1,6 @@
 import JSON
 import Settings
+import TestSupport
 import Testing
 import Topology
 import Worker
@@ -98,6 +99,7 @@ import Worker
             },
             verifier: Self.verifier
         )
+        PublishedSchema.expect("bench", ["pipeline", "--json"], report.json.bytes)
         let root = try JSONDocument(parsing: report.json.bytes).root
         let goals = try #require(root["goals"])
         let expected: [(String, Double, Double)] = [

@@ -90,17 +90,8 @@ import Topology
         /// The settings of a command that is run against this cluster.
         func context() throws -> ToolContext {
             let arguments = try VerifyCommand.syntax.parse(["--kafka", cluster.bootstrapServers])
-            let values = try DeadLetterSettings.read(arguments, environment: [:])
-            return ToolContext(
-                arguments: arguments,
-                environment: [:],
-                values: values,
-                topic: DeadLetterSettings.topic(values),
-                client: nil,
-                now: Timestamp(milliseconds: 0),
-                console: .standard,
-                commands: []
-            )
+            let context = CommandContext(console: .standard, environment: [:])
+            return try ToolContext(arguments, context)
         }
 
         func run(_ arguments: String...) async -> ToolRun {

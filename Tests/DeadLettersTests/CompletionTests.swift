@@ -14,28 +14,7 @@ import Testing
     ])
     func `bash completes the declared words`(line: String, words: [String]) async throws {
         let script = await ToolRun(["completion", "bash"]).result
-        let typed = line.split(separator: " ", omittingEmptySubsequences: false)
-        let array = typed.map { "'\($0)'" }.joined(separator: " ")
-        let process = Process()
-        process.executableURL = URL(filePath: "/bin/bash")
-        process.arguments = [
-            "-c",
-            script + "\nCOMP_WORDS=(\(array)); COMP_CWORD=\(typed.count - 1)\n"
-                + "_dead_letter; printf '%s\\n' \"${COMPREPLY[@]}\"; complete -p dead-letter >&2",
-        ]
-        let (output, errors) = (Pipe(), Pipe())
-        process.standardOutput = output
-        process.standardError = errors
-        try process.run()
-        let completed = String(
-            decoding: output.fileHandleForReading.readDataToEndOfFile(),
-            as: UTF8.self
-        ).split(separator: "\n").map(String.init)
-        let loaded = String(
-            decoding: errors.fileHandleForReading.readDataToEndOfFile(),
-            as: UTF8.self
-        )
-        process.waitUntilExit()
+        let (completed, loaded) = try BashCompletion.words(script, line)
         #expect(loaded == "complete -F _dead_letter dead-letter\n")
         #expect(Set(completed).isSuperset(of: words), "\(completed)")
         #expect(words.count > 1 || completed == words)

@@ -1,6 +1,4 @@
-import AppStore
 import DeadLetters
-import Foundation
 import Settings
 import Synchronization
 import TestSupport
@@ -22,16 +20,15 @@ struct ToolRun: Sendable {
         isInteractive: Bool = false
     ) async {
         let box = Box()
-        exitCode = await DeadLetterTool.run(
+        let console = Console(
+            isInteractive: isInteractive,
+            isOutputTerminal: isOutputTerminal,
+            output: { bytes in box.said.withLock { $0.result += bytes } },
+            notes: { text in box.said.withLock { $0.notes += text } }
+        )
+        exitCode = await DeadLetterTool.tool().run(
             arguments,
-            environment: environment,
-            now: Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)),
-            console: Console(
-                isInteractive: isInteractive,
-                isOutputTerminal: isOutputTerminal,
-                output: { bytes in box.said.withLock { $0.result += bytes } },
-                notes: { text in box.said.withLock { $0.notes += text } }
-            )
+            in: CommandContext(console: console, environment: environment)
         )
         (bytes, notes) = box.said.withLock { $0 }
         PublishedSchema.expect("dead-letter", arguments, bytes)

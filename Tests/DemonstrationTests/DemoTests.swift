@@ -39,6 +39,18 @@ struct DemoTests {
         #expect(reconciliation["is_settled"]?.bool == true)
     }
 
+    @Test(arguments: [
+        ("demo --ke", "--keep"), ("demo sa", "sample"), ("demo sample --st", "--story"),
+    ])
+    func `bash completes the demo's own options and its commands`(
+        line: String,
+        word: String
+    ) async throws {
+        let context = CommandContext(console: transcript.console(), environment: [:])
+        #expect(await DemoTool.tool.run(["completion", "bash"], in: context) == 0)
+        #expect(try BashCompletion.words(transcript.output, line).words == [word])
+    }
+
     @Test func `what is lost on the way is fetched from Apple's server`() async throws {
         #expect(await demo(["--recovery"]) == 0, "\(transcript.notes)")
         #expect(transcript.notes.contains(" lack what they bought"))

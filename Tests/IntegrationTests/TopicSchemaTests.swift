@@ -1,14 +1,32 @@
 import AppStore
+import Benchmarks
+import DeadLetters
+import Demonstration
 import JSON
 import Kafka
 import OpenSSL
+import Operations
 import Records
+import Settings
 import TestSupport
 import Testing
 
 @Suite struct TopicSchemaTests {
     @Test func `every example of every topic's schema is valid`() async throws {
         let verdict = try PublishedSchema.topics.validateExamples()
+        #expect(verdict.isValid, "\(verdict.report)")
+    }
+
+    @Test func `every command that prints JSON has a schema with valid examples`() throws {
+        let tools = [
+            PipelineTool.tool, DeadLetterTool.tool(), DemoTool.tool, BenchCommand.tool,
+        ]
+        let commands = tools.flatMap(\.commands).map(\.syntax).filter { syntax in
+            syntax.options.contains { $0.long == CommandOption.json.long }
+        }
+        let names = commands.map { $0.command.replacing(" ", with: ".") }
+        #expect(try PublishedSchema.tools.names == Set(names))
+        let verdict = try PublishedSchema.tools.validateExamples()
         #expect(verdict.isValid, "\(verdict.report)")
     }
 

@@ -1,6 +1,7 @@
 import Foundation
 import Operations
 import Postgres
+import Settings
 import Store
 import TestSupport
 import Testing

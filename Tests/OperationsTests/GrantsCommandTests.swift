@@ -1,5 +1,6 @@
 import Operations
 import Postgres
+import Settings
 import TestSupport
 import Testing
 

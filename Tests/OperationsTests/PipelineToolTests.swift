@@ -33,6 +33,22 @@ import Testing
         #expect(transcript.notes.isEmpty)
     }
 
+    @Test(arguments: [
+        ("pipeline rec", ["reconcile", "recover"]), ("pipeline catalog ", ["check", "apply"]),
+        ("pipeline recover off", ["offsets"]), ("pipeline recover offsets --beg", ["--beginning"]),
+        ("pipeline recover offsets --stage ent", ["entitle"]),
+        ("pipeline explain anna --kn", ["--known-at"]), ("pipeline completion z", ["zsh"]),
+    ])
+    func `bash completes commands in families and their options`(
+        line: String,
+        words: [String]
+    ) async throws {
+        #expect(await run("completion", "bash") == 0)
+        let (completed, loaded) = try BashCompletion.words(transcript.output, line)
+        #expect(loaded == "complete -F _pipeline pipeline\n")
+        #expect(Set(completed) == Set(words))
+    }
+
     @Test func `an unknown command is named`() async {
         #expect(await run("frobnicate") == 64)
         #expect(transcript.notes.contains("there is no command \"frobnicate\""))

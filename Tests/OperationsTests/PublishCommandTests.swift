@@ -2,6 +2,7 @@ import Foundation
 import JSON
 import Kafka
 import Operations
+import Settings
 import TestSupport
 import Testing
 

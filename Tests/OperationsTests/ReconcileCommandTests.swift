@@ -1,6 +1,7 @@
 import Foundation
 import Kafka
 import Operations
+import Settings
 import TestSupport
 import Testing
 import Topology

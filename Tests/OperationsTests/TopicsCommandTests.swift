@@ -1,5 +1,6 @@
 import Kafka
 import Operations
+import Settings
 import TestSupport
 import Testing
 

@@ -30,7 +30,7 @@ enum CapacityCommand {
             CommandOption("new-percent", argument: "N", "Records that bring something new (100)."),
             CommandOption("kafka-bytes", argument: "N", "On disk per record and replica (10000)."),
             CommandOption("database-bytes", argument: "N", "Per record with something new (6000)."),
-            CommandOption("json", "Write JSON instead of a table."),
+            .json,
         ]
     )
 

@@ -1,5 +1,4 @@
 import Foundation
-import Operations
 import Postgres
 import Settings
 import Simulation
@@ -17,7 +16,7 @@ enum DeadLettersCommand {
         options: [
             CommandOption("records", argument: "N", "How many dead letters (100000)."),
             CommandOption("groups", argument: "N", "How many groups they belong to (200)."),
-            CommandOption("json", "Write JSON instead of tables."),
+            .json,
         ]
     )
 

@@ -1,4 +1,3 @@
-import Operations
 import Settings
 import Topology
 import Worker
@@ -57,7 +56,7 @@ struct DedupeOptions {
             CommandOption("records", argument: "N", "How many duplicates (100000)."),
             CommandOption("distinct", argument: "N", "How many records they repeat (10000)."),
             CommandOption("partitions", argument: "N", "Of each topic (4)."),
-            CommandOption("json", "Write JSON instead of tables."),
+            .json,
         ]
     )
 

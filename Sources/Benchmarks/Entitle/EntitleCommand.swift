@@ -1,4 +1,3 @@
-import Operations
 import Settings
 
 /// `bench entitle`.

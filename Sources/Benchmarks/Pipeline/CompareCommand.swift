@@ -1,6 +1,5 @@
 import Foundation
 import JSON
-import Operations
 import Settings
 import Simulation
 

@@ -129,7 +129,7 @@ struct PipelineOptions {
             ),
             CommandOption("tuned", "Measure also with more memory and log for PostgreSQL."),
             CommandOption("no-jit", "Measure also with PostgreSQL's jit turned off."),
-            CommandOption("json", "Write JSON instead of tables."),
+            .json,
         ]
     )
 

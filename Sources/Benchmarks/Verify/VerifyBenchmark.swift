@@ -129,7 +129,7 @@ enum VerifyCommand {
             CommandOption("seconds", argument: "N", "How long to measure each of the two (10)."),
             CommandOption("records", argument: "N", "How many different records (500)."),
             CommandOption("threads", argument: "N", "How many threads \"all\" are (all cores)."),
-            CommandOption("json", "Write JSON instead of a table."),
+            .json,
         ]
     )
 

@@ -18,6 +18,7 @@ enum CountCommand: DeadLetterCommand {
                 CommandOption(
                     "by",
                     argument: "WHAT",
+                    choices: DeadLetterGrouping.allCases.map(\.rawValue),
                     "Group by reason (the default), class, stage, hour or day of failure, bundle, "
                         + "certificate (the leaf's fingerprint), worker or state."
                 ),

@@ -1,5 +1,6 @@
 package import AppStore
 import Kafka
+import Platform
 package import Postgres
 import Records
 package import Settings
@@ -33,8 +34,7 @@ extension DeadLetterCommand {
             summary,
             operands: operands,
             operandCount: operandCount,
-            options: options + DeadLetterSettings.options
-                + [CommandOption("json", short: "j", "Print JSON instead of text.")]
+            options: options + DeadLetterSettings.options + [.json]
         )
     }
 }
@@ -49,7 +49,17 @@ package struct ToolContext: Sendable {
     package let client: PostgresClient?
     package let now: Timestamp
     package let console: Console
-    package let commands: [any DeadLetterCommand.Type]
+
+    /// - Throws: a `SettingsError`.
+    package init(_ arguments: CommandArguments, _ context: CommandContext) throws {
+        self.arguments = arguments
+        environment = context.environment
+        values = try DeadLetterSettings.read(arguments, environment: context.environment)
+        topic = DeadLetterSettings.topic(values)
+        client = DeadLetterSettings.client(values)
+        now = Timestamp(milliseconds: WallClock.milliseconds)
+        console = context.console
+    }
 
     package var isJSON: Bool { arguments.isSet("json") }
     /// Whether tables show all columns.

@@ -10,12 +10,14 @@ package enum FilterOptions {
             "reason",
             short: "r",
             argument: "REASON",
+            choices: RefusalReason.allCases.map(\.rawValue),
             isRepeatable: true,
             "Only this reason; may be given several times."
         ),
         CommandOption(
             "class",
             argument: "CLASS",
+            choices: DeadLetterClass.allCases.map(\.rawValue),
             isRepeatable: true,
             "Only this class: forged, corrupt, misrouted, stale or conflict."
         ),
@@ -23,6 +25,7 @@ package enum FilterOptions {
         CommandOption(
             "state",
             argument: "STATE",
+            choices: DeadLetterState.allCases.map(\.rawValue),
             isRepeatable: true,
             "Only open, replayed, resolved or suppressed ones; needs the index."
         ),

@@ -59,7 +59,6 @@ package enum ToolSettings {
         "The database. Others on this machine see a command line: where the URL holds a password, "
             + "prefer DATABASE_URL, or a file named by DATABASE_URL_FILE."
     )
-    package static let jsonOption = CommandOption("json", "Print one JSON object instead of text.")
 
     private static let overrides: [(option: String, setting: SettingDeclaration)] = [
         ("kafka", KafkaSettings.bootstrap.declaration),

@@ -12,7 +12,7 @@ extension ToolCommand {
                 + "schemas/postgres, found beside the executable or above it, or in the folder "
                 + "that SCHEMAS_DIR names. A migration that fails leaves nothing of its own.",
             options: [
-                ToolSettings.postgresOption, CommandOption.config, ToolSettings.jsonOption,
+                ToolSettings.postgresOption, CommandOption.config, CommandOption.json,
             ]
         ),
         run: runMigrate

@@ -28,7 +28,7 @@ extension ToolCommand {
                 CommandOption("environment", argument: "NAME", "Of this environment."),
                 CommandOption("all", "All IDs; with none of the above."),
                 CommandOption("yes", short: "y", "Forget them; without it they are counted."),
-                ToolSettings.postgresOption, CommandOption.config, ToolSettings.jsonOption,
+                ToolSettings.postgresOption, CommandOption.config, CommandOption.json,
             ]
         ),
         run: forget

@@ -37,7 +37,7 @@ extension ToolCommand {
                     argument: "DATE",
                     "With --known-at: what held at this instant; now unless given."
                 ),
-                ToolSettings.postgresOption, CommandOption.config, ToolSettings.jsonOption,
+                ToolSettings.postgresOption, CommandOption.config, CommandOption.json,
             ]
         ),
         run: explain

@@ -24,7 +24,7 @@ extension ToolCommand {
                 CommandOption("reason", argument: "TEXT", "Why, for the history. Required."),
                 CommandOption("by", argument: "NAME", "Who grants it. Required."),
                 environmentOption, ToolSettings.postgresOption, CommandOption.config,
-                ToolSettings.jsonOption,
+                CommandOption.json,
             ]
         ),
         run: grant
@@ -40,7 +40,7 @@ extension ToolCommand {
             options: [
                 CommandOption("reason", argument: "TEXT", "Why, for the history. Required."),
                 CommandOption("by", argument: "NAME", "Who ends it. Required."),
-                ToolSettings.postgresOption, CommandOption.config, ToolSettings.jsonOption,
+                ToolSettings.postgresOption, CommandOption.config, CommandOption.json,
             ]
         ),
         run: revokeGrant
@@ -49,6 +49,7 @@ extension ToolCommand {
     static let environmentOption = CommandOption(
         "environment",
         argument: "NAME",
+        choices: AppleEnvironment.allCases.map(\.rawValue),
         "Production unless given."
     )
 

@@ -33,7 +33,7 @@ extension ToolCommand {
                     "Where the files go, one for each table, which is made. Required with --yes."
                 ),
                 CommandOption("yes", short: "y", "Archive; without it rows are counted."),
-                ToolSettings.postgresOption, CommandOption.config, ToolSettings.jsonOption,
+                ToolSettings.postgresOption, CommandOption.config, CommandOption.json,
             ]
         ),
         run: archive
@@ -49,7 +49,7 @@ extension ToolCommand {
             operands: "FILE...",
             operandCount: 1...1_000,
             options: [
-                ToolSettings.postgresOption, CommandOption.config, ToolSettings.jsonOption,
+                ToolSettings.postgresOption, CommandOption.config, CommandOption.json,
             ]
         ),
         run: restore

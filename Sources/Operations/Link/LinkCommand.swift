@@ -48,7 +48,7 @@ extension ToolCommand {
                 ),
                 ToolSettings.postgresOption, CommandOption.config,
                 CommandOption.wide,
-                CommandOption("json", "One JSON object a line, as 'link add --from' reads them."),
+                CommandOption.json,
             ]
         ),
         run: list
@@ -63,7 +63,7 @@ extension ToolCommand {
                 + "purchase's next record or link on. Running link-workers do the work; access "
                 + "follows within seconds to minutes.",
             options: [
-                ToolSettings.postgresOption, CommandOption.config, ToolSettings.jsonOption,
+                ToolSettings.postgresOption, CommandOption.config, CommandOption.json,
             ]
         ),
         run: reapply
@@ -100,7 +100,7 @@ extension ToolCommand {
                     "Only for this environment, such as Production; any unless given."
                 ),
                 CommandOption("bundle", argument: "ID", "Only for this app; any unless given."),
-                ToolSettings.postgresOption, CommandOption.config, ToolSettings.jsonOption,
+                ToolSettings.postgresOption, CommandOption.config, CommandOption.json,
             ]
         )
     }

@@ -22,7 +22,7 @@ extension ToolCommand {
             options: [
                 CommandOption("reason", argument: "TEXT", "Why. Required."),
                 CommandOption("by", argument: "NAME", "Who asks for it. Required."),
-                ToolSettings.postgresOption, CommandOption.config, ToolSettings.jsonOption,
+                ToolSettings.postgresOption, CommandOption.config, CommandOption.json,
             ]
         ),
         run: forget

@@ -25,7 +25,7 @@ extension ToolCommand {
                     argument: "FOLDER",
                     "Where archive files lie; else each is looked for where it was written."
                 ),
-                ToolSettings.postgresOption, CommandOption.config, ToolSettings.jsonOption,
+                ToolSettings.postgresOption, CommandOption.config, CommandOption.json,
                 CommandOption.wide,
             ]
         ),

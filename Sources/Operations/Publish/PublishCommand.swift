@@ -17,7 +17,7 @@ extension ToolCommand {
             operands: "[FILE]…",
             operandCount: 0...10_000,
             options: CommandOption.kafka + [CommandOption.config] + publishOptions
-                + [ToolSettings.jsonOption]
+                + [CommandOption.json]
         ),
         run: runPublish
     )

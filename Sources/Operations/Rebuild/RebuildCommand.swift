@@ -7,8 +7,8 @@ extension ToolCommand {
     static let rebuild = ToolCommand(
         syntax: CommandSyntax(
             "\(PipelineTool.name) rebuild",
-            "Makes the facts again of what Apple signed, owners and entitlements of the facts, and "
-                + "lists each row that differs; no row should.\n\n"
+            "Recomputes facts from what Apple signed, and owners and entitlements from the facts, "
+                + "and lists each row that differs; none should.\n\n"
                 + "Facts are read from the payloads in the table revisions as verify-worker reads "
                 + "them; a difference names columns, and no value. Owners follow from the facts, "
                 + "the links and link-worker's rules, entitlements from the facts, the owners and "
@@ -22,7 +22,7 @@ extension ToolCommand {
                 + "code 1 when there was a difference.",
             options: [
                 CommandOption("replace", "Write what was signed, and what follows from it."),
-                ToolSettings.postgresOption, CommandOption.config, ToolSettings.jsonOption,
+                ToolSettings.postgresOption, CommandOption.config, CommandOption.json,
             ]
         ),
         run: rebuild

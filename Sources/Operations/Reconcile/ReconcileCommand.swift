@@ -31,7 +31,7 @@ extension ToolCommand {
             options: CommandOption.kafka
                 + [
                     ToolSettings.groupOption, ToolSettings.postgresOption, CommandOption.config,
-                    ToolSettings.jsonOption, CommandOption.wide,
+                    CommandOption.json, CommandOption.wide,
                     CommandOption("with-apple", "Count against Apple's own list."),
                     CommandOption(
                         "since",

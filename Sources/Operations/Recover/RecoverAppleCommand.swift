@@ -36,7 +36,7 @@ extension ToolCommand {
                     "The app; may be left out where recovery-worker asks about one only."
                 ),
                 CommandOption("no-wait", "Queue the questions and end."),
-                ToolSettings.postgresOption, CommandOption.config, ToolSettings.jsonOption,
+                ToolSettings.postgresOption, CommandOption.config, CommandOption.json,
                 CommandOption.wide,
             ]
         ),

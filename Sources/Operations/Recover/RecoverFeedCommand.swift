@@ -17,7 +17,7 @@ extension ToolCommand {
                 + "new cluster whose topics are empty; that needs a running entitle-worker.",
             options: CommandOption.kafka + [
                 CommandOption("republish", "Publish the newest states of all users again."),
-                ToolSettings.postgresOption, CommandOption.config, ToolSettings.jsonOption,
+                ToolSettings.postgresOption, CommandOption.config, CommandOption.json,
             ]
         ),
         run: recoverFeed

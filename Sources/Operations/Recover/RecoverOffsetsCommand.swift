@@ -30,10 +30,11 @@ extension ToolCommand {
                 CommandOption(
                     "stage",
                     argument: "NAME",
+                    choices: Topology.stages.map(\.name),
                     "verify, dedupe, link or entitle; may be given several times."
                 ),
                 CommandOption("yes", short: "y", "Commit the offsets."),
-                ToolSettings.groupOption, CommandOption.config, ToolSettings.jsonOption,
+                ToolSettings.groupOption, CommandOption.config, CommandOption.json,
             ]
         ),
         run: recoverOffsets

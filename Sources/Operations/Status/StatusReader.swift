@@ -16,7 +16,7 @@ extension ToolCommand {
                 + "lines that begin with the time. It waits for a broker that does not answer.",
             options: CommandOption.kafka
                 + [
-                    ToolSettings.groupOption, CommandOption.config, ToolSettings.jsonOption,
+                    ToolSettings.groupOption, CommandOption.config, CommandOption.json,
                     CommandOption.wide, CommandOption("watch", "Repeat the report until Ctrl-C."),
                     CommandOption("interval", argument: "TIME", "Between two reports (2s)."),
                     CommandOption("count", argument: "N", "End after so many reports."),

@@ -13,7 +13,7 @@ extension ToolCommand {
                 + "they lack; their copies are never changed. Exit code 1 when a difference would "
                 + "stop the workers or lose records.",
             options: CommandOption.kafka + [CommandOption.config] + topicOptions
-                + [ToolSettings.jsonOption]
+                + [CommandOption.json]
         ),
         run: runTopics
     )

@@ -31,15 +31,14 @@ extension RunningPipeline {
 
     private func verifyChains() async throws -> (isIntact: Bool, report: JSONValue, text: String) {
         let transcript = ConsoleTranscript()
-        let code = await DeadLetterTool.run(
+        let environment = [
+            "KAFKA_BOOTSTRAP": cluster.bootstrapServers,
+            "KAFKA_TOPIC_PREFIX": settings[KafkaSettings.topicPrefix],
+            "KAFKA_GROUP_PREFIX": settings[WorkerSettings.groupPrefix],
+        ]
+        let code = await DeadLetterTool.tool().run(
             ["verify", "--json"],
-            environment: [
-                "KAFKA_BOOTSTRAP": cluster.bootstrapServers,
-                "KAFKA_TOPIC_PREFIX": settings[KafkaSettings.topicPrefix],
-                "KAFKA_GROUP_PREFIX": settings[WorkerSettings.groupPrefix],
-            ],
-            now: Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1_000)),
-            console: transcript.console()
+            in: CommandContext(console: transcript.console(), environment: environment)
         )
         let report = try JSONDocument(parsing: Array(transcript.output.utf8)).root
         return (code == 0, report, "\(transcript.output)\(transcript.notes)")

@@ -186,7 +186,7 @@ extension CommandSyntax {
 extension [CommandSyntax] {
     /// The commands without their tool's name, each with its first sentence.
     package var overview: String {
-        TextLayout.columns(map { ($0.words, $0.sentence) })
+        TextLayout.columns(map { ($0.nameWords.joined(separator: " "), $0.sentence) })
     }
 
     /// The message that a tool, or a family of its commands such as `pipeline link`, has no such
@@ -202,9 +202,9 @@ extension [CommandSyntax] {
 }
 
 extension CommandSyntax {
-    /// The words that name the command, without the tool's.
-    fileprivate var words: String {
-        command.split(separator: " ").dropFirst().joined(separator: " ")
+    /// The words that name the command, without the tool's: `catalog`, `check`.
+    var nameWords: [String] {
+        command.split(separator: " ").dropFirst().map(String.init)
     }
 }
 
@@ -216,6 +216,8 @@ package struct CommandOption: Sendable {
 
     /// The argument's name in the help; nil for a flag.
     package let argument: String?
+    /// The values that there are; empty for any.
+    package let choices: [String]
     package let isRepeatable: Bool
     package let sentence: String
 
@@ -223,17 +225,24 @@ package struct CommandOption: Sendable {
         _ long: String,
         short: Character? = nil,
         argument: String? = nil,
+        choices: [String] = [],
         isRepeatable: Bool = false,
         _ sentence: String
     ) {
         self.long = long
         self.short = short
         self.argument = argument
+        self.choices = choices
         self.isRepeatable = isRepeatable
         self.sentence = sentence
     }
 
     static let help = CommandOption("help", short: "h", "Show this text.")
+    package static let json = CommandOption(
+        "json",
+        short: "j",
+        "Print JSON instead of text, a list as one object a line."
+    )
 
     var usage: String {
         let short = short.map { "-\($0), " } ?? "    "

@@ -1,7 +1,4 @@
-import Foundation
 import Platform
-package import Settings
-import Store
 
 /// A program of one or more commands: finds the one that was asked for, runs it, and reports how it
 /// ended.
@@ -9,41 +6,46 @@ package struct CommandTool: Sendable {
     private let name: String
     /// The tool's purpose, for the overview of its commands.
     private let introduction: [String]
-    private let commands: [ToolCommand]
+    /// More for the overview, below the commands.
+    private let remarks: [String]
+    package let commands: [ToolCommand]
     /// The settings that the environment may hold; a variable that is nearly one is warned about.
     private let settings: [SettingDeclaration]
+    /// Says whose rights the commands take in PostgreSQL.
+    private let rights: String
 
+    /// - Parameter commands: one without a name of its own is performed where no other is named.
     package init(
         _ name: String,
         introduction: [String] = [],
-        settings: [SettingDeclaration] = ToolSettings.known,
+        remarks: [String] = [],
+        settings: [SettingDeclaration],
+        rights: String = "",
         commands: [ToolCommand]
     ) {
         self.name = name
         self.introduction = introduction
+        self.remarks = remarks
         self.settings = settings
-        self.commands = commands
+        self.rights = rights
+        let completion = ToolCommand.completion(name, of: commands.map(\.syntax))
+        self.commands = commands + [completion]
     }
 
     /// Runs as the process's main program.
     ///
     /// - Returns: the exit code.
     package func main() async -> Int32 {
-        let executable = Bundle.main.executableURL ?? URL(filePath: CommandLine.arguments[0])
+        let executable = ProcessEnvironment.executable ?? CommandLine.arguments[0]
+        let slash = executable.lastIndex(of: "/")
         return await run(
             Array(CommandLine.arguments.dropFirst()),
             in: CommandContext(
                 console: .standard,
-                environment: ProcessInfo.processInfo.environment,
-                executables: folder(of: executable)
+                environment: ProcessEnvironment.variables,
+                executables: slash.map { String(executable[..<$0]) } ?? "."
             )
         )
-    }
-
-    /// Without a slash at its end.
-    private func folder(of executable: URL) -> String {
-        let file = executable.resolvingSymlinksInPath().path
-        return file.lastIndex(of: "/").map { String(file[..<$0]) } ?? "."
     }
 
     /// Runs one command line.
@@ -61,12 +63,15 @@ package struct CommandTool: Sendable {
         }
         let title = command.syntax.command
         do {
-            let parsed = try command.syntax.parse(arguments.dropFirst(command.words.count))
+            let parsed = try command.syntax.parse(
+                arguments.dropFirst(command.syntax.nameWords.count)
+            )
             guard !parsed.isHelpWanted else {
                 console.print(text: command.syntax.help)
                 return ExitCode.success
             }
-            for slip in SettingProblem.slips(in: context.environment, among: settings) {
+            let known = settings + command.settings
+            for slip in SettingProblem.slips(in: context.environment, among: known) {
                 console.note("\(title): \(slip)")
             }
             return try await ServerWait.reporting(to: { console.interject($0) }) {
@@ -76,23 +81,18 @@ package struct CommandTool: Sendable {
             console.note("\(title): \(error)\nTry '\(title) --help'.")
             return ExitCode.usage
         } catch {
-            let failure = CommandError(describing: error, rights: Self.rights)
+            let failure = CommandError(describing: error, rights: command.rights ?? rights)
             console.note("\(title): \(failure)")
             return failure.exitCode
         }
     }
 
-    private static let rights =
-        "the commands take the rights of the role \(DatabaseRole.operations.name), 'migrate' and "
-        + "'grants' those of the schema's owner: see '\(PipelineTool.name) grants'"
-
     private func command(of arguments: [String]) -> ToolCommand? {
-        commands.first { command in
-            command.words.elementsEqual(
-                arguments.prefix(command.words.count),
-                by: { $0 == Substring($1) }
-            )
+        let named = commands.filter { command in
+            let words = command.syntax.nameWords
+            return words.elementsEqual(arguments.prefix(words.count))
         }
+        return named.max { $0.syntax.nameWords.count < $1.syntax.nameWords.count }
     }
 
     /// Answers a command line that names no command: with the overview, or with what is near.
@@ -105,19 +105,19 @@ package struct CommandTool: Sendable {
             console.print(text: overview)
             return ExitCode.success
         }
-        let family = commands.filter { $0.words.first == Substring(first) }
+        let family = commands.map(\.syntax).filter { $0.nameWords.first == first }
         guard !family.isEmpty else {
             console.note(commands.map(\.syntax).unknown(first, of: name))
             return ExitCode.usage
         }
-        let text = "\(name) \(first) is one of:\n" + family.map(\.syntax).overview
+        let text = "\(name) \(first) is one of:\n" + family.overview
         let second = arguments.dropFirst().first
         if ["--help", "-h"].contains(second) {
             console.print(text: text)
             return ExitCode.success
         }
         if let second, !second.hasPrefix("-") {
-            console.note(family.map(\.syntax).unknown(second, of: "\(name) \(first)"))
+            console.note(family.unknown(second, of: "\(name) \(first)"))
             return ExitCode.usage
         }
         console.note(text)
@@ -126,31 +126,39 @@ package struct CommandTool: Sendable {
 
     private var overview: String {
         let introduction = introduction.map { "\($0)\n" }.joined()
+        let remarks = remarks.map { "\($0)\n" }.joined()
         return "Usage: \(name) COMMAND [OPTION]…\n\n\(introduction)\nCommands:\n"
-            + commands.map(\.syntax).overview
-            + "\n'\(name) COMMAND --help' shows its options, '\(name) --version' the version.\n\n"
+            + commands.map(\.syntax).overview + "\n\(remarks)"
+            + "'\(name) COMMAND --help' shows its options, '\(name) --version' the version.\n\n"
             + ExitCode.help
     }
 }
 
 /// One command of a tool: its command line, and what it does.
 package struct ToolCommand: Sendable {
-    let syntax: CommandSyntax
-    /// Returns the exit code; throws a `UsageError`, a `CommandError`, or what a server said.
-    let run: @Sendable (CommandArguments, CommandContext) async throws -> Int32
+    package typealias Run = @Sendable (CommandArguments, CommandContext) async throws -> Int32
 
-    /// - Parameter syntax: its command begins with the tool's name.
+    package let syntax: CommandSyntax
+    /// Settings that this command alone reads.
+    let settings: [SettingDeclaration]
+    /// Says whose rights the command takes; nil for what the tool says of all.
+    let rights: String?
+    let run: Run
+
+    /// - Parameters:
+    ///   - syntax: its command begins with the tool's name.
+    ///   - run: returns the exit code; throws a `UsageError`, a `CommandError`, or what a server
+    ///     said.
     package init(
         syntax: CommandSyntax,
-        run: @escaping @Sendable (CommandArguments, CommandContext) async throws -> Int32
+        settings: [SettingDeclaration] = [],
+        rights: String? = nil,
+        run: @escaping Run
     ) {
         self.syntax = syntax
+        self.settings = settings
+        self.rights = rights
         self.run = run
-    }
-
-    /// The words that name the command, without the tool's: `catalog check`.
-    var words: [Substring] {
-        syntax.command.split(separator: " ").dropFirst().map { $0 }
     }
 }
 
@@ -162,29 +170,13 @@ package struct CommandContext: Sendable {
     /// The folder of the executables, where `demo` finds the workers.
     package var executables: String
 
-    package init(console: Console, environment: [String: String], executables: String) {
+    package init(
+        console: Console,
+        environment: [String: String],
+        executables: String = "/nowhere"
+    ) {
         self.console = console
         self.environment = environment
         self.executables = executables
     }
-}
-
-/// The operators' tool.
-package enum PipelineTool {
-    static let name = "pipeline"
-
-    package static let tool = CommandTool(
-        name,
-        introduction: [
-            "Operates the entitlement pipeline: signed App Store bodies in Kafka become",
-            "entitlements in PostgreSQL.",
-        ],
-        commands: [
-            .migrate, .topics, .grants, .catalogCheck, .catalogApply, .linkAdd, .linkRemove,
-            .linkList, .linkReapply, .dedupeForget, .grant, .revokeGrant, .explain, .whatsStored,
-            .forget,
-            .rebuild, .historyArchive, .historyRestore, .recoverOffsets, .recoverFeed,
-            .recoverApple, .publish, .run, .status, .reconcile,
-        ]
-    )
 }

@@ -1,0 +1,25 @@
+package import Settings
+import Store
+
+/// The operators' tool.
+package enum PipelineTool {
+    static let name = "pipeline"
+
+    package static let tool = CommandTool(
+        name,
+        introduction: [
+            "Operates the entitlement pipeline: signed App Store bodies in Kafka become",
+            "entitlements in PostgreSQL.",
+        ],
+        settings: ToolSettings.known,
+        rights: "the commands take the rights of the role \(DatabaseRole.operations.name), "
+            + "'migrate' and 'grants' those of the schema's owner: see '\(name) grants'",
+        commands: [
+            .migrate, .topics, .grants, .catalogCheck, .catalogApply, .linkAdd, .linkRemove,
+            .linkList, .linkReapply, .dedupeForget, .grant, .revokeGrant, .explain, .whatsStored,
+            .forget,
+            .rebuild, .historyArchive, .historyRestore, .recoverOffsets, .recoverFeed,
+            .recoverApple, .publish, .run, .status, .reconcile,
+        ]
+    )
+}
