@@ -43,34 +43,28 @@ extension HTML {
         withLetters: Bool,
         continuing: Bool = false
     ) {
-        let columns: [TableColumn] =
-            [.text("When"), .text("Who"), .text("What")]
-            + (withLetters ? [.text("Letters")] : [])
-            + [.text("Replay"), .text("Why"), .text("Detail")]
-        table(caption, columns) { html in
-            for (index, run) in runs.enumerated() {
-                let isCut = continuing && index == runs.count - 1
-                html.element("tr") { $0.actionCells(run, withLetters: withLetters, isCut: isCut) }
-            }
-        }
-    }
-
-    private mutating func actionCells(_ run: ActionRun, withLetters: Bool, isCut: Bool) {
-        let action = run.last
-        element("td") { $0.time(action.at) }
-        element("th", [Attribute("scope", "row")]) { $0.foreign(action.who, bytesMax: 80) }
-        element("td") { $0.tag(action.kind.rawValue) }
-        if withLetters { element("td") { $0.letters(of: run, isCut: isCut) } }
-        element("td") { html in
-            if let replay = action.replay {
-                let link = LocalLink("replays", String(replay))
-                html.element("a", [.href(link)], text: String(replay))
-            } else {
-                html.optional(nil)
-            }
-        }
-        element("td", [.class("wide")]) { $0.optional(action.why, bytesMax: 500) }
-        element("td") { $0.optional(run.detail, bytesMax: 200) }
+        let last = continuing ? runs.count - 1 : nil
+        let columns: [PageColumn<(index: Int, run: ActionRun)>] =
+            [
+                PageColumn("When") { $0.time($1.run.last.at) },
+                .row("Who") { $0.foreign($1.run.last.who, bytesMax: 80) },
+                PageColumn("What") { $0.tag($1.run.last.kind.rawValue) },
+            ]
+            + (withLetters
+                ? [PageColumn("Letters") { $0.letters(of: $1.run, isCut: $1.index == last) }] : [])
+            + [
+                PageColumn("Replay") { html, row in
+                    if let replay = row.run.last.replay {
+                        let link = LocalLink("replays", String(replay))
+                        html.element("a", [.href(link)], text: String(replay))
+                    } else {
+                        html.optional(nil)
+                    }
+                },
+                .foreign("Why", "wide", bytesMax: 500, \.run.last.why),
+                .foreign("Detail", bytesMax: 200, \.run.detail),
+            ]
+        table(caption, runs.enumerated().map { (index: $0.offset, run: $0.element) }, columns)
     }
 
     private mutating func letters(of run: ActionRun, isCut: Bool) {

@@ -1,11 +1,63 @@
 import Settings
 
-struct TableColumn: Sendable {
-    let title: String
-    let isNumber: Bool
+/// A column of a page's table: its title, and what it shows of a row.
+struct PageColumn<Row> {
+    fileprivate let title: String
+    /// The class of its cells, and of the title's if they are numbers.
+    fileprivate let cellClass: String?
+    /// Whether its cells name their rows.
+    fileprivate let isRowHeader: Bool
+    fileprivate let cell: (inout HTML, Row) -> Void
 
-    static func text(_ title: String) -> TableColumn { TableColumn(title: title, isNumber: false) }
-    static func number(_ title: String) -> TableColumn { TableColumn(title: title, isNumber: true) }
+    /// - Parameter cellClass: the class of its cells; nil for none.
+    init(
+        _ title: String,
+        _ cellClass: String? = nil,
+        _ cell: @escaping (inout HTML, Row) -> Void
+    ) {
+        self.init(title, cellClass, isRowHeader: false, cell)
+    }
+
+    private init(
+        _ title: String,
+        _ cellClass: String?,
+        isRowHeader: Bool,
+        _ cell: @escaping (inout HTML, Row) -> Void
+    ) {
+        self.title = title
+        self.cellClass = cellClass
+        self.isRowHeader = isRowHeader
+        self.cell = cell
+    }
+
+    /// The column whose cells name their rows.
+    static func row(
+        _ title: String,
+        _ cellClass: String? = nil,
+        _ cell: @escaping (inout HTML, Row) -> Void
+    ) -> PageColumn {
+        PageColumn(title, cellClass, isRowHeader: true, cell)
+    }
+
+    static func number(_ title: String, _ value: @escaping (Row) -> Int64) -> PageColumn {
+        PageColumn(title, "number") { $0.text(Quantity.grouped(value($1))) }
+    }
+
+    /// An untrusted text, or a dash.
+    static func foreign(
+        _ title: String,
+        _ cellClass: String? = nil,
+        bytesMax: Int = 255,
+        _ text: @escaping (Row) -> String?
+    ) -> PageColumn {
+        PageColumn(title, cellClass) { $0.optional(text($1), bytesMax: bytesMax) }
+    }
+
+    fileprivate func write(_ row: Row, to html: inout HTML) {
+        let classes: [HTML.Attribute] = cellClass.map { [.class($0)] } ?? []
+        let scope = isRowHeader ? [HTML.Attribute("scope", "row")] : []
+        html.element(isRowHeader ? "th" : "td", scope + classes) { cell(&$0, row) }
+    }
 }
 
 extension HTML {
@@ -13,11 +65,12 @@ extension HTML {
     ///
     /// - Parameters:
     ///   - caption: says what the rows are; shown above them.
-    ///   - rows: writes the `tr` elements.
-    mutating func table(
+    ///   - id: a row's in the page; nil for none.
+    mutating func table<Row>(
         _ caption: String,
-        _ columns: [TableColumn],
-        rows: (inout HTML) -> Void
+        _ rows: some Sequence<Row>,
+        _ columns: [PageColumn<Row>],
+        id: (Row) -> String? = { _ in nil }
     ) {
         // Focusable, so that the keyboard scrolls it too.
         let region = [
@@ -31,12 +84,19 @@ extension HTML {
                     html.element("tr") { html in
                         for column in columns {
                             let scope = Attribute("scope", "col")
-                            let classes: [Attribute] = column.isNumber ? [.class("number")] : []
+                            let isNumber = column.cellClass == "number"
+                            let classes: [Attribute] = isNumber ? [.class("number")] : []
                             html.element("th", [scope] + classes, text: column.title)
                         }
                     }
                 }
-                html.element("tbody", content: rows)
+                html.element("tbody") { html in
+                    for row in rows {
+                        html.element("tr", id(row).map { [.id($0)] } ?? []) { html in
+                            columns.forEach { $0.write(row, to: &html) }
+                        }
+                    }
+                }
             }
         }
     }
@@ -71,10 +131,6 @@ extension HTML {
     mutating func fact(_ name: String, _ content: (inout HTML) -> Void) {
         element("dt", text: name)
         element("dd", content: content)
-    }
-
-    mutating func number(_ value: some BinaryInteger) {
-        element("td", [.class("number")], text: Quantity.grouped(value))
     }
 
     mutating func tag(_ word: String) {

@@ -68,78 +68,62 @@ extension HTML {
     }
 
     mutating func letters(_ rows: [DeadLetterRow], caption: String) {
-        let columns: [TableColumn] = [
-            .text("Reason"), .text("Letter"), .text("Failed"), .text("State"), .text("Bundle ID"),
-            .text("Transaction"), .text("Stage"), .text("Detail"),
-        ]
-        table(caption, columns) { html in
-            for row in rows {
-                html.element("tr") { html in
-                    html.element("td") { html in
-                        html.reason(row.reason)
-                        if row.warning != nil { html.tag("doubtful") }
-                    }
-                    html.element("th", [Attribute("scope", "row")]) {
-                        $0.letter(row.id, isRow: true)
-                    }
-                    html.element("td") { $0.time(row.failedAt) }
-                    html.element("td") { $0.tag(row.state.rawValue) }
-                    html.element("td") { $0.optional(row.identifiers.bundleID, bytesMax: 60) }
-                    html.element("td") {
-                        $0.optional(row.identifiers.transactionID, bytesMax: 40)
-                    }
-                    html.element("td") { $0.foreign(row.stage, bytesMax: 40) }
-                    html.element("td", [.class("wide")]) { $0.foreign(row.detail, bytesMax: 160) }
-                }
-            }
-        }
+        table(
+            caption,
+            rows,
+            [
+                PageColumn("Reason") { html, row in
+                    html.reason(row.reason)
+                    if row.warning != nil { html.tag("doubtful") }
+                },
+                .row("Letter") { $0.letter($1.id, isRow: true) },
+                PageColumn("Failed") { $0.time($1.failedAt) },
+                PageColumn("State") { $0.tag($1.state.rawValue) },
+                .foreign("Bundle ID", bytesMax: 60, \.identifiers.bundleID),
+                .foreign("Transaction", bytesMax: 40, \.identifiers.transactionID),
+                .foreign("Stage", bytesMax: 40, \.stage),
+                .foreign("Detail", "wide", bytesMax: 160, \.detail),
+            ]
+        )
     }
 
     mutating func groups(_ groups: [DeadLetterGroup], caption: String) {
-        let columns: [TableColumn] = [
-            .text("Reason"), .number("Open"), .number("Letters"),
-            .text("Last \(DeadLetterGroupTable.trendHours) h"), .text("Bundle ID"),
-            .text("Leaf certificate"), .text("Source"), .text("First"), .text("Last"),
-            .text("Group"),
-        ]
-        table(caption, columns) { html in
-            for group in groups {
-                html.element("tr") { $0.group(group) }
-            }
-        }
+        table(
+            caption,
+            groups,
+            [
+                .row("Reason") { $0.group($1) }, .number("Open", \.openLetters),
+                .number("Letters", \.letters),
+                PageColumn("Last \(DeadLetterGroupTable.trendHours) h") { html, group in
+                    html.trend(group)
+                    html.text(", \(Quantity.grouped(group.before)) before")
+                },
+                .foreign("Bundle ID", bytesMax: 60, \.bundleID),
+                .foreign("Leaf certificate", "mono") { $0.leaf.map { String($0.prefix(12)) } },
+                PageColumn("Source") { html, group in
+                    html.foreign(group.sourceTopic, bytesMax: 60)
+                    if let producer = group.producer {
+                        html.text(" by ")
+                        html.foreign(producer, bytesMax: 60)
+                    }
+                },
+                PageColumn("First") { $0.time($1.firstAt) },
+                PageColumn("Last") { $0.time($1.lastAt) },
+                PageColumn("Group", "mono") { $0.text(String($1.id.prefix(8))) },
+            ]
+        )
     }
 
+    /// A group's reason, which links to the group.
     private mutating func group(_ group: DeadLetterGroup) {
-        element("th", [Attribute("scope", "row")]) { html in
-            let link = LocalLink("groups", group.id)
-            html.element("a", [.href(link), Attribute("data-row", nil)]) { html in
-                if RefusalReason(rawValue: group.reason) != nil {
-                    html.breakable(group.reason)
-                } else {
-                    html.element("code") { $0.foreign(group.reason, bytesMax: 80) }
-                }
+        let link = LocalLink("groups", group.id)
+        element("a", [.href(link), Attribute("data-row", nil)]) { html in
+            if RefusalReason(rawValue: group.reason) != nil {
+                html.breakable(group.reason)
+            } else {
+                html.element("code") { $0.foreign(group.reason, bytesMax: 80) }
             }
         }
-        number(group.openLetters)
-        number(group.letters)
-        element("td") { html in
-            html.trend(group)
-            html.text(", \(Quantity.grouped(group.before)) before")
-        }
-        element("td") { $0.optional(group.bundleID, bytesMax: 60) }
-        element("td", [.class("mono")]) { html in
-            html.optional(group.leaf.map { String($0.prefix(12)) })
-        }
-        element("td") { html in
-            html.foreign(group.sourceTopic, bytesMax: 60)
-            if let producer = group.producer {
-                html.text(" by ")
-                html.foreign(producer, bytesMax: 60)
-            }
-        }
-        element("td") { $0.time(group.firstAt) }
-        element("td") { $0.time(group.lastAt) }
-        element("td", [.class("mono")], text: String(group.id.prefix(8)))
     }
 
     /// The letters of the last hours, with a sign that compares them with as many hours before.

@@ -49,19 +49,14 @@ enum HelpPage {
         let reasons = RefusalReason.allCases.filter { $0.deadLetterClass == deadLetterClass }
         html.table(
             "Reasons of the class \(deadLetterClass.rawValue)",
-            [.text("Reason"), .text("The rule that is broken"), .text("What to do")]
-        ) { html in
-            for reason in reasons {
-                let guide = RefusalGuide(reason)
-                html.element("tr", [.id(reason.rawValue)]) { html in
-                    html.element("th", [HTML.Attribute("scope", "row")]) { html in
-                        html.element("code", text: reason.rawValue)
-                    }
-                    html.element("td", [.class("wide")], text: guide.rule)
-                    html.element("td", [.class("wide")], text: guide.advice)
-                }
-            }
-        }
+            reasons,
+            [
+                .row("Reason") { $0.element("code", text: $1.rawValue) },
+                PageColumn("The rule that is broken", "wide") { $0.text(RefusalGuide($1).rule) },
+                PageColumn("What to do", "wide") { $0.text(RefusalGuide($1).advice) },
+            ],
+            id: \.rawValue
+        )
     }
 
     private static func states(_ html: inout HTML) {

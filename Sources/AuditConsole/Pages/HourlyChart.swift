@@ -168,21 +168,13 @@ struct HourlyChart: Sendable {
     }
 
     private func table(_ html: inout HTML) {
-        let columns: [TableColumn] =
-            [.text("Hour (UTC)")] + series.map { .number($0.name) } + [.number("All")]
-        html.table("Dead letters per hour by reason, hours without any left out", columns) { html in
-            for hour in hours.reversed() where total(hour) > 0 {
-                html.element("tr") { html in
-                    html.element(
-                        "th",
-                        [HTML.Attribute("scope", "row"), .class("time")],
-                        text: Self.hourText(hour)
-                    )
-                    for series in series { html.number(series.letters[hour] ?? 0) }
-                    html.number(total(hour))
-                }
-            }
-        }
+        html.table(
+            "Dead letters per hour by reason, hours without any left out",
+            hours.reversed().filter { total($0) > 0 },
+            [.row("Hour (UTC)", "time") { $0.text(Self.hourText($1)) }]
+                + series.map { series in .number(series.name) { series.letters[$0] ?? 0 } }
+                + [.number("All", total)]
+        )
     }
 
     /// `2026-01-31 12:00`.

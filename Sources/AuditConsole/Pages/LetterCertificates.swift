@@ -110,27 +110,18 @@ struct LetterCertificates {
         html.element("h2", text: "Certificates")
         html.table(
             "The chain as it came, whether it is good or not",
-            [.text("Certificate"), .text("SHA-256"), .text("Valid from"), .text("Valid until")]
-        ) { html in
-            for (role, fingerprint) in named {
-                let dates = document?.root[role]
-                html.element("tr") { html in
-                    html.element("th", [HTML.Attribute("scope", "row")], text: role)
-                    html.element("td") { $0.certificate(fingerprint) }
-                    for name in ["not_before", "not_after"] {
-                        html.element("td") { $0.optional(dates?[name]?.string, bytesMax: 40) }
-                    }
-                }
-            }
-        }
-    }
-}
-
-extension DeadLetterRow.Certificates {
-    /// The fingerprints that are known, with the role of each.
-    var named: [(role: String, fingerprint: String)] {
-        [("leaf", leaf), ("intermediate", intermediate), ("root", root)]
-            .compactMap { role, text in text.map { (role, $0) } }
+            named,
+            [
+                .row("Certificate") { $0.text($1.role) },
+                PageColumn("SHA-256") { $0.certificate($1.fingerprint) },
+                .foreign("Valid from", bytesMax: 40) {
+                    document?.root[$0.role]?["not_before"]?.string
+                },
+                .foreign("Valid until", bytesMax: 40) {
+                    document?.root[$0.role]?["not_after"]?.string
+                },
+            ]
+        )
     }
 }
 

@@ -151,20 +151,15 @@ struct OriginalContents {
         if !original.headers.isEmpty {
             html.table(
                 Quantity.counted(original.headers.count, "header"),
-                [.text("Name"), .text("Value"), .number("Bytes")]
-            ) { html in
-                for header in original.headers { row(&html, header) }
-            }
+                original.headers,
+                [
+                    .row("Name") { $0.foreign($1.name) },
+                    .foreign("Value", "wide", bytesMax: .max, \.value),
+                    .number("Bytes") { Int64($0.bytes ?? 0) },
+                ]
+            )
         }
         if let note = original.headersNote { html.element("p", [.class("cut")], text: note) }
-    }
-
-    private func row(_ html: inout HTML, _ header: OriginalRendering.Header) {
-        html.element("tr") { html in
-            html.element("th", [HTML.Attribute("scope", "row")]) { $0.foreign(header.name) }
-            html.element("td", [.class("wide")]) { $0.foreign(header.value, bytesMax: .max) }
-            html.number(header.bytes ?? 0)
-        }
     }
 
     private func content(

@@ -7,30 +7,24 @@ import Store
 
 enum ReplayTables {
     static func list(_ html: inout HTML, _ rows: [ReplayRow]) {
-        let columns: [TableColumn] = [
-            .text("Replay"), .text("Begun"), .text("Who"), .text("State"),
-            .number("Letters"), .number("Accepted"), .number("Refused"), .text("Why"),
-            .text("Chosen"),
-        ]
-        html.table("Replays, the last first", columns) { html in
-            for row in rows {
-                html.element("tr") { html in
-                    html.element("th", [HTML.Attribute("scope", "row")]) { html in
-                        let link = LocalLink("replays", String(row.number))
-                        let attributes = [.href(link), HTML.Attribute("data-row", nil)]
-                        html.element("a", attributes, text: String(row.number))
-                    }
-                    html.element("td") { $0.time(Timestamp(row.begunAt)) }
-                    html.element("td") { $0.foreign(row.who, bytesMax: 80) }
-                    html.element("td") { $0.tag(row.effectiveState.rawValue) }
-                    html.number(row.count)
-                    html.number(row.counts.accepted)
-                    html.number(row.counts.refused)
-                    html.element("td", [.class("wide")]) { $0.foreign(row.why, bytesMax: 200) }
-                    html.element("td", [.class("wide")]) { $0.foreign(row.filter, bytesMax: 200) }
-                }
-            }
-        }
+        html.table(
+            "Replays, the last first",
+            rows,
+            [
+                .row("Replay") { html, row in
+                    let link = LocalLink("replays", String(row.number))
+                    let attributes = [.href(link), HTML.Attribute("data-row", nil)]
+                    html.element("a", attributes, text: String(row.number))
+                },
+                PageColumn("Begun") { $0.time(Timestamp($1.begunAt)) },
+                .foreign("Who", bytesMax: 80, \.who),
+                PageColumn("State") { $0.tag($1.effectiveState.rawValue) },
+                .number("Letters", \.count), .number("Accepted", \.counts.accepted),
+                .number("Refused", \.counts.refused),
+                .foreign("Why", "wide", bytesMax: 200, \.why),
+                .foreign("Chosen", "wide", bytesMax: 200, \.filter),
+            ]
+        )
     }
 
     /// The outcome of a replay that is not running any more.
@@ -105,40 +99,27 @@ enum ReplayTables {
         html.element("h2", text: "Records")
         html.table(
             "\(Quantity.grouped(records.count)) of \(Quantity.grouped(row.count)) records",
-            [.text("Letter"), .text("Sent"), .text("To"), .text("Outcome"), .text("Reason")]
-        ) { html in
-            for record in records {
-                html.element("tr") { html in
-                    html.element("th", [HTML.Attribute("scope", "row")]) {
-                        $0.letter(record.letterID, isRow: true)
+            records,
+            [
+                .row("Letter") { $0.letter($1.letterID, isRow: true) },
+                PageColumn("Sent") { html, record in
+                    if let at = record.sentAt {
+                        html.time(Timestamp(at))
+                    } else {
+                        html.optional(nil)
                     }
-                    html.element("td") { html in
-                        if let at = record.sentAt {
-                            html.time(Timestamp(at))
-                        } else {
-                            html.optional(nil)
-                        }
+                },
+                .foreign("To") { $0.sentText },
+                PageColumn("Outcome") { html, record in
+                    html.tag(record.outcome?.rawValue ?? "waiting")
+                    if let letter = record.refusedAs {
+                        html.text(" as ")
+                        html.letter(letter)
                     }
-                    html.element("td") { html in
-                        let place = [
-                            record.sentTopic, record.sentPartition.map { String($0) },
-                            record.sentOffset.map { String($0) },
-                        ].compactMap { $0 }.joined(separator: "/")
-                        html.optional(place.isEmpty ? nil : place)
-                    }
-                    html.element("td") { html in
-                        html.tag(record.outcome?.rawValue ?? "waiting")
-                        if let letter = record.refusedAs {
-                            html.text(" as ")
-                            html.letter(letter)
-                        }
-                    }
-                    html.element("td", [.class("wide")]) {
-                        $0.foreign(record.outcomeReason, bytesMax: 300)
-                    }
-                }
-            }
-        }
+                },
+                .foreign("Reason", "wide", bytesMax: 300, \.outcomeReason),
+            ]
+        )
     }
 
     /// The sums of a dry run.
@@ -188,25 +169,15 @@ enum ReplayTables {
         let more = plan.count > limit ? "The first \(limit) of " : ""
         html.table(
             "\(more)\(Quantity.counted(plan.count, "dead letter")), the oldest first",
+            plan.letters.prefix(limit),
             [
-                .text("Refused for"), .text("Letter"), .text("Failed"),
-                .text("Would go to"), .text("Today"), .text("Detail"),
+                PageColumn("Refused for") { $0.reason($1.row.reason) },
+                .row("Letter") { $0.letter($1.row.id, isRow: true) },
+                PageColumn("Failed") { $0.time($1.row.failedAt) },
+                .foreign("Would go to") { $0.row.source.position.topic },
+                PageColumn("Today") { $0.tag($1.verdict.name) },
+                .foreign("Detail", "wide", bytesMax: 300, \.verdict.detail),
             ]
-        ) { html in
-            for letter in plan.letters.prefix(limit) {
-                html.element("tr") { html in
-                    html.element("td") { $0.reason(letter.row.reason) }
-                    html.element("th", [HTML.Attribute("scope", "row")]) {
-                        $0.letter(letter.row.id, isRow: true)
-                    }
-                    html.element("td") { $0.time(letter.row.failedAt) }
-                    html.element("td") { $0.foreign(letter.row.source.position.topic) }
-                    html.element("td") { $0.tag(letter.verdict.name) }
-                    html.element("td", [.class("wide")]) {
-                        $0.foreign(letter.verdict.detail, bytesMax: 300)
-                    }
-                }
-            }
-        }
+        )
     }
 }

@@ -52,13 +52,13 @@ extension DeadLetterRow {
 }
 
 extension DeadLetterRow.Certificates: JSONRepresentable {
-    /// The certificates that the chain has.
-    package var json: JSONContent {
-        let digests = [("leaf", leaf), ("intermediate", intermediate), ("root", root)]
-        return .object(
-            digests.compactMap { role, digest in digest.map { (role, ["sha256": $0]) } }
-        )
+    /// The fingerprints that are known, with the role of each.
+    package var named: [(role: String, fingerprint: String)] {
+        [("leaf", leaf), ("intermediate", intermediate), ("root", root)]
+            .compactMap { role, text in text.map { (role, $0) } }
     }
+
+    package var json: JSONContent { .object(named.map { ($0.role, ["sha256": $0.fingerprint]) }) }
 }
 
 extension UnverifiedIdentifiers {

@@ -67,7 +67,7 @@ extension ReplayRecordRow {
     ]
 
     /// `topic/partition/offset`; nil if it was not sent.
-    private var sentText: String? {
+    package var sentText: String? {
         guard let sentTopic, let sentPartition, let sentOffset else { return nil }
         return "\(sentTopic)/\(sentPartition)/\(sentOffset)"
     }
