@@ -105,12 +105,13 @@ let package = Package(
         library("Records", ["AppStore", "Entitlements", "JSON", "Kafka", "OpenSSL"]),
 
         // The pipeline.
-        library("Settings", ["JSON", "Platform", "Release"]),
+        library("Settings", ["JSON", "Kafka", "OpenSSL", "Platform", "Release"]),
+        library("Telemetry", ["AppStore", "JSON", "Platform", "Settings"]),
         library(
             "Worker",
             [
                 "AppStore", "CMalloc", "HTTP", "JSON", "Kafka", "OpenSSL", "Platform", "Records",
-                "Release", "Settings",
+                "Release", "Settings", "Telemetry",
             ]
         ),
         library(
@@ -120,27 +121,31 @@ let package = Package(
                 "Release", "Settings",
             ]
         ),
-        library("Topology", ["Records", "Settings", "Worker"], path: "Sources/Stages/Topology"),
+        library(
+            "Topology",
+            ["AppStore", "JSON", "OpenSSL", "Platform", "Records", "Settings"],
+            path: "Sources/Stages/Topology"
+        ),
         library(
             "DeadLetters",
             [
                 "AppStore", "JSON", "Kafka", "OpenSSL", "Platform", "Postgres", "Records",
-                "Settings", "Store", "Topology", "VerifyStage", "Worker",
+                "Settings", "Store", "Telemetry", "Topology",
             ]
         ),
         library(
             "Holdings",
             [
                 "AppStore", "Entitlements", "JSON", "Kafka", "Postgres", "Records", "Settings",
-                "Store", "Worker",
+                "Store", "Telemetry", "Worker",
             ],
             path: "Sources/Stages/Holdings"
         ),
         library(
             "VerifyStage",
             [
-                "AppStore", "Entitlements", "JSON", "Kafka", "OpenSSL", "Platform", "Records",
-                "Settings", "Threads", "Topology", "Worker",
+                "AppStore", "Entitlements", "Kafka", "OpenSSL", "Platform", "Records", "Settings",
+                "Telemetry", "Threads", "Topology", "Worker",
             ],
             path: "Sources/Stages/Verify"
         ),
@@ -156,7 +161,7 @@ let package = Package(
             "LinkStage",
             [
                 "AppStore", "Entitlements", "Holdings", "Kafka", "Postgres", "Records", "Settings",
-                "Store", "Topology", "Worker",
+                "Store", "Telemetry", "Topology", "Worker",
             ],
             path: "Sources/Stages/Link"
         ),
@@ -164,7 +169,7 @@ let package = Package(
             "EntitleStage",
             [
                 "AppStore", "Entitlements", "Holdings", "JSON", "Kafka", "OpenSSL", "Postgres",
-                "Records", "Settings", "Store", "Topology", "Worker",
+                "Records", "Settings", "Store", "Telemetry", "Topology", "Worker",
             ],
             path: "Sources/Stages/Entitle"
         ),
@@ -173,7 +178,8 @@ let package = Package(
             "RecoveryStage",
             [
                 "AppStore", "AppStoreServer", "Curl", "Holdings", "JSON", "Kafka", "OpenSSL",
-                "Platform", "Postgres", "Records", "Settings", "Store", "Topology", "Worker",
+                "Platform", "Postgres", "Records", "Settings", "Store", "Telemetry", "Topology",
+                "Worker",
             ],
             path: "Sources/Stages/Recovery"
         ),
@@ -183,7 +189,7 @@ let package = Package(
             "AuditConsole",
             [
                 "AppStore", "DeadLetters", "HTTP", "JSON", "Kafka", "OpenSSL", "Postgres",
-                "Records", "Settings", "Store", "Threads", "Worker",
+                "Records", "Settings", "Store", "Telemetry", "Threads",
             ],
             embedded: ["Assets/console.css", "Assets/console.js", "Assets/icon.svg"]
         ),
@@ -194,7 +200,7 @@ let package = Package(
             [
                 "AppStore", "DedupeStage", "EntitleStage", "Entitlements", "Holdings", "JSON",
                 "Kafka", "LinkStage", "Platform", "Postgres", "Records", "Settings", "Store",
-                "Topology", "VerifyStage", "Worker",
+                "Telemetry", "Topology", "Worker",
             ]
         ),
 
@@ -214,7 +220,7 @@ let package = Package(
             [
                 "AppStore", "AppStoreServer", "DeadLetters", "EntitleStage", "Entitlements", "JSON",
                 "Kafka", "OpenSSL", "Operations", "Postgres", "Records", "Settings", "Simulation",
-                "Store", "Topology", "Worker",
+                "Store", "Telemetry", "Topology", "Worker",
             ]
         ),
 
@@ -232,7 +238,7 @@ let package = Package(
             "TestSupport",
             [
                 "AppStore", "Entitlements", "HTTP", "JSON", "Kafka", "OpenSSL", "Postgres",
-                "Records", "Settings", "Simulation", "Store", "Worker",
+                "Records", "Settings", "Simulation", "Store", "Telemetry", "Worker",
             ],
             path: "Tests/TestSupport"
         ),
@@ -284,7 +290,7 @@ let package = Package(
             "WorkerTests",
             [
                 "AppStore", "HTTP", "JSON", "Kafka", "OpenSSL", "Records", "Release", "Settings",
-                "TestSupport", "Worker",
+                "Telemetry", "TestSupport", "Worker",
             ]
         ),
         tests(
@@ -298,7 +304,7 @@ let package = Package(
             "AuditConsoleTests",
             [
                 "AppStore", "AuditConsole", "DeadLetters", "HTTP", "Kafka", "OpenSSL", "Postgres",
-                "Records", "Settings", "Simulation", "Store", "TestSupport", "Worker",
+                "Records", "Settings", "Simulation", "Store", "Telemetry", "TestSupport", "Worker",
             ]
         ),
         tests(
@@ -306,22 +312,22 @@ let package = Package(
             [
                 "AppStore", "AppStoreServer", "DedupeStage", "EntitleStage", "Entitlements", "JSON",
                 "Kafka", "LinkStage", "OpenSSL", "Operations", "Postgres", "Records",
-                "RecoveryStage", "Settings", "Simulation", "Store", "TestSupport", "Topology",
-                "VerifyStage", "Worker",
+                "RecoveryStage", "Settings", "Simulation", "Store", "Telemetry", "TestSupport",
+                "Topology", "VerifyStage", "Worker",
             ]
         ),
         tests(
             "OperationsTests",
             [
-                "AppStore", "JSON", "Kafka", "Operations", "Postgres", "Settings", "Simulation",
-                "Store", "TestSupport", "Topology", "Worker",
+                "AppStore", "JSON", "Kafka", "Operations", "Postgres", "Records", "Settings",
+                "Simulation", "Store", "TestSupport", "Topology", "Worker",
             ]
         ),
         tests(
             "BenchmarksTests",
             [
-                "Benchmarks", "JSON", "Operations", "Settings", "TestSupport", "Topology",
-                "Worker",
+                "Benchmarks", "JSON", "Operations", "Records", "Settings", "TestSupport",
+                "Topology", "Worker",
             ]
         ),
         tests(
@@ -329,7 +335,6 @@ let package = Package(
             [
                 "AppStore", "Demonstration", "Entitlements", "JSON", "OpenSSL", "Operations",
                 "Records", "Release", "Settings", "Simulation", "Store", "TestSupport", "Topology",
-                "Worker",
             ]
         ),
         tests(
@@ -337,7 +342,7 @@ let package = Package(
             [
                 "AppStore", "Benchmarks", "DeadLetters", "Demonstration", "Entitlements", "HTTP",
                 "JSON", "Kafka", "OpenSSL", "Operations", "Postgres", "Records", "Settings",
-                "Simulation", "Store", "TestSupport", "Topology", "Worker",
+                "Simulation", "Store", "Telemetry", "TestSupport", "Topology", "Worker",
             ]
         ),
         tests("TidyTests"),

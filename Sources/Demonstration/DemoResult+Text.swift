@@ -1,9 +1,9 @@
 import AppStore
 import DeadLetters
 import Operations
+import Records
 import Settings
 import Simulation
-import Worker
 import Store
 
 extension DemoResult {

@@ -1,9 +1,9 @@
 import AppStore
 import Operations
+import Records
 import Settings
 import Simulation
 import Topology
-import Worker
 import Store
 
 /// The findings of a demo, to be shown and checked.

@@ -10,7 +10,6 @@ import Postgres
 import Settings
 import Simulation
 import Topology
-import Worker
 
 /// One demo from its beginning to its end.
 actor DemoRun {

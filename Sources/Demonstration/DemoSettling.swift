@@ -1,4 +1,5 @@
 package import Operations
+import Records
 import Settings
 import Topology
 import Worker

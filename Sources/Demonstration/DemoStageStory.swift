@@ -1,7 +1,7 @@
 import Operations
+import Records
 import Settings
 import Topology
-import Worker
 
 /// The dispositions of all records, written so that a reader can add them up.
 enum DemoStageStory {

@@ -3,11 +3,12 @@ import DeadLetters
 import Foundation
 import HTTP
 import Postgres
+import Settings
 import Simulation
 import Store
+import Telemetry
 import TestSupport
 import Testing
-import Worker
 
 @testable import AuditConsole
 

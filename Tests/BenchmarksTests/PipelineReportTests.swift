@@ -1,11 +1,12 @@
 import JSON
+import Records
 import Settings
 import TestSupport
 import Testing
 import Topology
-import Worker
 
 @testable import Benchmarks
+import Worker
 
 /// The figures of `bench pipeline`, and their comparison with the goals.
 @Suite struct PipelineReportTests {

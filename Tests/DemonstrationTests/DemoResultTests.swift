@@ -1,9 +1,9 @@
+import Records
 import Store
 import AppStore
 import Testing
 import Simulation
 import Topology
-import Worker
 
 @testable import Demonstration
 @testable import Operations

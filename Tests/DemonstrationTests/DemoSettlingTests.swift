@@ -1,6 +1,6 @@
+import Records
 import Testing
 import Topology
-import Worker
 
 @testable import Demonstration
 @testable import Operations

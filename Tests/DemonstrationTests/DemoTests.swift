@@ -1,6 +1,7 @@
 import Demonstration
 import Foundation
 import JSON
+import Records
 import Simulation
 import Operations
 import Release
@@ -8,7 +9,6 @@ import TestSupport
 import Testing
 import Settings
 import Topology
-import Worker
 
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct DemoTests {

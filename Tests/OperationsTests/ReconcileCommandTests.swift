@@ -1,12 +1,11 @@
 import Foundation
 import Kafka
 import Operations
+import Records
 import Settings
 import TestSupport
 import Testing
 import Topology
-
-@testable import Worker
 
 @Suite struct ReconcileCommandTests {
     private let transcript = ConsoleTranscript()

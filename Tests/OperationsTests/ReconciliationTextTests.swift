@@ -1,8 +1,8 @@
 import JSON
+import Records
 import Settings
 import Testing
 import Topology
-import Worker
 
 @testable import Operations
 

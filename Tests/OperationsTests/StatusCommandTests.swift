@@ -1,10 +1,10 @@
 import Foundation
 import Kafka
+import Records
 import Settings
 import TestSupport
 import Testing
 import Topology
-import Worker
 
 @testable import Operations
 

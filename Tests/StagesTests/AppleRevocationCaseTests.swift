@@ -3,6 +3,7 @@ import OpenSSL
 import Testing
 import TestSupport
 import Simulation
+import Topology
 import VerifyStage
 
 /// The cases C11 to C15 of Apple's libraries, which need a responder: `openssl ocsp` on 127.0.0.1

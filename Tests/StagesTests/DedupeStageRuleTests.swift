@@ -2,6 +2,7 @@ import AppStore
 import Entitlements
 import Kafka
 import Postgres
+import Records
 import TestSupport
 import Testing
 import Simulation

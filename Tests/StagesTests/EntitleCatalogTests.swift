@@ -3,6 +3,7 @@ import EntitleStage
 import Entitlements
 import Postgres
 import Records
+import Telemetry
 import TestSupport
 import Testing
 import Worker

@@ -5,6 +5,7 @@ import LinkStage
 import Postgres
 import Records
 import Synchronization
+import Telemetry
 import TestSupport
 import Testing
 import Worker

@@ -5,6 +5,7 @@ import Records
 import Simulation
 import TestSupport
 import Testing
+import Topology
 import Worker
 
 /// Facts as Apple may sign them next year are stored, whatever their fields hold.

@@ -1,6 +1,7 @@
 import AppStore
 import Entitlements
 import Records
+import Telemetry
 import TestSupport
 import Testing
 import Topology

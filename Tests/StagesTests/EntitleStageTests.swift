@@ -4,6 +4,7 @@ import EntitleStage
 import Kafka
 import Postgres
 import Records
+import Telemetry
 import TestSupport
 import Testing
 import Topology

@@ -3,6 +3,7 @@ import Entitlements
 import JSON
 import Kafka
 import Postgres
+import Telemetry
 import TestSupport
 import Testing
 import Worker

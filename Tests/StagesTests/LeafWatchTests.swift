@@ -1,8 +1,10 @@
 import AppStore
 import OpenSSL
+import Telemetry
 import Testing
 import TestSupport
 import Simulation
+import Topology
 import VerifyStage
 import Worker
 

@@ -3,12 +3,13 @@ import Entitlements
 import Kafka
 import Postgres
 import Synchronization
+import Telemetry
 import TestSupport
 import Store
 import Testing
-import Worker
 
 @testable import LinkStage
+import Worker
 
 /// Links written after their purchases.
 @Suite(.timeLimit(.minutes(10))) struct LinkOutboxTests {

@@ -3,13 +3,14 @@ import Entitlements
 import Kafka
 import Postgres
 import Records
+import Telemetry
 import TestSupport
 import Testing
 import Simulation
 import Topology
-import Worker
 
 @testable import LinkStage
+import Worker
 
 /// The four rules, on one purchase.
 @Suite(.timeLimit(.minutes(10))) struct LinkStageTests {

@@ -5,6 +5,7 @@ import Kafka
 import Postgres
 import Records
 import Simulation
+import Telemetry
 import TestSupport
 import Testing
 import Worker

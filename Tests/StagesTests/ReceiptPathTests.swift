@@ -7,6 +7,7 @@ import Kafka
 import LinkStage
 import OpenSSL
 import Postgres
+import Records
 import TestSupport
 import Testing
 import Simulation

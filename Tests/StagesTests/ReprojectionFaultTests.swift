@@ -1,5 +1,6 @@
 import Entitlements
 import Postgres
+import Telemetry
 import TestSupport
 import Testing
 import Worker

@@ -5,6 +5,7 @@ import Settings
 import TestSupport
 import Testing
 import Simulation
+import Topology
 import VerifyStage
 import Worker
 

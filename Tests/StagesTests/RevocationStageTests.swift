@@ -1,4 +1,5 @@
 import AppStore
+import Records
 import TestSupport
 import Testing
 import Simulation

@@ -1,5 +1,6 @@
 import AppStore
 import OpenSSL
+import Records
 import TestSupport
 import Testing
 import Simulation

@@ -6,6 +6,7 @@ import Kafka
 import Operations
 import Postgres
 import Records
+import Telemetry
 import TestSupport
 import Testing
 import Worker

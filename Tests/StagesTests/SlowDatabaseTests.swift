@@ -1,6 +1,7 @@
 import Entitlements
 import Kafka
 import Postgres
+import Records
 import Store
 import TestSupport
 import Testing

@@ -1,4 +1,5 @@
 import Postgres
+import Records
 import TestSupport
 import Testing
 import Topology

@@ -5,7 +5,9 @@ import Kafka
 import LinkStage
 import OpenSSL
 import Postgres
+import Settings
 import Synchronization
+import Telemetry
 import TestSupport
 import Testing
 import Topology

@@ -1,4 +1,5 @@
 import AppStore
+import Records
 import Simulation
 import TestSupport
 import Testing

@@ -4,6 +4,7 @@ import Kafka
 import OpenSSL
 import Records
 import Simulation
+import Telemetry
 import TestSupport
 import Testing
 import VerifyStage

@@ -4,6 +4,7 @@ import JSON
 import Kafka
 import Records
 import Settings
+import Telemetry
 import TestSupport
 import Testing
 import Simulation

@@ -1,5 +1,6 @@
+package import Settings
 import Synchronization
-package import Worker
+package import Telemetry
 
 /// Keeps the events that a test wants to see.
 package final class RecordingLogHandler: LogHandler {

@@ -49,13 +49,9 @@ import Testing
 
     @Test func `no worker links Foundation, nor what regular expressions need`() throws {
         let targets = try Manifest.targets.get()
-        var linked: Set<String> = []
-        var open = targets.keys.filter { $0.hasSuffix("-worker") }
-        #expect(open.count == 5)
-        while let name = open.popLast() {
-            guard let target = targets[name], linked.insert(name).inserted else { continue }
-            open += target.dependencies
-        }
+        let workers = targets.keys.filter { $0.hasSuffix("-worker") }
+        #expect(workers.count == 5)
+        let linked = try Self.linked(by: workers)
         #expect(linked.count > 10)
         for target in targets.values where linked.contains(target.name) {
             for file in Self.sources where file.path.hasPrefix(target.folder + "/") {
@@ -69,6 +65,24 @@ import Testing
             let url = SourceTree.products.appending(path: name)
             #expect(try Data(contentsOf: url).range(of: mark) == nil, "\(name)")
         }
+    }
+
+    /// The targets that some link, with all those below them.
+    private static func linked(by names: [String]) throws -> Set<String> {
+        let targets = try Manifest.targets.get()
+        var linked: Set<String> = []
+        var open = names
+        while let name = open.popLast() {
+            guard let target = targets[name], linked.insert(name).inserted else { continue }
+            open += target.dependencies
+        }
+        return linked
+    }
+
+    @Test func `the auditors' tool and console link neither the loop nor a stage`() throws {
+        let linked = try Self.linked(by: ["dead-letter"])
+        #expect(linked.isSuperset(of: ["AuditConsole", "DeadLetters", "Records", "Topology"]))
+        #expect(linked.allSatisfy { $0 != "Worker" && !$0.hasSuffix("Stage") })
     }
 
     @Test func `only the demo, the benchmarks and tests link what forges certificates`()

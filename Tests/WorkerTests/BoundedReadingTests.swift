@@ -1,5 +1,7 @@
 import AppStore
 import Kafka
+import Records
+import Telemetry
 import Testing
 import TestSupport
 

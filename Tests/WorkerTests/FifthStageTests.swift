@@ -1,8 +1,10 @@
 import AppStore
 import Foundation
 import Kafka
+import Records
 import Settings
 import Synchronization
+import Telemetry
 import Testing
 import TestSupport
 import Worker

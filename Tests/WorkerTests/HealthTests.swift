@@ -1,6 +1,7 @@
 import Foundation
 import HTTP
 import JSON
+import Telemetry
 import TestSupport
 import Testing
 import Worker

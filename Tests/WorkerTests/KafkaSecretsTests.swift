@@ -1,8 +1,8 @@
 import Foundation
 import Kafka
+import Settings
 import TestSupport
 import Testing
-import Worker
 
 /// Files of certificates that are replaced, one after the other.
 @Suite struct KafkaSecretsTests {

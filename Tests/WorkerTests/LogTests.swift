@@ -1,7 +1,8 @@
 import Foundation
 import JSON
+import Settings
+import Telemetry
 import Testing
-import Worker
 
 @Suite struct LogTests {
     /// The lines that a handler writes for the events of `body`.

@@ -1,5 +1,6 @@
 import Foundation
 import Release
+import Telemetry
 import TestSupport
 import Testing
 import Worker

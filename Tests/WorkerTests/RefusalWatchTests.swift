@@ -1,5 +1,7 @@
 import AppStore
 import Kafka
+import Settings
+import Telemetry
 import TestSupport
 import Testing
 

@@ -1,7 +1,6 @@
 import Kafka
+import Records
 import Testing
-
-@testable import Worker
 
 @Suite struct TallyTests {
     private static let dispositions = StageDescription.fake.dispositions

@@ -3,7 +3,7 @@ package import HTTP
 import Postgres
 import Settings
 import Store
-import Worker
+import Telemetry
 
 /// The web console: turns a request into a page.
 ///

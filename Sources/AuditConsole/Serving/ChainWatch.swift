@@ -1,7 +1,7 @@
 import AppStore
 package import DeadLetters
 import Synchronization
-import Worker
+import Telemetry
 
 /// Walks the hash chains at intervals for the overview.
 package final class ChainWatch: Sendable {

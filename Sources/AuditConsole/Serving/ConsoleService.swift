@@ -5,7 +5,7 @@ import HTTP
 package import Postgres
 package import Settings
 import Store
-import Worker
+import Telemetry
 
 /// The console, listening.
 package final class ConsoleService: Sendable {

@@ -2,7 +2,7 @@ import AppStore
 import DeadLetters
 import Store
 import Synchronization
-import Worker
+import Telemetry
 
 /// The replays that this process runs; each continues after its browser has left.
 final class ReplayRuns: Sendable {

@@ -1,7 +1,6 @@
 package import DeadLetters
 import Settings
 import Store
-import Worker
 
 /// The commands of the `dead-letter` tool that belong to the console.
 package enum ConsoleCommands {

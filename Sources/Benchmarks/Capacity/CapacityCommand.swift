@@ -1,9 +1,9 @@
 import Foundation
 import JSON
 import Operations
+import Records
 import Settings
 import Topology
-import Worker
 
 /// `bench capacity`.
 enum CapacityCommand {

@@ -1,6 +1,6 @@
 import JSON
+package import Records
 import Topology
-package import Worker
 
 /// The costs of one raw record on a machine, as measured by `bench pipeline --json`.
 package struct CapacityCosts: Sendable {

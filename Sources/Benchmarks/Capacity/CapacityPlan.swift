@@ -1,5 +1,5 @@
+package import Records
 import Topology
-package import Worker
 
 /// The load to carry, and the machines that carry it.
 package struct CapacityDemand: Sendable {

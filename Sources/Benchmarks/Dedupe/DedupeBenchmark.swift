@@ -8,7 +8,6 @@ import Records
 import Settings
 import Simulation
 import Topology
-import Worker
 
 /// One run of `bench dedupe` on its rig.
 struct DedupeBenchmark {

@@ -1,6 +1,5 @@
 import Settings
 import Topology
-import Worker
 
 /// `bench dedupe`.
 enum DedupeCommand {

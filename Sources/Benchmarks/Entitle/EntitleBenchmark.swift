@@ -1,3 +1,4 @@
+import Records
 import Store
 import AppStore
 import EntitleStage
@@ -6,6 +7,7 @@ import Foundation
 import Kafka
 import Simulation
 import Postgres
+import Telemetry
 import Worker
 
 /// Measures the entitle stage alone, on a PostgreSQL of its own beside it.

@@ -1,7 +1,6 @@
 import JSON
 import Operations
 import Settings
-import Worker
 
 /// The settings file of the measured workers: the defaults, and where everything is.
 struct BenchSettings {

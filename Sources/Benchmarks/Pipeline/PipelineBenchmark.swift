@@ -5,7 +5,6 @@ import Simulation
 import Operations
 import Postgres
 import Topology
-import Worker
 import Settings
 
 /// One run of `bench pipeline` on its rig.

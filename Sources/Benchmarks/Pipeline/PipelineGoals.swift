@@ -1,7 +1,6 @@
 import Operations
 import Settings
 import Topology
-import Worker
 
 /// The goals for the figures of `bench pipeline`; costs are in verifications, so that they hold on
 /// any machine.

@@ -4,7 +4,6 @@ import Kafka
 import Operations
 import Records
 import Topology
-import Worker
 
 /// The result of one run of `bench pipeline`.
 struct PipelineMeasurement {

@@ -1,5 +1,6 @@
 import JSON
 import Operations
+import Records
 import Topology
 import Worker
 import Settings

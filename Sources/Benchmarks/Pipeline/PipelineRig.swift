@@ -3,6 +3,7 @@ import Kafka
 import OpenSSL
 import Operations
 import Postgres
+import Records
 import Settings
 import Simulation
 import Store

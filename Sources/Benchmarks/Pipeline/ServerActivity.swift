@@ -1,8 +1,8 @@
 import Operations
 import Postgres
+import Records
 import Synchronization
 import Topology
-import Worker
 
 /// Samples of the workers' sessions, and the size of the log that the server writes during the
 /// sampling.

@@ -3,7 +3,6 @@ import Kafka
 import Records
 import Settings
 import Topology
-import Worker
 
 /// Reads the dead-letter topic and walks its chains.
 struct ChainReading: Sendable {

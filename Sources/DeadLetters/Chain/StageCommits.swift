@@ -3,7 +3,6 @@ import Kafka
 import Records
 import Settings
 import Topology
-import Worker
 
 /// The workers' commits, as far as they concern dead letters.
 struct StageCommits: Sendable {
@@ -66,7 +65,7 @@ extension ToolContext {
         ReplayNames(
             kafka: DeadLetterSettings.clientProperties(values),
             topicPrefix: values[KafkaSettings.topicPrefix],
-            groupPrefix: values[WorkerSettings.groupPrefix]
+            groupPrefix: values[KafkaSettings.groupPrefix]
         )
     }
 

@@ -1,7 +1,6 @@
 import Kafka
 import Records
 import Topology
-import Worker
 
 /// The names of topics and groups, and Kafka's properties.
 package struct ReplayNames: Sendable {

@@ -1,7 +1,6 @@
 import Kafka
 import Records
 import Store
-import Worker
 
 /// Reads dead letters and their sources, and checks what would be sent; for one task at a time.
 final class ReplayReader {

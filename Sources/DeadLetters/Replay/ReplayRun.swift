@@ -3,7 +3,6 @@ import Postgres
 import Records
 import Store
 import Topology
-import Worker
 
 /// One run of a replay, from its beginning or from where a former run was interrupted.
 ///

@@ -1,6 +1,5 @@
 package import AppStore
 import Records
-import Worker
 
 /// The verdict of today's program on a dead letter before it is sent again.
 package enum ReplayVerdict: Equatable, Sendable {

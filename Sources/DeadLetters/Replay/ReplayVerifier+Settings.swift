@@ -1,6 +1,6 @@
 import AppStore
 package import Settings
-import VerifyStage
+import Topology
 
 extension ReplayVerifier {
     /// The verifier with the settings that verify-worker reads from the same source.

@@ -2,7 +2,6 @@ import AppStore
 import Kafka
 import OpenSSL
 import Records
-import Worker
 
 /// The record that a replay sends for one dead letter: the original as it came, to its topic.
 struct ReplayedOriginal: Sendable {

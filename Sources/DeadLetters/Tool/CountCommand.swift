@@ -5,7 +5,7 @@ import Postgres
 import Records
 import Settings
 import Store
-import Worker
+import Telemetry
 
 /// `dead-letter count`: how many, by a property in common.
 enum CountCommand: DeadLetterCommand {

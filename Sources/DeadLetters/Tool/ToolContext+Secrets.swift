@@ -1,6 +1,5 @@
 import Kafka
 import Settings
-import Worker
 
 extension ToolContext {
     /// Runs a long task; a Kafka password replaced in its file is used from the next connection on.

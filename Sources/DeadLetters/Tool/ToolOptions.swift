@@ -4,8 +4,6 @@ import Records
 package import Settings
 package import Store
 import Topology
-import VerifyStage
-import Worker
 
 /// The settings of the tool, a few of the workers'.
 package enum DeadLetterSettings {
@@ -23,7 +21,7 @@ package enum DeadLetterSettings {
             DatabaseSettings.password.declaration, DatabaseSettings.schema.declaration,
             DatabaseSettings.connectionsMax.declaration,
             DatabaseSettings.connectDeadline.declaration,
-            DatabaseSettings.statementDeadline.declaration, WorkerSettings.groupPrefix.declaration,
+            DatabaseSettings.statementDeadline.declaration, KafkaSettings.groupPrefix.declaration,
         ],
         ignoresUnknown: true
     )
@@ -56,7 +54,7 @@ package enum DeadLetterSettings {
                 ("kafka", bootstrap.declaration),
                 ("prefix", KafkaSettings.topicPrefix.declaration),
                 ("postgres", database.declaration),
-                ("group-prefix", WorkerSettings.groupPrefix.declaration),
+                ("group-prefix", KafkaSettings.groupPrefix.declaration),
             ]
         )
     }
@@ -89,8 +87,8 @@ package enum DeadLetterSettings {
         _ values: SettingsValues,
         role: DatabaseRole
     ) async -> [ConnectionFinding] {
-        let sources = Topology.stages.map { TopicCheck.Need(topic: values.topic($0.inputTopic)) }
-        let letters = TopicCheck.Need(
+        let sources = Topology.stages.map { TopicNeed(topic: values.topic($0.inputTopic)) }
+        let letters = TopicNeed(
             topic: values.topic(Topic.deadLetter),
             isOfDeadLetters: true
         )

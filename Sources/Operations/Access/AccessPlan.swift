@@ -4,7 +4,6 @@ import Records
 package import Settings
 import Store
 import Topology
-import Worker
 
 /// The rights in Kafka: a principal for each worker and for each kind of person, named as its role
 /// in the database.
@@ -20,7 +19,7 @@ package struct AccessPlan: Sendable {
         principal: @escaping @Sendable (String) -> String
     ) {
         prefix = settings[KafkaSettings.topicPrefix]
-        groupPrefix = settings[WorkerSettings.groupPrefix]
+        groupPrefix = settings[KafkaSettings.groupPrefix]
         self.principal = principal
     }
 

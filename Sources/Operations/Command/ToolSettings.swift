@@ -4,8 +4,6 @@ import LinkStage
 package import Settings
 import Store
 import Topology
-import VerifyStage
-import Worker
 
 /// The settings that the tool shares with the workers, so that one file serves both.
 package enum ToolSettings {
@@ -28,7 +26,7 @@ package enum ToolSettings {
         if needs.contains(.kafka) {
             declarations += [
                 KafkaSettings.bootstrap.declaration, KafkaSettings.topicPrefix.declaration,
-                WorkerSettings.groupPrefix.declaration,
+                KafkaSettings.groupPrefix.declaration,
             ]
         }
         if needs.contains(.database) {
@@ -63,7 +61,7 @@ package enum ToolSettings {
     private static let overrides: [(option: String, setting: SettingDeclaration)] = [
         ("kafka", KafkaSettings.bootstrap.declaration),
         ("prefix", KafkaSettings.topicPrefix.declaration),
-        ("group-prefix", WorkerSettings.groupPrefix.declaration),
+        ("group-prefix", KafkaSettings.groupPrefix.declaration),
         ("postgres", DatabaseSettings.url.declaration),
     ]
 

@@ -1,7 +1,6 @@
 import Kafka
 import Records
 import Settings
-import Worker
 
 extension ToolCommand {
     /// `pipeline publish`.

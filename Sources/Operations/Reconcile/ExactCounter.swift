@@ -1,7 +1,6 @@
 import Kafka
 import Records
 import Settings
-import Worker
 
 /// Reads what the stages wrote, and counts each output once.
 struct ExactCounter {

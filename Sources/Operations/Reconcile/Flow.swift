@@ -1,5 +1,5 @@
+package import Records
 import Settings
-package import Worker
 
 /// The records that stages count as written to a topic, compared with the topic itself.
 ///

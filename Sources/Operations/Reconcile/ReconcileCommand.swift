@@ -3,6 +3,7 @@ import Foundation
 import Kafka
 import Platform
 import Settings
+import Telemetry
 import Worker
 
 extension ToolCommand {

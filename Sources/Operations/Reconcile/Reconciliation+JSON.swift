@@ -1,5 +1,5 @@
 package import JSON
-import Worker
+import Records
 
 extension Reconciliation: JSONRepresentable {
     package var json: JSONContent {

@@ -1,5 +1,5 @@
 import Foundation
-import Worker
+import Telemetry
 
 extension Reconciliation {
     /// The result as metrics.

@@ -1,5 +1,5 @@
+package import Records
 import Settings
-package import Worker
 
 /// Whether every record is accounted for, stage by stage and from topic to topic.
 package struct Reconciliation: Hashable, Sendable {

@@ -1,5 +1,5 @@
+package import Records
 import Settings
-package import Worker
 
 /// The dispositions of one stage's input, partition by partition.
 package struct StageAccount: Hashable, Sendable {

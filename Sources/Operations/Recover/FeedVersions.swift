@@ -5,7 +5,6 @@ package import Postgres
 import Records
 package import Settings
 import Store
-import Worker
 
 /// Compares the versions that the feed's topics hold with those that the database gives out.
 package struct FeedVersions {

@@ -2,7 +2,6 @@ import JSON
 import Records
 import Settings
 import Store
-import Worker
 
 extension ToolCommand {
     /// `pipeline recover feed`.

@@ -1,5 +1,6 @@
 import Kafka
 import JSON
+import Records
 import Settings
 import Topology
 import Worker

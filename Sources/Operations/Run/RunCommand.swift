@@ -1,8 +1,8 @@
 import Foundation
 import Kafka
+import Records
 import Settings
 import Topology
-import Worker
 
 extension ToolCommand {
     /// `pipeline run`.

@@ -2,7 +2,6 @@ import Foundation
 import Kafka
 import Records
 import Settings
-import Worker
 
 extension ToolCommand {
     /// `pipeline status`.

@@ -1,7 +1,7 @@
 import JSON
 import Platform
+import Records
 import Settings
-import Worker
 
 /// Where the pipeline stands at a moment.
 struct StatusReport: Report, Sendable {

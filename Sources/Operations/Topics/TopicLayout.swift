@@ -1,6 +1,5 @@
 import Records
 import Topology
-import Worker
 
 /// All topics of one pipeline, from the few numbers that an operator chooses.
 package struct TopicLayout: Hashable, Sendable {

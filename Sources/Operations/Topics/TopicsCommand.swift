@@ -1,6 +1,5 @@
 import Kafka
 import Settings
-import Worker
 
 extension ToolCommand {
     /// `pipeline topics`.

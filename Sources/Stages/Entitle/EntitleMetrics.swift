@@ -1,5 +1,5 @@
 import Entitlements
-package import Worker
+package import Telemetry
 
 /// The metrics of `entitle-worker` beyond those of every worker.
 package final class EntitleMetrics: Sendable {

@@ -2,7 +2,7 @@ import AppStore
 import Store
 import Entitlements
 import Postgres
-import Worker
+import Telemetry
 
 /// Counts, logs and skips rows that PostgreSQL rejects in work without a record.
 struct Refusals: Sendable {

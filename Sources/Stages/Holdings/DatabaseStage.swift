@@ -1,6 +1,7 @@
 import AppStore
 package import Kafka
 package import Postgres
+import Records
 package import Store
 package import Worker
 

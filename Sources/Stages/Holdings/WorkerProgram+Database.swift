@@ -1,6 +1,8 @@
 package import Postgres
+package import Records
 package import Settings
 package import Store
+import Telemetry
 package import Worker
 
 extension WorkerProgram.Parts {

@@ -1,5 +1,5 @@
 import Store
-package import Worker
+package import Telemetry
 
 /// The metrics of `link-worker` beyond those of every worker.
 package final class LinkMetrics: Sendable {

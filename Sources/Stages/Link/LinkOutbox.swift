@@ -5,6 +5,7 @@ import Kafka
 import Postgres
 import Records
 import Synchronization
+import Telemetry
 import Worker
 
 /// The work of `link-worker` without a record: finds owners again after links have changed, and

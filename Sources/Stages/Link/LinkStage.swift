@@ -5,6 +5,7 @@ import Holdings
 package import Kafka
 package import Postgres
 import Records
+package import Telemetry
 import Topology
 package import Worker
 

@@ -4,7 +4,7 @@ import OpenSSL
 import Settings
 import Store
 import Synchronization
-import Worker
+import Telemetry
 
 /// The client of one app, whose key file may be replaced at any time.
 final class APIAccess: Sendable {

@@ -2,6 +2,7 @@ import AppStore
 import AppStoreServer
 import JSON
 import Store
+import Telemetry
 import Worker
 
 extension AppRecovery {

@@ -3,6 +3,7 @@ import AppStoreServer
 import Postgres
 import Records
 import Store
+import Telemetry
 import Worker
 
 /// The jobs about one app: reads what Apple has, and publishes what the pipeline lacks.

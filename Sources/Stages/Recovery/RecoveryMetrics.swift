@@ -1,7 +1,8 @@
 import AppStore
 import AppStoreServer
 import Store
-package import Worker
+package import Telemetry
+import Worker
 
 extension RecoveryRequestTable.Kind {
     var endpoint: APIEndpoint {

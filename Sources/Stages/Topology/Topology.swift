@@ -1,5 +1,4 @@
-import Records
-package import Worker
+package import Records
 
 /// The stages from a raw body to rows: the topics of each, and how a record ends in it.
 ///

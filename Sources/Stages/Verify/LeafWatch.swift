@@ -1,7 +1,7 @@
 package import AppStore
 package import OpenSSL
 import Synchronization
-package import Worker
+package import Telemetry
 
 /// Watches the leaf certificates in use: logs a new one, and foresees the end of an old one.
 package final class LeafWatch: Sendable {

@@ -1,5 +1,6 @@
 package import AppStore
 package import OpenSSL
+import Topology
 
 /// The answers of responders about each certificate in use, and when to ask again; pure, the time
 /// is an argument.
@@ -140,12 +141,5 @@ package struct RevocationBook: Sendable {
     /// Why the last question about a certificate failed; nil if it did not.
     package func fault(of fingerprint: SHA256Digest) -> OCSPError? {
         entries[fingerprint]?.fault
-    }
-}
-
-extension Certificate {
-    /// The responders that can be asked: HTTP alone is spoken, as answers are signed.
-    package var plainResponders: [String] {
-        ocspResponders.filter { $0.utf8.starts(with: "http://".utf8) }
     }
 }

@@ -1,7 +1,8 @@
 package import AppStore
 package import OpenSSL
 import Synchronization
-package import Worker
+package import Telemetry
+package import Topology
 
 /// Asks in the background whether the certificates in use are revoked, while records arrive.
 ///

@@ -1,6 +1,6 @@
 import AppStore
 import OpenSSL
-package import Worker
+package import Telemetry
 
 /// The metrics of questions about revoked certificates.
 package final class RevocationMetrics: Sendable {

@@ -1,5 +1,5 @@
 package import AppStore
-package import Worker
+package import Telemetry
 
 /// The metrics of `verify-worker` beyond those of every worker.
 package final class VerifyMetrics: Sendable {

@@ -2,6 +2,7 @@ import AppStore
 import Platform
 import Records
 import Settings
+import Telemetry
 import Topology
 package import Worker
 

@@ -1,5 +1,6 @@
 import Kafka
 import OpenSSL
+import Records
 
 /// The partitions assigned to this worker: what is in flight, settled and committed of each.
 ///

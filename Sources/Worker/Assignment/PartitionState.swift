@@ -1,5 +1,6 @@
 import Kafka
 import OpenSSL
+import Records
 
 /// One assignment of a partition to this worker.
 ///
@@ -170,7 +171,7 @@ struct PartitionState: Sendable {
 
     private mutating func settleFirstSpans() {
         while let span = spans.first, let increment = span.increment {
-            tally?.add(increment)
+            tally?.add(increment.counts, forwarded: increment.forwarded)
             chainHead = increment.chainHead ?? chainHead
             settled = span.end
             writtenAfter = span.writtenAt.map { max($0, writtenAfter ?? .min) } ?? writtenAfter

@@ -1,6 +1,8 @@
 import AppStore
 import Kafka
 import Platform
+import Records
+import Telemetry
 
 /// The settling task.
 extension ConsumerSession {

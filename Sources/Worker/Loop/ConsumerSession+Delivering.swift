@@ -1,6 +1,7 @@
 import AppStore
 import Kafka
 import Records
+import Telemetry
 
 extension ConsumerSession {
     /// Sends the outputs of a batch: all those of a record, or none if one of them is too large.

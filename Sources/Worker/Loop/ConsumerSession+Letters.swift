@@ -1,6 +1,7 @@
 import Kafka
 import Records
 import Synchronization
+import Telemetry
 
 /// Dead letters, by the settling task.
 extension ConsumerSession {

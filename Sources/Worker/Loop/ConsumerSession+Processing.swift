@@ -1,5 +1,6 @@
 import Kafka
 import Synchronization
+import Telemetry
 
 /// The processing task.
 extension ConsumerSession {

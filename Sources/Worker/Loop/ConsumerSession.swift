@@ -1,6 +1,7 @@
 import Kafka
 import Records
 import Synchronization
+import Telemetry
 
 /// The life of one consumer: from joining the group to leaving it.
 ///

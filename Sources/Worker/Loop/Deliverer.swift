@@ -1,4 +1,6 @@
 import Kafka
+import Settings
+import Telemetry
 
 /// The producer, recreated after an error that ends it.
 actor Deliverer {

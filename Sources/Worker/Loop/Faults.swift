@@ -1,4 +1,5 @@
 import Synchronization
+import Telemetry
 
 /// The steps that fail when the infrastructure does; the label `step` of the metric `faults`.
 enum FaultStep: String, Sendable, CaseIterable {

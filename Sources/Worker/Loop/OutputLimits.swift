@@ -1,5 +1,6 @@
 import AppStore
 package import Kafka
+import Records
 import Synchronization
 
 /// The largest record that the producer and each topic accept, as far as that is known.

@@ -1,4 +1,5 @@
 import Kafka
+import Telemetry
 
 /// Gives a stage's outbox its occasions, for as long as the worker runs.
 ///

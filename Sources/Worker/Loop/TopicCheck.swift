@@ -1,40 +1,25 @@
 import Kafka
+import Records
+import Settings
+import Telemetry
 
 /// Compares the topics with what the pipeline needs of them, and reports what is wrong.
-package struct TopicCheck: Sendable {
-    /// The size of one record in bytes that a topic must accept.
-    package struct Need: Sendable, Equatable {
-        let topic: String
-        let recordBytesMin: Int
-
-        /// - Parameter isOfDeadLetters: whether the topic takes dead letters instead of records.
-        package init(topic: String, isOfDeadLetters: Bool = false) {
-            self.topic = topic
-            recordBytesMin =
-                isOfDeadLetters ? TopicCheck.deadLetterBytesMin : TopicCheck.recordBytesMin
-        }
-    }
-
+struct TopicCheck: Sendable {
     /// One thing that is wrong.
     enum Finding: Equatable, Sendable {
         case missing(topic: String)
         case tooSmall(topic: String, recordBytes: Int, recordBytesMin: Int)
     }
 
-    /// A body at its limit of 1 MiB, decoded and with its headers, fits twice over.
-    static let recordBytesMin = 2 << 20
-    /// A dead letter carries the whole of a record beside its own headers.
-    static let deadLetterBytesMin = 3 << 20
-
-    let needs: [Need]
+    let needs: [TopicNeed]
     private let inputTopics: Set<String>
 
     init(_ configuration: WorkerConfiguration) {
         inputTopics = Set(configuration.inputTopics)
         needs =
-            (configuration.inputTopics + configuration.outputTopics).map { Need(topic: $0) }
+            (configuration.inputTopics + configuration.outputTopics).map { TopicNeed(topic: $0) }
             + (configuration.stage.refusesRecords
-                ? [Need(topic: configuration.deadLetterTopic, isOfDeadLetters: true)] : [])
+                ? [TopicNeed(topic: configuration.deadLetterTopic, isOfDeadLetters: true)] : [])
     }
 
     /// The topics to be written that do not exist; those to be read the consumer reports itself.
@@ -154,5 +139,20 @@ extension WorkerLoop {
                 ]
             )
         }
+    }
+}
+
+extension KafkaCheck {
+    /// Tries the brokers with a stage's credentials, its topics and its group.
+    static func findings(
+        _ settings: SettingsValues,
+        _ stage: StageDescription
+    ) async -> [ConnectionFinding] {
+        let configuration = WorkerConfiguration(settings, stage)
+        return await findings(
+            configuration.producerProperties,
+            needs: TopicCheck(configuration).needs,
+            group: (settings.group(stage), configuration.inputTopics)
+        )
     }
 }

@@ -1,4 +1,5 @@
 import Platform
+import Telemetry
 
 /// The metrics of waiting records (number and age), and the ages of records when settled.
 struct WaitingMetrics: Sendable {

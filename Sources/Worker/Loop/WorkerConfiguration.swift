@@ -1,4 +1,4 @@
-import Records
+package import Records
 import Settings
 
 /// The loop's bounds and topics.

@@ -1,5 +1,6 @@
 import Kafka
 import Synchronization
+import Telemetry
 
 /// The work of a worker besides its records.
 extension WorkerLoop {

@@ -1,6 +1,7 @@
 package import Kafka
 import Records
 import Synchronization
+package import Telemetry
 
 /// The one loop of all workers: poll, process, deliver, await, commit.
 ///

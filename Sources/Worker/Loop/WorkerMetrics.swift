@@ -1,4 +1,6 @@
 import AppStore
+import Records
+import Telemetry
 
 /// The metrics of every worker.
 final class WorkerMetrics: Sendable {

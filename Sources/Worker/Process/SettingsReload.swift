@@ -1,7 +1,9 @@
 import Kafka
 import OpenSSL
+import Records
 import Settings
 import Synchronization
+import Telemetry
 
 /// Reads the settings again while the worker runs, and gives the loop a stage with those that may
 /// change.

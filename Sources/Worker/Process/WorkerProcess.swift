@@ -4,7 +4,9 @@ import Glibc
 import HTTP
 import Kafka
 import Platform
+import Records
 package import Settings
+import Telemetry
 
 /// A worker's executable from its command line to its exit code.
 package enum WorkerProcess {

@@ -1,7 +1,8 @@
 import AppStore
 import OpenSSL
-import Records
+package import Records
 package import Settings
+package import Telemetry
 
 /// The parts of a worker that are its stage's own.
 package struct WorkerProgram: Sendable {

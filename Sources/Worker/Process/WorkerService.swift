@@ -1,7 +1,9 @@
 package import HTTP
 import Kafka
+import Records
 import Release
 package import Settings
+package import Telemetry
 
 /// A worker, built and not yet running: its loop, and the server of its health and metrics.
 ///

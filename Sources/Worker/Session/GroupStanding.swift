@@ -1,4 +1,6 @@
 import Kafka
+import Settings
+import Telemetry
 
 /// The standing of this worker in its consumer group, as the brokers report it.
 struct GroupStanding: Sendable {

@@ -1,4 +1,6 @@
 import Kafka
+import Settings
+import Telemetry
 
 /// Records that have to wait although the infrastructure answers: each stops its own partition and
 /// no other.

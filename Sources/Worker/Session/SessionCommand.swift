@@ -1,4 +1,6 @@
 import Kafka
+import Settings
+import Telemetry
 
 /// A command of `SessionCore` that any task performs at once.
 enum SessionCommand: Sendable {

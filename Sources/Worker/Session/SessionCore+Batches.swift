@@ -1,5 +1,7 @@
 import Kafka
 import Records
+import Settings
+import Telemetry
 
 /// The processing task and the settling task.
 extension SessionCore {

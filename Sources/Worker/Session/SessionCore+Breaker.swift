@@ -1,4 +1,6 @@
 import Kafka
+import Settings
+import Telemetry
 
 extension SessionCore {
     /// Applies the breaker to a batch, which passes whole or up to the records that are held.

@@ -1,4 +1,7 @@
 import Kafka
+import Records
+import Settings
+import Telemetry
 
 /// Rebalances.
 extension SessionCore {

@@ -1,5 +1,7 @@
 import Kafka
 import Records
+import Settings
+import Telemetry
 
 /// The decisions of a consumer session: what it reads, holds, settles and commits.
 ///

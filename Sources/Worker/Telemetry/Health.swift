@@ -1,6 +1,7 @@
 package import HTTP
 import JSON
 import Synchronization
+package import Telemetry
 
 /// A condition of readiness.
 package struct HealthCondition: Hashable, Sendable {

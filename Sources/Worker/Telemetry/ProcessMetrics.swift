@@ -1,6 +1,7 @@
 import Glibc
 import Platform
 import Release
+package import Telemetry
 
 /// The build, and CPU and memory of this process, asked of the kernel at each exposition.
 package enum ProcessMetrics {

@@ -4,6 +4,7 @@ import OpenSSL
 import Records
 import Settings
 import Synchronization
+import Telemetry
 
 /// Watches dead letters for attacks: counts signs of an attack by source, and reports groups of
 /// similar letters that grow, in the log and a gauge.

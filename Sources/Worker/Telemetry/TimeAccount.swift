@@ -1,4 +1,5 @@
 import Synchronization
+import Telemetry
 
 /// Where a worker's time goes: each moment counts for one activity, so that the seconds of all
 /// activities add up to the time for which the account is kept.

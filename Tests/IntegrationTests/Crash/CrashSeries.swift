@@ -1,4 +1,5 @@
 import Kafka
+import Records
 import Simulation
 import Operations
 import Postgres

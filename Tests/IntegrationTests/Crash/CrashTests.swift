@@ -1,9 +1,9 @@
 import Foundation
+import Records
 import TestSupport
 import Testing
 import Simulation
 import Topology
-import Worker
 
 extension PipelineTests {
     @Suite(.timeLimit(.minutes(15)))

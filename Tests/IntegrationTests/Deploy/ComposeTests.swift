@@ -1,10 +1,10 @@
 import Foundation
 import JSON
+import Records
 import Simulation
 import TestSupport
 import Testing
 import Topology
-import Worker
 
 /// `deploy/compose.yaml`: valid by the specification's schema, and fit for the programs.
 @Suite(.needsSchemas, .needsBuiltWorkers, .timeLimit(.minutes(5)))

@@ -1,5 +1,6 @@
 import Foundation
 import JSON
+import Records
 import Settings
 import Topology
 import Worker
@@ -62,7 +63,7 @@ extension KubernetesOverlay {
         let file = try SettingsFile(path: "settings.json", bytes: Array((text ?? "").utf8))
         let declarations = [
             KafkaSettings.bootstrap.declaration, KafkaSettings.topicPrefix.declaration,
-            WorkerSettings.groupPrefix.declaration, WorkerSettings.sessionTimeout.declaration,
+            KafkaSettings.groupPrefix.declaration, WorkerSettings.sessionTimeout.declaration,
         ]
         return try SettingsSchema(declarations, ignoresUnknown: true)
             .read(environment: [:], file: file)

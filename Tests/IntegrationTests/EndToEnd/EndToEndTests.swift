@@ -2,11 +2,11 @@ import AppStore
 import Kafka
 import Operations
 import Records
+import Telemetry
 import TestSupport
 import Testing
 import Simulation
 import Topology
-import Worker
 
 @testable import Demonstration
 

@@ -3,12 +3,12 @@ import Postgres
 import Entitlements
 import Foundation
 import Kafka
+import Records
 import Simulation
 import Synchronization
 import TestSupport
 import Testing
 import Topology
-import Worker
 
 /// The five workers under Prometheus' eyes, on servers of their own.
 final class MonitoringRig: Sendable {

@@ -1,10 +1,10 @@
 import Foundation
 import Postgres
+import Records
 import Simulation
 import TestSupport
 import Testing
 import Topology
-import Worker
 
 extension PipelineTests {
     /// A worker that stands still in the middle of its work, as in a suspended virtual machine: it

@@ -1,4 +1,5 @@
 import Operations
+import Records
 import Synchronization
 import TestSupport
 import Worker

@@ -1,10 +1,10 @@
 import Foundation
 import Operations
+import Records
 import Testing
 import TestSupport
 import Simulation
 import Topology
-import Worker
 
 extension PipelineTests {
     @Suite(.timeLimit(.minutes(10)))

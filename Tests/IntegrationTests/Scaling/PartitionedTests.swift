@@ -1,12 +1,12 @@
 import Foundation
 import Operations
 import Postgres
+import Records
 import Simulation
 import Store
 import TestSupport
 import Testing
 import Topology
-import Worker
 
 extension PipelineTests {
     /// The same traffic on whole tables and on `deploy/postgres/partitions.sql`.

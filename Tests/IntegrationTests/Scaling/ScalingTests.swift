@@ -1,11 +1,11 @@
 import Foundation
 import Kafka
 import Operations
+import Records
 import Simulation
 import TestSupport
 import Testing
 import Topology
-import Worker
 
 extension PipelineTests {
     /// More copies and fewer again, of one stage while the others stay, and more partitions, under

@@ -1,11 +1,11 @@
 import Foundation
 import Operations
 import Postgres
+import Records
 import Simulation
 import TestSupport
 import Testing
 import Topology
-import Worker
 
 extension PipelineTests.LeastPrivilegeTests {
     private static let operating = "pipeline-operator"

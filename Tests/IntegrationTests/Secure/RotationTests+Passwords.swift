@@ -3,11 +3,11 @@ import Foundation
 import Kafka
 import Operations
 import Postgres
+import Records
 import Simulation
 import TestSupport
 import Testing
 import Topology
-import Worker
 
 extension PipelineTests.RotationTests {
     private static let passwordName = "RDKAFKA_SASL_PASSWORD"

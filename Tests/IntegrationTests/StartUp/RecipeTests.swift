@@ -2,12 +2,12 @@ import Foundation
 import Kafka
 import Operations
 import Postgres
+import Records
 import Simulation
 import Store
 import TestSupport
 import Testing
 import Topology
-import Worker
 
 /// The README's way from nothing to an entitlement, as it is written there.
 @Suite(.needsRealKafka, .needsBuiltWorkers, .timeLimit(.minutes(10)))

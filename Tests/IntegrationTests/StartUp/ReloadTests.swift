@@ -1,12 +1,12 @@
 import Foundation
 import Glibc
 import Kafka
+import Records
 import Simulation
 import Operations
 import TestSupport
 import Testing
 import Topology
-import Worker
 
 extension PipelineTests {
     /// The executable after an operator has mistyped a bundle ID.

@@ -1,11 +1,11 @@
 import Foundation
 import JSON
+import Records
 import Simulation
 import Operations
 import Testing
 import TestSupport
 import Topology
-import Worker
 
 extension PipelineTests {
     @Suite(.timeLimit(.minutes(10)))

@@ -1,9 +1,9 @@
 import Foundation
+import Records
 import Simulation
 import TestSupport
 import Testing
 import Topology
-import Worker
 
 extension PipelineTests {
     /// The executables with the mistakes of an operator.

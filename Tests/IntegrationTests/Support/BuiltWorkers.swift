@@ -1,7 +1,7 @@
 import Foundation
+import Records
 import Testing
 import Topology
-import Worker
 
 /// The workers' executables, as the build has put them beside this test bundle.
 enum BuiltWorkers {

@@ -1,11 +1,11 @@
 import Foundation
 import Postgres
+import Records
 import Simulation
 import Store
 import TestSupport
 import Testing
 import Topology
-import Worker
 
 /// The certificates and passwords of all holders of rights.
 final class Holders: Sendable {

@@ -6,7 +6,6 @@ import Records
 import Settings
 import TestSupport
 import Testing
-import Worker
 
 extension RunningPipeline {
     /// `dead-letter verify` finds nothing missing, altered, inserted or out of order.
@@ -34,7 +33,7 @@ extension RunningPipeline {
         let environment = [
             "KAFKA_BOOTSTRAP": cluster.bootstrapServers,
             "KAFKA_TOPIC_PREFIX": settings[KafkaSettings.topicPrefix],
-            "KAFKA_GROUP_PREFIX": settings[WorkerSettings.groupPrefix],
+            "KAFKA_GROUP_PREFIX": settings[KafkaSettings.groupPrefix],
         ]
         let code = await DeadLetterTool.tool().run(
             ["verify", "--json"],

@@ -1,7 +1,7 @@
 import Operations
+import Records
 import TestSupport
 import Topology
-import Worker
 
 extension RunningPipeline {
     /// Waits until every partition of stages has one reader, and every copy something to read.

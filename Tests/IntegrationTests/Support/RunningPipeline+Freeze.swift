@@ -1,9 +1,9 @@
 import Glibc
 import Postgres
+import Records
 import Simulation
 import TestSupport
 import Testing
-import Worker
 
 extension RunningPipeline {
     /// Stops a worker between two statements of a transaction, like a machine that freezes, waits

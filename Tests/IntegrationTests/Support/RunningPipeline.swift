@@ -62,7 +62,7 @@ final class RunningPipeline: Sendable {
         settings = try SettingsSchema(
             [
                 KafkaSettings.bootstrap.declaration, KafkaSettings.topicPrefix.declaration,
-                WorkerSettings.groupPrefix.declaration,
+                KafkaSettings.groupPrefix.declaration,
             ]
         )
         .read(

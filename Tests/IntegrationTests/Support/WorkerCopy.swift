@@ -1,7 +1,7 @@
 import Foundation
+import Records
 import Simulation
 import TestSupport
-import Worker
 
 /// One copy of a worker: a process of its own that writes a log of its own.
 struct WorkerCopy: Sendable {

@@ -1,11 +1,11 @@
 import Foundation
 import Operations
+import Records
 import Simulation
 import Store
 import TestSupport
 import Testing
 import Topology
-import Worker
 
 extension PipelineTests {
     /// The programs of the former version, as deploy/rehearsal.sh builds them from the commit whose

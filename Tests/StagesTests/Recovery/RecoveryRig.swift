@@ -9,6 +9,7 @@ import Settings
 import Simulation
 import Store
 import Synchronization
+import Telemetry
 import TestSupport
 import Topology
 import Worker

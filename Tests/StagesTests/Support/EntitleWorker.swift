@@ -4,6 +4,7 @@ import JSON
 import Kafka
 import Postgres
 import Records
+import Telemetry
 import TestSupport
 import Topology
 import Worker

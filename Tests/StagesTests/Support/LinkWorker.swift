@@ -6,6 +6,7 @@ import Postgres
 import Records
 import Synchronization
 import Simulation
+import Telemetry
 import TestSupport
 import Worker
 

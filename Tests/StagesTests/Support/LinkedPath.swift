@@ -5,6 +5,7 @@ import Kafka
 import LinkStage
 import Postgres
 import Synchronization
+import Telemetry
 import TestSupport
 import Worker
 

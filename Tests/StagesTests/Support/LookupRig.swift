@@ -1,6 +1,8 @@
 import AppStore
+import Telemetry
 import TestSupport
 import Testing
+import Topology
 import VerifyStage
 import Worker
 

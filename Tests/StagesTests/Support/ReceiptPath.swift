@@ -8,6 +8,7 @@ import LinkStage
 import OpenSSL
 import Postgres
 import Records
+import Telemetry
 import TestSupport
 import Testing
 import Simulation

@@ -1,7 +1,9 @@
 import Foundation
 import Kafka
+import Records
 import Settings
 import Synchronization
+import Telemetry
 import TestSupport
 import Simulation
 import VerifyStage

@@ -1,5 +1,8 @@
 import Kafka
+import Records
+import Settings
 import Synchronization
+import Telemetry
 import Testing
 import TestSupport
 import Worker

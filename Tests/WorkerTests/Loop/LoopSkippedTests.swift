@@ -1,5 +1,6 @@
 import Foundation
 import Kafka
+import Records
 import Testing
 import TestSupport
 import Worker

@@ -1,4 +1,5 @@
 import Synchronization
+import Telemetry
 
 @testable import Worker
 

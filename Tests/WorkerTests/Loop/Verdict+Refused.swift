@@ -1,6 +1,7 @@
 import AppStore
 import Kafka
 import OpenSSL
+import Records
 import Worker
 
 extension Verdict {

@@ -1,5 +1,6 @@
 import AppStore
 import Kafka
+import Records
 import Testing
 import TestSupport
 import Worker

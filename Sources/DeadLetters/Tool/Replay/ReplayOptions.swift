@@ -3,7 +3,6 @@ package import Postgres
 import Records
 package import Settings
 import Store
-import Worker
 
 extension ToolContext {
     /// Replays with the settings of this tool and of verify-worker.

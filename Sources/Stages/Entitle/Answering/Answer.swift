@@ -2,7 +2,6 @@ import AppStore
 import Holdings
 import Records
 import Store
-import Worker
 
 /// The answer about a user for the request that waits for a record.
 struct Answer {

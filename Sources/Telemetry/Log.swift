@@ -1,4 +1,5 @@
 package import JSON
+package import Settings
 
 /// Makes log events; a value, cheap to copy and to pass on.
 package struct Log: Sendable {
@@ -90,27 +91,6 @@ package protocol LogHandler: Sendable {
 
     /// Takes one event; called from any thread, and must not throw or wait for long.
     func log(_ event: LogEvent)
-}
-
-/// The levels of swift-log, in its order.
-package enum LogLevel: String, Sendable, CaseIterable, Comparable {
-    case trace, debug, info, notice, warning, error, critical
-
-    package static func < (left: LogLevel, right: LogLevel) -> Bool {
-        left.rank < right.rank
-    }
-
-    private var rank: Int {
-        switch self {
-        case .trace: 0
-        case .debug: 1
-        case .info: 2
-        case .notice: 3
-        case .warning: 4
-        case .error: 5
-        case .critical: 6
-        }
-    }
 }
 
 /// The metadata of a log event: values by constant dotted keys (`kafka.topic`), in order.

@@ -1,5 +1,4 @@
 package import Kafka
-import Settings
 
 extension KafkaError: CommandFailure {
     package var exitCode: Int32 {

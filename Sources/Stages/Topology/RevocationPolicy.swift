@@ -1,3 +1,4 @@
+package import OpenSSL
 package import Settings
 
 /// Whether and how often the revocation of certificates is asked for.
@@ -30,5 +31,12 @@ package struct RevocationPolicy: Sendable {
             interval: settings[VerifySettings.revocationInterval],
             deadlineSeconds: Int(settings[VerifySettings.revocationDeadline] / .seconds(1))
         )
+    }
+}
+
+extension Certificate {
+    /// The responders that can be asked: HTTP alone is spoken, as answers are signed.
+    package var plainResponders: [String] {
+        ocspResponders.filter { $0.utf8.starts(with: "http://".utf8) }
     }
 }

@@ -1,7 +1,6 @@
 import AppStore
 import JSON
 package import Settings
-import Topology
 
 /// The settings of `verify-worker` alone.
 package enum VerifySettings {

@@ -1,24 +1,10 @@
 import Kafka
-package import Settings
 
 /// Kafka's part of `--check --connect`.
 package enum KafkaCheck {
     private static let deadline = Duration.seconds(10)
     /// For the topics' settings, which the check can do without.
     private static let sizesDeadline = Duration.seconds(5)
-
-    /// Tries the brokers with a stage's credentials, its topics and its group.
-    static func findings(
-        _ settings: SettingsValues,
-        _ stage: StageDescription
-    ) async -> [ConnectionFinding] {
-        let configuration = WorkerConfiguration(settings, stage)
-        return await findings(
-            configuration.producerProperties,
-            needs: TopicCheck(configuration).needs,
-            group: (settings.group(stage), configuration.inputTopics)
-        )
-    }
 
     /// Tries the brokers and the topics of a program.
     ///
@@ -28,7 +14,7 @@ package enum KafkaCheck {
     ///   - group: the program's consumer group with the topics that it reads, if it has one.
     package static func findings(
         _ properties: [String: String],
-        needs: [TopicCheck.Need],
+        needs: [TopicNeed],
         group: (name: String, topics: [String])? = nil
     ) async -> [ConnectionFinding] {
         let servers = properties["bootstrap.servers"] ?? ""
@@ -44,9 +30,15 @@ package enum KafkaCheck {
 
     private static func findings(
         _ admin: KafkaAdmin,
+<<<<<<< HEAD:Sources/Worker/Process/KafkaCheck.swift
         of servers: String,
         needs: [TopicCheck.Need],
         group: (name: String, topics: [String])?
+=======
+        _ servers: String,
+        _ needs: [TopicNeed],
+        _ group: (name: String, topics: [String])?
+>>>>>>> 709eb27d (Let the auditors' tool and console link no worker):Sources/Settings/Kafka/KafkaCheck.swift
     ) async -> [ConnectionFinding] {
         let metadata: ClusterMetadata
         do {
@@ -87,7 +79,7 @@ package enum KafkaCheck {
     }
 
     private static func finding(
-        _ need: TopicCheck.Need,
+        _ need: TopicNeed,
         _ metadata: ClusterMetadata,
         _ sizes: [String: [String: TopicSetting]]
     ) -> ConnectionFinding {
@@ -132,6 +124,23 @@ package enum KafkaCheck {
         } catch {
             return .wrong(subject, error.exitCode, "\(error)")
         }
+    }
+}
+
+/// A topic, and the size of one record in bytes that it must accept.
+package struct TopicNeed: Sendable, Equatable {
+    /// A body at its limit of 1 MiB, decoded and with its headers, fits twice over.
+    private static let recordBytesMin = 2 << 20
+    /// A dead letter carries the whole of a record beside its own headers.
+    private static let deadLetterBytesMin = 3 << 20
+
+    package let topic: String
+    package let recordBytesMin: Int
+
+    /// - Parameter isOfDeadLetters: whether the topic takes dead letters instead of records.
+    package init(topic: String, isOfDeadLetters: Bool = false) {
+        self.topic = topic
+        recordBytesMin = isOfDeadLetters ? Self.deadLetterBytesMin : Self.recordBytesMin
     }
 }
 

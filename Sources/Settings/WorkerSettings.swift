@@ -1,14 +1,7 @@
 import Kafka
-package import Settings
 
 /// The settings that all workers have.
 package enum WorkerSettings {
-    package static let groupPrefix = Setting(
-        "kafka.group_prefix",
-        .string(bytes: 0...100),
-        default: "entitlements.",
-        "Prefix of the consumer groups' names; the stage's name follows."
-    )
     package static let instanceID = Setting<String?>.optional(
         "kafka.instance_id",
         .string(bytes: 1...200),
@@ -103,7 +96,7 @@ package enum WorkerSettings {
 
     package static let declarations = [
         KafkaSettings.bootstrap.declaration, KafkaSettings.topicPrefix.declaration,
-        groupPrefix.declaration, instanceID.declaration, leaveOnStop.declaration,
+        KafkaSettings.groupPrefix.declaration, instanceID.declaration, leaveOnStop.declaration,
         sessionTimeout.declaration,
         batchRecordsMax.declaration,
         batchBytesMax.declaration, batchesInFlightMax.declaration, gatherMax.declaration,
@@ -140,45 +133,5 @@ package enum WorkerSettings {
                 message: "expected at most retry.delay_max"
             )
         ]
-    }
-}
-
-extension SettingsValues {
-    /// The consumer group of a stage.
-    package func group(_ stage: StageDescription) -> String {
-        self[WorkerSettings.groupPrefix] + stage.name
-    }
-
-    /// The name of a topic, its prefix before it.
-    package func topic(_ name: String) -> String {
-        self[KafkaSettings.topicPrefix] + name
-    }
-
-    /// librdkafka's properties of a stage's consumer; what the wrapper promises is not in them.
-    package func consumerProperties(_ stage: StageDescription) -> [String: String] {
-        let session = Int(self[WorkerSettings.sessionTimeout] / .milliseconds(1))
-        var properties = clientProperties(stage)
-        properties["group.id"] = group(stage)
-        properties["session.timeout.ms"] = String(session)
-        // By the answer to a heartbeat a member learns that others come or go; until the last one
-        // has, the partitions that move are read by nobody.
-        properties["heartbeat.interval.ms"] = String(min(1000, session / 3))
-        if let instance = self[WorkerSettings.instanceID] {
-            properties["group.instance.id"] = instance
-        }
-        return properties
-    }
-
-    /// librdkafka's properties of a stage's producer.
-    package func producerProperties(_ stage: StageDescription) -> [String: String] {
-        clientProperties(stage)
-    }
-
-    /// The properties of all clients of a stage, including those passed through.
-    package func clientProperties(_ stage: StageDescription) -> [String: String] {
-        var properties = kafkaProperties
-        properties["bootstrap.servers"] = self[KafkaSettings.bootstrap].commaSeparated
-        properties["client.id"] = self[WorkerSettings.instanceID] ?? stage.program
-        return properties
     }
 }

@@ -1,6 +1,5 @@
 package import Kafka
 import OpenSSL
-import Settings
 import Synchronization
 
 /// Passwords and certificates that are replaced while clients use them.
@@ -27,7 +26,7 @@ package final class KafkaSecrets: Sendable {
     }
 
     /// The files of certificates and keys that librdkafka reads itself.
-    static func files(_ properties: [String: String]) -> [String] {
+    package static func files(_ properties: [String: String]) -> [String] {
         [
             "ssl.ca.location", "ssl.certificate.location", "ssl.key.location",
             "ssl.keystore.location",

@@ -2,7 +2,7 @@ import AppStore
 import Glibc
 import JSON
 import Platform
-import Settings
+package import Settings
 import Synchronization
 
 /// Writes events as JSON, one line each, to a descriptor: standard error by default.

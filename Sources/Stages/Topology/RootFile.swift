@@ -44,3 +44,8 @@ package enum RootFile {
         return bytes
     }
 }
+
+package struct RootFileError: Error, Hashable, Sendable {
+    /// Completes "root file PATH: …".
+    package let message: String
+}

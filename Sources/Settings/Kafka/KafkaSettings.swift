@@ -11,6 +11,19 @@ package enum KafkaSettings {
         default: "storekit.",
         "Prefix of the topics' names."
     )
+    package static let groupPrefix = Setting(
+        "kafka.group_prefix",
+        .string(bytes: 0...100),
+        default: "entitlements.",
+        "Prefix of the consumer groups' names; the stage's name follows."
+    )
+}
+
+extension SettingsValues {
+    /// The name of a topic, its prefix before it.
+    package func topic(_ name: String) -> String {
+        self[KafkaSettings.topicPrefix] + name
+    }
 }
 
 extension CommandOption {

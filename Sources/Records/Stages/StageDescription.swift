@@ -1,5 +1,3 @@
-import Records
-
 /// The name, topics and dispositions of a stage, for the loop and the operators' tools.
 ///
 /// Topics are named without the prefix that the settings give them.

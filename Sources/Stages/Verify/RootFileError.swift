@@ -1,4 +1,0 @@
-package struct RootFileError: Error, Hashable, Sendable {
-    /// Completes "root file PATH: …".
-    package let message: String
-}
