@@ -6,7 +6,7 @@ import Postgres
 ///
 /// Renewal info names no app, so the purchases that it applies to are found by this ID. In practice
 /// there is one.
-package struct PurchaseScope: Hashable, Sendable {
+package struct PurchaseScope: Hashable, Sendable, StoredValue {
     package let environment: Environment
     package let originalTransactionID: Identifier
 
@@ -28,13 +28,11 @@ package struct PurchaseScope: Hashable, Sendable {
         )
     }
 
-    static let columns: Columns<PurchaseScope> = [
-        Column("environment", \.environment),
-        Column("original_transaction_id", \.originalTransactionID),
-    ]
-
-    /// Reads a row with the same two columns.
-    static let reader = RowReader(PurchaseScope.init, "environment", "original_transaction_id")
+    static let fields = Fields(
+        PurchaseScope.init,
+        Field("environment", \.environment),
+        Field("original_transaction_id", \.originalTransactionID)
+    )
 
     /// Looks up the rows of a table by index, whatever the planner estimates: a plan made while the
     /// tables were small must not read them whole later.
@@ -68,7 +66,7 @@ package struct PurchaseScope: Hashable, Sendable {
     }
 }
 
-extension PurchaseKey {
+extension PurchaseKey: StoredValue {
     package var scope: PurchaseScope {
         PurchaseScope(environment: environment, originalTransactionID: originalTransactionID)
     }
@@ -82,43 +80,23 @@ extension PurchaseKey {
         )
     }
 
-    static let columns: Columns<PurchaseKey> = [
-        Column("original_transaction_id", \.originalTransactionID),
-        Column("environment", \.environment),
-        Column("bundle_id", \.bundleID),
-    ]
-
-    static let reader = RowReader<PurchaseKey>(
-        { original, environment, bundleID in
-            PurchaseKey(
-                environment: environment,
-                bundleID: bundleID,
-                originalTransactionID: original
-            )
-        },
-        "original_transaction_id",
-        "environment",
-        "bundle_id"
+    static let fields = Fields(
+        { PurchaseKey(environment: $1, bundleID: $2, originalTransactionID: $0) },
+        Field("original_transaction_id", \.originalTransactionID),
+        Field("environment", \.environment),
+        Field("bundle_id", \.bundleID)
     )
 }
 
-extension RenewalKey {
+extension RenewalKey: StoredValue {
     package var scope: PurchaseScope {
         PurchaseScope(environment: environment, originalTransactionID: originalTransactionID)
     }
 
-    static let columns: Columns<RenewalKey> = [
-        Column("original_transaction_id", \.originalTransactionID),
-        Column("environment", \.environment),
-        Column("trust", \.trust),
-    ]
-
-    static let reader = RowReader<RenewalKey>(
-        { original, environment, trust in
-            RenewalKey(environment: environment, originalTransactionID: original, trust: trust)
-        },
-        "original_transaction_id",
-        "environment",
-        "trust"
+    static let fields = Fields(
+        { RenewalKey(environment: $1, originalTransactionID: $0, trust: $2) },
+        Field("original_transaction_id", \.originalTransactionID),
+        Field("environment", \.environment),
+        Field("trust", \.trust)
     )
 }

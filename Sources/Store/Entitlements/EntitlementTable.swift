@@ -56,19 +56,13 @@ package enum EntitlementTable {
     static let read = PurchaseScope.read(reader, from: "entitlements")
 }
 
-extension EntitlementTerms {
-    static let columns: Columns<EntitlementTerms> = [
-        Column("ownership_type", \.ownershipType),
-        Column("seats", \.seats),
-        Column("additional_transaction_reason", \.additionalTransactionReason),
-    ]
-
-    /// A grant has none of them.
-    static let reader = RowReader(
+/// A grant has none of them.
+extension EntitlementTerms: StoredValue {
+    static let fields = Fields(
         EntitlementTerms.init,
-        "ownership_type",
-        "seats",
-        "additional_transaction_reason"
+        Field("ownership_type", \.ownershipType),
+        Field("seats", \.seats),
+        Field("additional_transaction_reason", \.additionalTransactionReason)
     )
 }
 
@@ -149,7 +143,7 @@ package enum HeldEntitlements {
 ///
 /// It may be emptied at any moment.
 package enum ClosedPeriodTable {
-    package struct Row: Sendable {
+    package struct Row: Sendable, StoredValue {
         package let scope: PurchaseScope
         package let productID: Identifier
         package let bundleID: Identifier
@@ -173,50 +167,25 @@ package enum ClosedPeriodTable {
             self.before = before
             self.periods = periods
         }
-    }
 
-    private static let terms: Columns<Row> = [
-        Column("bundle_id", \.bundleID),
-        Column("trust", \.trust),
-        Column("closed_before_ms", \.before),
-        Column("periods", \.periods),
-    ]
-
-    private static let reader = RowReader<Row> { columns in
-        let environment = columns("environment", Environment.self)
-        let original = columns("original_transaction_id", Identifier.self)
-        let productID = columns("product_id", Identifier.self)
-        let bundleID = columns("bundle_id", Identifier.self)
-        let trust = columns("trust", Trust.self)
-        let before = columns("closed_before_ms", Timestamp.self)
-        let periods = columns("periods", PeriodSet.self)
-        return { row in
-            Row(
-                scope: PurchaseScope(
-                    environment: row[environment],
-                    originalTransactionID: row[original]
-                ),
-                productID: row[productID],
-                bundleID: row[bundleID],
-                trust: row[trust],
-                before: row[before],
-                periods: row[periods]
-            )
-        }
+        static let fields = Fields(
+            Row.init,
+            Field(\.scope),
+            Field("product_id", \.productID),
+            Field("bundle_id", \.bundleID),
+            Field("trust", \.trust),
+            Field("closed_before_ms", \.before),
+            Field("periods", \.periods)
+        )
     }
 
     package static let write = Statement<[Row], Void>(
-        [
-            .rows(
-                "new",
-                PurchaseScope.columns.of(\.scope) + [Column("product_id", \.productID)] + terms
-            )
-        ],
+        [.rows("new", Row.columns)],
         """
         INSERT INTO closed_periods ($new.columns)
         SELECT * FROM $new
         ON CONFLICT (original_transaction_id, environment, product_id) DO UPDATE
-        SET \(terms.excluded)
+        SET \(Row.columns.excluded(except: "original_transaction_id", "environment", "product_id"))
         """
     )
 
@@ -228,5 +197,5 @@ package enum ClosedPeriodTable {
         """
     )
 
-    static let read = PurchaseScope.read(reader, from: "closed_periods")
+    static let read = PurchaseScope.read(Row.reader, from: "closed_periods")
 }

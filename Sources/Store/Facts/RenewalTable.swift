@@ -7,7 +7,7 @@ import Postgres
 /// every span that any of them stated.
 package enum RenewalTable {
     /// A span, and the renewal info that stated it.
-    package struct Span: Hashable, Comparable, Sendable {
+    package struct Span: Hashable, Comparable, Sendable, StoredValue {
         package let key: RenewalKey
         package let span: RenewalSpan
 
@@ -15,6 +15,14 @@ package enum RenewalTable {
             self.key = key
             self.span = span
         }
+
+        static let fields = Fields(
+            { Span(key: $0, span: RenewalSpan($1, from: $2, until: $3)) },
+            Field(\.key),
+            Field("kind", \.span.kind),
+            Field("start_ms", \.span.start),
+            Field("end_ms", \.span.end)
+        )
 
         package static func < (left: Span, right: Span) -> Bool {
             (left.key, left.span) < (right.key, right.span)
@@ -53,15 +61,8 @@ package enum RenewalTable {
         terms: terms
     )
 
-    private static let span: Columns<Span> =
-        RenewalKey.columns.of(\.key) + [
-            Column("kind", \.span.kind),
-            Column("start_ms", \.span.start),
-            Column("end_ms", \.span.end),
-        ]
-
     package static let addSpans = Statement<[Span], Void>(
-        [.rows("new", span)],
+        [.rows("new", Span.columns)],
         """
         INSERT INTO renewal_spans ($new.columns) SELECT * FROM $new
         ON CONFLICT DO NOTHING
@@ -70,7 +71,7 @@ package enum RenewalTable {
 
     /// Removes spans that no renewal info stated.
     package static let removeSpans = Statement<[Span], Void>(
-        [.rows("gone", span)],
+        [.rows("gone", Span.columns)],
         """
         DELETE FROM renewal_spans AS known USING $gone
         WHERE \(RenewalKey.columns.equal("known", "gone"))
@@ -85,17 +86,11 @@ package enum RenewalTable {
     /// Reads only keys and revisions: nothing else of a renewal info affects a row.
     static let readRevisions = PurchaseScope.read(revisionReader, from: "renewals")
 
-    package static let readSpans = PurchaseScope.read(spanReader, from: "renewal_spans")
+    package static let readSpans = PurchaseScope.read(Span.reader, from: "renewal_spans")
 
     private static let revisionReader = RowReader<RenewalFact>(
         { RenewalFact(key: $0, revision: $1) },
         RenewalKey.reader,
         Revision.reader
-    )
-
-    private static let spanReader = RowReader(
-        Span.init,
-        RenewalKey.reader,
-        RowReader({ RenewalSpan($0, from: $1, until: $2) }, "kind", "start_ms", "end_ms")
     )
 }

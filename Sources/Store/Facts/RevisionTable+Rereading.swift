@@ -7,7 +7,7 @@ package import Records
 /// Contents that `pipeline rebuild` reads to derive facts from them again.
 extension RevisionTable {
     /// An ID, which may have several signed contents.
-    package struct Subject: Hashable, Sendable {
+    package struct Subject: Hashable, Sendable, StoredValue {
         package let kind: Row.Kind
         package let environment: Environment
         /// Empty for renewal info, which has none.
@@ -29,21 +29,13 @@ extension RevisionTable {
             self.track = track
         }
 
-        fileprivate static let columns: Columns<Subject> = [
-            Column("id", \.id),
-            Column("kind", \.kind),
-            Column("environment", \.environment),
-            Column("bundle_id", \.bundleID),
-            Column("track", \.track),
-        ]
-
-        static let reader = RowReader(
+        static let fields = Fields(
             Subject.init,
-            "kind",
-            "environment",
-            "bundle_id",
-            "id",
-            "track"
+            Field("kind", \.kind),
+            Field("environment", \.environment),
+            Field("bundle_id", \.bundleID),
+            Field("id", \.id),
+            Field("track", \.track)
         )
     }
 

@@ -4,7 +4,7 @@ import JSON
 import Postgres
 
 /// A row of `owners`: the owner of a purchase, and the facts that related purchases need.
-package struct StoredOwner: Hashable, Sendable {
+package struct StoredOwner: Hashable, Sendable, StoredValue {
     package var userID: Identifier?
     package var rule: String
     /// `[["user", null], ["next user", from_ms], …]`; nil if there never was another owner.
@@ -65,13 +65,13 @@ extension StoredOwner {
         }
     }
 
-    static let reader = RowReader(
+    static let fields = Fields(
         StoredOwner.init,
-        "user_id",
-        "rule",
-        "spans",
-        "direct_user_id",
-        "app_transaction_id"
+        Field("user_id", \.userID),
+        Field("rule", \.rule),
+        Field("spans", \.spans),
+        Field("direct_user_id", \.directUserID),
+        Field("app_transaction_id", \.appTransactionID)
     )
 }
 
@@ -87,22 +87,14 @@ package enum OwnerTable {
         }
     }
 
-    private static let terms: Columns<StoredOwner> = [
-        Column("user_id", \.userID),
-        Column("rule", \.rule),
-        Column("spans", \.spans),
-        Column("direct_user_id", \.directUserID),
-        Column("app_transaction_id", \.appTransactionID),
-    ]
-
     static let reader = RowReader(Row.init, PurchaseKey.reader, StoredOwner.reader)
 
     package static let write = Upsert<Row>(
         into: "owners",
-        PurchaseKey.columns.of(\.key) + terms.of(\.owner),
+        PurchaseKey.columns.of(\.key) + StoredOwner.columns.of(\.owner),
         onConflict: """
             (original_transaction_id, environment, bundle_id) DO UPDATE
-            SET \(terms.excluded)
+            SET \(StoredOwner.columns.excluded)
             """
     )
 
@@ -162,23 +154,17 @@ package enum AppTransactionGroupTable {
         package let last: Identifier
     }
 
-    private static let columns: Columns<AppTransactionGroup> = [
-        Column("environment", \.environment),
-        Column("bundle_id", \.bundleID),
-        Column("app_transaction_id", \.appTransactionID),
-    ]
-
-    private static let reader = RowReader(
-        AppTransactionGroup.init,
-        "environment",
-        "bundle_id",
-        "app_transaction_id"
-    )
+    private static let columns = AppTransactionGroup.columns
 
     /// Costs two look-ups for a group of a thousand purchases.
     package static let owners = Statement<[AppTransactionGroup], Owners>(
         [.rows("asked", columns)],
-        returning: RowReader(Owners.init, Self.reader, "first_user_id", "last_user_id"),
+        returning: RowReader(
+            Owners.init,
+            AppTransactionGroup.reader,
+            "first_user_id",
+            "last_user_id"
+        ),
         """
         SELECT asked.*, first.direct_user_id AS first_user_id, last.direct_user_id AS last_user_id
         FROM $asked
@@ -208,5 +194,14 @@ package enum AppTransactionGroupTable {
             OFFSET 0
         ) AS known
         """
+    )
+}
+
+extension AppTransactionGroup: StoredValue {
+    static let fields = Fields(
+        AppTransactionGroup.init,
+        Field("environment", \.environment),
+        Field("bundle_id", \.bundleID),
+        Field("app_transaction_id", \.appTransactionID)
     )
 }

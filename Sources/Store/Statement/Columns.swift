@@ -97,6 +97,11 @@ package struct Columns<Element>: ExpressibleByArrayLiteral, Sendable {
         names.map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
     }
 
+    /// The same without the columns of a key.
+    func excluded(except key: String...) -> String {
+        names.filter { !key.contains($0) }.map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
+    }
+
     /// `left.a = right.a AND left.b = right.b`.
     package func equal(_ left: String, _ right: String) -> String {
         names.map { "\(left).\($0) = \(right).\($0)" }.joined(separator: " AND ")
