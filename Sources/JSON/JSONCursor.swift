@@ -90,8 +90,8 @@ extension JSONCursor {
 
     /// Passes a number and returns it as `JSONValue.int64` does; nil also if there is no digit.
     ///
-    /// If the number has a fraction or more digits, only its beginning is passed: no member is found
-    /// there, so that nothing more is passed.
+    /// If the number has a fraction or more digits, only its beginning is passed: no member is
+    /// found there, so that nothing more is passed.
     package mutating func int64() -> Int64? {
         var number: Int64 = 0
         var index = position

@@ -14,6 +14,7 @@ import Testing
         "Sources/AppStore/Refusal/UnverifiedIdentifiers.swift": "shown of a refused record",
         "Sources/AppStore/Trust/ChainFamily.swift": "object identifiers of certificates",
         "Sources/Records/DeadLetter/DeadLetter.swift": "names of our own headers",
+        "Sources/Records/Stages/CommitMetadata.swift": "words of commits",
         "Sources/Store/DeadLetters/": "searched for, never decided by",
         "Sources/Store/RecordConstraints.swift": "names of constraints",
         "Sources/Store/Schema/MigrationFolder.swift": "environment variables",

@@ -45,6 +45,7 @@ import Testing
         "Sources/Operations/Status/StatusReport.swift": (1, "128 bits"),
         "Sources/Operations/Reconcile/AppleAccount.swift": (1, "the difference of two Timestamps"),
         "Sources/Operations/Reconcile/ReconcileCommand.swift": (1, "a week before this clock"),
+        "Sources/Records/Stages/StageTally.swift": (1, counted),
         "Sources/Stages/Recovery/RecoveryPlan.swift": (1, "a Timestamp and some days"),
         "Sources/Stages/Verify/RevocationBook.swift": (2, "a Timestamp and an interval"),
         "Sources/Worker/Assignment/Batch.swift": (1, bounded),

@@ -2,9 +2,9 @@ import Foundation
 import Kafka
 import Operations
 import Postgres
+import Records
 import Simulation
 import Topology
-import Worker
 
 /// Another program that does the whole work by itself, measured on the records of a run.
 ///

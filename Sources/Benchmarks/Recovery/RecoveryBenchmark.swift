@@ -191,26 +191,11 @@ struct RecoveryMeasurement {
         return table.lines() + [""] + Goal.table(goals)
     }
 
-    var json: String {
-        var writer = JSONWriter()
-        writer.object { writer in
-            writer.key("benchmark")
-            writer.string("recovery")
-            writer.key("records")
-            writer.int(recordCount)
-            writer.key("samples")
-            writer.array { writer in
-                for sample in samples {
-                    writer.object { writer in
-                        writer.key("listed")
-                        writer.int(sample.listed)
-                        writer.key("resident_bytes_max")
-                        writer.int(sample.residentBytesMax)
-                    }
-                }
-            }
-            Goal.write(goals, to: &writer)
+    var json: JSONContent {
+        let read = samples.map { sample -> JSONContent in
+            ["listed": sample.listed, "resident_bytes_max": sample.residentBytesMax]
         }
-        return String(decoding: writer.bytes, as: UTF8.self)
+        return ["benchmark": "recovery", "records": recordCount, "samples": read]
+            + Goal.json(goals)
     }
 }

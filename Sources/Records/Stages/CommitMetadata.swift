@@ -14,15 +14,25 @@ package struct CommitMetadata: Hashable, Sendable {
     /// The head of the partition's chain of dead letters, its newest digest; nil before the first.
     package var chainHead: SHA256Digest?
     /// The other words, by key; neither keys nor values hold spaces or equals signs.
-    package var others: [String: String] = [:]
+    package var others: [String: String]
 
     /// A broker accepts 4,096 characters; half of them are left for later additions.
     package static let bytesMax = 2_048
     private static let readBytesMax = 4_096
     private static let acceptedSettingsBytesMax = 64
-}
 
-extension CommitMetadata {
+    package init(
+        tally: StageTally,
+        acceptedSettings: String? = nil,
+        chainHead: SHA256Digest? = nil,
+        others: [String: String] = [:]
+    ) {
+        self.tally = tally
+        self.acceptedSettings = acceptedSettings
+        self.chainHead = chainHead
+        self.others = others
+    }
+
     /// Reads what a commit carried; nil if it is not such a text, or of another version.
     ///
     /// A program that may commit for the group may write any text. One with a word of ours that is

@@ -30,15 +30,9 @@ package enum KafkaCheck {
 
     private static func findings(
         _ admin: KafkaAdmin,
-<<<<<<< HEAD:Sources/Worker/Process/KafkaCheck.swift
         of servers: String,
-        needs: [TopicCheck.Need],
+        needs: [TopicNeed],
         group: (name: String, topics: [String])?
-=======
-        _ servers: String,
-        _ needs: [TopicNeed],
-        _ group: (name: String, topics: [String])?
->>>>>>> 709eb27d (Let the auditors' tool and console link no worker):Sources/Settings/Kafka/KafkaCheck.swift
     ) async -> [ConnectionFinding] {
         let metadata: ClusterMetadata
         do {

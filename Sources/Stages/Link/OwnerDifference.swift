@@ -7,7 +7,7 @@ package struct OwnerDifference: Hashable, Sendable {
     package let purchase: PurchaseKey
     /// The owner that should be stored; nil if nobody owns the purchase.
     package let userID: Identifier?
-    /// The stored owner as text; empty if there is none.
+    /// The stored owner as text; empty without one.
     package let found: String
     /// The owner that should be stored, in the same form.
     package let expected: String

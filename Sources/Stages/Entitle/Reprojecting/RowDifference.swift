@@ -9,7 +9,7 @@ package struct RowDifference: Hashable, Sendable {
     /// The entitlement key of a row, or the transaction ID and currency of a credit.
     package let subject: String
     package let isCredit: Bool
-    /// The stored row as text, with times in UNIX milliseconds; empty if there is none.
+    /// The stored row as text, with times in UNIX milliseconds; empty without one.
     package let found: String
     /// The row that should be stored, in the same form.
     package let expected: String
