@@ -10,7 +10,7 @@ package enum BenchCommand {
         commands: [
             VerifyCommand.command, DedupeCommand.command, EntitleCommand.command,
             PipelineCommand.command, CompareCommand.command, DeadLettersCommand.command,
-            RecoveryCommand.command, CapacityCommand.command,
+            RecoveryCommand.command, CapacityCommand.command, FiguresCommand.command,
         ]
     )
 }

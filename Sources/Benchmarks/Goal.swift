@@ -20,17 +20,19 @@ struct Goal {
 
     private var digits: Int { bound < 100 ? 2 : 0 }
 
+    /// The value as it is printed.
+    var text: String { FixedPoint.text(value, digits: digits) }
+
+    /// The bound as it is printed.
+    var reach: String { (isCeiling ? "≤ " : "≥ ") + FixedPoint.text(bound, digits: digits) }
+
     static func table(_ goals: [Goal]) -> [String] {
         var table = TextTable([
             .init("goal"), .init("measured", .right), .init("reach", .right), .init(""),
         ])
         for goal in goals {
             table.add([
-                goal.name,
-                FixedPoint.text(goal.value, digits: goal.digits),
-                (goal.isCeiling ? "≤ " : "≥ ")
-                    + FixedPoint.text(goal.bound, digits: goal.digits),
-                goal.isReached ? "reached" : "missed",
+                goal.name, goal.text, goal.reach, goal.isReached ? "reached" : "missed",
             ])
         }
         return table.lines()

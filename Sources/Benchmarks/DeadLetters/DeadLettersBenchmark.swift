@@ -244,7 +244,7 @@ extension String {
 }
 
 /// The result of one run of `bench dead-letters`.
-struct DeadLettersMeasurement {
+struct DeadLettersMeasurement: BenchReport {
     struct Answer {
         let name: String
         /// The median.
@@ -261,7 +261,7 @@ struct DeadLettersMeasurement {
     /// The slowest first.
     let answers: [Answer]
 
-    private var goals: [Goal] {
+    var goals: [Goal] {
         [
             Goal(
                 name: "letters/s",

@@ -16,7 +16,7 @@ enum DeadLettersCommand {
         options: [
             CommandOption("records", argument: "N", "How many dead letters (100000)."),
             CommandOption("groups", argument: "N", "How many groups they belong to (200)."),
-            .json,
+            .json, SavedFigure.option,
         ]
     )
 
@@ -44,11 +44,7 @@ enum DeadLettersCommand {
             throw error
         }
         try await server.remove()
-        if options.isSet("json") {
-            console.print(json: measurement.json)
-        } else {
-            measurement.lines.forEach { console.print($0) }
-        }
+        try measurement.publish("dead-letters", options, console)
         return ExitCode.success
     }
 

@@ -86,7 +86,7 @@ struct DedupeBenchmark {
 }
 
 /// The result of one run of `bench dedupe`.
-struct DedupeMeasurement {
+struct DedupeMeasurement: BenchReport {
     let recordCount: Int
     /// Size of one observation.
     let recordBytes: Int
@@ -97,7 +97,7 @@ struct DedupeMeasurement {
     /// The most that was ever resident, in bytes.
     let residentBytesMax: Int
 
-    private var goals: [Goal] {
+    var goals: [Goal] {
         [
             Goal(
                 name: "duplicates/s",

@@ -26,11 +26,7 @@ enum DedupeCommand {
             throw error
         }
         await rig.remove()
-        if options.isJSON {
-            console.print(json: measurement.json)
-        } else {
-            measurement.lines.forEach { console.print($0) }
-        }
+        try measurement.publish("dedupe", parsed, console)
         return ExitCode.success
     }
 }
@@ -41,7 +37,6 @@ struct DedupeOptions {
     let recordCount: Int
     let distinctCount: Int
     let partitions: Int
-    let isJSON: Bool
 
     static let syntax = CommandSyntax(
         "bench dedupe",
@@ -55,7 +50,7 @@ struct DedupeOptions {
             CommandOption("records", argument: "N", "How many duplicates (100000)."),
             CommandOption("distinct", argument: "N", "How many records they repeat (10000)."),
             CommandOption("partitions", argument: "N", "Of each topic (4)."),
-            .json,
+            .json, SavedFigure.option,
         ]
     )
 
@@ -64,6 +59,5 @@ struct DedupeOptions {
         recordCount = try BenchOptions.number(options, "records", in: 100...10_000_000) ?? 100_000
         distinctCount = try BenchOptions.number(options, "distinct", in: 1...1_000_000) ?? 10_000
         partitions = try BenchOptions.number(options, "partitions", in: 1...1_000) ?? 4
-        isJSON = options.isSet("json")
     }
 }

@@ -33,11 +33,7 @@ enum PipelineCommand {
         }
         console.note("measuring the verifier alone")
         let report = PipelineReport(measurements, verifier: try verifierAlone())
-        if options.isJSON {
-            console.print(json: report.json)
-        } else {
-            report.lines.forEach { console.print($0) }
-        }
+        try report.publish("pipeline", parsed, console)
         return ExitCode.success
     }
 
@@ -49,7 +45,7 @@ enum PipelineCommand {
             duration: .seconds(6),
             cases: [.raw, .warm]
         )
-        return VerifyReport(benchmark.run(), threads: 1).warmToRaw
+        return VerifyReport(measurements: benchmark.run(), threads: 1).warmToRaw
     }
 }
 
@@ -76,7 +72,6 @@ struct PipelineOptions {
     let recordCount: Int
     let warmUpCount: Int
     let latencySeconds: Int
-    let isJSON: Bool
     let beside: BesideProgram?
     let traffic: BenchTraffic.Kind
     /// The first is what the others are compared with.
@@ -129,7 +124,7 @@ struct PipelineOptions {
             ),
             CommandOption("tuned", "Measure also with more memory and log for PostgreSQL."),
             CommandOption("no-jit", "Measure also with PostgreSQL's jit turned off."),
-            .json,
+            .json, SavedFigure.option,
         ]
     )
 
@@ -141,7 +136,6 @@ struct PipelineOptions {
         recordCount = try BenchOptions.number(options, "records", in: 100...10_000_000) ?? 50_000
         warmUpCount = try BenchOptions.number(options, "warm-up", in: 1...10_000_000) ?? 40_000
         latencySeconds = try BenchOptions.number(options, "latency-seconds", in: 0...600) ?? 10
-        isJSON = options.isSet("json")
         beside = options.value("beside").map(BesideProgram.init)
         let kind = options.value("traffic") ?? BenchTraffic.Kind.mixed.rawValue
         guard let traffic = BenchTraffic.Kind(rawValue: kind) else {

@@ -6,9 +6,9 @@ import Worker
 import Settings
 
 /// The result of `bench pipeline`, as tables and as JSON.
-struct PipelineReport {
+struct PipelineReport: BenchReport {
     private let measurements: [PipelineMeasurement]
-    private let goals: [Goal]
+    let goals: [Goal]
 
     /// - Parameter verifier: the verifier alone, measured in the same run.
     init(_ measurements: [PipelineMeasurement], verifier: Goal) {

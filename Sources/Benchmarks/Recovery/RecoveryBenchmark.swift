@@ -135,7 +135,7 @@ struct RecoveryBenchmark {
 }
 
 /// The result of one run of `bench recovery`.
-struct RecoveryMeasurement {
+struct RecoveryMeasurement: BenchReport {
     struct Sample {
         let listed: Int64
         /// Over all requests so far.
@@ -148,7 +148,7 @@ struct RecoveryMeasurement {
     let bucketPerSecond: Double
     let samples: [Sample]
 
-    private var goals: [Goal] {
+    var goals: [Goal] {
         guard let first = samples.first, let last = samples.last else { return [] }
         let rate = last.requestsPerSecond / bucketPerSecond
         return [

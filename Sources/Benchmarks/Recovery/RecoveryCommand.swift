@@ -17,7 +17,7 @@ enum RecoveryCommand {
                 argument: "PERCENT",
                 "Of Apple's limit of 50 requests/s, with 20 notifications each (100)."
             ),
-            CommandOption("json", "Write JSON instead of tables."),
+            .json, SavedFigure.option,
         ]
     )
 
@@ -34,11 +34,7 @@ enum RecoveryCommand {
             sharePercent: share ?? 100,
             console: context.console
         ).run()
-        if options.isSet("json") {
-            context.console.print(json: measurement.json)
-        } else {
-            measurement.lines.forEach { context.console.print($0) }
-        }
+        try measurement.publish("recovery", options, context.console)
         return ExitCode.success
     }
 }

@@ -129,7 +129,7 @@ enum VerifyCommand {
             CommandOption("seconds", argument: "N", "How long to measure each of the two (10)."),
             CommandOption("records", argument: "N", "How many different records (500)."),
             CommandOption("threads", argument: "N", "How many threads \"all\" are (all cores)."),
-            .json,
+            .json, SavedFigure.option,
         ]
     )
 
@@ -139,7 +139,6 @@ enum VerifyCommand {
         _ options: CommandArguments,
         _ context: CommandContext
     ) async throws -> Int32 {
-        let console = context.console
         let cores = ProcessInfo.processInfo.activeProcessorCount
         let seconds = try BenchOptions.number(options, "seconds", in: 1...3_600) ?? 10
         let records = try BenchOptions.number(options, "records", in: 1...100_000) ?? 500
@@ -149,20 +148,15 @@ enum VerifyCommand {
             threads: threads,
             duration: .seconds(seconds)
         )
-        let report = VerifyReport(benchmark.run(), threads: threads)
+        let measurements = benchmark.run()
         let hostile = HostileReport(
             costs: try HostileBenchmark(
                 fixture: try HostileFixture(),
                 duration: .seconds(seconds)
             ).run()
         )
-        if options.isSet("json") {
-            console.print(json: report.json(with: hostile))
-        } else {
-            for line in report.lines + [""] + hostile.lines + [""] + VerifierSteps().lines {
-                console.print(line)
-            }
-        }
+        try VerifyReport(measurements: measurements, threads: threads, hostile: hostile)
+            .publish("verify", options, context.console)
         return hostile.areBounded ? ExitCode.success : ExitCode.negative
     }
 }

@@ -3,14 +3,11 @@ import Operations
 import Settings
 
 /// The result of `bench verify`, as a table and as JSON.
-struct VerifyReport {
-    private let measurements: [VerifyBenchmark.Measurement]
-    private let threads: Int
-
-    init(_ measurements: [VerifyBenchmark.Measurement], threads: Int) {
-        self.measurements = measurements
-        self.threads = threads
-    }
+struct VerifyReport: BenchReport {
+    let measurements: [VerifyBenchmark.Measurement]
+    let threads: Int
+    /// Nil if only the verifier was measured.
+    var hostile: HostileReport?
 
     private func rounds(_ item: VerifyBenchmark.Case, threads: Int = 1) -> [RateMeter.Rate] {
         measurements.first { $0.case == item && $0.threads == threads }?.rounds ?? []
@@ -50,7 +47,7 @@ struct VerifyReport {
         )
     }
 
-    private var goals: [Goal] {
+    var goals: [Goal] {
         var goals = [
             warmToRaw,
             Goal(
@@ -98,7 +95,8 @@ struct VerifyReport {
 
     var lines: [String] {
         let table = TextTable(measurements, columns)
-        return table.lines() + [""] + Goal.table(goals)
+        let steps = hostile.map { [""] + $0.lines + [""] + VerifierSteps().lines } ?? []
+        return table.lines() + [""] + Goal.table(goals) + steps
     }
 
     private var columns: [ReportColumn<VerifyBenchmark.Measurement>] {
@@ -125,10 +123,10 @@ struct VerifyReport {
         ]
     }
 
-    func json(with hostile: HostileReport) -> JSONContent {
+    var json: JSONContent {
         [
             "benchmark": "verify",
             "measurements": measurements.map { JSONContent($0, columns) },
-        ] + Goal.json(goals) + hostile.json
+        ] + Goal.json(goals) + (hostile?.json ?? [:])
     }
 }
