@@ -24,7 +24,11 @@ actor RecoveryOutbox: Outbox {
     private var isDue = true
     private var refusals: [RecoveredApp: Refusal] = [:]
 
+    private var shownAt: ContinuousClock.Instant?
+
     private static let interval = Duration.seconds(1)
+    /// Counting a million open notifications takes a tenth of a second.
+    private static let metricsInterval = Duration.seconds(5)
     private static let refusalDelay = Duration.seconds(600)
 
     /// - Parameter finishes: whether purchases are finished at Apple.
@@ -74,7 +78,8 @@ actor RecoveryOutbox: Outbox {
 }
 
 extension RecoveryOutbox {
-    /// Takes the lock unless another copy holds it, sets the apps and shows the state of all.
+    /// Takes the lock unless another copy holds it, sets the apps and at times shows the state
+    /// of all.
     private func prepare(_ connection: PostgresConnection) async throws {
         if !isAlone, try await connection.run(SessionLock.recovery.acquire)[0] {
             _ = try await connection.run(
@@ -83,6 +88,8 @@ extension RecoveryOutbox {
             )
             isAlone = true
         }
+        guard shownAt.map({ .now - $0 >= Self.metricsInterval }) ?? true else { return }
+        shownAt = .now
         var pipeline = Pipeline()
         let open = pipeline.add(AppleAccountTable.open)
         let states = pipeline.add(RecoveryWindowTable.states)
