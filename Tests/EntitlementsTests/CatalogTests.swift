@@ -104,7 +104,7 @@ struct CatalogTests {
         ("{\"products\": {\"é\": 1}}", "line 1, column 20: products[\"é\"]: expected an object"),
         ("{\"products\": {},\n \"é\": 1}", "line 2, column 7: é: unknown here; expected "),
         ("{\"products\": {]", "line 1, column 15: not JSON, expected a value, a key "),
-        ("{\"products\": {\n", "line 2, column 1: not JSON, expected more: "),
+        ("{\"products\": {\n", "line 2, column 1: not JSON, expected more text: "),
     ])
     func `a problem names its line and column and what was expected`(
         json: String,
