@@ -25,10 +25,10 @@ struct SignedAttributes {
     func match(_ content: [UInt8], digest: SignatureDigest) -> Bool {
         guard let type = unsafe value(of: NID_pkcs9_contentType, as: V_ASN1_OBJECT),
             unsafe OBJ_obj2nid(type.pointee.value.object) == NID_pkcs7_data,
-            let named = unsafe value(of: NID_pkcs9_messageDigest, as: V_ASN1_OCTET_STRING)
+            let named = unsafe value(of: NID_pkcs9_messageDigest, as: V_ASN1_OCTET_STRING),
+            let expected = Self.digest(content, digest)
         else { return false }
-        return unsafe OctetBytes.of(named.pointee.value.octet_string)
-            == Self.digest(content, digest)
+        return unsafe OctetBytes.of(named.pointee.value.octet_string) == expected
     }
 
     /// The value of an attribute, named by OpenSSL's NID; nil if the attribute is absent or
@@ -48,8 +48,9 @@ struct SignedAttributes {
         return unsafe found
     }
 
-    private static func digest(_ content: [UInt8], _ digest: SignatureDigest) -> [UInt8] {
-        guard let name = digest.opensslName else { return [] }
+    /// Nil if OpenSSL does not know the digest or cannot compute it.
+    private static func digest(_ content: [UInt8], _ digest: SignatureDigest) -> [UInt8]? {
+        guard let name = digest.opensslName else { return nil }
         var output = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
         var count = 0
         let status = unsafe EVP_Q_digest(
@@ -61,7 +62,7 @@ struct SignedAttributes {
             &output,
             &count
         )
-        return status == 1 ? Array(output.prefix(count)) : []
+        return status == 1 ? Array(output.prefix(count)) : nil
     }
 }
 
