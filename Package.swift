@@ -219,8 +219,8 @@ let package = Package(
             "Benchmarks",
             [
                 "AppStore", "AppStoreServer", "DeadLetters", "EntitleStage", "Entitlements", "JSON",
-                "Kafka", "OpenSSL", "Operations", "Postgres", "Records", "Release", "Settings",
-                "Simulation", "Store", "Telemetry", "Topology", "Worker",
+                "Kafka", "OpenSSL", "Operations", "Platform", "Postgres", "Records", "Release",
+                "Settings", "Simulation", "Store", "Telemetry", "Topology", "Worker",
             ]
         ),
 

@@ -1,6 +1,7 @@
 import Foundation
 import Kafka
 import Operations
+import Platform
 import Postgres
 import Records
 import Simulation
@@ -17,7 +18,6 @@ struct BesideProgram {
 
     /// Records per second of the measured records, while the workers stand still.
     func recordsPerSecond(_ rig: PipelineRig, _ options: PipelineOptions) async throws -> Double {
-        for stage in Topology.stages { rig.signal(SIGSTOP, to: stage) }
         let own = [
             "KAFKA_BOOTSTRAP": options.kafka,
             "RAW_TOPIC": rig.layout.prefix + StageDescription.verify.inputTopic,
@@ -32,15 +32,14 @@ struct BesideProgram {
             standardOutput: .inherited,
             standardError: .inherited
         )
-        do {
-            let seconds = try await measure(rig, options)
-            _ = try await process.stop(grace: .seconds(10))
-            for stage in Topology.stages { rig.signal(SIGCONT, to: stage) }
-            return Double(options.recordCount) / seconds
-        } catch {
+        for stage in Topology.stages { rig.signal(SIGSTOP, to: stage) }
+        let seconds = try await closing {
             _ = try? await process.stop(grace: .seconds(10))
-            throw error
+            for stage in Topology.stages { rig.signal(SIGCONT, to: stage) }
+        } after: {
+            try await measure(rig, options)
         }
+        return Double(options.recordCount) / seconds
     }
 
     /// The records before the measured ones warm it up, as they did the workers.
