@@ -48,7 +48,8 @@ package enum AppleFault: Sendable {
     case unauthorized
     /// An error, with Apple's code if there is one.
     case error(status: Int, code: Int?)
-    /// The connection ends in the middle of the body.
+    /// The connection ends in the middle of the body, or before the end of an empty answer: what
+    /// was asked for is done all the same.
     case cutBody
     /// The `Content-Length` is the half of the body's, and so is what comes.
     case wrongContentLength

@@ -200,7 +200,7 @@ package final class AppleServer: Sendable {
         switch fault {
         case .cutBody:
             response.body.removeLast(bytes - bytes / 2)
-            response.transfer = HTTPTransfer(announcedBytes: bytes)
+            response.transfer = HTTPTransfer(announcedBytes: max(1, bytes))
         case .wrongContentLength:
             response.transfer = HTTPTransfer(announcedBytes: bytes / 2)
         case .drip(let pause):

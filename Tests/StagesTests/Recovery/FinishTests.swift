@@ -115,13 +115,16 @@ import Worker
         await worker.outboxes[0].close()
     }
 
-    /// The steps of finishing at which the worker is killed.
+    /// The steps of finishing at which the worker ends, or Apple's server refuses.
     enum Step: CaseIterable {
-        case deciding, asking, marking
+        case deciding, asking
+        /// Apple has finished the purchase, and the worker never hears of it.
+        case answering
+        case marking
     }
 
     @Test(arguments: Step.allCases)
-    func `a worker that is killed at a step finishes every purchase all the same`(step: Step)
+    func `a worker that ends at a step finishes every purchase all the same`(step: Step)
         async throws
     {
         let (rig, first) = try await Self.rig()
@@ -131,6 +134,8 @@ import Worker
             try await rig.failEverySecond("BEFORE UPDATE OF due_at ON recovery_requests")
         case .marking:
             try await rig.failEverySecond("BEFORE UPDATE OF finished_at ON recovery_requests")
+        case .answering:
+            rig.apple.inject { $0.number % 2 == 1 ? .cutBody : nil }
         case .asking:
             rig.apple.inject { $0.number % 2 == 1 ? .error(status: 500, code: 5_000_001) : nil }
         }
@@ -148,10 +153,12 @@ import Worker
                 deaths += 1
             }
             await worker.outboxes[0].close()
-            if step == .asking { try await rig.wake() }
+            if step == .asking || step == .answering { try await rig.wake() }
             return try await rig.count("recovery_requests WHERE result = 'done'") == 9
         }
         #expect(deaths > 2 || step == .asking)
         #expect(Set(rig.world.finished) == Set(ids))
+        let isRepeated = step == .answering || step == .marking
+        #expect((rig.world.finished.count > ids.count) == isRepeated)
     }
 }
