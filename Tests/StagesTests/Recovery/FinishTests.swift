@@ -20,45 +20,15 @@ import Worker
         return (rig, worker)
     }
 
-    private static let later: Int64 = 4_000_000_000_000
-
-    /// Adds a purchase to Apple's world.
-    private static func sell(_ id: String, _ rig: Rig) throws {
-        var fields = TransactionFields()
-        fields.transactionID = id
-        fields.originalTransactionID = id
-        fields.bundleID = Rig.app.bundleID.text
-        rig.world.add(try rig.world.authority.sign(fields.json))
-    }
-
-    /// A statement that adds a purchase, as `link-worker` and `entitle-worker` do.
-    private static func purchase(
-        _ id: String,
-        owner: String = "'anna'",
-        purchased: Int64 = later,
-        app: String = Rig.app.bundleID.text
-    ) -> String {
-        """
-        WITH owner AS (
-            INSERT INTO owners (environment, bundle_id, original_transaction_id, user_id, rule)
-            VALUES ('Production', '\(app)', '\(id)', \(owner), 'link')
-        )
-        INSERT INTO transactions (environment, bundle_id, transaction_id, track, signed_date_ms,
-            content_hash, trust, original_transaction_id, product_id, purchase_date_ms)
-        VALUES ('Production', '\(app)', '\(id)', 'jws', 1, sha256(''), 'apple', '\(id)', 'p',
-            \(purchased))
-        """
-    }
-
     @Test func `each purchase with an owner is finished once, and no other is`() async throws {
         let (rig, worker) = try await Self.rig()
-        for id in ["1", "2", "3", "4", "5"] { try Self.sell(id, rig) }
-        _ = try await rig.client.query(Self.purchase("1"))
-        _ = try await rig.client.query(Self.purchase("2", owner: "NULL"))
-        _ = try await rig.client.query(Self.purchase("3", purchased: 0))
-        _ = try await rig.client.query(Self.purchase("4", app: "com.example.other"))
+        for id in ["1", "2", "3", "4", "5"] { try rig.world.sell(id) }
+        _ = try await rig.client.query(AppleWorld.storing("1"))
+        _ = try await rig.client.query(AppleWorld.storing("2", owner: "NULL"))
+        _ = try await rig.client.query(AppleWorld.storing("3", purchased: 0))
+        _ = try await rig.client.query(AppleWorld.storing("4", app: "com.example.other"))
         // Its owner has changed, and it is not projected since.
-        _ = try await rig.client.query(Self.purchase("5"))
+        _ = try await rig.client.query(AppleWorld.storing("5"))
         _ = try await rig.client.query(
             """
             INSERT INTO owner_changes (environment, bundle_id, original_transaction_id, send_due_at)
@@ -82,15 +52,15 @@ import Worker
 
     @Test func `without the setting nothing is finished any more`() async throws {
         let (rig, worker) = try await Self.rig()
-        try Self.sell("1", rig)
-        _ = try await rig.client.query(Self.purchase("1"))
+        try rig.world.sell("1")
+        _ = try await rig.client.query(AppleWorld.storing("1"))
         await worker.outboxes[0].close()
         let other = try rig.worker()
         try await eventually {
             try await rig.turn(other)
             return try await rig.count("recovery_requests") == 0
         }
-        _ = try await rig.client.query(Self.purchase("2"))
+        _ = try await rig.client.query(AppleWorld.storing("2"))
         #expect(try await rig.count("recovery_requests") == 0)
         #expect(rig.world.finished.isEmpty)
         await other.outboxes[0].close()
@@ -98,24 +68,24 @@ import Worker
 
     @Test func `a purchase whose row is not committed is not finished`() async throws {
         let (rig, worker) = try await Self.rig()
-        try Self.sell("1", rig)
+        try rig.world.sell("1")
         struct Killed: Error {}
         await #expect(throws: Killed.self) {
             try await rig.client.transaction { transaction in
-                _ = try await transaction.query(Self.purchase("1"))
+                _ = try await transaction.query(AppleWorld.storing("1"))
                 try await rig.turn(worker)
                 throw Killed()
             }
         }
         try await rig.turn(worker)
         #expect(rig.world.finished.isEmpty)
-        _ = try await rig.client.query(Self.purchase("1"))
+        _ = try await rig.client.query(AppleWorld.storing("1"))
         try await rig.turn(worker)
         #expect(rig.world.finished == ["1"])
         await worker.outboxes[0].close()
     }
 
-    /// The steps of finishing at which the worker ends, or Apple's server refuses.
+    /// The steps of finishing at which the worker fails, or Apple's server refuses.
     enum Step: CaseIterable {
         case deciding, asking
         /// Apple has finished the purchase, and the worker never hears of it.
@@ -124,7 +94,7 @@ import Worker
     }
 
     @Test(arguments: Step.allCases)
-    func `a worker that ends at a step finishes every purchase all the same`(step: Step)
+    func `a worker that fails at a step finishes every purchase all the same`(step: Step)
         async throws
     {
         let (rig, first) = try await Self.rig()
@@ -141,8 +111,8 @@ import Worker
         }
         let ids = (1...9).map { "\($0)" }
         for id in ids {
-            try Self.sell(id, rig)
-            _ = try await rig.client.query(Self.purchase(id))
+            try rig.world.sell(id)
+            _ = try await rig.client.query(AppleWorld.storing(id))
         }
         var deaths = 0
         try await eventually {

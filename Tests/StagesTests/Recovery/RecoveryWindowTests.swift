@@ -89,13 +89,13 @@ import Worker
         await worker.outboxes[0].close()
     }
 
-    /// The steps of a page at which the worker is killed.
+    /// The steps of a page at which the worker fails.
     enum Step: CaseIterable {
         case listing, publishing, marking, moving
     }
 
     @Test(arguments: Step.allCases)
-    func `a worker that is killed at a step of a page loses and skips nothing`(step: Step)
+    func `a worker that fails at a step of a page loses and skips nothing`(step: Step)
         async throws
     {
         let rig = try await Rig()

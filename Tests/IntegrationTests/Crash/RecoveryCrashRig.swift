@@ -1,0 +1,195 @@
+import Foundation
+import Kafka
+import Postgres
+import Records
+import Simulation
+import Synchronization
+import TestSupport
+import Testing
+import Topology
+import Worker
+
+/// A database, a broker, Apple's simulated server, and a `recovery-worker` that is killed time and
+/// again.
+struct RecoveryCrashRig {
+    let pipeline: RunningPipeline
+    let apple: SimulatedApple
+    let connection: PostgresConnection
+    let gate: StatementGate?
+
+    var world: AppleWorld { apple.server.world }
+
+    /// - Parameter statement: the kind of statement at which the gate stands; nil without one.
+    static func run(
+        holding statement: String?,
+        _ body: (RecoveryCrashRig) async throws -> Void
+    ) async throws {
+        let apple = try SimulatedApple(AppleWorld(authority: CertificateAuthority()), apps: [.pro])
+        defer { apple.stop() }
+        let traffic = try DemoTraffic(
+            seed: 5,
+            bodyCount: DemoTraffic.bodyCountMin,
+            now: Int64(Date().timeIntervalSince1970 * 1_000)
+        )
+        try await RunningPipeline.run(PipelineSetup(.mock), traffic) { pipeline in
+            try await pipeline.withDatabase { connection in
+                var gate: StatementGate?
+                if let statement { gate = try await StatementGate(statement, connection) }
+                try await body(
+                    RecoveryCrashRig(
+                        pipeline: pipeline,
+                        apple: apple,
+                        connection: connection,
+                        gate: gate
+                    )
+                )
+            }
+        }
+    }
+
+    /// Begins the job that reads all with a short window: a whole one has a request for each of 179
+    /// days.
+    func beginWindow(_ window: Range<Int64>) async throws {
+        try await addJob("missed")
+        try await addJob("complete", window: window)
+    }
+
+    /// Begins finishing purchases, and no other work.
+    func beginFinishing() async throws {
+        for job in ["missed", "complete"] { try await addJob(job) }
+        let worker = try start()
+        try await eventually {
+            try await !values(of: "job", in: "recovery_windows WHERE finish_from_ms IS NOT NULL")
+                .isEmpty
+        }
+        try await pipeline.kill(worker)
+    }
+
+    /// - Parameter window: of a run in progress; nil if the job is never due.
+    private func addJob(_ job: String, window: Range<Int64>? = nil) async throws {
+        let bounds = [window?.lowerBound, window?.upperBound].map { bound in
+            bound.map { PostgresValue.int8($0) } ?? .null
+        }
+        _ = try await connection.query(
+            """
+            INSERT INTO recovery_windows (environment, bundle_id, job, due_at, started_at,
+                window_from_ms, window_until_ms, read_until_ms)
+            SELECT 'Production', $1, $2, CASE WHEN begin IS NULL THEN 'infinity' ELSE now() END,
+                   CASE WHEN begin IS NOT NULL THEN now() END, begin, $4::int8, begin
+            FROM (SELECT $3::int8 AS begin) AS given
+            """,
+            [.text(DemoApp.pro.bundleID), .text(job)] + bounds
+        )
+    }
+
+    func sell(_ id: String, _ connection: PostgresConnection) async throws {
+        try world.sell(id)
+        _ = try await connection.query(AppleWorld.storing(id))
+    }
+
+    private func start() throws -> WorkerCopy {
+        try pipeline.start(
+            .recovery,
+            environment: apple.environment.merging(["RECOVERY_FINISH": "true"]) { $1 }
+        )
+    }
+
+    /// Lets a worker work until the condition holds.
+    func work(until isOver: () async throws -> Bool) async throws {
+        try await gate?.open()
+        let worker = try start()
+        try await eventually {
+            try pipeline.requireRunning()
+            return try await isOver()
+        }
+        try await pipeline.stop(worker)
+    }
+
+    /// Kills a worker whose statement waits at the gate.
+    ///
+    /// - Parameter undoing: whether the statement fails then; otherwise it takes effect.
+    func killAtGate(undoing: Bool) async throws {
+        let worker = try await startToGate()
+        try await pipeline.kill(worker)
+        try await gate?.open(undoing: undoing)
+        try await gate?.close()
+    }
+
+    private func startToGate() async throws -> WorkerCopy {
+        let worker = try start()
+        try await eventually("the worker is at the gate") {
+            try pipeline.requireRunning()
+            return try await gate?.isReached() ?? false
+        }
+        return worker
+    }
+
+    /// Kills a worker that has listed a page, with a broker that takes no record of it.
+    func killPublishing() async throws {
+        let worker = try await startToGate()
+        try pipeline.cluster.mock?.takeDown()
+        try await gate?.open()
+        let listed = "apple_notifications WHERE published_at IS NULL"
+        try await eventually("the page is listed") { try await !values(in: listed).isEmpty }
+        try await pipeline.kill(worker)
+        #expect(try await !values(in: listed).isEmpty)
+        try pipeline.cluster.mock?.bringUp()
+        try await gate?.close()
+    }
+
+    /// Kills a worker at one of its requests.
+    ///
+    /// - Parameters:
+    ///   - number: of the request, from 1 on.
+    ///   - fault: what Apple's server does with the request.
+    func kill(asking endpoint: AppleEndpoint, _ number: Int, _ fault: AppleFault) async throws {
+        let worker = Mutex<WorkerCopy?>(nil)
+        let count = Atomic(0)
+        apple.server.inject { request in
+            guard request.endpoint == endpoint,
+                count.add(1, ordering: .relaxed).newValue == number
+            else { return nil }
+            worker.withLock { $0?.process.kill() }
+            return fault
+        }
+        let copy = try worker.withLock { worker in
+            let copy = try start()
+            worker = copy
+            return copy
+        }
+        await eventually("the worker is killed") { !copy.process.isRunning }
+        try await pipeline.kill(copy)
+        apple.server.inject { _ in nil }
+    }
+
+    /// The distinct values of a column.
+    func values(of column: String = "uuid", in rows: String) async throws -> Set<String> {
+        Set(try await connection.query("SELECT \(column) FROM \(rows)").map { $0.text(0) })
+    }
+
+    /// The UUIDs of the notifications on the topic of raw records.
+    func published() async throws -> Set<String> {
+        Set(
+            try await pipeline.records(of: Topic.raw).compactMap { record in
+                let id = record.headers.first { $0.nameBytes == RecordHeader.correlationID }?.value
+                let parts = id.map { String(decoding: $0, as: UTF8.self).split(separator: "/") }
+                return parts.flatMap { $0.count == 4 ? String($0[2]) : nil }
+            }
+        )
+    }
+
+    /// Expects every published notification to be listed, and every one that the cursor has passed
+    /// to be published.
+    func checkCursor() async throws {
+        let published = try await published()
+        #expect(try await published.isSubset(of: values(in: "apple_notifications")))
+        let passed = try await values(
+            in: """
+                apple_notifications JOIN recovery_windows AS job USING (bundle_id, environment)
+                WHERE job.job = 'complete'
+                  AND signed_date_ms < coalesce(job.read_until_ms, job.completed_until_ms)
+                """
+        )
+        #expect(passed.isSubset(of: published))
+    }
+}

@@ -1,0 +1,111 @@
+import Foundation
+import Postgres
+import Simulation
+import Testing
+import Worker
+
+extension PipelineTests {
+    /// `recovery-worker`, killed at each step of its work.
+    @Suite(.timeLimit(.minutes(20))) struct RecoveryCrashTests {
+        private static let kills = 4
+
+        /// The steps of a page.
+        ///
+        /// An acknowledgement that is lost leaves the same behind as `marking` undone.
+        enum PageStep: CaseIterable {
+            case asking, listing, publishing, marking, moving
+
+            var heldStatement: String? {
+                switch self {
+                case .asking: nil
+                case .listing, .publishing: "INSERT ON apple_notifications"
+                case .marking: "UPDATE OF published_at ON apple_notifications"
+                case .moving: "UPDATE OF page_number ON recovery_windows"
+                }
+            }
+        }
+
+        @Test(.needsBuiltWorkers, arguments: PageStep.allCases)
+        func `killed at any step of a page, the worker loses and skips nothing`(
+            step: PageStep
+        ) async throws {
+            try await RecoveryCrashRig.run(holding: step.heldStatement) { rig in
+                let now = Int64(Date().timeIntervalSince1970 * 1_000)
+                rig.world.generateNotifications(
+                    count: 130,
+                    dates: now - 2 * 86_400_000...now - 3_600_000
+                )
+                try await rig.beginWindow(now - 3 * 86_400_000..<now)
+                for number in 1...Self.kills {
+                    switch step {
+                    case .asking: try await rig.kill(asking: .notificationHistory, 3, .cutBody)
+                    case .publishing: try await rig.killPublishing()
+                    case .listing, .marking, .moving:
+                        try await rig.killAtGate(undoing: number % 2 == 1)
+                    }
+                    try await rig.checkCursor()
+                }
+                try await rig.work {
+                    let over = "recovery_windows WHERE completed_at IS NOT NULL"
+                    return try await !rig.values(of: "job", in: over).isEmpty
+                }
+                try await rig.checkCursor()
+                #expect(try await rig.values(in: "apple_notifications").count == 130)
+                #expect(try await rig.published().count == 130)
+            }
+        }
+
+        /// The steps of finishing a purchase.
+        enum FinishStep: CaseIterable {
+            case deciding, asking
+            /// Apple has finished the purchase, and the worker never hears of it.
+            case answering
+            case marking
+
+            var heldStatement: String? {
+                switch self {
+                case .asking, .answering: nil
+                case .deciding: "UPDATE OF due_at ON recovery_requests"
+                case .marking: "UPDATE OF finished_at ON recovery_requests"
+                }
+            }
+        }
+
+        @Test(.needsBuiltWorkers, arguments: FinishStep.allCases)
+        func `killed at any step, the worker finishes the purchases with a committed row alone`(
+            step: FinishStep
+        ) async throws {
+            try await RecoveryCrashRig.run(holding: step.heldStatement) { rig in
+                try await rig.beginFinishing()
+                let ids = Set((1...9).map { "\($0)" })
+                let uncommitted = "10"
+                for id in ids { try await rig.sell(id, rig.connection) }
+                try await rig.pipeline.withDatabase { other in
+                    try await other.transaction { other in
+                        try await rig.sell(uncommitted, other)
+                        for number in 1...Self.kills {
+                            switch step {
+                            case .asking:
+                                try await rig.kill(
+                                    asking: .finish,
+                                    2,
+                                    .error(status: 500, code: nil)
+                                )
+                            case .answering: try await rig.kill(asking: .finish, 1, .cutBody)
+                            case .deciding, .marking:
+                                try await rig.killAtGate(undoing: number % 2 == 1)
+                            }
+                            #expect(ids.isSuperset(of: rig.world.finished))
+                        }
+                        let waiting = "recovery_requests WHERE finished_at IS NULL"
+                        try await rig.work {
+                            try await rig.values(of: "subject", in: waiting).isEmpty
+                        }
+                        #expect(Set(rig.world.finished) == ids)
+                    }
+                }
+                try await rig.work { rig.world.finished.contains(uncommitted) }
+            }
+        }
+    }
+}
