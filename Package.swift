@@ -355,7 +355,10 @@ if Context.environment["FUZZING"] != nil {
     package.targets.append(
         library(
             "FuzzTargets",
-            ["AppStore", "DeadLetters", "JSON", "Kafka", "OpenSSL", "Records", "Simulation"],
+            [
+                "AppStore", "AppStoreServer", "DeadLetters", "JSON", "Kafka", "OpenSSL", "Records",
+                "RecoveryStage", "Simulation",
+            ],
             path: "Tests/Fuzz/Targets"
         )
     )

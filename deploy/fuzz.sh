@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Fuzzes the verifier under Address Sanitizer: deploy/fuzz.sh [SECONDS [TARGET...]]
 #
-# Each target runs for SECONDS (60): body, jws, payload, certificate, receipt, signature, and
-# rendering, a body's dead letter as auditors see it. signature also prints how many signatures it
+# Each target runs for SECONDS (60): body, jws, payload, certificate, receipt, signature, page, which
+# Apple's server answers recovery-worker, and rendering, a body's dead letter as auditors see it.
+# signature also prints how many signatures it
 # verified in both ways. The script ends with 1 at the first crash, leak, time-out or difference, and
 # leaves the input that caused it in .build/fuzz/TARGET-*.
 # Inputs that reached new code are kept in .build/fuzz/corpus for the next run.
@@ -14,7 +15,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 seconds=${1:-60}
 targets=("${@:2}")
-((${#targets[@]})) || targets=(body jws payload certificate receipt signature rendering)
+((${#targets[@]})) || targets=(body jws payload certificate receipt signature page rendering)
 out=.build/fuzz
 sanitizer=${FUZZ_SANITIZER:-address}
 case $sanitizer in
@@ -30,7 +31,7 @@ esac
 FUZZING=1 swift build --scratch-path "$build" -c release --product FuzzTargets \
     "${instrumented[@]/#/-}" -Xswiftc -sanitize=fuzzer
 swiftc "${instrumented[@]}" -sanitize=fuzzer -o "$binary" "$build/release/libFuzzTargets.a" \
-    $(pkg-config --libs libcrypto gmp rdkafka libpq libmicrohttpd)
+    $(pkg-config --libs libcrypto gmp rdkafka libpq libmicrohttpd libcurl)
 
 export SWIFT_BACKTRACE=enable=no
 # What was freed is kept for a while to catch its use; by default that alone is 256 MiB.

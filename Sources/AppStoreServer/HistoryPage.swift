@@ -1,4 +1,4 @@
-import JSON
+package import JSON
 
 /// One page of a customer's transactions or refunds.
 package struct HistoryPage: Sendable {
@@ -10,7 +10,8 @@ package struct HistoryPage: Sendable {
 }
 
 extension HistoryPage {
-    init(_ root: JSONValue) throws(MalformedPage) {
+    /// Reads a response's body.
+    package init(_ root: JSONValue) throws(MalformedPage) {
         body = root.documentBytes
         let list = root["signedTransactions"]
         guard list?.kind ?? .array == .array else { throw MalformedPage("signedTransactions") }

@@ -1,5 +1,5 @@
 package import AppStore
-import JSON
+package import JSON
 
 /// One page of the notification history.
 package struct NotificationPage: Sendable {
@@ -30,7 +30,8 @@ package struct ListedNotification: Sendable {
 }
 
 extension NotificationPage {
-    init(_ root: JSONValue) throws(MalformedPage) {
+    /// Reads a response's body.
+    package init(_ root: JSONValue) throws(MalformedPage) {
         let list = root["notificationHistory"]
         guard list?.kind ?? .array == .array else { throw MalformedPage("notificationHistory") }
         let entries = list?.elements.map(ListedNotification.init) ?? []
@@ -72,7 +73,7 @@ extension PayloadText {
 }
 
 /// A member of a response without the type that Apple documents.
-struct MalformedPage: Error {
+package struct MalformedPage: Error {
     let member: StaticString
 
     init(_ member: StaticString) {

@@ -1,13 +1,13 @@
 import AppStore
 import AppStoreServer
-import JSON
+package import JSON
 import Kafka
 import OpenSSL
 import Records
 import Store
 
 /// The records of `raw` that Apple's answers become.
-enum RecoveredBody {
+package enum RecoveredBody {
     /// The value of the header `source`.
     static let source = "app-store-server-api"
     private static let job = "recovery-job"
@@ -59,13 +59,13 @@ enum RecoveredBody {
 
     /// A body of at most this size and number of items is accepted by `verify-worker` with its
     /// default settings.
-    static let bytesMax = 512 << 10
-    static let itemsMax = 100
+    package static let bytesMax = 512 << 10
+    package static let itemsMax = 100
 
     /// The body itself if it is small enough, else one body for some of its items.
     ///
     /// None without an item: about an order that Apple does not know it answers a `status` alone.
-    static func parts(of body: [UInt8]) throws(JSONError) -> [[UInt8]] {
+    package static func parts(of body: [UInt8]) throws(JSONError) -> [[UInt8]] {
         let root = try JSONDocument(parsing: body).root
         let (lists, path): ([JSONValue], [StaticString])
         if let list = root["signedTransactions"], list.kind == .array {

@@ -1,10 +1,12 @@
 import AppStore
+import AppStoreServer
 import DeadLetters
 import Foundation
 import JSON
 import Kafka
 import OpenSSL
 import Records
+import RecoveryStage
 import Simulation
 
 /// The verifier of one fuzzing process, and the authorities that it trusts.
@@ -63,6 +65,7 @@ final class FuzzRig {
         case .certificate: runCertificate(input)
         case .signature: signatures?.run(input)
         case .rendering: render(input)
+        case .page: readPage(input)
         case .receipt:
             verify(Base64Text.standard(input), warm)
             guard let body = try? receipts.receiptContentText(input) else { return }
@@ -109,6 +112,24 @@ final class FuzzRig {
                 "a letter's JSON does not parse"
             )
         }
+    }
+
+    /// Checks that the parts of an answer are bodies with its items in their order.
+    private func readPage(_ body: [UInt8]) {
+        guard let root = try? JSONDocument(parsing: body).root, root.kind == .object,
+            let parts = try? RecoveredBody.parts(of: body)
+        else { return }
+        _ = try? NotificationPage(root)
+        guard (try? HistoryPage(root)) != nil else { return }
+        func items(_ body: [UInt8]) -> [[UInt8]] {
+            let root = try? JSONDocument(parsing: body).root
+            return root?["signedTransactions"]?.elements.map { Array($0.rawBytes) } ?? []
+        }
+        precondition(parts.flatMap(items) == items(body), "an answer's parts differ from it")
+        precondition(
+            parts.allSatisfy { items($0).count <= RecoveredBody.itemsMax },
+            "a part has too many items"
+        )
     }
 
     private func runCertificate(_ der: [UInt8]) {
@@ -181,6 +202,27 @@ extension FuzzRig {
                     + Forgery.allCases.map { try authority.forge(TransactionFields().json, $0) }
             case .payload: return payloads
             case .signature: return try SignatureComparison.seeds
+            case .page:
+                let many = Array(repeating: Array("e.y.J".utf8), count: 105)
+                let list = Body.history(jws + many, members: ["hasMore": "false"])
+                return [list]
+                    + ["notificationHistory", "data"].map { name in
+                        var writer = JSONWriter()
+                        writer.object { writer in
+                            writer.key(name)
+                            writer.array { writer in
+                                writer.object { writer in
+                                    writer.key("signedPayload")
+                                    writer.string(utf8: jws[3])
+                                    writer.key("lastTransactions")
+                                    writer.array { $0.raw(list) }
+                                }
+                            }
+                            writer.key("hasMore")
+                            writer.bool(false)
+                        }
+                        return writer.bytes
+                    }
             case .certificate:
                 return [authority, receipts].flatMap { [$0.leaf, $0.intermediate, $0.root] }
             case .receipt:

@@ -12,6 +12,8 @@ enum FuzzTarget: String, CaseIterable {
     case receipt
     /// Signatures, each verified by OpenSSL and by a table of the key: the results are equal.
     case signature
+    /// Answers of Apple's server, which are read before anything in them is verified.
+    case page
     /// Whole bodies, in a dead letter that auditors look into.
     case rendering
 }
