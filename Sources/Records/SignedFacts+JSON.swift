@@ -13,7 +13,7 @@ extension SignedFacts {
         writer.beginObject()
         if let transaction {
             writer.key("transaction")
-            transaction.write(to: &writer)
+            transaction.value.write(to: &writer)
         }
         if let renewal {
             writer.key("renewalInfo")
@@ -98,7 +98,7 @@ extension Revision {
     }
 }
 
-extension TransactionFact {
+extension TransactionMembers {
     fileprivate func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.key("transactionID")
@@ -135,7 +135,9 @@ extension TransactionFact {
         }
         writer.endObject()
     }
+}
 
+extension TransactionFact {
     fileprivate init(
         reading object: inout some HeadMembers,
         _ source: FactSource

@@ -118,9 +118,9 @@ struct DedupeDecisionTests {
     func `in environments that reuse IDs nothing conflicts`(environment: Environment) {
         func part(_ signedDate: Int64, _ product: String) -> PartRevision {
             var fact = Sample.transaction(.jws, signedDate: signedDate, purchaseDate: signedDate)
-            fact.revision = Sample.revision(signedDate: signedDate, content: product)
-            fact.key.environment = environment
-            fact.identity.productID = Identifier(product)
+            fact.value.revision = Sample.revision(signedDate: signedDate, content: product)
+            fact.value.key.environment = environment
+            fact.value.identity.productID = Identifier(product)
             return fact.part
         }
         let isOfTests = [.xcode, .localTesting].contains(environment)

@@ -28,11 +28,11 @@ struct RandomHistory {
             for number in 1...Int.random(in: 1...5, using: &random) {
                 var first = Self.transaction(original, number, using: &random)
                 if let other = known.randomElement(using: &random), Bool.random(using: &random) {
-                    first.identity = other.identity
-                    first.expiresDate = other.expiresDate
-                    first.webOrderLineItemID = other.webOrderLineItemID
+                    first.value.identity = other.identity
+                    first.value.expiresDate = other.expiresDate
+                    first.value.webOrderLineItemID = other.webOrderLineItemID
                     if Bool.random(using: &random) {
-                        first.additionalTransactionReason = "SEAT_ADDITION"
+                        first.value.additionalTransactionReason = "SEAT_ADDITION"
                     }
                 }
                 known.append(first)
@@ -97,39 +97,39 @@ struct RandomHistory {
     ) -> TransactionFact {
         var fact = fact
         if Int.random(in: 0..<5, using: &random) == 0, let end = fact.expiresDate {
-            fact.expiresDate = Timestamp(milliseconds: end.milliseconds + 86_400_000)
+            fact.value.expiresDate = Timestamp(milliseconds: end.milliseconds + 86_400_000)
         }
-        fact.isUpgraded = Int.random(in: 0..<3, using: &random) == 0
+        fact.value.isUpgraded = Int.random(in: 0..<3, using: &random) == 0
         if Int.random(in: 0..<3, using: &random) == 0 {
-            fact.revocation = Revocation(
+            fact.value.revocation = Revocation(
                 date: day(Int.random(in: 0...80, using: &random)),
                 percentage: [nil, 33_333, 50_000].randomElement(using: &random) ?? nil
             )
         }
         if Bool.random(using: &random) {
-            fact.appAccountToken = tokens.randomElement(using: &random)
+            fact.value.appAccountToken = tokens.randomElement(using: &random)
         }
         if Bool.random(using: &random) {
-            fact.appTransactionID = "\(Int.random(in: 1...2, using: &random))"
+            fact.value.appTransactionID = "\(Int.random(in: 1...2, using: &random))"
         }
         if Bool.random(using: &random) {
-            fact.ownershipType = [.purchased, .purchased, .familyShared, .assigned]
+            fact.value.ownershipType = [.purchased, .purchased, .familyShared, .assigned]
                 .randomElement(using: &random)
         }
         if Int.random(in: 0..<3, using: &random) == 0 {
-            fact.revokedSeatQuantity = Int32.random(in: 0...2, using: &random)
+            fact.value.revokedSeatQuantity = Int32.random(in: 0...2, using: &random)
         }
-        fact.track = Int.random(in: 0..<5, using: &random) == 0 ? .receipt : .jws
+        fact.value.track = Int.random(in: 0..<5, using: &random) == 0 ? .receipt : .jws
         if fact.track == .receipt {
-            fact.ownershipType = nil
-            fact.additionalTransactionReason = nil
-            fact.revokedSeatQuantity = nil
-            fact.appAccountToken = nil
-            fact.appTransactionID = nil
+            fact.value.ownershipType = nil
+            fact.value.additionalTransactionReason = nil
+            fact.value.revokedSeatQuantity = nil
+            fact.value.appAccountToken = nil
+            fact.value.appTransactionID = nil
         }
-        fact.revision = Sample.revision(
+        fact.value.revision = Sample.revision(
             signedDate: Int64.random(in: 1...4, using: &random),
-            content: "\(fact.members)"
+            content: "\(fact.value)"
         )
         return fact
     }

@@ -53,12 +53,12 @@ struct TrackMergeTests {
 
     @Test func `a field that one track lacks comes from the other`() {
         var receipt = Self.fact(.receipt, signedDate: 5)
-        receipt.identity.type = nil
-        receipt.identity.quantity = 3
+        receipt.value.identity.type = nil
+        receipt.value.identity.quantity = 3
         var jws = Self.fact(.jws, signedDate: 1, expires: nil)
-        jws.identity.quantity = nil
-        jws.isUpgraded = true
-        receipt.expiresDate = Timestamp(milliseconds: Self.second)
+        jws.value.identity.quantity = nil
+        jws.value.isUpgraded = true
+        receipt.value.expiresDate = Timestamp(milliseconds: Self.second)
         let merged = MergedTransaction(jws: jws, receipt: receipt)
         #expect(merged.type == .autoRenewable)
         #expect(merged.quantity == 3)

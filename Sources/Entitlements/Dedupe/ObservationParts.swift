@@ -48,7 +48,7 @@ package struct ObservationParts: Sendable {
     }
 }
 
-extension TransactionFact {
+extension TransactionMembers {
     /// The part that the deduplication compares.
     package var part: PartRevision {
         PartRevision(

@@ -3,11 +3,51 @@ import JSON
 
 /// The facts of a transaction's newest revision in one track; in receipts, the revocation is that
 /// of the newest one that brought any.
-///
-/// A copy-on-write value: copies share one storage.
-package struct TransactionFact: Hashable, Sendable {
-    @usableFromInline package private(set) var storage: Storage
+package typealias TransactionFact = Shared<TransactionMembers>
 
+package struct TransactionMembers: Hashable, Sendable {
+    package var key: TransactionKey
+    package var track: Track
+    package var revision: Revision
+    package var trust: Trust
+    package var identity: TransactionIdentity
+    package var expiresDate: Timestamp?
+    package var revocation: Revocation?
+    /// The older receipt that brought the revocation; nil if the newest revision did.
+    package var olderRevoking: Revision?
+    package var isUpgraded: Bool?
+    /// Nil in a receipt, which lacks the field.
+    package var ownershipType: OwnershipType?
+    package var subscriptionGroupID: Identifier?
+    /// Identifies a billed period of a subscription, even if it has several transaction IDs.
+    package var webOrderLineItemID: Identifier?
+    /// `PURCHASE` or `RENEWAL`, as signed.
+    package var transactionReason: String?
+    /// Why several transactions represent the period, as signed; nil if this one represents it
+    /// alone.
+    package var additionalTransactionReason: String?
+    /// The seats that a refund removed without revoking the transaction; 0 for a multiseat purchase
+    /// without such a refund, nil for any other purchase.
+    package var revokedSeatQuantity: Int32?
+    package var appAccountToken: AccountToken?
+    package var appTransactionID: Identifier?
+    package var items: [CommerceItem]
+
+    package var purchaseKey: PurchaseKey {
+        PurchaseKey(
+            environment: key.environment,
+            bundleID: key.bundleID,
+            originalTransactionID: identity.originalTransactionID
+        )
+    }
+
+    /// The revision that brought the revocation; nil without one.
+    package var revoking: Revision? {
+        revocation == nil ? nil : olderRevoking ?? revision
+    }
+}
+
+extension TransactionFact {
     package init(
         key: TransactionKey,
         track: Track,
@@ -28,8 +68,8 @@ package struct TransactionFact: Hashable, Sendable {
         appTransactionID: Identifier? = nil,
         items: [CommerceItem] = []
     ) {
-        storage = Storage(
-            Members(
+        self.init(
+            TransactionMembers(
                 key: key,
                 track: track,
                 revision: revision,
@@ -50,162 +90,6 @@ package struct TransactionFact: Hashable, Sendable {
                 items: items
             )
         )
-    }
-
-    package var purchaseKey: PurchaseKey {
-        PurchaseKey(
-            environment: key.environment,
-            bundleID: key.bundleID,
-            originalTransactionID: identity.originalTransactionID
-        )
-    }
-
-    package static func == (left: TransactionFact, right: TransactionFact) -> Bool {
-        left.storage === right.storage || left.storage.members == right.storage.members
-    }
-
-    package func hash(into hasher: inout Hasher) {
-        hasher.combine(key)
-        hasher.combine(revision)
-    }
-}
-
-extension TransactionFact {
-    package struct Members: Hashable, Sendable {
-        package var key: TransactionKey
-        package var track: Track
-        package var revision: Revision
-        package var trust: Trust
-        package var identity: TransactionIdentity
-        package var expiresDate: Timestamp?
-        package var revocation: Revocation?
-        package var olderRevoking: Revision?
-        package var isUpgraded: Bool?
-        package var ownershipType: OwnershipType?
-        package var subscriptionGroupID: Identifier?
-        package var webOrderLineItemID: Identifier?
-        package var transactionReason: String?
-        package var additionalTransactionReason: String?
-        package var revokedSeatQuantity: Int32?
-        package var appAccountToken: AccountToken?
-        package var appTransactionID: Identifier?
-        package var items: [CommerceItem]
-    }
-
-    @usableFromInline
-    package final class Storage: Sendable {
-        @usableFromInline package let members: Members
-
-        init(_ members: Members) {
-            self.members = members
-        }
-    }
-
-    package var members: Members { storage.members }
-
-    /// Changes several members at once, in one new storage.
-    package mutating func change(_ change: (inout Members) -> Void) {
-        var members = storage.members
-        change(&members)
-        storage = Storage(members)
-    }
-
-    package var key: TransactionKey {
-        @inlinable get { storage.members.key }
-        set { change { $0.key = newValue } }
-    }
-
-    package var track: Track {
-        @inlinable get { storage.members.track }
-        set { change { $0.track = newValue } }
-    }
-
-    package var revision: Revision {
-        @inlinable get { storage.members.revision }
-        set { change { $0.revision = newValue } }
-    }
-
-    package var trust: Trust {
-        @inlinable get { storage.members.trust }
-        set { change { $0.trust = newValue } }
-    }
-
-    package var identity: TransactionIdentity {
-        @inlinable get { storage.members.identity }
-        set { change { $0.identity = newValue } }
-    }
-
-    package var expiresDate: Timestamp? {
-        @inlinable get { storage.members.expiresDate }
-        set { change { $0.expiresDate = newValue } }
-    }
-
-    package var revocation: Revocation? {
-        @inlinable get { storage.members.revocation }
-        set { change { $0.revocation = newValue } }
-    }
-
-    /// The older receipt that brought the revocation; nil if the newest revision did.
-    package var olderRevoking: Revision? {
-        @inlinable get { storage.members.olderRevoking }
-        set { change { $0.olderRevoking = newValue } }
-    }
-
-    package var isUpgraded: Bool? {
-        @inlinable get { storage.members.isUpgraded }
-        set { change { $0.isUpgraded = newValue } }
-    }
-
-    /// Nil in a receipt, which lacks the field.
-    package var ownershipType: OwnershipType? {
-        @inlinable get { storage.members.ownershipType }
-        set { change { $0.ownershipType = newValue } }
-    }
-
-    package var subscriptionGroupID: Identifier? {
-        @inlinable get { storage.members.subscriptionGroupID }
-        set { change { $0.subscriptionGroupID = newValue } }
-    }
-
-    /// Identifies a billed period of a subscription, even if it has several transaction IDs.
-    package var webOrderLineItemID: Identifier? {
-        @inlinable get { storage.members.webOrderLineItemID }
-        set { change { $0.webOrderLineItemID = newValue } }
-    }
-
-    /// `PURCHASE` or `RENEWAL`, as signed.
-    package var transactionReason: String? {
-        @inlinable get { storage.members.transactionReason }
-        set { change { $0.transactionReason = newValue } }
-    }
-
-    /// Why several transactions represent the period, as signed; nil if this one represents it
-    /// alone.
-    package var additionalTransactionReason: String? {
-        @inlinable get { storage.members.additionalTransactionReason }
-        set { change { $0.additionalTransactionReason = newValue } }
-    }
-
-    /// The seats that a refund removed without revoking the transaction; 0 for a multiseat purchase
-    /// without such a refund, nil for any other purchase.
-    package var revokedSeatQuantity: Int32? {
-        @inlinable get { storage.members.revokedSeatQuantity }
-        set { change { $0.revokedSeatQuantity = newValue } }
-    }
-
-    package var appAccountToken: AccountToken? {
-        @inlinable get { storage.members.appAccountToken }
-        set { change { $0.appAccountToken = newValue } }
-    }
-
-    package var appTransactionID: Identifier? {
-        @inlinable get { storage.members.appTransactionID }
-        set { change { $0.appTransactionID = newValue } }
-    }
-
-    package var items: [CommerceItem] {
-        @inlinable get { storage.members.items }
-        set { change { $0.items = newValue } }
     }
 }
 
@@ -233,26 +117,19 @@ package struct Revocation: Hashable, Sendable {
 }
 
 extension TransactionFact {
-    /// The revision that brought the revocation; nil without one.
-    package var revoking: Revision? {
-        revocation == nil ? nil : olderRevoking ?? revision
-    }
-
     /// Merges two facts of the same ID and track: the greater revision counts.
     ///
     /// No receipt lifts a revocation, since an absent one may only mean that it was not requested:
     /// of the receipts that bring one the greatest revision decides, even if a newer receipt has
     /// none. Neither order nor repetition changes the result of several merges.
     package func joined(with other: TransactionFact) -> TransactionFact {
-        var newest = revision < other.revision ? other : self
-        guard track == .receipt, let (revocation, revoking) = newestRevocation(or: other) else {
-            return newest
-        }
-        newest.change {
-            $0.revocation = revocation
-            $0.olderRevoking = revoking == $0.revision ? nil : revoking
-        }
-        return newest
+        let newest = value.revision < other.revision ? other : self
+        guard value.track == .receipt, let (revocation, revoking) = newestRevocation(or: other)
+        else { return newest }
+        var members = newest.value
+        members.revocation = revocation
+        members.olderRevoking = revoking == newest.revision ? nil : revoking
+        return TransactionFact(members)
     }
 
     private func newestRevocation(or other: TransactionFact) -> (Revocation, Revision)? {

@@ -114,7 +114,7 @@ extension OwnershipFacts {
                 OwnershipTransaction(MergedTransaction($0), token: $0.appAccountToken)
             }
         }
-        return Dictionary(grouping: facts, by: \.key.transactionID)
+        return Dictionary(grouping: facts) { $0.key.transactionID }
             .values.compactMap { OwnershipTransaction(tracks: $0) }
     }
 }

@@ -91,12 +91,14 @@ struct ReviewedRow<Fact: ReviewedFact> {
     }
 }
 
-extension TransactionFact: OwnedFact {
-    static let table = ReviewedTable(name: "transactions", replace: TransactionTable.replace)
-    static let ownershipTable = ReviewedTable(
-        name: "ownership_facts",
-        replace: OwnershipFactTables.replaceFacts
-    )
+extension TransactionFact: ReviewedFact, OwnedFact {
+    static var table: ReviewedTable<TransactionFact> {
+        ReviewedTable(name: "transactions", replace: TransactionTable.replace)
+    }
+
+    static var ownershipTable: ReviewedTable<TransactionFact> {
+        ReviewedTable(name: "ownership_facts", replace: OwnershipFactTables.replaceFacts)
+    }
 
     init?(of facts: SignedFacts) {
         guard let fact = facts.transaction else { return nil }
@@ -106,21 +108,32 @@ extension TransactionFact: OwnedFact {
     var subject: RevisionTable.Subject {
         RevisionTable.Subject(
             kind: .transaction,
-            environment: key.environment,
-            bundleID: key.bundleID,
-            id: key.transactionID,
-            track: track
+            environment: value.key.environment,
+            bundleID: value.key.bundleID,
+            id: value.key.transactionID,
+            track: value.track
         )
     }
 
-    var purchase: PurchaseScope? { purchaseKey.scope }
+    var purchase: PurchaseScope? { value.purchaseKey.scope }
+    var trust: Trust { value.trust }
+
+    var revision: Revision {
+        get { value.revision }
+        set { value.revision = newValue }
+    }
+
+    var appAccountToken: AccountToken? {
+        get { value.appAccountToken }
+        set { value.appAccountToken = newValue }
+    }
 
     func ownershipFact(_ known: TransactionFact) -> TransactionFact {
         var expected = newest(known)
-        guard track == .receipt else { return expected }
+        guard value.track == .receipt else { return expected }
         let taken = joined(with: known)
-        expected.revocation = taken.revocation
-        expected.olderRevoking = taken.revoking == expected.revision ? nil : taken.revoking
+        expected.value.revocation = taken.revocation
+        expected.value.olderRevoking = taken.revoking == expected.revision ? nil : taken.revoking
         return expected
     }
 }

@@ -166,23 +166,21 @@ package enum TransactionTable {
         let revokedSeats = columns("revoked_seat_quantity", Int32?.self)
         let items = columns("items", JSONText?.self)
         return { row in
-            var fact = common(row)
-            fact.change {
-                $0.identity.productID = row[productID]
-                $0.identity.quantity = row[quantity]
-                $0.revocation?.percentage = row[percentage]
-                $0.revocation?.reason = row[reason]
-                $0.revocation?.type = row[revocationType]
-                $0.isUpgraded = row[isUpgraded]
-                $0.ownershipType = row[ownershipType]
-                $0.subscriptionGroupID = row[group]
-                $0.webOrderLineItemID = row[lineItem]
-                $0.transactionReason = row[transactionReason]
-                $0.additionalTransactionReason = row[additionalReason]
-                $0.revokedSeatQuantity = row[revokedSeats]
-                $0.items = row[items].map { CommerceItem.items(stored: $0) } ?? []
-            }
-            return fact
+            var fact = common(row).value
+            fact.identity.productID = row[productID]
+            fact.identity.quantity = row[quantity]
+            fact.revocation?.percentage = row[percentage]
+            fact.revocation?.reason = row[reason]
+            fact.revocation?.type = row[revocationType]
+            fact.isUpgraded = row[isUpgraded]
+            fact.ownershipType = row[ownershipType]
+            fact.subscriptionGroupID = row[group]
+            fact.webOrderLineItemID = row[lineItem]
+            fact.transactionReason = row[transactionReason]
+            fact.additionalTransactionReason = row[additionalReason]
+            fact.revokedSeatQuantity = row[revokedSeats]
+            fact.items = row[items].map { CommerceItem.items(stored: $0) } ?? []
+            return TransactionFact(fact)
         }
     }
 }
@@ -234,12 +232,6 @@ extension TransactionFact {
         }
     }
 
-    /// The receipt that brought a revocation; nil for a JWS, whose newest revision adds and lifts
-    /// it.
-    var revokingReceipt: Revision? {
-        track == .receipt ? revoking : nil
-    }
-
     /// Declares the columns of `revokingReceipt`.
     ///
     /// - Returns: reads it; nil also if it is the newest revision, which is given.
@@ -260,4 +252,12 @@ extension TransactionFact {
 
 extension Revision {
     static let reader = RowReader(Revision.init, "signed_date_ms", "content_hash")
+}
+
+extension TransactionMembers {
+    /// The receipt that brought a revocation; nil for a JWS, whose newest revision adds and lifts
+    /// it.
+    var revokingReceipt: Revision? {
+        track == .receipt ? revoking : nil
+    }
 }

@@ -1,3 +1,4 @@
+package import Entitlements
 package import Postgres
 
 /// One column of a statement's input rows: its name, its type and its value.
@@ -13,6 +14,14 @@ package struct Column<Element>: Sendable {
         self.name = name
         type = Value.columnType
         append = { value($0).append(to: &$1) }
+    }
+
+    /// A part of a shared value; the compiler prefers this one for a key path.
+    package init<Whole, Value: ColumnValue>(
+        _ name: String,
+        _ value: @escaping @Sendable (Whole) -> Value
+    ) where Element == Shared<Whole> {
+        self.init(name) { $0.read(value) }
     }
 
     /// The index of the row in the input, to match the answer.

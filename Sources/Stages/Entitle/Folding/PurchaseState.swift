@@ -89,7 +89,7 @@ struct PurchaseState {
         guard transactions.contains(where: { $0.track == .receipt }) else {
             return transactions.map { MergedTransaction($0) }
         }
-        return Dictionary(grouping: transactions, by: \.key.transactionID)
+        return Dictionary(grouping: transactions) { $0.key.transactionID }
             .values.compactMap { MergedTransaction(tracks: $0) }
     }
 
