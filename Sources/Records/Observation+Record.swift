@@ -55,7 +55,7 @@ extension Observation {
         }
         if !facts.isEmpty {
             writer.key("facts")
-            facts.write(to: &writer)
+            facts.value.write(to: &writer)
         }
         if !payloads.isEmpty {
             writer.key("payloadBytes")

@@ -20,7 +20,7 @@ package struct Observation: Sendable {
     package let bundleID: Identifier?
     /// Nil without a signature: the name of a purchase whose owner changed.
     package let verification: VerificationFacts?
-    package let facts: SignedFacts
+    package let facts: Shared<SignedFacts>
     package let payloads: ObservationPayloads
     package var notification: ObservedNotification?
     package var claims: ObservationClaims
@@ -55,11 +55,13 @@ package struct Observation: Sendable {
         claims: ObservationClaims = ObservationClaims(),
         ingestUserID: Identifier? = nil
     ) throws(IncompletePayload) {
-        facts = try SignedFacts(
-            of: payloads,
-            environment: environment,
-            bundleID: bundleID,
-            verification: verification
+        facts = try Shared(
+            SignedFacts(
+                of: payloads,
+                environment: environment,
+                bundleID: bundleID,
+                verification: verification
+            )
         )
         self.payloads = ObservationPayloads(payloads)
         self.source = source
@@ -98,7 +100,7 @@ package struct Observation: Sendable {
         environment = purchase.environment
         bundleID = purchase.bundleID
         verification = nil
-        facts = SignedFacts()
+        facts = Shared(SignedFacts())
         payloads = .none
         claims = ObservationClaims()
         relinkedPurchase = purchase.originalTransactionID
@@ -129,7 +131,7 @@ package struct Observation: Sendable {
         )
         guard isUnsigned || verification != nil else { throw head.missing("verification") }
         self.verification = isUnsigned ? nil : verification
-        facts = try Self.facts(reading: &head, environment, bundleID, self.verification)
+        facts = try Shared(Self.facts(reading: &head, environment, bundleID, self.verification))
         let payloadBytes = try head.optionalObject(
             "payloadBytes",
             ObservationPayloads.lengths(reading:)
@@ -146,7 +148,7 @@ package struct Observation: Sendable {
         owner = try head.optionalObject("owner", ObservedOwner.init(reading:))
         let membersEnd = head.passedBytes
         input = try head.optionalObject("input", InputPosition.init(reading:))
-        payloads = try ObservationPayloads(payloadBytes, of: facts, in: value, from: head.end)
+        payloads = try ObservationPayloads(payloadBytes, of: facts.value, in: value, from: head.end)
         let isOpen = !isDuplicate && owner == nil
         inputRange = isOpen ? membersEnd.map { $0..<head.end } : nil
     }
@@ -201,6 +203,6 @@ package struct Observation: Sendable {
 
     /// Its parts that the deduplication knows by their IDs.
     package var parts: ObservationParts {
-        ObservationParts(facts, claim: claim, notification: notification, in: environment)
+        ObservationParts(facts.value, claim: claim, notification: notification, in: environment)
     }
 }

@@ -26,7 +26,7 @@ extension SignedFacts {
         writer.endObject()
     }
 
-    convenience init(
+    init(
         reading object: inout some HeadMembers,
         environment: Environment,
         bundleID: Identifier?,

@@ -7,9 +7,7 @@ import JSON
 /// `verify-worker` calls it to write an observation's head, and `pipeline rebuild` calls it again,
 /// in the form that takes track and trust, on the contents in the table `revisions`. The
 /// initializer without payloads is for readers of facts written that way.
-///
-/// A class, because it is large and passed on often.
-package final class SignedFacts: Sendable {
+package struct SignedFacts: Equatable, Sendable {
     package let transaction: TransactionFact?
     package let renewal: RenewalFact?
     package let appTransaction: AppTransactionFact?
@@ -30,7 +28,7 @@ package final class SignedFacts: Sendable {
     ///   - bundleID: the app that the verifier found; nil for a renewal info alone.
     ///   - verification: who vouched for all of the payloads, and how they were signed.
     /// - Throws: if a payload lacks a field that the verifier requires of its kind.
-    package convenience init(
+    package init(
         of payloads: SignedPayloads,
         environment: Environment,
         bundleID: Identifier?,
@@ -59,33 +57,14 @@ package final class SignedFacts: Sendable {
             track: track,
             trust: trust
         )
-        if let payload = payloads.transaction {
-            transaction = try source.transaction(payload)
-        } else {
-            transaction = nil
-        }
-        if let payload = payloads.renewalInfo {
-            renewal = try source.renewal(payload)
-        } else {
-            renewal = nil
-        }
-        if let payload = payloads.appTransaction {
-            appTransaction = try source.appTransaction(payload)
-        } else {
-            appTransaction = nil
-        }
+        transaction = try payloads.transaction.map(source.transaction)
+        renewal = try payloads.renewalInfo.map(source.renewal)
+        appTransaction = try payloads.appTransaction.map(source.appTransaction)
     }
 
     /// The purchase that the facts are about; nil if they name none.
     package var originalTransactionID: Identifier? {
         transaction?.identity.originalTransactionID ?? renewal?.key.originalTransactionID
-    }
-}
-
-extension SignedFacts: Equatable {
-    package static func == (left: SignedFacts, right: SignedFacts) -> Bool {
-        left.transaction == right.transaction && left.renewal == right.renewal
-            && left.appTransaction == right.appTransaction
     }
 }
 

@@ -119,7 +119,7 @@ package final class EntitleStage: DatabaseStage {
                     on: records[records.startIndex + offset],
                     settled.outcomes[index]
                 )
-                verdict.bodyWrittenAt = entitling.observation.bodyWrittenAt
+                verdict.bodyWrittenAt = entitling.bodyWrittenAt
                 verdict.outcome = settled.answers[index]?.outcome(
                     settled.outcomes[index],
                     isAboutPurchase: entitling.scope != nil

@@ -95,7 +95,7 @@ struct EntitleTransaction {
 
     private func scopes() async throws -> [PurchaseScope] {
         var scopes = Set(reprojected)
-        let reusing = records.compactMap(\.transaction).filter { $0.key.environment.reusesIDs }
+        let reusing = records.compactMap { $0.transaction }.filter { $0.key.environment.reusesIDs }
         if !reusing.isEmpty {
             // An ID may move here from its former purchase.
             let positions = try await connection.run(TransactionTable.positions, reusing)

@@ -16,7 +16,7 @@ struct AnswerReading {
 
         /// The user whose entitlements are listed; nil for all but the last record of a body.
         var listedUserID: Identifier? {
-            record.observation.source?.isLast ?? true ? userID : nil
+            record.source?.isLast ?? true ? userID : nil
         }
     }
 
@@ -43,7 +43,7 @@ struct AnswerReading {
         let brought = Set(answers[bringing])
         var found: [Int: Answer] = [:]
         for (index, question) in questions.enumerated() {
-            let environment = question.record.observation.environment.rawValue
+            let environment = question.record.environment.rawValue
             found[question.index] = Answer(
                 userID: question.userID,
                 held: question.listedUserID.map { user in
@@ -58,14 +58,14 @@ struct AnswerReading {
     private var origins: [RevisionTable.Origin] {
         questions.enumerated().flatMap { index, question -> [RevisionTable.Origin] in
             let record = question.record
-            guard let source = record.observation.source else { return [] }
+            guard let source = record.source else { return [] }
             let ids = [
                 record.transaction?.key.transactionID, record.renewal?.key.originalTransactionID,
             ]
             return ids.compactMap { $0 }.map { id in
                 (
                     index: index,
-                    environment: record.observation.environment,
+                    environment: record.environment,
                     id: id,
                     source: source
                 )

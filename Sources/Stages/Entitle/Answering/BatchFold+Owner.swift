@@ -16,7 +16,7 @@ extension BatchFold {
             return state.bundleIDs(joinedBy: renewal.key).sorted()
                 .lazy.compactMap { state[$0].ownership.userID }.first
         }
-        return record.observation.owner?.userID
+        return record.owner?.userID
     }
 
     private func state(of scope: PurchaseScope) -> ScopeState? {

@@ -130,7 +130,7 @@ struct BatchFold {
     }
 
     private mutating func addParts(of record: EntitleRecord, at index: Int) -> EntitleOutcome {
-        guard !record.observation.isDuplicate else { return .unchanged }
+        guard !record.isDuplicate else { return .unchanged }
         if let key = record.relinkedPurchase {
             relinked[index] = key
             occasions[key] = occasions[key] ?? .record(record)
@@ -166,8 +166,8 @@ struct BatchFold {
         }
         originals[fact.key] = purchase.originalTransactionID
         mark(purchase, record, verdict)
-        if verdict.isContent, let payload = record.observation.payloads[.transaction] {
-            history.add(fact, isFirst: isFirst, payload, record.observation)
+        if verdict.isContent, let payload = record.payloads[.transaction] {
+            history.add(fact, isFirst: isFirst, payload, record)
         }
         return verdict
     }
@@ -195,8 +195,8 @@ struct BatchFold {
         for bundleID in states[stateIndex].bundleIDs(joinedBy: fact.key) {
             mark(fact.key.scope.purchase(bundleID), record, verdict)
         }
-        if verdict.isContent, let payload = record.observation.payloads[.renewalInfo] {
-            history.add(fact, payload, record.observation)
+        if verdict.isContent, let payload = record.payloads[.renewalInfo] {
+            history.add(fact, payload, record)
         }
         return verdict
     }
@@ -212,16 +212,16 @@ struct BatchFold {
     }
 
     private mutating func addHistory(of record: EntitleRecord) {
-        if let fact = record.observation.facts.appTransaction,
-            let payload = record.observation.payloads[.appTransaction]
+        if let fact = record.facts.appTransaction,
+            let payload = record.payloads[.appTransaction]
         {
-            history.add(fact, payload, record.observation)
+            history.add(fact, payload, record)
         }
-        if let notification = record.observation.notification, record.observation.source != nil {
+        if let notification = record.notification, record.source != nil {
             let meaning = NotificationMeaning(
                 type: notification.type,
                 subtype: notification.subtype
-            ).with(record.observation.facts.renewal)
+            ).with(record.facts.renewal)
             meanings.append(meaning)
             history.add(notification, meaning, record)
         }

@@ -19,15 +19,15 @@ enum ProjectionOccasion {
 
 extension ChangeCause {
     fileprivate init(_ record: EntitleRecord) {
-        let source = record.observation.source
-        if let notification = record.observation.notification {
+        let source = record.source
+        if let notification = record.notification {
             self.init(.notification, id: notification.uuid, source: source)
         } else if let transaction = record.transaction {
             self.init(.transaction, id: transaction.key.transactionID.text, source: source)
         } else if let renewal = record.renewal {
             self.init(.renewal, id: renewal.key.originalTransactionID.text, source: source)
         } else {
-            self.init(.link, id: record.observation.owner?.rule, source: source)
+            self.init(.link, id: record.owner?.rule, source: source)
         }
     }
 }

@@ -4,16 +4,12 @@ import JSON
 import Records
 import Store
 
-/// One observation of a batch; a class, because it is large and passed around often.
-final class EntitleRecord: Sendable {
-    let observation: Observation
+/// One observation of a batch.
+typealias EntitleRecord = Shared<Observation>
 
-    init(_ observation: consuming Observation) {
-        self.observation = observation
-    }
-
-    var transaction: TransactionFact? { observation.facts.transaction }
-    var renewal: RenewalFact? { observation.facts.renewal }
+extension EntitleRecord {
+    var transaction: TransactionFact? { value.facts.transaction }
+    var renewal: RenewalFact? { value.facts.renewal }
 
     /// The scope of the record's purchase; nil for an app transaction, or a notification without a
     /// fact.
@@ -31,10 +27,10 @@ final class EntitleRecord: Sendable {
 
     /// The purchase of a record that only reports its changed owner; nil for any other record.
     var relinkedPurchase: PurchaseKey? {
-        guard let original = observation.relinkedPurchase, let bundleID = observation.bundleID
+        guard let original = value.relinkedPurchase, let bundleID = value.bundleID
         else { return nil }
         return PurchaseKey(
-            environment: observation.environment,
+            environment: value.environment,
             bundleID: bundleID,
             originalTransactionID: original
         )

@@ -18,18 +18,18 @@ struct History {
         _ fact: TransactionFact,
         isFirst: Bool,
         _ payload: ArraySlice<UInt8>,
-        _ observation: Observation
+        _ record: EntitleRecord
     ) {
         let row = RevisionTable.Row(
             kind: .transaction,
-            environment: observation.environment,
+            environment: record.environment,
             bundleID: fact.key.bundleID,
             id: fact.key.transactionID,
             track: fact.track,
             revision: fact.revision,
             payload: payload,
-            notificationUUID: observation.notification?.uuid,
-            source: observation.source
+            notificationUUID: record.notification?.uuid,
+            source: record.source
         )
         if isFirst { firstRevisions.append(row) } else { revisions.append(row) }
     }
@@ -37,20 +37,20 @@ struct History {
     mutating func add(
         _ fact: RenewalFact,
         _ payload: ArraySlice<UInt8>,
-        _ observation: Observation
+        _ record: EntitleRecord
     ) {
         revisions.append(
             RevisionTable.Row(
                 kind: .renewal,
-                environment: observation.environment,
+                environment: record.environment,
                 bundleID: "",
                 id: fact.key.originalTransactionID,
                 trust: fact.key.trust.text,
                 track: .jws,
                 revision: fact.revision,
                 payload: payload,
-                notificationUUID: observation.notification?.uuid,
-                source: observation.source
+                notificationUUID: record.notification?.uuid,
+                source: record.source
             )
         )
     }
@@ -60,7 +60,7 @@ struct History {
     mutating func add(
         _ fact: AppTransactionFact,
         _ payload: ArraySlice<UInt8>,
-        _ observation: Observation
+        _ record: EntitleRecord
     ) {
         revisions.append(
             RevisionTable.Row(
@@ -71,8 +71,8 @@ struct History {
                 track: fact.track,
                 revision: fact.revision,
                 payload: payload,
-                notificationUUID: observation.notification?.uuid,
-                source: observation.source
+                notificationUUID: record.notification?.uuid,
+                source: record.source
             )
         )
         guard let group = fact.group else { return }
@@ -86,13 +86,13 @@ struct History {
         _ meaning: NotificationMeaning,
         _ record: EntitleRecord
     ) {
-        let source = record.observation.source
+        let source = record.source
         let position = source.map { "\($0.topic)/\($0.partition)/\($0.offset)/\($0.index)" }
         notifications.append(
             (
-                environment: record.observation.environment,
+                environment: record.environment,
                 uuid: notification.uuid?.lowercased() ?? position,
-                bundleID: record.observation.bundleID,
+                bundleID: record.bundleID,
                 type: notification.type,
                 subtype: notification.subtype,
                 meaning: meaning,
