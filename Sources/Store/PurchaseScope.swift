@@ -15,11 +15,6 @@ package struct PurchaseScope: Hashable, Sendable, StoredValue {
         self.originalTransactionID = originalTransactionID
     }
 
-    /// Hashes only the ID, which is hardly ever that of another environment too.
-    package func hash(into hasher: inout Hasher) {
-        hasher.combine(originalTransactionID)
-    }
-
     package func purchase(_ bundleID: Identifier) -> PurchaseKey {
         PurchaseKey(
             environment: environment,

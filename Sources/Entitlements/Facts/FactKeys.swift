@@ -12,11 +12,6 @@ package struct TransactionKey: Hashable, Comparable, Sendable {
         self.transactionID = transactionID
     }
 
-    /// Hashes only the ID, which is hardly ever that of another app or environment too.
-    package func hash(into hasher: inout Hasher) {
-        hasher.combine(transactionID)
-    }
-
     package static func < (left: TransactionKey, right: TransactionKey) -> Bool {
         (left.environment.rawValue, left.bundleID, left.transactionID)
             < (right.environment.rawValue, right.bundleID, right.transactionID)
@@ -37,11 +32,6 @@ package struct PurchaseKey: Hashable, Comparable, Sendable {
         self.environment = environment
         self.bundleID = bundleID
         self.originalTransactionID = originalTransactionID
-    }
-
-    /// Hashes only the ID, which is hardly ever that of another app or environment too.
-    package func hash(into hasher: inout Hasher) {
-        hasher.combine(originalTransactionID)
     }
 
     package static func < (left: PurchaseKey, right: PurchaseKey) -> Bool {
@@ -65,11 +55,6 @@ package struct RenewalKey: Hashable, Comparable, Sendable {
         self.trust = trust
     }
 
-    /// Hashes only the ID, which is hardly ever that of another app or environment too.
-    package func hash(into hasher: inout Hasher) {
-        hasher.combine(originalTransactionID)
-    }
-
     package static func < (left: RenewalKey, right: RenewalKey) -> Bool {
         (left.environment.rawValue, left.originalTransactionID, left.trust.text)
             < (right.environment.rawValue, right.originalTransactionID, right.trust.text)
@@ -86,11 +71,6 @@ package struct AppTransactionGroup: Hashable, Comparable, Sendable {
         self.environment = environment
         self.bundleID = bundleID
         self.appTransactionID = appTransactionID
-    }
-
-    /// Hashes only the ID, which is hardly ever that of another app or environment too.
-    package func hash(into hasher: inout Hasher) {
-        hasher.combine(appTransactionID)
     }
 
     package static func < (left: AppTransactionGroup, right: AppTransactionGroup) -> Bool {

@@ -31,11 +31,6 @@ struct LinkQuestions {
     private struct Question: Hashable {
         let app: AppScope
         let name: Name
-
-        /// By the name, which hardly ever occurs in another app too.
-        func hash(into hasher: inout Hasher) {
-            hasher.combine(name)
-        }
     }
 
     private var asked: Set<Question> = []
