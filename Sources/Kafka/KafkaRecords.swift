@@ -8,11 +8,6 @@ package struct TopicPartition: Hashable, Sendable, Comparable {
         self.partition = partition
     }
 
-    /// By the number: who asks knows one topic, or a few.
-    package func hash(into hasher: inout Hasher) {
-        hasher.combine(partition)
-    }
-
     package static func < (left: TopicPartition, right: TopicPartition) -> Bool {
         left.topic == right.topic ? left.partition < right.partition : left.topic < right.topic
     }
