@@ -10,11 +10,9 @@ import JSON
 /// why. Any head that this reads to the end, `HeadReader` reads as the same.
 struct HeadCursor: HeadMembers {
     private var text: JSONCursor
-    let repeated: RepeatedTexts
 
-    init(_ value: [UInt8], _ repeated: RepeatedTexts) throws(ObservationError) {
+    init(_ value: [UInt8]) throws(ObservationError) {
         text = JSONCursor(value)
-        self.repeated = repeated
         guard text.passOpeningBrace() else { throw Self.unexpected }
     }
 

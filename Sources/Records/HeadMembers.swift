@@ -41,9 +41,6 @@ protocol HeadMembers: Sendable {
         likely other: Identifier
     ) throws(ObservationError) -> Identifier
 
-    /// Texts that several heads share, for `identifier(_:likely:)`.
-    var repeated: RepeatedTexts { get }
-
     /// The end of the members read so far; nil if others may stand among them.
     var passedBytes: Int? { get }
 

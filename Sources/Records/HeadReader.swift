@@ -9,8 +9,6 @@ import OpenSSL
 /// member.
 struct HeadReader: HeadMembers {
     private var members: JSONObjectReader
-    /// Empty: reading by a document is rare.
-    var repeated: RepeatedTexts { RepeatedTexts() }
     var passedBytes: Int? { nil }
     let end: Int
     /// The path of the object in the head: at most two names, joined only for a fault.

@@ -22,7 +22,7 @@ extension ObservationSource {
 
     init(reading object: inout some HeadMembers) throws(ObservationError) {
         try self.init(
-            topic: object.identifier("topic", likely: object.repeated.topic).text,
+            topic: object.identifier("topic").text,
             partition: object.int("partition", in: 0...Int32.max),
             offset: object.int("offset", in: KafkaBounds.offsets),
             timestamp: object.optionalInt("timestamp", in: Int64.min...Int64.max)

@@ -103,13 +103,9 @@ extension Observation {
     }
 
     package init(value: [UInt8]?) throws(ObservationError) {
-        try self.init(value: value, RepeatedTexts())
-    }
-
-    init(value: [UInt8]?, _ repeated: RepeatedTexts) throws(ObservationError) {
         guard let value, !value.isEmpty else { throw .noValue }
         do {
-            try self.init(inOrder: value, repeated)
+            try self.init(inOrder: value)
         } catch {
             try self.init(parsing: value)
         }
@@ -119,14 +115,7 @@ extension Observation {
     ///
     /// - Throws: an error without details for any other head, which may be good.
     package init(inOrder value: [UInt8]) throws(ObservationError) {
-        try self.init(inOrder: value, RepeatedTexts())
-    }
-
-    private init(
-        inOrder value: [UInt8],
-        _ repeated: RepeatedTexts
-    ) throws(ObservationError) {
-        var head = try HeadCursor(value, repeated)
+        var head = try HeadCursor(value)
         try self.init(reading: &head, value)
     }
 

@@ -184,7 +184,7 @@ extension TransactionIdentity {
     ) throws(ObservationError) {
         try self.init(
             originalTransactionID: object.identifier("originalTransactionID", likely: id),
-            productID: object.identifier("productID", likely: object.repeated.productID),
+            productID: object.identifier("productID"),
             purchaseDate: object.date("purchaseDate"),
             type: object.optionalProductType("type"),
             quantity: object.optionalInt("quantity", in: Int32.min...Int32.max)

@@ -140,16 +140,17 @@ extension DedupeStage {
         var batch = DedupeBatch(recordsExpected: records.count)
         var readings: [Result<DedupeBatch.Record, ObservationError>] = []
         readings.reserveCapacity(records.count)
-        var reader = ObservationReader()
         for record in records {
-            let reading = reader.read(record) { observation in
-                batch.add(
-                    observation.parts,
-                    inputRange: observation.inputRange,
-                    writtenAt: observation.bodyWrittenAt
-                )
-            }
-            readings.append(reading)
+            readings.append(
+                Result { () throws(ObservationError) in
+                    let observation = try Observation(record)
+                    return batch.add(
+                        observation.parts,
+                        inputRange: observation.inputRange,
+                        writtenAt: observation.bodyWrittenAt
+                    )
+                }
+            )
         }
         // Read before PostgreSQL is asked: a mark written in between has left `inFlight` and is
         // found there.

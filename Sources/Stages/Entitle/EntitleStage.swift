@@ -97,9 +97,10 @@ package final class EntitleStage: DatabaseStage {
         readings.reserveCapacity(records.count)
         readable.reserveCapacity(records.count)
         var awaited: [Int] = []
-        var reader = ObservationReader()
         for record in records {
-            let reading = reader.read(record) { EntitleRecord($0) }
+            let reading = Result { () throws(ObservationError) in
+                EntitleRecord(try Observation(record))
+            }
             readings.append(reading)
             guard case .success(let entitling) = reading else { continue }
             if record.correlationID != nil {

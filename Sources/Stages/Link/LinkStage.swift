@@ -68,15 +68,16 @@ extension LinkStage {
         )
         var readings: [Reading] = []
         readings.reserveCapacity(records.count)
-        var reader = ObservationReader()
         for record in records {
-            let reading = reader.read(record) { observation in
-                LinkReading(
-                    subject: batch.add(observation),
-                    inputRange: observation.inputRange
-                )
-            }
-            readings.append(reading)
+            readings.append(
+                Result { () throws(ObservationError) in
+                    let observation = try Observation(record)
+                    return LinkReading(
+                        subject: batch.add(observation),
+                        inputRange: observation.inputRange
+                    )
+                }
+            )
         }
         let outcome =
             batch.isEmpty
