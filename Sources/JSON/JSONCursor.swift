@@ -43,15 +43,15 @@ package struct JSONCursor: Sendable {
         return true
     }
 
-    private func has(_ text: StaticString, at start: Int) -> Bool {
-        has(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount), at: start)
-    }
-
     /// Eight bytes at a time, the last eight of them perhaps once more.
     ///
     /// - Precondition: so many bytes are there.
-    private func has(_ expected: UnsafeRawBufferPointer, at start: Int) -> Bool {
-        bytes.withUnsafeBytes { bytes in
+    private func has(_ text: StaticString, at start: Int) -> Bool {
+        let expected = UnsafeRawBufferPointer(
+            start: text.utf8Start,
+            count: text.utf8CodeUnitCount
+        )
+        return bytes.withUnsafeBytes { bytes in
             func isEqual<Word: FixedWidthInteger & BitwiseCopyable>(
                 _ offset: Int,
                 _: Word.Type
@@ -123,19 +123,6 @@ extension JSONCursor {
     package mutating func withString<Result>(_ body: (Span<UInt8>) -> Result?) -> Result? {
         guard let content = passString() else { return nil }
         return body(bytes.span.extracting(content))
-    }
-
-    /// Passes a string of exactly this text.
-    package mutating func pass(string text: String) -> Bool {
-        let before = position
-        guard let content = passString() else { return false }
-        var text = text
-        let isEqual = text.withUTF8 { expected in
-            content.count == expected.count
-                && has(UnsafeRawBufferPointer(expected), at: content.lowerBound)
-        }
-        if !isEqual { position = before }
-        return isEqual
     }
 
     /// Passes a string and returns where its content stands.

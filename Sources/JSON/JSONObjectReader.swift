@@ -62,11 +62,6 @@ extension JSONObjectReader {
     /// As `JSONValue.string`.
     package func string(at index: Index) -> String? { value(at: index).string }
 
-    /// As `JSONValue.isString`.
-    package func isString(_ text: String, at index: Index) -> Bool {
-        value(at: index).isString(text)
-    }
-
     /// Passes a string's content to `body`; nil if the value is no string, or one with escapes.
     package func withPlainString<Result>(
         at index: Index,

@@ -45,18 +45,6 @@ struct HeadCursor: HeadMembers {
         return string
     }
 
-    mutating func identifier(
-        _ name: StaticString,
-        likely other: Identifier
-    ) throws(ObservationError) -> Identifier {
-        guard pass(name) else { throw Self.unexpected }
-        if text.pass(string: other.text) { return other }
-        guard let string = text.string(), headIdentifierBytes.contains(string.utf8.count) else {
-            throw Self.unexpected
-        }
-        return Identifier(string)
-    }
-
     mutating func optionalInt64(_ name: StaticString) throws(ObservationError) -> Int64? {
         guard pass(name) else { return nil }
         guard let number = text.int64() else { throw Self.unexpected }

@@ -35,12 +35,6 @@ protocol HeadMembers: Sendable {
 
     mutating func optionalItems(_ name: StaticString) throws(ObservationError) -> [CommerceItem]?
 
-    /// Like `identifier`, but reuses another member's text if it is the same, as is often the case.
-    mutating func identifier(
-        _ name: StaticString,
-        likely other: Identifier
-    ) throws(ObservationError) -> Identifier
-
     /// The end of the members read so far; nil if others may stand among them.
     var passedBytes: Int? { get }
 

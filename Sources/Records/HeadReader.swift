@@ -49,16 +49,6 @@ struct HeadReader: HeadMembers {
         return text
     }
 
-    mutating func identifier(
-        _ name: StaticString,
-        likely other: Identifier
-    ) throws(ObservationError) -> Identifier {
-        guard let index = index(of: name), members.isString(other.text, at: index) else {
-            return try identifier(name)
-        }
-        return other
-    }
-
     mutating func optionalInt64(_ name: StaticString) throws(ObservationError) -> Int64? {
         guard let index = index(of: name) else { return nil }
         guard let number = members.int64(at: index) else { throw missing(name) }

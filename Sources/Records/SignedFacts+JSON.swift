@@ -142,18 +142,16 @@ extension TransactionFact {
         reading object: inout some HeadMembers,
         _ source: FactSource
     ) throws(ObservationError) {
-        let bundleID = try source.app()
-        let id = try object.identifier("transactionID")
         try self.init(
             key: TransactionKey(
                 environment: source.environment,
-                bundleID: bundleID,
-                transactionID: id
+                bundleID: source.app(),
+                transactionID: object.identifier("transactionID")
             ),
             track: source.track,
             revision: Revision(reading: &object),
             trust: source.trust,
-            identity: TransactionIdentity(reading: &object, of: id),
+            identity: TransactionIdentity(reading: &object),
             expiresDate: object.optionalDate("expiresDate"),
             revocation: object.optionalObject("revocation", Revocation.init(reading:)),
             isUpgraded: object.optionalBool("isUpgraded"),
@@ -177,13 +175,9 @@ extension TransactionFact {
 }
 
 extension TransactionIdentity {
-    /// - Parameter id: the transaction's, which is the original one until the first renewal.
-    fileprivate init(
-        reading object: inout some HeadMembers,
-        of id: Identifier
-    ) throws(ObservationError) {
+    fileprivate init(reading object: inout some HeadMembers) throws(ObservationError) {
         try self.init(
-            originalTransactionID: object.identifier("originalTransactionID", likely: id),
+            originalTransactionID: object.identifier("originalTransactionID"),
             productID: object.identifier("productID"),
             purchaseDate: object.date("purchaseDate"),
             type: object.optionalProductType("type"),

@@ -53,7 +53,6 @@ struct ObjectReaderTests {
             #expect(reader.string(at: index) == value.string)
             #expect(reader.int64(at: index) == value.int64)
             #expect(reader.bool(at: index) == value.bool)
-            #expect(reader.isString("plain", at: index) == value.isString("plain"))
             let plain = reader.withPlainString(at: index) { $0.count }
             #expect(plain == value.plainStringRange?.count)
         }

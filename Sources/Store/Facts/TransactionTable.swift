@@ -212,7 +212,7 @@ extension TransactionFact {
                 key: TransactionKey(
                     environment: purchase.environment,
                     bundleID: purchase.bundleID,
-                    transactionID: row[transactionID, likely: purchase.originalTransactionID]
+                    transactionID: row[transactionID]
                 ),
                 track: row[track],
                 revision: revision,

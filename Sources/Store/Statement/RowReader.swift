@@ -101,17 +101,6 @@ extension PostgresRow {
         Value.read(self, field.position)
     }
 
-    /// The identifier of a column; reuses another column's if it is equal, as is often the case.
-    package subscript(_ field: RowField<Identifier>, likely other: Identifier) -> Identifier {
-        let utf8 = other.utf8
-        let isOther = withBytes(field.position) { bytes in
-            guard bytes.count == utf8.span.count else { return false }
-            for index in 0..<bytes.count where bytes[index] != utf8.span[index] { return false }
-            return true
-        }
-        return isOther == true ? other : self[field]
-    }
-
     /// The token of a column; nil for NULL, and for a text that is not a token, which names nobody.
     package func accountToken(_ field: RowField<String?>) -> AccountToken? {
         withBytes(field.position) { AccountToken($0) } ?? nil
