@@ -96,10 +96,9 @@ package final class DedupeStage: DatabaseStage {
         of records: [ConsumerRecord]
     ) -> [TopicPartition: ClosedRange<Int64>] {
         var offsets: [TopicPartition: ClosedRange<Int64>] = [:]
-        for run in PartitionRuns(of: records[...]) {
-            let (first, last) = (records[run.lowerBound], records[run.upperBound - 1])
-            let known = offsets[first.topicPartition]?.lowerBound
-            offsets[first.topicPartition] = (known ?? first.offset)...last.offset
+        for record in records {
+            let first = offsets[record.topicPartition]?.lowerBound ?? record.offset
+            offsets[record.topicPartition] = first...record.offset
         }
         return offsets
     }
@@ -162,45 +161,18 @@ extension DedupeStage {
         for remembered in try await memory.recall(batch.keys) {
             batch.add(remembered.revision, at: remembered.index)
         }
-        return decide(records, readings, by: &batch)
-    }
-
-    /// Decides on records that were read, and keeps what the forwarded ones bring in flight.
-    private func decide(
-        _ records: ArraySlice<ConsumerRecord>,
-        _ readings: [Result<DedupeBatch.Record, ObservationError>],
-        by batch: inout DedupeBatch
-    ) -> [Verdict] {
-        var verdicts: [Verdict] = []
-        verdicts.reserveCapacity(records.count)
         var limits = limits?.reader()
-        for run in PartitionRuns(of: records) {
-            var brought: [InFlight<DedupeMemory.Mark>.Arrival] = []
-            brought.reserveCapacity(run.count)
-            for index in run {
-                let reading = readings[index - records.startIndex]
-                verdicts.append(
-                    verdict(
-                        on: records[index],
-                        reading,
-                        in: &batch,
-                        limits: &limits,
-                        brought: &brought
-                    )
-                )
-            }
-            let partition = records[run.lowerBound].topicPartition
-            inFlight.withLock { $0.append(brought, from: partition) }
+        return zip(records, readings).map { record, reading in
+            verdict(on: record, reading, in: &batch, limits: &limits)
         }
-        return verdicts
     }
 
+    /// Decides on a record that was read, and keeps what it brings in flight if it is forwarded.
     private func verdict(
         on record: ConsumerRecord,
         _ reading: Result<DedupeBatch.Record, ObservationError>,
         in batch: inout DedupeBatch,
-        limits: inout OutputLimits.Reader?,
-        brought: inout [InFlight<DedupeMemory.Mark>.Arrival]
+        limits: inout OutputLimits.Reader?
     ) -> Verdict {
         do {
             let reading = try reading.get()
@@ -211,7 +183,8 @@ extension DedupeStage {
             // A dropped record leaves no trace: a conflict invalidates all its parts.
             guard decision.goesOn, !verdict.isRefused else { return verdict }
             batch.addDecided(reading) { mark in
-                brought.append(InFlight.Arrival(offset: record.offset, value: mark))
+                let arrival = InFlight.Arrival(offset: record.offset, value: mark)
+                inFlight.withLock { $0.append(arrival, from: record.topicPartition) }
             }
             return verdict
         } catch {

@@ -25,19 +25,16 @@ struct InFlight<Value: Sendable> {
     /// All arrivals; those of one partition in the order in which they were processed.
     var all: some Sequence<Arrival> { arrivals.values.lazy.joined() }
 
-    /// Adds what records of one partition have brought.
+    /// Adds what a record of the partition has brought.
     ///
-    /// - Precondition: the offsets ascend, and start above the last one added in the partition;
-    ///   `forget` comes first if a partition is read again.
-    mutating func append(_ brought: [Arrival], from partition: TopicPartition) {
-        guard !brought.isEmpty else { return }
-        var list = arrivals.removeValue(forKey: partition) ?? []
+    /// - Precondition: the offset is not below the last one added in the partition; `forget` comes
+    ///   first if a partition is read again.
+    mutating func append(_ arrival: Arrival, from partition: TopicPartition) {
         precondition(
-            list.last.map { $0.offset <= brought[0].offset } ?? true,
+            arrivals[partition]?.last.map { $0.offset <= arrival.offset } ?? true,
             "a partition goes back without being forgotten"
         )
-        list.append(contentsOf: brought)
-        arrivals[partition] = list
+        arrivals[partition, default: []].append(arrival)
     }
 
     /// The arrivals of the partition's records in the range, by ascending offset.

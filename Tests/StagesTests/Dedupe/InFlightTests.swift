@@ -13,12 +13,10 @@ import Testing
 
     private func filled() -> InFlight<Int> {
         var inFlight = InFlight<Int>()
-        inFlight.append([arrival(1, at: 10)], from: first)
-        inFlight.append([arrival(2, at: 10)], from: second)
-        inFlight.append(
-            [arrival(3, at: 10), arrival(4, at: 12)],
-            from: first
-        )
+        inFlight.append(arrival(1, at: 10), from: first)
+        inFlight.append(arrival(2, at: 10), from: second)
+        inFlight.append(arrival(3, at: 10), from: first)
+        inFlight.append(arrival(4, at: 12), from: first)
         return inFlight
     }
 
@@ -45,25 +43,14 @@ import Testing
         var inFlight = filled()
         inFlight.forget(first, offsets: 11 ... .max)
         #expect(values(inFlight) == [1, 2, 3])
-        inFlight.append([arrival(5, at: 11)], from: first)
+        inFlight.append(arrival(5, at: 11), from: first)
         #expect(inFlight.brought(by: first, offsets: 0...20).map(\.value) == [1, 3, 5])
     }
 
     @Test func `a revoked partition leaves nothing behind`() {
         var inFlight = filled()
-        inFlight.append([], from: first)
         inFlight.forget(first, offsets: .min ... .max)
-        inFlight.append([], from: first)
         inFlight.forget(second, offsets: .min ... .max)
         #expect(inFlight.isEmpty)
-    }
-
-    @Test func `a batch is split into the runs of its partitions`() {
-        let records = [first, first, second, first].enumerated().map { index, partition in
-            ConsumerRecord(topicPartition: partition, offset: Int64(index))
-        }
-        #expect(Array(PartitionRuns(of: records[...])) == [0..<2, 2..<3, 3..<4])
-        #expect(Array(PartitionRuns(of: records[1..<3])) == [1..<2, 2..<3])
-        #expect(Array(PartitionRuns(of: [])).isEmpty)
     }
 }
