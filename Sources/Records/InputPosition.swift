@@ -35,8 +35,8 @@ extension Observation {
         input
             ?? source.map { source in
                 InputPosition(
-                    partition: source.partition,
-                    offset: source.offset,
+                    partition: source.position.partition,
+                    offset: source.position.offset,
                     index: source.index
                 )
             }

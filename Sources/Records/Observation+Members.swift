@@ -8,7 +8,7 @@ import OpenSSL
 extension ObservationSource {
     func write(to writer: inout JSONWriter) {
         writer.beginObject()
-        writer.position(topic: topic, partition: partition, offset: offset)
+        writer.position(position)
         if let timestamp {
             writer.key("timestamp")
             writer.int(timestamp.milliseconds)
@@ -22,9 +22,11 @@ extension ObservationSource {
 
     init(reading object: inout some HeadMembers) throws(ObservationError) {
         try self.init(
-            topic: object.identifier("topic").text,
-            partition: object.int("partition", in: 0...Int32.max),
-            offset: object.int("offset", in: KafkaBounds.offsets),
+            RecordPosition(
+                topic: object.identifier("topic").text,
+                partition: object.int("partition", in: 0...Int32.max),
+                offset: object.int("offset", in: KafkaBounds.offsets)
+            ),
             timestamp: object.optionalInt("timestamp", in: Int64.min...Int64.max)
                 .map { Timestamp(milliseconds: $0) },
             index: object.int("index", in: 0...Int.max - 1),
@@ -133,9 +135,7 @@ extension ObservedOwner {
 /// It leads an auditor from a row back to Apple's words: topic, partition and offset of the body on
 /// the raw topic, regardless of the stages since.
 package struct ObservationSource: Hashable, Sendable {
-    package var topic: String
-    package var partition: Int32
-    package var offset: Int64
+    package var position: RecordPosition
     /// The broker's timestamp of the raw record, UNIX milliseconds; nil when it had none.
     package var timestamp: Timestamp?
     /// Position within the body, from 0.
@@ -145,17 +145,14 @@ package struct ObservationSource: Hashable, Sendable {
     /// Whether it is the body's last observation, whose outcome lists the user's entitlements.
     package var isLast: Bool { index + 1 >= count }
 
+    /// The source of a body's only observation, if no more is given.
     package init(
-        topic: String,
-        partition: Int32,
-        offset: Int64,
-        timestamp: Timestamp?,
-        index: Int,
-        count: Int
+        _ position: RecordPosition,
+        timestamp: Timestamp? = nil,
+        index: Int = 0,
+        count: Int = 1
     ) {
-        self.topic = topic
-        self.partition = partition
-        self.offset = offset
+        self.position = position
         self.timestamp = timestamp
         self.index = index
         self.count = count

@@ -194,8 +194,8 @@ package struct Observation: Sendable {
             purchaseDate: fact.identity.purchaseDate,
             position: RawPosition(
                 timestamp: source.timestamp ?? .latest,
-                partition: source.partition,
-                offset: source.offset
+                partition: source.position.partition,
+                offset: source.position.offset
             ),
             userID: userID
         )

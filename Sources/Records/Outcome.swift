@@ -82,7 +82,8 @@ package struct OutcomeWriter: Sendable {
         writer.int(1)
         writer.key("correlationID")
         writer.string(utf8: id)
-        write(observation?.source ?? source(of: record), to: &writer)
+        // A refused or ignored body has one outcome.
+        write(observation?.source ?? ObservationSource(RecordPosition(record)), to: &writer)
         writer.key("status")
         writer.string(outcome.status.rawValue)
         if let reason = outcome.reason {
@@ -104,31 +105,13 @@ package struct OutcomeWriter: Sendable {
         return writer.bytes
     }
 
-    /// A refused or ignored body has one outcome.
-    private func source(of record: ConsumerRecord) -> ObservationSource {
-        ObservationSource(
-            topic: record.topicPartition.topic,
-            partition: record.topicPartition.partition,
-            offset: record.offset,
-            timestamp: nil,
-            index: 0,
-            count: 1
-        )
-    }
-
     private func write(_ source: ObservationSource, to writer: inout JSONWriter) {
         writer.key("index")
         writer.int(source.index)
         writer.key("count")
         writer.int(source.count)
         writer.key("source")
-        writer.object { writer in
-            writer.position(
-                topic: source.topic,
-                partition: source.partition,
-                offset: source.offset
-            )
-        }
+        writer.object { $0.position(source.position) }
     }
 
     private func write(_ observation: Observation, to writer: inout JSONWriter) {

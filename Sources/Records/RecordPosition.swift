@@ -3,9 +3,9 @@ package import Kafka
 
 /// The position of a record: `topic/partition/offset`.
 package struct RecordPosition: Hashable, Sendable, CustomStringConvertible {
-    package let topic: String
-    package let partition: Int32
-    package let offset: Int64
+    package var topic: String
+    package var partition: Int32
+    package var offset: Int64
 
     package init(topic: String, partition: Int32, offset: Int64) {
         self.topic = topic
@@ -79,13 +79,13 @@ extension TopicScan {
 
 extension JSONWriter {
     /// Writes the members that name a record.
-    package mutating func position(topic: String, partition: some BinaryInteger, offset: Int64) {
+    package mutating func position(_ position: RecordPosition) {
         key("topic")
-        string(topic)
+        string(position.topic)
         key("partition")
-        int(Int64(partition))
+        int(Int64(position.partition))
         key("offset")
-        int(offset)
+        int(position.offset)
     }
 }
 

@@ -70,12 +70,7 @@ enum Sample {
         return try Observation(
             SignedPayloads(transaction: json),
             source: ObservationSource(
-                topic: "storekit.raw",
-                partition: 6,
-                offset: 99,
-                timestamp: nil,
-                index: 0,
-                count: 1
+                RecordPosition(topic: "storekit.raw", partition: 6, offset: 99)
             ),
             environment: .sandbox,
             bundleID: "com.example",

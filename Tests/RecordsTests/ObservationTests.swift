@@ -31,9 +31,7 @@ import TestSupport
                 receipt: json(receipt)
             ),
             source: ObservationSource(
-                topic: "storekit.raw",
-                partition: 3,
-                offset: 1 << 40,
+                RecordPosition(topic: "storekit.raw", partition: 3, offset: 1 << 40),
                 timestamp: Timestamp(milliseconds: 1_767_225_600_123),
                 index: 1,
                 count: 2

@@ -109,7 +109,7 @@ enum ReplayTables {
                         html.optional(nil)
                     }
                 },
-                .foreign("To") { $0.sentText },
+                .foreign("To") { $0.sent?.description },
                 PageColumn("Outcome") { html, record in
                     html.tag(record.outcome?.rawValue ?? "waiting")
                     if let letter = record.refusedAs {

@@ -69,12 +69,11 @@ struct DedupeBenchmark {
             guard case .success(.items(let items)) = verifier.verify(body), let item = items.first
             else { throw BenchError("a record of the measurement is refused") }
             let source = ObservationSource(
-                topic: rig.layout.prefix + Topic.raw,
-                partition: 0,
-                offset: Int64(index),
-                timestamp: nil,
-                index: 0,
-                count: 1
+                RecordPosition(
+                    topic: rig.layout.prefix + Topic.raw,
+                    partition: 0,
+                    offset: Int64(index)
+                )
             )
             return try Observation(item, source: source)
         }

@@ -124,12 +124,7 @@ struct EntitleFixture {
                 renewalInfo: byNotification ? JSONDocument(parsing: renewal.json).root : nil
             ),
             source: ObservationSource(
-                topic: "storekit.raw",
-                partition: 1,
-                offset: 1,
-                timestamp: nil,
-                index: 0,
-                count: 1
+                RecordPosition(topic: "storekit.raw", partition: 1, offset: 1)
             ),
             environment: .production,
             bundleID: "com.example.pro",

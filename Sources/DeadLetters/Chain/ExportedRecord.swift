@@ -13,11 +13,7 @@ enum ExportedRecord {
     static func line(_ record: ConsumerRecord, keepsOriginal: Bool) -> [UInt8] {
         var writer = JSONWriter(reserving: record.payloadBytes * 3 / 2 + 512)
         writer.object { writer in
-            writer.position(
-                topic: record.topicPartition.topic,
-                partition: record.topicPartition.partition,
-                offset: record.offset
-            )
+            writer.position(RecordPosition(record))
             writer.optionalInt("timestamp", record.timestampMilliseconds)
             writer.key("original")
             writer.bool(keepsOriginal)

@@ -7,7 +7,7 @@ import Store
 /// by new dead letters and commits; pure.
 struct ReplayAccount {
     private struct Sent {
-        let position: ReplayRecordTable.Sent
+        let position: RecordPosition
         let letterID: String
         let transactionID: String?
         /// Whether this run has sent it: settings may have been corrected since a former one.
@@ -31,7 +31,7 @@ struct ReplayAccount {
         self.failingShareMax = failingShareMax
         unsent = records.filter { $0.sentAt == nil && $0.outcome == nil }[...]
         for record in records {
-            guard let position = record.sentPosition else { continue }
+            guard let position = record.sent else { continue }
             add(position, of: record, isOfThisRun: false)
             if record.outcome == nil {
                 undecided.insert(record.ordinal)
@@ -74,13 +74,13 @@ struct ReplayAccount {
         return Array(unsent.prefix(count))
     }
 
-    mutating func sent(_ position: ReplayRecordTable.Sent, of record: ReplayRecordRow) {
+    mutating func sent(_ position: RecordPosition, of record: ReplayRecordRow) {
         add(position, of: record, isOfThisRun: true)
         undecided.insert(record.ordinal)
     }
 
     private mutating func add(
-        _ position: ReplayRecordTable.Sent,
+        _ position: RecordPosition,
         of record: ReplayRecordRow,
         isOfThisRun: Bool
     ) {
@@ -91,7 +91,7 @@ struct ReplayAccount {
             transactionID: record.transactionID,
             isOfThisRun: isOfThisRun
         )
-        byPosition[position.recordPosition] = ordinal
+        byPosition[position] = ordinal
         if let raw = record.raw {
             byRaw[raw, default: []].append(ordinal)
         }
@@ -166,25 +166,4 @@ struct ReplayAccount {
     private static let firstMax = 20
     private static let undecidedMax = 2_000
     private static let recentMax = 100
-}
-
-extension ReplayRecordTable.Sent {
-    var topicPartition: TopicPartition { TopicPartition(topic: topic, partition: partition) }
-
-    var recordPosition: RecordPosition {
-        RecordPosition(topic: topic, partition: partition, offset: offset)
-    }
-}
-
-extension ReplayRecordRow {
-    /// Nil if it was not sent.
-    fileprivate var sentPosition: ReplayRecordTable.Sent? {
-        guard let sentTopic, let sentPartition, let sentOffset else { return nil }
-        return ReplayRecordTable.Sent(
-            ordinal: ordinal,
-            topic: sentTopic,
-            partition: sentPartition,
-            offset: sentOffset
-        )
-    }
 }

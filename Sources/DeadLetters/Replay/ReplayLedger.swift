@@ -104,7 +104,7 @@ struct ReplayLedger {
 enum ReplayPositions {
     static func rows(_ next: [TopicPartition: Int64]) -> [ReplayPositionTable.Position] {
         next.sorted { $0.key < $1.key }.map {
-            ReplayPositionTable.Position(partition: $0.key.partition, next: $0.value)
+            (partition: $0.key.partition, next: $0.value)
         }
     }
 }

@@ -175,7 +175,7 @@ extension ReplayRun {
         if account.undecidedCount == 0 { lastDecision = .now }
         let delivery = await producer.send(sending.map(\.record))
         var failure: KafkaError?
-        var sent: [(row: ReplayRecordRow, position: ReplayRecordTable.Sent)] = []
+        var sent: [(row: ReplayRecordRow, position: RecordPosition)] = []
         for (index, element) in sending.enumerated() {
             if let error = delivery.failures[index] {
                 guard error.isRecordFault else {
@@ -186,10 +186,15 @@ extension ReplayRun {
                 let why = "the broker refused it: \(error.name)"
                 unsent.append(.init(ordinal: element.row.ordinal, .unsent, reason: why))
             } else {
-                sent.append((element.row, position(element, delivery.offsets[index])))
+                let position = RecordPosition(
+                    topic: element.record.topic,
+                    partition: element.record.partition ?? 0,
+                    offset: delivery.offsets[index]
+                )
+                sent.append((element.row, position))
             }
         }
-        try await ledger.sent(sent.map(\.position))
+        try await ledger.sent(sent.map { ($0.row.ordinal, $0.position) })
         for (row, position) in sent {
             account.sent(position, of: row)
         }
@@ -198,18 +203,6 @@ extension ReplayRun {
         counts.unsent += Int64(unsent.count)
         report(progress(.running))
         if let failure { throw failure }
-    }
-
-    private func position(
-        _ element: (row: ReplayRecordRow, record: ProducerRecord),
-        _ offset: Int64
-    ) -> ReplayRecordTable.Sent {
-        ReplayRecordTable.Sent(
-            ordinal: element.row.ordinal,
-            topic: element.record.topic,
-            partition: element.record.partition ?? 0,
-            offset: offset
-        )
     }
 }
 

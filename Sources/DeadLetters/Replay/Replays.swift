@@ -48,7 +48,7 @@ package struct Replays: Sendable {
             throw ReplayError(.empty, "no dead letter is left to be sent")
         }
         let positions = try await names.letters.watermarks().sorted { $0.key < $1.key }.map {
-            ReplayPositionTable.Position(partition: $0.key, next: $0.value.high)
+            (partition: $0.key, next: $0.value.high)
         }
         let records = plan.letters.enumerated().map { ordinal, letter in
             Self.record(letter.row, ordinal, names)

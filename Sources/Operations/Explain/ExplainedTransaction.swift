@@ -148,14 +148,13 @@ extension ContentSource: JSONRepresentable {
 
     var phrase: String {
         let signed = CalendarDate.instant(signedDate)
-        let record = "\(topic)/\(partition)/\(offset)"
-        guard let notification else { return "signed \(signed), read at \(record)" }
-        return "signed \(signed), by notification \(notification), read at \(record)"
+        guard let notification else { return "signed \(signed), read at \(position)" }
+        return "signed \(signed), by notification \(notification), read at \(position)"
     }
 
     package var json: JSONContent {
         [
-            "record": "\(topic)/\(partition)/\(offset)", "signed_at": signedDate,
+            "record": position, "signed_at": signedDate,
             "recorded_at": recordedAt, "notification": notification,
             "notification_uuid": notificationUUID,
         ]

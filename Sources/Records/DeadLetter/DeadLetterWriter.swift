@@ -171,7 +171,7 @@ package struct DeadLetterWriter: DeadLetterWriting {
         if let timestamp = original.timestampMilliseconds {
             pairs.append((DeadLetterHeader.sourceTimestamp, String(timestamp)))
         }
-        if let raw = observation?.source {
+        if let raw = observation?.source?.position {
             pairs.append((DeadLetterHeader.rawTopic, raw.topic))
             pairs.append((DeadLetterHeader.rawPartition, String(raw.partition)))
             pairs.append((DeadLetterHeader.rawOffset, String(raw.offset)))

@@ -177,9 +177,7 @@ package final class VerifyStage: Stage {
             let observation = try Observation(
                 item,
                 source: ObservationSource(
-                    topic: record.topicPartition.topic,
-                    partition: record.topicPartition.partition,
-                    offset: record.offset,
+                    RecordPosition(record),
                     timestamp: record.timestampMilliseconds.map(Timestamp.init(milliseconds:)),
                     index: index,
                     count: items.count

@@ -81,7 +81,7 @@ extension DeadLetterRow {
         "value_state",
         "omitted",
         sourceReader,
-        rawReader,
+        RecordPosition.optionalReader("raw"),
         identifiersReader,
         certificatesReader,
         "producer",
@@ -110,16 +110,6 @@ extension DeadLetterRow {
         "leaf_sha256",
         "intermediate_sha256",
         "root_sha256"
-    )
-
-    private static let rawReader = RowReader<RecordPosition?>(
-        { (topic: String?, partition: Int32?, offset: Int64?) in
-            guard let topic, let partition, let offset else { return nil }
-            return RecordPosition(topic: topic, partition: partition, offset: offset)
-        },
-        "raw_topic",
-        "raw_partition",
-        "raw_offset"
     )
 
     private static let identifiersReader = RowReader<UnverifiedIdentifiers>(

@@ -3,15 +3,7 @@ import Postgres
 /// The table `dead_letter_replay_positions`: the offsets of the dead-letter topic that a replay has
 /// read.
 package enum ReplayPositionTable {
-    package struct Position: Sendable, Equatable {
-        package let partition: Int32
-        package let next: Int64
-
-        package init(partition: Int32, next: Int64) {
-            self.partition = partition
-            self.next = next
-        }
-    }
+    package typealias Position = (partition: Int32, next: Int64)
 
     package static let write = Statement<(replay: Int64, positions: [Position]), Void>(
         [
@@ -31,7 +23,7 @@ package enum ReplayPositionTable {
 
     package static let read = Statement<Int64, Position>(
         [.value("replay")],
-        returning: RowReader(Position.init, "letter_partition", "next_offset"),
+        returning: RowReader({ ($0, $1) }, "letter_partition", "next_offset"),
         """
         SELECT letter_partition, next_offset FROM dead_letter_replay_positions
         WHERE replay = $replay ORDER BY letter_partition

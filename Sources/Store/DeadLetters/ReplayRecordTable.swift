@@ -1,4 +1,5 @@
 import Postgres
+package import Records
 
 package enum ReplayOutcome: String, Sendable, CaseIterable, TextColumnValue {
     /// The stage that reads the topic accepted it, and no later one has refused it.
@@ -19,9 +20,7 @@ package struct ReplayRecordRow: Sendable, Equatable {
     /// The body that an observation came from, as `topic/partition/offset`.
     package let raw: String?
     package let sentAt: StoredTime?
-    package let sentTopic: String?
-    package let sentPartition: Int32?
-    package let sentOffset: Int64?
+    package let sent: RecordPosition?
     package let outcome: ReplayOutcome?
     /// The reason for a refusal or for not sending; empty otherwise.
     package let outcomeReason: String
@@ -96,19 +95,7 @@ package enum ReplayRecordTable {
     )
 
     /// The position of one record that was written.
-    package struct Sent: Sendable {
-        package let ordinal: Int64
-        package let topic: String
-        package let partition: Int32
-        package let offset: Int64
-
-        package init(ordinal: Int64, topic: String, partition: Int32, offset: Int64) {
-            self.ordinal = ordinal
-            self.topic = topic
-            self.partition = partition
-            self.offset = offset
-        }
-    }
+    package typealias Sent = (ordinal: Int64, position: RecordPosition)
 
     /// Records the broker's acknowledgements, with the action `replayed` of each letter.
     package static let sent = Statement<(replay: Int64, records: [Sent]), Void>(
@@ -116,13 +103,14 @@ package enum ReplayRecordTable {
         """
         WITH changed AS (
             UPDATE dead_letter_replay_records AS record
-            SET sent_at = clock_timestamp(), sent_topic = given.topic,
-                sent_partition = given.partition, sent_offset = given.sent_offset
+            SET sent_at = clock_timestamp(), sent_topic = given.sent_topic,
+                sent_partition = given.sent_partition, sent_offset = given.sent_offset
             FROM $given
             WHERE record.replay = $replay AND record.ordinal = given.ordinal
                 AND record.sent_at IS NULL
             RETURNING record.dead_letter_id,
-                concat_ws('/', given.topic, given.partition, given.sent_offset) AS position
+                concat_ws('/', given.sent_topic, given.sent_partition, given.sent_offset)
+                    AS position
         )
         INSERT INTO dead_letter_actions (who, action, why, dead_letter_id, replay, detail)
         SELECT replay.who, 'replayed', replay.why, changed.dead_letter_id, replay.number,
@@ -131,10 +119,8 @@ package enum ReplayRecordTable {
         """
     )
 
-    private static let sentColumns: Columns<Sent> = [
-        Column("ordinal", \.ordinal), Column("topic", \.topic), Column("partition", \.partition),
-        Column("sent_offset", \.offset),
-    ]
+    private static let sentColumns: Columns<Sent> =
+        [Column("ordinal", \.ordinal)] + RecordPosition.columns("sent").of { $0.position }
 
     package struct Decided: Sendable, Equatable {
         package let ordinal: Int64
@@ -202,9 +188,7 @@ package enum ReplayRecordTable {
         "transaction_id",
         "raw",
         "sent_at",
-        "sent_topic",
-        "sent_partition",
-        "sent_offset",
+        RecordPosition.optionalReader("sent"),
         "outcome",
         "outcome_reason",
         "refused_as",

@@ -1,5 +1,6 @@
 package import AppStore
 package import Entitlements
+package import Records
 import Postgres
 
 /// Support staff's view of purchases in one environment, by user or by transaction ID.
@@ -174,9 +175,7 @@ package struct PurchaseDetails: Sendable {
 
 /// The first origin of a content: the raw record, and its notification.
 package struct ContentSource: Sendable {
-    package let topic: String
-    package let partition: Int64
-    package let offset: Int64
+    package let position: RecordPosition
     package let signedDate: Timestamp
     package let recordedAt: StoredTime
     package let notificationUUID: String?
@@ -200,22 +199,16 @@ package struct ContentSource: Sendable {
     static let reader = RowReader<ContentSource?>(
         {
             (
-                topic: String?,
-                partition: Int64?,
-                offset: Int64?,
+                position: RecordPosition?,
                 signedDate: Timestamp?,
                 recordedAt: StoredTime?,
                 uuid: String?,
                 type: String?,
                 subtype: String?
             ) in
-            guard let topic, let partition, let offset, let signedDate, let recordedAt else {
-                return nil
-            }
+            guard let position, let signedDate, let recordedAt else { return nil }
             return ContentSource(
-                topic: topic,
-                partition: partition,
-                offset: offset,
+                position: position,
                 signedDate: signedDate,
                 recordedAt: recordedAt,
                 notificationUUID: uuid,
@@ -223,9 +216,7 @@ package struct ContentSource: Sendable {
                 notificationSubtype: subtype
             )
         },
-        "source_topic",
-        "source_partition",
-        "source_offset",
+        RecordPosition.optionalReader("source"),
         "source_signed_date_ms",
         "recorded_at",
         "notification_uuid",

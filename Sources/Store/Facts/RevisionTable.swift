@@ -64,11 +64,8 @@ package enum RevisionTable {
             Column("signed_date_ms", \.revision.signedDate),
             Column("payload") { JSONText($0.payload) },
             Column("notification_uuid", \.notificationUUID),
-            Column("source_topic", \.source?.topic),
-            Column("source_partition", \.source?.partition),
-            Column("source_offset", \.source?.offset),
             Column("source_index", \.source?.index),
-        ],
+        ] + RecordPosition.columns("source").of(\.source?.position),
         onConflict: "DO NOTHING"
     )
 
@@ -90,11 +87,8 @@ package enum RevisionTable {
                     Column("index", \.index),
                     Column("environment", \.environment),
                     Column("id", \.id),
-                    Column("source_topic", \.source.topic),
-                    Column("source_partition", \.source.partition),
-                    Column("source_offset", \.source.offset),
                     Column("source_index", \.source.index),
-                ]
+                ] + RecordPosition.columns("source").of { $0.source.position }
             )
         ],
         returning: RowReader("index"),
@@ -143,10 +137,7 @@ package enum NotificationTable {
                     Column("signed_date_ms", \.signedDate),
                     Column("original_transaction_id", \.originalTransactionID),
                     Column("transaction_id", \.transactionID),
-                    Column("source_topic", \.source?.topic),
-                    Column("source_partition", \.source?.partition),
-                    Column("source_offset", \.source?.offset),
-                ]
+                ] + RecordPosition.columns("source").of(\.source?.position)
             )
         ],
         """

@@ -65,10 +65,8 @@ package enum ChangeTable {
             Column("new_periods", \.change.new),
             Column("cause", \.cause.kind),
             Column("cause_id", \.cause.id),
-            Column("source_topic", \.cause.source?.topic),
-            Column("source_partition", \.cause.source?.partition),
-            Column("source_offset", \.cause.source?.offset),
-        ] + EntitlementTerms.columns.of(\.change.newTerms)
+        ] + RecordPosition.columns("source").of(\.cause.source?.position)
+        + EntitlementTerms.columns.of(\.change.newTerms)
 
     /// The upsert waits for other transactions that assign the user versions, so none is assigned
     /// twice.

@@ -1,6 +1,7 @@
 package import AppStore
 package import Entitlements
 package import Postgres
+package import Records
 
 /// The table `unpublished_changes`: the outbox of the feed.
 ///
@@ -22,7 +23,7 @@ package enum OutboxTable {
         package let cause: String
         package let causeID: String?
         package let catalogVersion: Int64?
-        package let source: (topic: String, partition: Int64, offset: Int64)?
+        package let source: RecordPosition?
         package let changedAt: StoredTime
     }
 
@@ -96,17 +97,8 @@ package enum OutboxTable {
         "cause",
         "cause_id",
         "catalog_version",
-        source,
+        RecordPosition.optionalReader("source"),
         "changed_at"
-    )
-
-    private static let source = RowReader<(topic: String, partition: Int64, offset: Int64)?>(
-        { (topic: String?, partition: Int64?, offset: Int64?) in
-            topic.map { ($0, partition ?? 0, offset ?? 0) }
-        },
-        "source_topic",
-        "source_partition",
-        "source_offset"
     )
 
     /// The users of those changes, each with the newest version.

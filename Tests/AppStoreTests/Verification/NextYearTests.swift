@@ -50,12 +50,7 @@ import Testing
     /// The head agrees with the payload by either reader, and carries it as signed.
     private func check(_ item: VerifiedItem, _ comment: Comment) throws {
         let source = ObservationSource(
-            topic: "storekit.raw",
-            partition: 0,
-            offset: 0,
-            timestamp: nil,
-            index: 0,
-            count: 1
+            RecordPosition(topic: "storekit.raw", partition: 0, offset: 0)
         )
         let observation = try Observation(item, source: source)
         let record = observation.record(for: "storekit.verified")

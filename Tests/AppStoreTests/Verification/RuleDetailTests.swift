@@ -64,14 +64,7 @@ struct RuleDetailTests {
     private static func received(_ item: VerifiedItem) throws -> Observation {
         let sent = try Observation(
             item,
-            source: ObservationSource(
-                topic: "raw",
-                partition: 0,
-                offset: 0,
-                timestamp: nil,
-                index: 0,
-                count: 1
-            )
+            source: ObservationSource(RecordPosition(topic: "raw", partition: 0, offset: 0))
         )
         let record = sent.record(for: "verified")
         return try Observation(value: record.value)

@@ -20,9 +20,7 @@ struct ReplayAccountTests {
             transactionID: transaction,
             raw: raw,
             sentAt: nil,
-            sentTopic: nil,
-            sentPartition: nil,
-            sentOffset: nil,
+            sent: nil,
             outcome: nil,
             outcomeReason: "",
             refusedAs: nil,
@@ -41,16 +39,7 @@ struct ReplayAccountTests {
         var account = ReplayAccount(sent.map(\.row), failingShareMax: 0.1)
         _ = account.next(sent.count)
         for (row, at) in sent {
-            let position = try place(at)
-            account.sent(
-                ReplayRecordTable.Sent(
-                    ordinal: row.ordinal,
-                    topic: position.topic,
-                    partition: position.partition,
-                    offset: position.offset
-                ),
-                of: row
-            )
+            account.sent(try place(at), of: row)
         }
         return account
     }

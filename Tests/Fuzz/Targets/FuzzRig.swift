@@ -157,10 +157,7 @@ final class FuzzRig {
         guard case .success(.items(let items)) = verifier.verify(body) else { return }
         for (index, item) in items.enumerated() {
             let source = ObservationSource(
-                topic: "fuzz",
-                partition: 0,
-                offset: 0,
-                timestamp: nil,
+                RecordPosition(topic: "fuzz", partition: 0, offset: 0),
                 index: index,
                 count: items.count
             )

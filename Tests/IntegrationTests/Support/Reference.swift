@@ -70,14 +70,7 @@ struct Reference: Sendable {
     /// No fact of this traffic depends on the position of its record: no two records of one
     /// transaction name different users.
     private static func source(_ offset: Int) -> ObservationSource {
-        ObservationSource(
-            topic: "",
-            partition: 0,
-            offset: Int64(offset),
-            timestamp: nil,
-            index: 0,
-            count: 1
-        )
+        ObservationSource(RecordPosition(topic: "", partition: 0, offset: Int64(offset)))
     }
 }
 

@@ -35,9 +35,9 @@ import Worker
         let worker = try await EntitleWorker()
         try await worker.own([Signed.key("1"): Self.anna])
         var first = try Signed.transaction("1", signed: 5)
-        first.source?.offset = 1
+        first.source?.position.offset = 1
         var other = first
-        other.source?.offset = 2
+        other.source?.position.offset = 2
         var marked = other
         marked.isDuplicate = true
         let statuses = try await Self.statuses(
@@ -60,10 +60,10 @@ import Worker
         let worker = try await EntitleWorker()
         try await worker.own([Signed.key("1"): Self.anna])
         var first = try Signed.transaction("1", signed: 5)
-        first.source?.offset = 7
+        first.source?.position.offset = 7
         #expect(try await Self.statuses(worker, [first]) == ["applied"])
         #expect(try await Self.statuses(worker, [first]) == ["applied"])
-        first.source?.offset = 8
+        first.source?.position.offset = 8
         #expect(try await Self.statuses(worker, [first]) == ["duplicate"])
     }
 

@@ -29,12 +29,11 @@ import Worker
             guard case .success(.items(let items)) = verifier.verify(body.value) else { continue }
             for item in items {
                 let source = ObservationSource(
-                    topic: "storekit.raw",
-                    partition: 0,
-                    offset: Int64(observations.count),
-                    timestamp: nil,
-                    index: 0,
-                    count: 1
+                    RecordPosition(
+                        topic: "storekit.raw",
+                        partition: 0,
+                        offset: Int64(observations.count)
+                    )
                 )
                 observations.append(try Observation(item, source: source))
             }

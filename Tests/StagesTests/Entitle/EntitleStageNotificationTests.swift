@@ -40,7 +40,7 @@ struct EntitleStageNotificationTests {
     @Test func `a transaction in any notification is a fact`() async throws {
         let worker = try await EntitleWorker()
         let observations = try Self.observations { observation in
-            let number = observation.source.offset
+            let number = observation.source.position.offset
             observation.transaction =
                 try Signed.transaction("t\(number)", signed: 1).json(.transaction)
         }
@@ -53,7 +53,7 @@ struct EntitleStageNotificationTests {
     @Test func `a renewal info in any notification is a fact`() async throws {
         let worker = try await EntitleWorker()
         let observations = try Self.observations { observation in
-            let number = observation.source.offset
+            let number = observation.source.position.offset
             observation.renewalInfo =
                 try Signed.renewal("r\(number)", signed: 1, graceExpires: nil)
                 .json(.renewalInfo)
@@ -89,7 +89,7 @@ struct EntitleStageNotificationTests {
     ) throws -> [Observation] {
         try pairs.enumerated().map { number, pair in
             var observation = try Signed.notification(pair.type, signed: 1)
-            observation.source?.offset = Int64(number)
+            observation.source?.position.offset = Int64(number)
             observation.notification?.subtype = pair.subtype
             observation.notification?.uuid = "uuid-\(number)"
             return try observation.with(change)

@@ -48,7 +48,7 @@ import Worker
             expires: 2_000
         )
         renewed.notification = try Signed.notification("DID_RENEW", signed: 2).notification
-        renewed.source?.offset = 42
+        renewed.source?.position.offset = 42
         _ = try await rig.worker.process([
             try Signed.renewal("1", signed: 3, graceExpires: nil),
             try Signed.transaction("1", signed: 1), renewed,

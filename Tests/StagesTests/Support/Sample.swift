@@ -73,12 +73,8 @@ struct Sample {
                 appTransaction: parsed(appTransaction?.json)
             ),
             source: ObservationSource(
-                topic: "storekit.raw",
-                partition: 0,
-                offset: rawOffset,
-                timestamp: rawTimestamp.map(Timestamp.init(milliseconds:)),
-                index: 0,
-                count: 1
+                RecordPosition(topic: "storekit.raw", partition: 0, offset: rawOffset),
+                timestamp: rawTimestamp.map(Timestamp.init(milliseconds:))
             ),
             environment: environment,
             bundleID: bundleID,

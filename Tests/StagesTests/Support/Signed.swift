@@ -84,12 +84,7 @@ enum Signed {
         return try Observation(
             payloads,
             source: ObservationSource(
-                topic: "storekit.raw",
-                partition: 0,
-                offset: 0,
-                timestamp: nil,
-                index: 0,
-                count: 1
+                RecordPosition(topic: "storekit.raw", partition: 0, offset: 0)
             ),
             environment: .production,
             bundleID: bundleID,

@@ -147,7 +147,7 @@ import Worker
             #expect(Self.bytes(verdicts) <= (8 << 20) + threadsMax * (4 << 20))
             for (record, verdict) in zip(rest, verdicts) {
                 let sources = try verdict.outputs.map { try Self.read($0).source }
-                #expect(sources.allSatisfy { $0?.offset == record.offset })
+                #expect(sources.allSatisfy { $0?.position.offset == record.offset })
             }
             rest.removeFirst(verdicts.count)
             processed += verdicts

@@ -156,8 +156,8 @@ import Worker
         for (record, verdict) in zip(records, verdicts) {
             for (index, output) in verdict.outputs.enumerated() {
                 let observation = try Observation(value: output.value)
-                #expect(observation.source?.offset == record.offset)
-                #expect(observation.source?.partition == 2)
+                #expect(observation.source?.position.offset == record.offset)
+                #expect(observation.source?.position.partition == 2)
                 #expect(observation.source?.index == index)
                 #expect(observation.source?.count == verdict.outputs.count)
                 #expect(output.key == observation.partitionKey)

@@ -17,14 +17,7 @@ extension ScenarioEvent {
                 renewalInfo: renewalInfo,
                 appTransaction: app
             ),
-            source: ObservationSource(
-                topic: "raw",
-                partition: 0,
-                offset: offset,
-                timestamp: nil,
-                index: 0,
-                count: 1
-            ),
+            source: ObservationSource(RecordPosition(topic: "raw", partition: 0, offset: offset)),
             environment: Environment(rawValue: environment),
             bundleID: (transaction ?? app)?["bundleId"]?.identifier,
             verification: verification(),

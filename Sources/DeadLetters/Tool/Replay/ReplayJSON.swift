@@ -57,7 +57,7 @@ extension ReplayRow {
 extension ReplayRecordRow {
     static let columns: [ReportColumn<ReplayRecordRow>] = [
         .init("dead_letter_id", title: "letter", \.letterID),
-        .init("sent_to", rank: 2, \.sentText), .init("outcome", \.outcome?.rawValue),
+        .init("sent_to", rank: 2, \.sent?.description), .init("outcome", \.outcome?.rawValue),
         .words("because", rank: 1, lengthMax: 200) { record in
             [record.outcomeReason, record.refusedAs.map { "now \($0)" } ?? ""]
                 .filter { !$0.isEmpty }.joined(separator: "; ")
@@ -65,10 +65,4 @@ extension ReplayRecordRow {
         .member("sent_at", \.sentAt), .member("reason", \.outcomeReason),
         .member("refused_as", \.refusedAs), .member("outcome_at", \.outcomeAt),
     ]
-
-    /// `topic/partition/offset`; nil if it was not sent.
-    package var sentText: String? {
-        guard let sentTopic, let sentPartition, let sentOffset else { return nil }
-        return "\(sentTopic)/\(sentPartition)/\(sentOffset)"
-    }
 }

@@ -76,13 +76,7 @@ extension OutboxTable.Change {
         }
         if let source {
             writer.key("source")
-            writer.beginObject()
-            writer.position(
-                topic: source.topic,
-                partition: source.partition,
-                offset: source.offset
-            )
-            writer.endObject()
+            writer.object { $0.position(source) }
         }
         writer.endObject()
     }

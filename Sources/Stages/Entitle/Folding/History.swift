@@ -87,7 +87,7 @@ struct History {
         _ record: EntitleRecord
     ) {
         let source = record.source
-        let position = source.map { "\($0.topic)/\($0.partition)/\($0.offset)/\($0.index)" }
+        let position = source.map { "\($0.position)/\($0.index)" }
         notifications.append(
             (
                 environment: record.environment,
