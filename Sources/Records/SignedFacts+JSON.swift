@@ -41,7 +41,7 @@ extension SignedFacts {
         )
         try self.init(
             transaction: object.optionalObject("transaction") { (fact) throws(ObservationError) in
-                try TransactionFact(reading: &fact, source)
+                try TransactionFact(TransactionMembers(reading: &fact, source))
             },
             renewal: object.optionalObject("renewalInfo") { (fact) throws(ObservationError) in
                 try RenewalFact(reading: &fact, source)
@@ -135,9 +135,7 @@ extension TransactionMembers {
         }
         writer.endObject()
     }
-}
 
-extension TransactionFact {
     fileprivate init(
         reading object: inout some HeadMembers,
         _ source: FactSource
@@ -151,26 +149,26 @@ extension TransactionFact {
             track: source.track,
             revision: Revision(reading: &object),
             trust: source.trust,
-            identity: TransactionIdentity(reading: &object),
-            expiresDate: object.optionalDate("expiresDate"),
-            revocation: object.optionalObject("revocation", Revocation.init(reading:)),
-            isUpgraded: object.optionalBool("isUpgraded"),
-            ownershipType: object.optionalIdentifier("ownershipType").map {
-                OwnershipType(rawValue: $0.text)
-            },
-            subscriptionGroupID: object.optionalIdentifier("subscriptionGroupID"),
-            webOrderLineItemID: object.optionalIdentifier("webOrderLineItemID"),
-            transactionReason: object.optionalIdentifier("transactionReason")?.text,
-            additionalTransactionReason: object.optionalIdentifier("additionalTransactionReason")?
-                .text,
-            revokedSeatQuantity: object.optionalInt(
-                "revokedSeatQuantity",
-                in: Int32.min...Int32.max
-            ),
-            appAccountToken: object.optionalToken("appAccountToken"),
-            appTransactionID: object.optionalIdentifier("appTransactionID"),
-            items: object.optionalItems("items") ?? []
+            identity: TransactionIdentity(reading: &object)
         )
+        expiresDate = try object.optionalDate("expiresDate")
+        revocation = try object.optionalObject("revocation", Revocation.init(reading:))
+        isUpgraded = try object.optionalBool("isUpgraded")
+        ownershipType = try object.optionalIdentifier("ownershipType").map {
+            OwnershipType(rawValue: $0.text)
+        }
+        subscriptionGroupID = try object.optionalIdentifier("subscriptionGroupID")
+        webOrderLineItemID = try object.optionalIdentifier("webOrderLineItemID")
+        transactionReason = try object.optionalIdentifier("transactionReason")?.text
+        additionalTransactionReason = try object.optionalIdentifier("additionalTransactionReason")?
+            .text
+        revokedSeatQuantity = try object.optionalInt(
+            "revokedSeatQuantity",
+            in: Int32.min...Int32.max
+        )
+        appAccountToken = try object.optionalToken("appAccountToken")
+        appTransactionID = try object.optionalIdentifier("appTransactionID")
+        items = try object.optionalItems("items") ?? []
     }
 }
 

@@ -68,7 +68,7 @@ struct RandomHistory {
         let (product, type) = products.randomElement(using: &random) ?? ("basic", .autoRenewable)
         let purchaseDate = day(Int.random(in: 0...60, using: &random))
         let length = Int64.random(in: 1...20, using: &random)
-        return TransactionFact(
+        var members = TransactionMembers(
             key: TransactionKey(
                 environment: .production,
                 bundleID: Sample.bundleID,
@@ -83,12 +83,13 @@ struct RandomHistory {
                 purchaseDate: purchaseDate,
                 type: type,
                 quantity: Int32.random(in: 1...2, using: &random)
-            ),
-            expiresDate: Timestamp(
-                milliseconds: purchaseDate.milliseconds + length * 86_400_000
-            ),
-            webOrderLineItemID: ["71", "72", nil].randomElement(using: &random) ?? nil
+            )
         )
+        members.expiresDate = Timestamp(
+            milliseconds: purchaseDate.milliseconds + length * 86_400_000
+        )
+        members.webOrderLineItemID = ["71", "72", nil].randomElement(using: &random) ?? nil
+        return TransactionFact(members)
     }
 
     private static func revised(

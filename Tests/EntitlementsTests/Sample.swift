@@ -46,7 +46,7 @@ enum Sample {
         expires: Int64? = nil,
         revoked: Int64? = nil
     ) -> TransactionFact {
-        TransactionFact(
+        var members = TransactionMembers(
             key: TransactionKey(
                 environment: .production,
                 bundleID: bundleID,
@@ -55,10 +55,11 @@ enum Sample {
             track: track,
             revision: revision(signedDate: signedDate, content: content ?? track.rawValue),
             trust: .apple,
-            identity: identity(purchaseDate: purchaseDate),
-            expiresDate: expires.map { Timestamp(milliseconds: $0) },
-            revocation: revoked.map { Revocation(date: Timestamp(milliseconds: $0)) }
+            identity: identity(purchaseDate: purchaseDate)
         )
+        members.expiresDate = expires.map { Timestamp(milliseconds: $0) }
+        members.revocation = revoked.map { Revocation(date: Timestamp(milliseconds: $0)) }
+        return TransactionFact(members)
     }
 
     static func json(_ text: String) throws -> JSONValue {

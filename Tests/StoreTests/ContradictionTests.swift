@@ -73,18 +73,20 @@ struct ContradictionTests {
         signed: Int64
     ) -> TransactionFact {
         TransactionFact(
-            key: TransactionKey(
-                environment: environment,
-                bundleID: "com.example",
-                transactionID: "1"
-            ),
-            track: .jws,
-            revision: Revision(
-                signedDate: Timestamp(milliseconds: signed),
-                contentHash: SHA256.digest(Array("\(signed)".utf8))
-            ),
-            trust: .apple,
-            identity: identity
+            TransactionMembers(
+                key: TransactionKey(
+                    environment: environment,
+                    bundleID: "com.example",
+                    transactionID: "1"
+                ),
+                track: .jws,
+                revision: Revision(
+                    signedDate: Timestamp(milliseconds: signed),
+                    contentHash: SHA256.digest(Array("\(signed)".utf8))
+                ),
+                trust: .apple,
+                identity: identity
+            )
         )
     }
 }

@@ -31,7 +31,21 @@ package struct TransactionMembers: Hashable, Sendable {
     package var revokedSeatQuantity: Int32?
     package var appAccountToken: AccountToken?
     package var appTransactionID: Identifier?
-    package var items: [CommerceItem]
+    package var items: [CommerceItem] = []
+
+    package init(
+        key: TransactionKey,
+        track: Track,
+        revision: Revision,
+        trust: Trust,
+        identity: TransactionIdentity
+    ) {
+        self.key = key
+        self.track = track
+        self.revision = revision
+        self.trust = trust
+        self.identity = identity
+    }
 
     package var purchaseKey: PurchaseKey {
         PurchaseKey(
@@ -44,52 +58,6 @@ package struct TransactionMembers: Hashable, Sendable {
     /// The revision that brought the revocation; nil without one.
     package var revoking: Revision? {
         revocation == nil ? nil : olderRevoking ?? revision
-    }
-}
-
-extension TransactionFact {
-    package init(
-        key: TransactionKey,
-        track: Track,
-        revision: Revision,
-        trust: Trust,
-        identity: TransactionIdentity,
-        expiresDate: Timestamp? = nil,
-        revocation: Revocation? = nil,
-        olderRevoking: Revision? = nil,
-        isUpgraded: Bool? = nil,
-        ownershipType: OwnershipType? = nil,
-        subscriptionGroupID: Identifier? = nil,
-        webOrderLineItemID: Identifier? = nil,
-        transactionReason: String? = nil,
-        additionalTransactionReason: String? = nil,
-        revokedSeatQuantity: Int32? = nil,
-        appAccountToken: AccountToken? = nil,
-        appTransactionID: Identifier? = nil,
-        items: [CommerceItem] = []
-    ) {
-        self.init(
-            TransactionMembers(
-                key: key,
-                track: track,
-                revision: revision,
-                trust: trust,
-                identity: identity,
-                expiresDate: expiresDate,
-                revocation: revocation,
-                olderRevoking: olderRevoking,
-                isUpgraded: isUpgraded,
-                ownershipType: ownershipType,
-                subscriptionGroupID: subscriptionGroupID,
-                webOrderLineItemID: webOrderLineItemID,
-                transactionReason: transactionReason,
-                additionalTransactionReason: additionalTransactionReason,
-                revokedSeatQuantity: revokedSeatQuantity,
-                appAccountToken: appAccountToken,
-                appTransactionID: appTransactionID,
-                items: items
-            )
-        )
     }
 }
 
@@ -161,7 +129,7 @@ extension TransactionFact {
         guard let identity = TransactionIdentity(payload), let id = payload.transactionID else {
             return nil
         }
-        self.init(
+        var members = TransactionMembers(
             key: TransactionKey(
                 environment: environment,
                 bundleID: bundleID,
@@ -170,20 +138,21 @@ extension TransactionFact {
             track: track,
             revision: revision,
             trust: trust,
-            identity: identity,
-            expiresDate: payload.expiresDate,
-            revocation: Revocation(payload),
-            isUpgraded: payload.isUpgraded,
-            ownershipType: payload.ownershipType,
-            subscriptionGroupID: payload.subscriptionGroupID?.identifier,
-            webOrderLineItemID: payload.lineItemID,
-            transactionReason: payload.reason?.string,
-            additionalTransactionReason: payload.additionalReason?.string,
-            revokedSeatQuantity: payload.seatsRevoked,
-            appAccountToken: payload.appAccountToken,
-            appTransactionID: payload.appTransactionID?.identifier,
-            items: CommerceItem.items(of: payload.advancedCommerce)
+            identity: identity
         )
+        members.expiresDate = payload.expiresDate
+        members.revocation = Revocation(payload)
+        members.isUpgraded = payload.isUpgraded
+        members.ownershipType = payload.ownershipType
+        members.subscriptionGroupID = payload.subscriptionGroupID?.identifier
+        members.webOrderLineItemID = payload.lineItemID
+        members.transactionReason = payload.reason?.string
+        members.additionalTransactionReason = payload.additionalReason?.string
+        members.revokedSeatQuantity = payload.seatsRevoked
+        members.appAccountToken = payload.appAccountToken
+        members.appTransactionID = payload.appTransactionID?.identifier
+        members.items = CommerceItem.items(of: payload.advancedCommerce)
+        self.init(members)
     }
 }
 

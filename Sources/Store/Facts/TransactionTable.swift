@@ -151,7 +151,7 @@ package enum TransactionTable {
     static func declare(
         _ columns: inout RowColumns
     ) -> @Sendable (PostgresRow) -> TransactionFact {
-        let common = TransactionFact.declareCommon(&columns)
+        let common = TransactionMembers.declareCommon(&columns)
         let productID = columns("product_id", Identifier.self)
         let quantity = columns("quantity", Int32?.self)
         let percentage = columns("revocation_percentage", Int32?.self)
@@ -166,7 +166,7 @@ package enum TransactionTable {
         let revokedSeats = columns("revoked_seat_quantity", Int32?.self)
         let items = columns("items", JSONText?.self)
         return { row in
-            var fact = common(row).value
+            var fact = common(row)
             fact.identity.productID = row[productID]
             fact.identity.quantity = row[quantity]
             fact.revocation?.percentage = row[percentage]
@@ -185,14 +185,14 @@ package enum TransactionTable {
     }
 }
 
-extension TransactionFact {
+extension TransactionMembers {
     /// Declares the columns that each table of transactions has.
     ///
     /// Columns of only some tables are left empty: the product among them, and all of a revocation
     /// but its date.
     static func declareCommon(
         _ columns: inout RowColumns
-    ) -> @Sendable (PostgresRow) -> TransactionFact {
+    ) -> @Sendable (PostgresRow) -> TransactionMembers {
         let purchase = PurchaseKey.reader.declare(&columns)
         let transactionID = columns("transaction_id", Identifier.self)
         let track = columns("track", Track.self)
@@ -208,7 +208,7 @@ extension TransactionFact {
         return { row in
             let purchase = purchase(row)
             let revision = revision(row)
-            return TransactionFact(
+            var fact = TransactionMembers(
                 key: TransactionKey(
                     environment: purchase.environment,
                     bundleID: purchase.bundleID,
@@ -222,14 +222,21 @@ extension TransactionFact {
                     productID: "",
                     purchaseDate: row[purchaseDate],
                     type: row[type]
-                ),
-                expiresDate: row[expiresDate],
-                revocation: row[revocationDate].map { Revocation(date: $0) },
-                olderRevoking: revoking(row, revision),
-                appAccountToken: row.accountToken(token),
-                appTransactionID: row[appTransactionID]
+                )
             )
+            fact.expiresDate = row[expiresDate]
+            fact.revocation = row[revocationDate].map { Revocation(date: $0) }
+            fact.olderRevoking = revoking(row, revision)
+            fact.appAccountToken = row.accountToken(token)
+            fact.appTransactionID = row[appTransactionID]
+            return fact
         }
+    }
+
+    /// The receipt that brought a revocation; nil for a JWS, whose newest revision adds and lifts
+    /// it.
+    var revokingReceipt: Revision? {
+        track == .receipt ? revoking : nil
     }
 
     /// Declares the columns of `revokingReceipt`.
@@ -252,12 +259,4 @@ extension TransactionFact {
 
 extension Revision {
     static let reader = RowReader(Revision.init, "signed_date_ms", "content_hash")
-}
-
-extension TransactionMembers {
-    /// The receipt that brought a revocation; nil for a JWS, whose newest revision adds and lifts
-    /// it.
-    var revokingReceipt: Revision? {
-        track == .receipt ? revoking : nil
-    }
 }

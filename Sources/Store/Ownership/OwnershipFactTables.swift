@@ -178,7 +178,8 @@ extension OwnershipFactTables {
 
     /// The part of a transaction that determines its owner; its product is not needed for that.
     private static let factReader = RowReader<TransactionFact> {
-        TransactionFact.declareCommon(&$0)
+        let read = TransactionMembers.declareCommon(&$0)
+        return { TransactionFact(read($0)) }
     }
 
     private static let claimReader = RowReader(
