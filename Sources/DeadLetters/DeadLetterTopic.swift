@@ -57,7 +57,13 @@ package struct DeadLetterTopic: Sendable {
             let start = max(span.lowerBound, next[partition.partition] ?? span.lowerBound)
             if start < span.upperBound { spans[partition] = start..<span.upperBound }
         }
-        var summary = try await read(spans, since: since, progress, foreign, visit)
+        var summary = try await read(
+            spans,
+            since: since,
+            progress: progress,
+            foreign: foreign,
+            visit
+        )
         for (partition, held) in held {
             summary.held[partition.partition] = held
         }
@@ -129,8 +135,8 @@ package struct DeadLetterTopic: Sendable {
     private func read(
         _ spans: [TopicPartition: Range<Int64>],
         since: Timestamp?,
-        _ progress: TopicScan.Progress,
-        _ foreign: (ConsumerRecord) -> Void,
+        progress: TopicScan.Progress,
+        foreign: (ConsumerRecord) -> Void,
         _ visit: (DeadLetter, ConsumerRecord) -> Void
     ) async throws(DeadLetterTopicError) -> Summary {
         var summary = Summary()

@@ -183,6 +183,24 @@ import Testing
         }
     }
 
+    @Test(arguments: sources)
+    func `a function takes at most three values without a label`(file: SourceTree.File) {
+        for declaration in UnlabelledParameters.all(in: file) {
+            #expect(declaration.count <= 3, "\(file.path):\(declaration.line)")
+        }
+    }
+
+    @Test(arguments: [
+        ("func f(_ a: Int, _ b: (Int, _ x: Int) -> Void, c: Int)", 2),
+        ("private init?<A>(\n    _ a: A,\n    _ b: A = a.init(_, _)\n) {", 2),
+        ("func called(_ a: UnsafeRawPointer?, _ b: Int)", nil), ("x.init(_ a, _ b)", nil),
+    ])
+    func `parameters without a label are counted`(code: String, count: Int?) {
+        let lines = code.split(separator: "\n")
+        let found = UnlabelledParameters.all(in: SourceTree.File(path: "A.swift", lines: lines))
+        #expect(found.first?.count == count)
+    }
+
     @Test func `nothing crashes on purpose and nothing is left for later`() {
         let banned = ["fatalError(", "try!", "as!", "TO" + "DO", "FIX" + "ME", "XX" + "X"]
         for file in Self.sources {

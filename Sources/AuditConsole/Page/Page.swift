@@ -133,11 +133,10 @@ extension HTML {
     mutating func form(
         _ target: LocalLink,
         _ token: String,
-        _ attributes: [Attribute] = [],
         _ content: (inout HTML) -> Void
     ) {
         let posts = [Attribute("method", "post"), Attribute("action", target.text)]
-        element("form", posts + attributes) { html in
+        element("form", posts) { html in
             html.void("input", [.type("hidden"), .name(ConsoleRequest.tokenField), .value(token)])
             content(&html)
         }

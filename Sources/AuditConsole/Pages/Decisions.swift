@@ -81,9 +81,9 @@ enum DecisionForms {
     /// Shows the effect of a decision about many letters, and asks for confirmation.
     static func confirmation(
         _ kind: DeadLetterAction.Kind,
-        _ note: String,
-        _ filter: LetterFilter,
-        _ count: Int64,
+        note: String,
+        of filter: LetterFilter,
+        count: Int64,
         token: String
     ) -> Page {
         Page("Confirm", section: .search) { html in
@@ -199,9 +199,9 @@ struct Decisions: Sendable {
             return .page(
                 DecisionForms.confirmation(
                     decision.kind,
-                    decision.note,
-                    filter,
-                    found,
+                    note: decision.note,
+                    of: filter,
+                    count: found,
                     token: request.formToken
                 )
             )

@@ -86,7 +86,7 @@ struct HistoryPage: Sendable {
             ("Since", "since", "2026-01-31, or 7d"), ("Before", "until", "2026-01-31, or 1h"),
         ]
         for (label, name, example) in texts {
-            html.filterField(label, name, example, filter.value(name))
+            html.filterField(label, name: name, example: example, value: filter.value(name))
         }
     }
 }

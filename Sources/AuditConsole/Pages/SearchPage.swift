@@ -49,7 +49,7 @@ struct SearchPage: Sendable {
                 html.notice(problem, .alert)
             }
             form(&html, filter)
-            results(&html, filter, rows, count)
+            results(&html, rows, of: filter, count: count)
             if filter.text == nil, !filter.items.isEmpty, let count, count > 0,
                 request.visitor.role >= .operator
             {
@@ -60,9 +60,9 @@ struct SearchPage: Sendable {
 
     private func results(
         _ html: inout HTML,
-        _ filter: LetterFilter,
         _ rows: [DeadLetterRow],
-        _ count: Int64?
+        of filter: LetterFilter,
+        count: Int64?
     ) {
         let shown = rows.prefix(Self.pageSize)
         html.element("h2", text: "Results")
@@ -130,7 +130,7 @@ struct SearchPage: Sendable {
             ("Source record", "source", "topic/partition/offset"), ("Group", "group", ""),
         ]
         for (label, name, example) in texts {
-            html.filterField(label, name, example, filter.value(name))
+            html.filterField(label, name: name, example: example, value: filter.value(name))
         }
     }
 }
@@ -139,9 +139,9 @@ extension HTML {
     /// A field for a text by which something is filtered.
     mutating func filterField(
         _ label: String,
-        _ name: String,
-        _ example: String,
-        _ value: String?
+        name: String,
+        example: String,
+        value: String?
     ) {
         field(
             label,

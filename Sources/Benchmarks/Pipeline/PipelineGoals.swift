@@ -29,7 +29,7 @@ struct PipelineGoals {
                 bound: 0.48,
                 isCeiling: false
             ),
-            verifications("the four workers", "worker", item, item.cpu.allWorkers, 2.2),
+            verifications("the four workers", key: "worker", item, item.cpu.allWorkers, bound: 2.2),
         ]
         if let beside = item.besideRecordsPerSecond {
             goals.append(
@@ -44,11 +44,25 @@ struct PipelineGoals {
         }
         if let postgres = item.cpu.postgres {
             goals.append(
-                verifications("PostgreSQL", "postgresql", item, postgres, isMixed ? 1.6 : 1.3)
+                verifications(
+                    "PostgreSQL",
+                    key: "postgresql",
+                    item,
+                    postgres,
+                    bound: isMixed ? 1.6 : 1.3
+                )
             )
         }
         if let broker = item.cpu.broker {
-            goals.append(verifications("the broker", "broker", item, broker, isMixed ? 1 : 0.6))
+            goals.append(
+                verifications(
+                    "the broker",
+                    key: "broker",
+                    item,
+                    broker,
+                    bound: isMixed ? 1 : 0.6
+                )
+            )
         }
         goals.append(
             Goal(
@@ -64,10 +78,10 @@ struct PipelineGoals {
 
     private func verifications(
         _ name: String,
-        _ key: String,
+        key: String,
         _ item: PipelineMeasurement,
         _ microseconds: Double,
-        _ bound: Double
+        bound: Double
     ) -> Goal {
         Goal(
             name: "CPU of \(name), in verifications",

@@ -16,7 +16,7 @@ struct VerifierSteps {
         let cost: String
         let bound: String
 
-        init(_ name: String, _ place: String, _ cost: String, _ bound: String = "") {
+        init(_ name: String, _ place: String, _ cost: String, bound: String = "") {
             (self.name, self.place, self.cost, self.bound) = (name, place, cost, bound)
         }
     }
@@ -24,26 +24,31 @@ struct VerifierSteps {
     private static let limits = VerifierLimits.standard
 
     private static let body = [
-        Step("recognition", "BodyForm", "each byte four times", "\(limits.bodyBytesMax) bytes"),
+        Step(
+            "recognition",
+            "BodyForm",
+            "each byte four times",
+            bound: "\(limits.bodyBytesMax) bytes"
+        ),
         Step(
             "JSON",
             "JSONParser",
             "each byte once, without recursion",
-            "depth \(limits.json.depthMax), values \(limits.json.nodesMax)"
+            bound: "depth \(limits.json.depthMax), values \(limits.json.nodesMax)"
         ),
         Step(
             "an object's keys",
             "JSONParser+Keys",
             "names among each other; all else once, by a secret hash",
-            "32 names of 32 bytes"
+            bound: "32 names of 32 bytes"
         ),
         Step("members", "KnownMembers", "each object once, each key to a name's length"),
-        Step("items", "EnvelopeShape", "each once", "\(limits.itemsMax) items"),
+        Step("items", "EnvelopeShape", "each once", bound: "\(limits.itemsMax) items"),
         Step(
             "claims",
             "ClaimCheck",
             "each item by each claim, to the first difference",
-            "13 claims x \(limits.itemsMax) items"
+            bound: "13 claims x \(limits.itemsMax) items"
         ),
         Step("items among each other", "ItemAgreement", "each item once"),
     ]
@@ -54,23 +59,23 @@ struct VerifierSteps {
             "known chains",
             "VerifiedChainCache",
             "each known header's bytes",
-            "\(limits.chainsCachedMax) headers"
+            bound: "\(limits.chainsCachedMax) headers"
         ),
         Step("base64", "Base64", "each byte once"),
-        Step("header", "JWSHeader", "as JSON", "\(limits.headerSegmentBytesMax) bytes"),
+        Step("header", "JWSHeader", "as JSON", bound: "\(limits.headerSegmentBytesMax) bytes"),
         Step(
             "certificates",
             "DERScan, Certificate",
             "each byte once, then what a parser makes of the elements",
-            "3 x \(limits.certificateBytesMax) bytes, 192 elements each"
+            bound: "3 x \(limits.certificateBytesMax) bytes, 192 elements each"
         ),
-        Step("chain", "ChainPolicy", "each configured root by name", "the settings' roots"),
+        Step("chain", "ChainPolicy", "each configured root by name", bound: "the settings' roots"),
         Step("signatures", "CertificateSignatures, P256Verifier", "two and one at most"),
         Step(
             "payload, once it is known who signed it",
             "Verifier+Statement",
             "as JSON, then each member once",
-            "depth \(limits.payload.depthMax), values \(limits.payload.nodesMax)"
+            bound: "depth \(limits.payload.depthMax), values \(limits.payload.nodesMax)"
         ),
     ]
 
@@ -80,19 +85,19 @@ struct VerifierSteps {
             "a receipt of iOS 6",
             "LegacyReceipt",
             "each byte once for each of five keys",
-            "64 KiB"
+            bound: "64 KiB"
         ),
         Step(
             "a receipt's form",
             "BERScan, MessageOutline",
             "each byte once, then what a parser makes of the elements",
-            "4096 elements, depth 24, strings in strings 4"
+            bound: "4096 elements, depth 24, strings in strings 4"
         ),
         Step(
             "a receipt's attributes, once it is known who signed it",
             "ReceiptAttribute, ReceiptObject",
             "each once, sorted",
-            "256 attributes, \(limits.itemsMax) records of 256"
+            bound: "256 attributes, \(limits.itemsMax) records of 256"
         ),
     ]
 
@@ -102,7 +107,7 @@ struct VerifierSteps {
             "search fields of what is refused",
             "UnverifiedIdentifiers",
             "one item: as JSON without its rules, each member once; one receipt's first attributes",
-            "255 bytes each, 512 attributes"
+            bound: "255 bytes each, 512 attributes"
         ),
         Step("a dead letter", "Refusal", "one digest of the value"),
         Step("content hash, of what is signed", "ContentHash", "members sorted, each byte once"),

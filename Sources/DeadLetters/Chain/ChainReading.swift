@@ -31,7 +31,14 @@ struct ChainReading: Sendable {
         } catch {
             notes.append("\(error); the ends of the chains are not shown")
         }
-        return try await read(context.topic, after: former, evidence, notes, progress, visit)
+        return try await read(
+            context.topic,
+            after: former,
+            evidence,
+            notes: notes,
+            progress: progress,
+            visit
+        )
     }
 
     /// The letters that failed in a time range.
@@ -49,8 +56,8 @@ struct ChainReading: Sendable {
             since: since,
             until: until,
             evidence,
-            notes,
-            progress,
+            notes: notes,
+            progress: progress,
             visit
         )
     }
@@ -73,8 +80,8 @@ struct ChainReading: Sendable {
         since: Timestamp? = nil,
         until: Timestamp? = nil,
         _ evidence: ChainEvidence,
-        _ notes: [String],
-        _ progress: TopicScan.Progress,
+        notes: [String],
+        progress: TopicScan.Progress,
         _ visit: (DeadLetter, ConsumerRecord) -> Void
     ) async throws -> ChainReading {
         var evidence = evidence

@@ -91,7 +91,7 @@ enum ExportCommand: DeadLetterCommand {
         manifest.counts = counts
         (manifest.bytes, manifest.sha256) = try file.finish()
         try ExportFile(folder, manifestFile, isFirst: false).finish(with: manifest.json)
-        return report(reading.report, manifest, folder, context)
+        return report(reading.report, manifest, in: folder, context)
     }
 
     /// The letters that are redacted by the topic, for want of a database: an original may still
@@ -107,7 +107,7 @@ enum ExportCommand: DeadLetterCommand {
     private static func report(
         _ report: ChainReport,
         _ manifest: ExportManifest,
-        _ folder: String,
+        in folder: String,
         _ context: ToolContext
     ) -> Int32 {
         let manifestSHA256 = SHA256.digest(manifest.json).hex

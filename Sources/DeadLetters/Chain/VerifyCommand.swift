@@ -97,7 +97,7 @@ enum ExportReading {
         for chain in manifest.chains {
             evidence.beginnings[chain.name] = .some(chain.previous)
         }
-        var (report, found) = try read(file, manifest, evidence, progress)
+        var (report, found) = try read(file, of: manifest, evidence, progress)
         if found.sha256 != manifest.sha256 || found.records != manifest.records {
             let difference =
                 "\(found.records) records with the SHA-256 \(found.sha256.hex), the manifest "
@@ -112,7 +112,7 @@ enum ExportReading {
     /// Reads the file until the verifier has every letter that its report depends on.
     private static func read(
         _ file: String,
-        _ manifest: ExportManifest,
+        of manifest: ExportManifest,
         _ evidence: ChainEvidence,
         _ progress: TopicScan.Progress
     ) throws -> (report: ChainReport, found: (records: Int, sha256: SHA256Digest)) {

@@ -28,7 +28,7 @@ struct ReplayedOriginal: Sendable {
         self.letter = letter
         self.stage = stage
         let original = DeadLetterOriginal(record)
-        if let source = try Self.checked(source, letter, original, stage) {
+        if let source = try Self.checked(source, letter, original: original, stage: stage) {
             key = source.key
             value = source.value
             headers = source.headers
@@ -60,8 +60,8 @@ struct ReplayedOriginal: Sendable {
     private static func checked(
         _ source: ConsumerRecord?,
         _ letter: DeadLetter,
-        _ original: DeadLetterOriginal,
-        _ stage: StageDescription
+        original: DeadLetterOriginal,
+        stage: StageDescription
     ) throws(Unsendable) -> ConsumerRecord? {
         let isPart = letter.value == .omitted || letter.omitted != nil
         // Another time is another record: the topic was recreated and counts from its start again.

@@ -110,16 +110,23 @@ package struct Replays: Sendable {
         progress: @escaping (ReplayProgress) -> Void = { _ in }
     ) async throws -> ReplayProgress {
         try await database.withHeldConnection { connection in
-            try await run(number, who, limits, stop, progress, on: connection)
+            try await run(
+                number,
+                who: who,
+                limits: limits,
+                stop: stop,
+                progress: progress,
+                on: connection
+            )
         }
     }
 
     private func run(
         _ number: Int64,
-        _ who: AuditorName,
-        _ limits: ReplayLimits?,
-        _ stop: ReplayStop,
-        _ progress: @escaping (ReplayProgress) -> Void,
+        who: AuditorName,
+        limits: ReplayLimits?,
+        stop: ReplayStop,
+        progress: @escaping (ReplayProgress) -> Void,
         on connection: PostgresConnection
     ) async throws -> ReplayProgress {
         guard !(try await connection.run(ReplayTable.get, number)).isEmpty else {
@@ -143,7 +150,7 @@ package struct Replays: Sendable {
             action: isContinued ? .replayStarted : nil
         )
         do {
-            return try await run(ledger, row, wanted, stop, progress)
+            return try await run(ledger, row, limits: wanted, stop: stop, progress)
         } catch {
             // If the database is gone too, so is the lock, which says the same.
             try? await ledger.setState(.interrupted, note: "\(error)", action: .replayStopped)
@@ -154,8 +161,8 @@ package struct Replays: Sendable {
     private func run(
         _ ledger: ReplayLedger,
         _ row: ReplayRow,
-        _ limits: ReplayLimits,
-        _ stop: ReplayStop,
+        limits: ReplayLimits,
+        stop: ReplayStop,
         _ progress: @escaping (ReplayProgress) -> Void
     ) async throws -> ReplayProgress {
         let records = try await ledger.records()

@@ -57,7 +57,12 @@ extension ToolCommand {
         let isApplying = arguments.isSet("apply")
         if only != "kafka" {
             let settings = try ToolSettings.read(arguments, context.environment, .database)
-            try await grantInDatabase(settings, prefix, isApplying, context.console)
+            try await grantInDatabase(
+                settings,
+                prefix: prefix,
+                isApplying: isApplying,
+                context.console
+            )
         }
         if only != "postgres" {
             let settings = try ToolSettings.read(arguments, context.environment, .kafka)
@@ -67,7 +72,7 @@ extension ToolCommand {
             try await grantInKafka(
                 settings,
                 plan.rules,
-                isApplying,
+                isApplying: isApplying,
                 isRequired: only == "kafka",
                 context.console
             )
@@ -77,8 +82,8 @@ extension ToolCommand {
 
     private static func grantInDatabase(
         _ settings: SettingsValues,
-        _ prefix: String,
-        _ isApplying: Bool,
+        prefix: String,
+        isApplying: Bool,
         _ console: Console
     ) async throws {
         let schema = settings[DatabaseSettings.schema]
@@ -109,7 +114,7 @@ extension ToolCommand {
     private static func grantInKafka(
         _ settings: SettingsValues,
         _ rules: [KafkaAccessRule],
-        _ isApplying: Bool,
+        isApplying: Bool,
         isRequired: Bool,
         _ console: Console
     ) async throws {

@@ -78,7 +78,7 @@ extension ToolCommand {
             }
             let user = Identifier(arguments.operands[0])
             if let knownAt {
-                let known = try await KnownState.read(user, environment, knownAt, client)
+                let known = try await KnownState.read(user, environment, at: knownAt, client)
                 return (known.lines(at: at ?? now), known.json, true)
             }
             let explanation = try await UserExplanation.read(user, environment, client)

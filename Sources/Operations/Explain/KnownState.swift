@@ -14,7 +14,7 @@ struct KnownState {
     static func read(
         _ userID: Identifier,
         _ environment: String,
-        _ knownAt: Timestamp,
+        at knownAt: Timestamp,
         _ client: PostgresClient
     ) async throws -> KnownState {
         let subject = PurchaseDetails.Subject(id: userID, environment: environment)

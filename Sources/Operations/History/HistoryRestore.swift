@@ -34,7 +34,13 @@ struct HistoryRestore {
             )
         }
         return try await connection.withHistoryLock {
-            let restored = try await addAll(of: &lines, path, header, rowCount, report)
+            let restored = try await addAll(
+                of: &lines,
+                in: path,
+                header,
+                rowCount: rowCount,
+                report
+            )
             _ = try await connection.run(HistoryRestoring.finish, header.number)
             return restored
         }
@@ -42,9 +48,9 @@ struct HistoryRestore {
 
     private func addAll(
         of lines: inout LineReader,
-        _ path: String,
+        in path: String,
         _ header: ArchiveHeader,
-        _ rowCount: Int64?,
+        rowCount: Int64?,
         _ report: (Int, Int64?) -> Void
     ) async throws -> Int {
         var read = 0

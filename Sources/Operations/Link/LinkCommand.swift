@@ -16,7 +16,9 @@ extension ToolCommand {
                 + "that exists already is changed to the new user.",
             operands: "KIND KEY USER"
         ),
-        run: { try await change($0, $1, operandCount: 3, "written", AccountLinkTable.add) }
+        run: {
+            try await change($0, $1, operandCount: 3, participle: "written", AccountLinkTable.add)
+        }
     )
 
     /// `pipeline link remove`.
@@ -29,7 +31,15 @@ extension ToolCommand {
                 + "link to another user stays.",
             operands: "KIND KEY"
         ),
-        run: { try await change($0, $1, operandCount: 2, "removed", AccountLinkTable.remove) }
+        run: {
+            try await change(
+                $0,
+                $1,
+                operandCount: 2,
+                participle: "removed",
+                AccountLinkTable.remove
+            )
+        }
     )
 
     /// `pipeline link list`.
@@ -111,7 +121,7 @@ extension ToolCommand {
         _ arguments: CommandArguments,
         _ context: CommandContext,
         operandCount: Int,
-        _ participle: String,
+        participle: String,
         _ apply: Change
     ) async throws -> Int32 {
         var source = try LinkSource(arguments, operandCount: operandCount)

@@ -45,14 +45,14 @@ struct ArchiveSearch {
                 folder.flatMap { present?.contains(name) == true ? "\($0)/\(name)" : nil }
                 ?? archive.file
             let header = ArchiveHeader(number: archive.number, table: archive.table)
-            searched.append(search(path, header, archive.rowCount, report))
+            searched.append(search(path, header, rowCount: archive.rowCount, report))
         }
         let names = Set(known.map { URL(filePath: $0.file).lastPathComponent })
         for name in (present ?? []).sorted() where !names.contains(name) {
             let path = "\(folder ?? "")/\(name)"
             // Whatever else lies in the folder is no archive.
             guard let header = Self.header(of: path) else { continue }
-            searched.append(search(path, header, nil, report))
+            searched.append(search(path, header, rowCount: nil, report))
         }
         return searched
     }
@@ -81,7 +81,7 @@ struct ArchiveSearch {
     private func search(
         _ path: String,
         _ expected: ArchiveHeader,
-        _ rowCount: Int64?,
+        rowCount: Int64?,
         _ report: (String, Int) -> Void
     ) -> SearchedArchive {
         var result = SearchedArchive(header: expected, file: path)

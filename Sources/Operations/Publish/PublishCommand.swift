@@ -69,7 +69,7 @@ extension ToolCommand {
         try await requireTopic(topic, settings.kafkaConfiguration)
         let producer = try KafkaProducer(configuration: settings.kafkaConfiguration)
         let end = try await Interruption.cancelling { [bodies] in
-            await publish(bodies, of: total, template, producer, context.console)
+            await publish(bodies, of: total, template, by: producer, context.console)
         }
         await producer.close(deadline: .seconds(5))
         show(end.report, arguments, context.console)
@@ -96,7 +96,7 @@ extension ToolCommand {
         _ bodies: BodySource,
         of total: Int?,
         _ template: ProducerRecord,
-        _ producer: KafkaProducer,
+        by producer: KafkaProducer,
         _ console: Console
     ) async -> PublishEnd {
         var bodies = bodies

@@ -68,24 +68,24 @@ extension FactFinding {
         _ table: ReviewedTable<Fact>,
         _ row: ReviewedRow<Fact>,
         _ fault: Fault,
-        _ source: RecordPosition? = nil
+        source: RecordPosition? = nil
     ) {
         let purchase = row.fact.purchase
         self.init(
             table.name,
             row.fact.subject,
-            purchase?.originalTransactionID,
+            originalTransactionID: purchase?.originalTransactionID,
             fault,
-            purchase == nil ? row.newest?.source : source
+            source: purchase == nil ? row.newest?.source : source
         )
     }
 
     init(
         _ table: String,
         _ subject: RevisionTable.Subject,
-        _ originalTransactionID: Identifier?,
+        originalTransactionID: Identifier?,
         _ fault: Fault,
-        _ source: RecordPosition?
+        source: RecordPosition? = nil
     ) {
         let isTransaction = subject.kind == .transaction
         self.init(
@@ -101,7 +101,12 @@ extension FactFinding {
     }
 
     init(_ table: String, _ key: RenewalKey, _ fault: Fault) {
-        self.init(table, key.scope.renewals, key.originalTransactionID, fault, nil)
+        self.init(
+            table,
+            key.scope.renewals,
+            originalTransactionID: key.originalTransactionID,
+            fault
+        )
     }
 }
 

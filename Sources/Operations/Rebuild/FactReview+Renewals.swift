@@ -27,7 +27,7 @@ extension FactReview {
             let row = ReviewedRow(fact: owned ?? bare, isMissing: true, newest: content)
             if owned == nil, content.count > 1 {
                 let fault = FactFinding.Fault.rowMissingAmbiguous
-                findings.append(FactFinding(RenewalFact.table, row, fault, content.source))
+                findings.append(FactFinding(RenewalFact.table, row, fault, source: content.source))
             } else {
                 rows.append(row)
             }

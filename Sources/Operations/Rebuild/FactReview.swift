@@ -80,7 +80,7 @@ extension FactReview {
         }
         for (index, fault) in faults.sorted(by: { $0.key < $1.key }) {
             let source = rows[index].isMissing ? rows[index].newest?.source : nil
-            findings.append(FactFinding(Fact.table, rows[index], fault, source))
+            findings.append(FactFinding(Fact.table, rows[index], fault, source: source))
         }
         return facts
     }

@@ -173,7 +173,12 @@ struct Rebuilding {
                 return try await client.transaction { connection in
                     _ = try await connection.run(Locks.projection, Array(scopes))
                     let found = RebuildDifferences(facts: try await facts(connection))
-                    return try await rebuild(projected, found, isReplacing, connection)
+                    return try await rebuild(
+                        projected,
+                        found,
+                        isReplacing: isReplacing,
+                        on: connection
+                    )
                 }
             }
             return try await review.transaction(
@@ -182,7 +187,7 @@ struct Rebuilding {
                 mending: facts
             ) { connection, facts, owners in
                 let found = RebuildDifferences(facts: facts, owners: owners)
-                return try await rebuild(projected, found, isReplacing, connection)
+                return try await rebuild(projected, found, isReplacing: isReplacing, on: connection)
             }
         } catch let undone as Undone {
             return undone.differences
@@ -192,8 +197,8 @@ struct Rebuilding {
     private func rebuild(
         _ purchases: [PurchaseKey],
         _ found: RebuildDifferences,
-        _ isReplacing: Bool,
-        _ connection: PostgresConnection
+        isReplacing: Bool,
+        on connection: PostgresConnection
     ) async throws -> RebuildDifferences {
         var differences = found
         differences.rows = try await reprojector.replace(purchases, kind: .rebuild, on: connection)

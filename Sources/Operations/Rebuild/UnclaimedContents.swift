@@ -1,3 +1,4 @@
+import AppStore
 import Entitlements
 import Postgres
 import Records
@@ -27,17 +28,22 @@ struct UnclaimedContents {
 extension FactFinding {
     fileprivate init(_ content: RevisionTable.PageContent) {
         let subject = content.name.subject
-        switch subject.kind {
-        case .transaction:
-            let table = TransactionFact.table.name
-            let original = content.originalTransactionID
-            self.init(table, subject, original, .rowMissingUntrusted, content.source)
-        case .renewal:
-            let table = RenewalFact.table.name
-            self.init(table, subject, subject.id, .rowMissingAmbiguous, content.source)
-        case .appTransaction:
-            let table = AppTransactionFact.table.name
-            self.init(table, subject, nil, .rowMissingUntrusted, content.source)
-        }
+        let (table, original, fault): (String, Identifier?, Fault) =
+            switch subject.kind {
+            case .transaction:
+                (
+                    TransactionFact.table.name, content.originalTransactionID,
+                    .rowMissingUntrusted
+                )
+            case .renewal: (RenewalFact.table.name, subject.id, .rowMissingAmbiguous)
+            case .appTransaction: (AppTransactionFact.table.name, nil, .rowMissingUntrusted)
+            }
+        self.init(
+            table,
+            subject,
+            originalTransactionID: original,
+            fault,
+            source: content.source
+        )
     }
 }

@@ -38,9 +38,9 @@ package struct AccountReader: Sendable {
         let stages = Topology.stages.map { stage in
             account(
                 stage,
-                topics[stage.inputTopic] ?? [],
-                commits[stage] ?? [:],
-                marks
+                partitions: topics[stage.inputTopic] ?? [],
+                commits: commits[stage] ?? [:],
+                marks: marks
             )
         }
         return Reconciliation(stages: stages, flows: flows(stages, topics, marks))
@@ -66,9 +66,9 @@ package struct AccountReader: Sendable {
 
     private func account(
         _ stage: StageDescription,
-        _ partitions: [TopicPartition],
-        _ commits: [TopicPartition: CommittedOffset],
-        _ marks: [TopicPartition: Watermarks]
+        partitions: [TopicPartition],
+        commits: [TopicPartition: CommittedOffset],
+        marks: [TopicPartition: Watermarks]
     ) -> StageAccount {
         StageAccount(
             stage: stage,

@@ -9,12 +9,12 @@ extension AppleServer {
     func page(
         _ request: HTTPRequest,
         _ seen: AppleRequest,
-        _ bundleID: String,
-        _ fault: AppleFault?
+        bundleID: String,
+        fault: AppleFault?
     ) throws -> HTTPResponse {
         switch seen.endpoint {
         case .notificationHistory:
-            return try notifications(request, seen, bundleID, fault)
+            return try notifications(request, seen, bundleID: bundleID, fault: fault)
         case .subscriptionStatuses:
             return try statuses(of: purchase(seen.id, bundleID))
         case .transactionHistory:
@@ -22,10 +22,20 @@ extension AppleServer {
                 throw AppleError.invalidSort
             }
             let transactions = try purchase(seen.id, bundleID)
-            return try transactionPage(transactions, request, bundleID, fault)
+            return try transactionPage(
+                transactions,
+                request,
+                bundleID: bundleID,
+                fault: fault
+            )
         case .refundHistory:
             let transactions = try purchase(seen.id, bundleID)
-            return try transactionPage(transactions.filter(\.isRevoked), request, bundleID, fault)
+            return try transactionPage(
+                transactions.filter(\.isRevoked),
+                request,
+                bundleID: bundleID,
+                fault: fault
+            )
         case .orderLookup:
             return order(seen.id, bundleID)
         case .finish:
@@ -54,8 +64,8 @@ extension AppleServer {
     private func notifications(
         _ request: HTTPRequest,
         _ seen: AppleRequest,
-        _ bundleID: String,
-        _ fault: AppleFault?
+        bundleID: String,
+        fault: AppleFault?
     ) throws -> HTTPResponse {
         let query = try NotificationQuery(request.body, environment: environment, now: seen.time)
         let start = try position(request.query["paginationToken"], query, at: seen.time)
@@ -155,8 +165,8 @@ extension AppleServer {
     private func transactionPage(
         _ transactions: [AppleWorld.Transaction],
         _ request: HTTPRequest,
-        _ bundleID: String,
-        _ fault: AppleFault?
+        bundleID: String,
+        fault: AppleFault?
     ) throws -> HTTPResponse {
         let revision = request.query["revision"] ?? "0"
         guard let changes = Int(revision) else { throw AppleError.invalidRevision }

@@ -143,7 +143,7 @@ package final class AppleServer: Sendable {
         }
         seen.bundleID = bundleID
         let fault = faults(seen)
-        if let retryTime = retryTime(of: seen, bundleID, fault) {
+        if let retryTime = retryTime(of: seen, bundleID: bundleID, fault: fault) {
             seen.isTooEarly = seen.time < retryTime.former
             var response = AppleError.rateLimitExceeded.response
             response.headers["Retry-After"] = "\(retryTime.now)"
@@ -157,7 +157,7 @@ package final class AppleServer: Sendable {
         case .expiredToken where seen.isFurtherPage:
             return AppleError.paginationTokenExpired.response
         default:
-            return answer(request, seen, bundleID, fault)
+            return answer(request, seen, bundleID: bundleID, fault: fault)
         }
     }
 
@@ -165,8 +165,8 @@ package final class AppleServer: Sendable {
     /// limited.
     private func retryTime(
         of seen: AppleRequest,
-        _ bundleID: String,
-        _ fault: AppleFault?
+        bundleID: String,
+        fault: AppleFault?
     ) -> (former: Int64, now: Int64)? {
         let caller = Caller(endpoint: seen.endpoint, bundleID: bundleID)
         return state.withLock { state in
@@ -185,12 +185,12 @@ package final class AppleServer: Sendable {
     private func answer(
         _ request: HTTPRequest,
         _ seen: AppleRequest,
-        _ bundleID: String,
-        _ fault: AppleFault?
+        bundleID: String,
+        fault: AppleFault?
     ) -> HTTPResponse {
         var response: HTTPResponse
         do {
-            response = try page(request, seen, bundleID, fault)
+            response = try page(request, seen, bundleID: bundleID, fault: fault)
         } catch let error as AppleError {
             return error.response
         } catch {

@@ -77,7 +77,7 @@ enum RecoveredApps {
                 continue
             }
             do {
-                accesses.append(try access(app, key, server, settings))
+                accesses.append(try access(app, key: key, server: server, settings))
             } catch let error as KeyError {
                 problems.append(problem(app, "\(key.keyFile): \(error)"))
             } catch {
@@ -102,8 +102,8 @@ enum RecoveredApps {
 
     private static func access(
         _ app: AppSetting,
-        _ key: APIKeySetting,
-        _ server: LoopbackServer?,
+        key: APIKeySetting,
+        server: LoopbackServer?,
         _ settings: SettingsValues
     ) throws -> APIAccess {
         let app = RecoveredApp(

@@ -47,7 +47,13 @@ enum ReplayCommand: DeadLetterCommand {
             let who = try context.auditor()
             let replays = try context.replays(on: try await context.database())
             let isSet = ["rate", "failing-share-max", "wait-max"].contains(where: arguments.isSet)
-            return try await send(Int64(number), who, isSet ? limits : nil, replays, context)
+            return try await send(
+                Int64(number),
+                who: who,
+                limits: isSet ? limits : nil,
+                replays,
+                context
+            )
         }
         let selection = try ReplayOptions.selection(context)
         let isSending = arguments.isSet("send")
@@ -83,7 +89,7 @@ enum ReplayCommand: DeadLetterCommand {
         if taken > 0 {
             context.console.note("\(taken) were taken by another replay: left out")
         }
-        return try await send(number, who, limits, replays, context)
+        return try await send(number, who: who, limits: limits, replays, context)
     }
 
     private static func show(
@@ -114,14 +120,14 @@ enum ReplayCommand: DeadLetterCommand {
 
     private static func send(
         _ number: Int64,
-        _ who: AuditorName,
-        _ limits: ReplayLimits?,
+        who: AuditorName,
+        limits: ReplayLimits?,
         _ replays: Replays,
         _ context: ToolContext
     ) async throws -> Int32 {
         context.console.note("replay \(number) is recorded; Ctrl-C ends it in order")
         do {
-            let last = try await interruptibly(number, who, limits, replays, context)
+            let last = try await interruptibly(number, who: who, limits: limits, replays, context)
             context.console.print(last.json, or: ReplayText.progress(last), context.arguments)
             if last.state != .completed {
                 context.console.note(
@@ -144,8 +150,8 @@ enum ReplayCommand: DeadLetterCommand {
     /// Runs the replay so that the first Ctrl-C or SIGTERM ends it after the records in flight.
     private static func interruptibly(
         _ number: Int64,
-        _ who: AuditorName,
-        _ limits: ReplayLimits?,
+        who: AuditorName,
+        limits: ReplayLimits?,
         _ replays: Replays,
         _ context: ToolContext
     ) async throws -> ReplayProgress {

@@ -39,7 +39,7 @@ enum ReplaysCommand: DeadLetterCommand {
             return Int64(number)
         }
         let replays = try context.replays(on: try await context.database())
-        if let number { return try await show(number, limit, replays, context) }
+        if let number { return try await show(number, of: replays, limit: limit, context) }
         let rows = try await replays.newest(limit: limit)
         context.console.print(rows, ReplayRow.columns, context.arguments) { $0.counts.refused > 0 }
         context.console.note("\(rows.count) replays")
@@ -48,8 +48,8 @@ enum ReplaysCommand: DeadLetterCommand {
 
     private static func show(
         _ number: Int64,
-        _ limit: Int,
-        _ replays: Replays,
+        of replays: Replays,
+        limit: Int,
         _ context: ToolContext
     ) async throws -> Int32 {
         guard let row = try await replays.replay(number) else {
