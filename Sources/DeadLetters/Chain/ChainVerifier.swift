@@ -21,6 +21,18 @@ package struct ChainHead: Sendable, Equatable {
     }
 }
 
+/// The link before the first letter of a chain.
+package enum ChainBeginning: Equatable, Sendable {
+    case unknown
+    /// None: the chain begins with this letter.
+    case first
+    case after(SHA256Digest)
+
+    init(after previous: SHA256Digest?) {
+        self = previous.map { .after($0) } ?? .first
+    }
+}
+
 /// Evidence besides the letters themselves.
 package struct ChainEvidence: Sendable {
     /// The last committed link of each chain; a missing chain was not asked for, or its group has
@@ -34,8 +46,8 @@ package struct ChainEvidence: Sendable {
     package var isRange = false
     /// The letters with a recorded redaction; nil if no database was asked.
     package var redactions: Set<String>?
-    /// The link before the first letter of each chain, if stored.
-    package var beginnings: [ChainName: SHA256Digest?] = [:]
+    /// The beginning of each chain, if stored.
+    package var beginnings: [ChainName: ChainBeginning] = [:]
 
     package init() {}
 }

@@ -10,8 +10,7 @@ struct ChainWalk {
     private let head: ChainHead?
     private let starts: [Int32: Int64]
     private let isRange: Bool
-    /// The link before the first letter; nil if unknown.
-    private let beginning: SHA256Digest??
+    private let beginning: ChainBeginning
     private let anchor: ChainAnchor.Link?
     let pieces: [ChainPiece]
     /// The copy of each link that stands for it: the first one, or the first unaltered one.
@@ -43,7 +42,7 @@ struct ChainWalk {
         head = evidence.heads[name]
         starts = evidence.starts
         isRange = evidence.isRange
-        beginning = evidence.beginnings[name]
+        beginning = evidence.beginnings[name] ?? .unknown
         for piece in pieces {
             guard let former = byDigest[piece.digest] else {
                 byDigest[piece.digest] = piece
@@ -142,14 +141,14 @@ struct ChainWalk {
         if !isMet, let previous = letter.previous, let found = byDigest[previous] { return found }
         let earlier = latest(of: byDigest.values.filter { isEarlierEnd($0, than: letter) })
         if let earlier { earlierEnds.insert(earlier.last.id) }
-        if let beginning, beginning == letter.previous, earlier == nil { return nil }
+        if beginning == ChainBeginning(after: letter.previous), earlier == nil { return nil }
         if letter.previous == nil || isMet {
             if let earlier { findings.append(.beganAnew(name, after: position(earlier.last))) }
             return earlier
         }
         // Letters of one chain lie in one partition: retention removes them from the first on.
         let isFirstOfPartition = earlier?.last.partition != letter.partition
-        if isFirstOfPartition, mayBeCut(letter), beginning == nil {
+        if isFirstOfPartition, mayBeCut(letter), beginning == .unknown {
             isCut = true
         } else {
             findings.append(

@@ -95,7 +95,7 @@ enum ExportReading {
         evidence.anchors = anchor?.links ?? [:]
         evidence.redactions = manifest.redactionsAreRecorded ? manifest.redactions : nil
         for chain in manifest.chains {
-            evidence.beginnings[chain.name] = .some(chain.previous)
+            evidence.beginnings[chain.name] = ChainBeginning(after: chain.previous)
         }
         var (report, found) = try read(file, of: manifest, evidence, progress)
         if found.sha256 != manifest.sha256 || found.records != manifest.records {

@@ -97,23 +97,22 @@ enum CountCommand: DeadLetterCommand {
         guard by != .state else {
             throw UsageError(IndexOnly.needed("--by=state"))
         }
-        // Nil for a letter that does not match; a nil value for a letter without one.
-        var fold = DeadLetterFold<String??>()
-        var counts: [String?: Int64] = [:]
+        var fold = DeadLetterFold<CountedAs>()
+        var counts: [CountedAs: Int64] = [:]
         let redactions = try await context.redactions()
         let summary = try await context.readTopic(since: query.since) { letter, record in
             var row = DeadLetterRow(letter, record)
             row.checkRedaction(redactions)
-            let value: String?? = query.matches(row) ? .some(by.value(row)) : nil
-            guard case .counts(let replacing) = fold.add(row, value) else { return }
-            if case .some(.some(let former)) = replacing {
-                counts[former, default: 0] -= 1
-            }
-            if let value {
-                counts[value, default: 0] += 1
-            }
+            let counted: CountedAs =
+                query.matches(row) ? by.value(row).map { .value($0) } ?? .noValue : .unmatched
+            guard case .counts(let former) = fold.add(row, counted) else { return }
+            if let former { counts[former, default: 0] -= 1 }
+            counts[counted, default: 0] += 1
         }
-        let found = counts.filter { $0.value > 0 }.map { Count(value: $0.key, letters: $0.value) }
+        counts[.unmatched] = nil
+        let found = counts.filter { $0.value > 0 }.map {
+            Count(value: $0.key.value, letters: $0.value)
+        }
         let sorted = found.sorted {
             by.span != nil || $0.letters == $1.letters
                 ? ($0.value ?? "\u{10FFFF}") < ($1.value ?? "\u{10FFFF}") : $0.letters > $1.letters
@@ -154,6 +153,18 @@ enum CountCommand: DeadLetterCommand {
             "by": by.rawValue, "counts": JSONContent.object(named),
             "without": counts.first { $0.value == nil }?.letters ?? 0, "total": total,
         ]
+    }
+}
+
+/// The contribution of one letter to the counts.
+private enum CountedAs: Hashable {
+    /// The filter leaves the letter out.
+    case unmatched
+    case noValue
+    case value(String)
+
+    var value: String? {
+        if case .value(let value) = self { value } else { nil }
     }
 }
 
