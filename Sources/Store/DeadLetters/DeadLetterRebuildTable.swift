@@ -30,7 +30,7 @@ package enum DeadLetterRebuildTable {
             WHERE id IN (SELECT id FROM dead_letters_rebuilt GROUP BY id HAVING count(*) > 1)
             RETURNING *
         )
-        INSERT INTO dead_letters_rebuilt (\(DeadLetterRow.columns.names()), state)
+        INSERT INTO dead_letters_rebuilt (id, copies, is_disputed, \(others), state)
         SELECT DISTINCT ON (id) id, sum(copies) OVER of_id::int8,
             bool_or(is_disputed) OVER of_id
                 OR (min(contents_sha256) FILTER (WHERE doubt IS NULL) OVER of_id)
@@ -39,13 +39,16 @@ package enum DeadLetterRebuildTable {
                 OR (min(letter_partition) FILTER (WHERE doubt IS NULL) OVER of_id)
                     IS DISTINCT FROM
                     (max(letter_partition) FILTER (WHERE doubt IS NULL) OVER of_id),
-            \(DeadLetterRow.content.names()), state
+            \(others), state
         FROM folded
         WINDOW of_id AS (PARTITION BY id)
         ORDER BY id, doubt IS NOT NULL, value_state <> '\(DeadLetterRow.redacted)',
             letter_partition, letter_offset
         """
     )
+
+    private static let others = DeadLetterRow.columns.names
+        .filter { !["id", "copies", "is_disputed"].contains($0) }.joined(separator: ", ")
 
     static let analyze = Statement<Void, Void>("ANALYZE dead_letters_rebuilt")
 
@@ -83,17 +86,13 @@ package enum DeadLetterRebuildTable {
         [readEnds],
         """
         UPDATE dead_letters AS known SET
-            copies = new.copies, is_disputed = new.is_disputed, \(assignments)
+            \(DeadLetterRow.columns.assignments(from: "new", except: "id"))
         FROM dead_letters_rebuilt AS new
         WHERE new.id = known.id AND \(isRead)
-          AND (known.copies, known.is_disputed, \(DeadLetterRow.content.names(of: "known")))
-              IS DISTINCT FROM
-              (new.copies, new.is_disputed, \(DeadLetterRow.content.names(of: "new")))
+          AND (\(DeadLetterRow.columns.names(of: "known")))
+              IS DISTINCT FROM (\(DeadLetterRow.columns.names(of: "new")))
         """
     )
-
-    private static let assignments = DeadLetterRow.content.names
-        .map { "\($0) = new.\($0)" }.joined(separator: ", ")
 
     static let insert = Statement<Void, Void>(
         """

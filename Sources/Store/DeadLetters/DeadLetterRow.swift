@@ -34,11 +34,14 @@ package struct DeadLetterRow: Equatable, Sendable {
     }
 
     package var id: String
+    /// How often the letter was written.
+    package var copies: Int64 = 1
+    /// Whether copies that match their links contradict each other, or lie in different partitions,
+    /// which copies by workers do not.
+    package var isDisputed = false
     /// The position in the dead-letter topic of the copy that counts.
     package var letterPartition: Int32
     package var letterOffset: Int64
-    /// How often the letter was written.
-    package var copies: Int64 = 1
     package var failedAt: Timestamp
     package var reason: String
     package var deadLetterClass: String
@@ -64,9 +67,6 @@ package struct DeadLetterRow: Equatable, Sendable {
     package var contentsSHA256 = ""
     /// Why the letter is not trustworthy; nil if it matches its link.
     package var doubt: String?
-    /// Whether copies that match their links contradict each other, or lie in different partitions,
-    /// which copies by workers do not.
-    package var isDisputed = false
     /// The database's state; it follows from the actions and is not written with the row.
     package var state = DeadLetterState.open
 

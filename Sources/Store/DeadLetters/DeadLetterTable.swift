@@ -37,11 +37,15 @@ package enum DeadLetterTable {
         LEFT JOIN dead_letter_states AS held ON held.id = new.id
         ORDER BY new.id
         ON CONFLICT (id) DO UPDATE SET
-            \(DeadLetterRow.content.excluded), copies = known.copies + excluded.copies,
+            \(replaced), copies = known.copies + excluded.copies,
             is_disputed = \(isDisputed(by: "excluded"))
         WHERE \(rank("excluded")) < \(rank("known"))
         """
     )
+
+    /// The columns that a copy replaces if it counts.
+    private static let replaced = DeadLetterRow.columns
+        .assignments(from: "excluded", except: "id", "copies", "is_disputed")
 
     /// Counts copies that do not count themselves.
     static let addOthers = Statement<[DeadLetterRow], Void>(

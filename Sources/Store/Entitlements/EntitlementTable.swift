@@ -179,13 +179,20 @@ package enum ClosedPeriodTable {
         )
     }
 
+    private static let terms = Row.columns.assignments(
+        from: "excluded",
+        except: "original_transaction_id",
+        "environment",
+        "product_id"
+    )
+
     package static let write = Statement<[Row], Void>(
         [.rows("new", Row.columns)],
         """
         INSERT INTO closed_periods ($new.columns)
         SELECT * FROM $new
         ON CONFLICT (original_transaction_id, environment, product_id) DO UPDATE
-        SET \(Row.columns.excluded(except: "original_transaction_id", "environment", "product_id"))
+        SET \(terms)
         """
     )
 

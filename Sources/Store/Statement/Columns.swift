@@ -102,13 +102,12 @@ package struct Columns<Element>: ExpressibleByArrayLiteral, Sendable {
     }
 
     /// `a = excluded.a, b = excluded.b`, for an `ON CONFLICT DO UPDATE SET`.
-    package var excluded: String {
-        names.map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
-    }
+    package var excluded: String { assignments(from: "excluded") }
 
-    /// The same without the columns of a key.
-    func excluded(except key: String...) -> String {
-        names.filter { !key.contains($0) }.map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
+    /// `a = new.a, b = new.b`, for an `UPDATE`; without some of the columns.
+    func assignments(from relation: String, except others: String...) -> String {
+        names.filter { !others.contains($0) }.map { "\($0) = \(relation).\($0)" }
+            .joined(separator: ", ")
     }
 
     /// `left.a = right.a AND left.b = right.b`.

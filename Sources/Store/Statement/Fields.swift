@@ -34,6 +34,12 @@ struct Field<Whole, Part>: Sendable {
     fileprivate let columns: Columns<Whole>
     fileprivate let reader: RowReader<Part>
 
+    /// Columns that hold the part in a form of their own.
+    init(columns: Columns<Whole>, reader: RowReader<Part>) {
+        self.columns = columns
+        self.reader = reader
+    }
+
     init(_ name: String, _ get: @escaping @Sendable (Whole) -> Part) where Part: ColumnValue {
         columns = [Column(name, get)]
         reader = RowReader(stringLiteral: name)
