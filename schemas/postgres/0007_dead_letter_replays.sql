@@ -28,9 +28,6 @@ CREATE TABLE dead_letter_replay_records (
     replay bigint NOT NULL REFERENCES dead_letter_replays,
     ordinal bigint NOT NULL,
     dead_letter_id text COLLATE "C" NOT NULL,
-    -- The position of the dead letter when the replay was prepared.
-    letter_partition integer NOT NULL,
-    letter_offset bigint NOT NULL,
     transaction_id text COLLATE "C",
     -- The body, to which the dead letters of later stages point; a body that is sent again becomes
     -- another record.

@@ -232,8 +232,6 @@ extension Replays {
         (
             ordinal: Int64(ordinal),
             letterID: row.id,
-            letterPartition: row.letterPartition,
-            letterOffset: row.letterOffset,
             transactionID: row.identifiers.transactionID,
             raw: row.raw?.description
         )

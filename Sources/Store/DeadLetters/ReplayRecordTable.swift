@@ -34,8 +34,6 @@ package enum ReplayRecordTable {
     package typealias New = (
         ordinal: Int64,
         letterID: String,
-        letterPartition: Int32,
-        letterOffset: Int64,
         transactionID: String?,
         raw: String?
     )
@@ -56,7 +54,6 @@ package enum ReplayRecordTable {
 
     private static let newColumns: Columns<New> = [
         Column("ordinal", \.ordinal), Column("dead_letter_id", \.letterID),
-        Column("letter_partition", \.letterPartition), Column("letter_offset", \.letterOffset),
         Column("transaction_id", \.transactionID), Column("raw", \.raw),
     ]
 
