@@ -22,9 +22,6 @@ package struct ListedNotification: Sendable {
     /// From the payload; each nil if absent, or not fit to be shown.
     package let uuid: Identifier?
     package let type: Identifier?
-    package let subtype: Identifier?
-    package let bundleID: Identifier?
-    package let environment: Identifier?
     package let signedAt: Timestamp?
     package let sendAttempts: [SendAttempt]
 }
@@ -47,15 +44,9 @@ extension ListedNotification {
     fileprivate init?(_ entry: JSONValue) {
         guard let token = entry["signedPayload"]?.stringBytes, !token.isEmpty else { return nil }
         let payload = NotificationPayload(unverified: token)
-        let subject = payload?.subject
         signedPayload = token
         uuid = payload?.uuid?.entered
         type = payload?.type?.entered
-        subtype = payload?.subtype?.entered
-        bundleID = subject?.bundleID?.entered
-        environment =
-            subject?.environment?.entered
-            ?? subject?.externalPurchaseEnvironment.map { Identifier($0.rawValue) }
         signedAt = payload?.signedDate
         sendAttempts = entry["sendAttempts"]?.elements.map(SendAttempt.init) ?? []
     }

@@ -26,9 +26,6 @@ struct NotificationPageTests {
         #expect(listed.signedPayload == Array(token.utf8))
         #expect(listed.uuid == "u-1")
         #expect(listed.type == "DID_RENEW")
-        #expect(listed.subtype == "BILLING_RECOVERY")
-        #expect(listed.bundleID == "com.example.app")
-        #expect(listed.environment == "Sandbox")
         #expect(listed.signedAt?.milliseconds == 1_764_115_200_123)
         #expect(
             listed.sendAttempts == [

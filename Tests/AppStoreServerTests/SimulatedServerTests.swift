@@ -92,12 +92,13 @@ import Testing
                     page: token
                 )
                 for notification in page.notifications {
-                    let isOwn = notification.bundleID == "com.example.pro"
+                    let payload = NotificationPayload(unverified: notification.signedPayload)
+                    let bundleID = Identifier(payload?.subject?.bundleID?.string ?? "")
                     let uuid = try #require(notification.uuid)
-                    if isOwn {
+                    if bundleID == "com.example.pro" {
                         own.insert(uuid)
                     } else {
-                        foreign.append(notification.bundleID ?? "")
+                        foreign.append(bundleID)
                     }
                 }
                 token = page.nextPage

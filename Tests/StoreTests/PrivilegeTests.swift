@@ -105,18 +105,18 @@ struct PrivilegeTests {
         ),
         (
             .deadLetterIndex, ["DELETE FROM dead_letters", "TRUNCATE dead_letters_rebuilt"],
-            ["INSERT INTO dead_letter_actions (who, action) VALUES ('a', 'exported')"]
+            ["INSERT INTO dead_letter_actions (who, action) VALUES ('a', 'signed_in')"]
         ),
         (
             .auditor, ["SELECT FROM dead_letters", "SELECT FROM dead_letter_actions"],
             [
-                "INSERT INTO dead_letter_actions (who, action) VALUES ('a', 'exported')",
+                "INSERT INTO dead_letter_actions (who, action) VALUES ('a', 'signed_in')",
                 "DELETE FROM dead_letters", "SELECT FROM transactions", "SELECT FROM owners",
             ]
         ),
         (
             .investigator,
-            ["INSERT INTO dead_letter_actions (who, action) VALUES ('a', 'exported')"],
+            ["INSERT INTO dead_letter_actions (who, action) VALUES ('a', 'signed_in')"],
             ["UPDATE dead_letters SET state = 'open'", "SELECT FROM account_links"]
         ),
         (

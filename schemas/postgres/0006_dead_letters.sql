@@ -225,7 +225,7 @@ CREATE TABLE dead_letter_actions (
     action text COLLATE "C" NOT NULL CHECK (
         action IN (
             'resolved', 'suppressed', 'reopened', 'replayed', 'replay_accepted', 'replay_refused',
-            'revealed', 'redacted', 'exported', 'replay_started', 'replay_stopped',
+            'revealed', 'redacted', 'replay_started', 'replay_stopped',
             'replay_completed', 'signed_in', 'signed_out')
     ),
     why text,

@@ -4,7 +4,7 @@ package import Postgres
 /// A recorded action about dead letters; written once and never changed.
 package struct DeadLetterAction: Equatable, Sendable {
     package enum Kind: String, TextColumnValue, CaseIterable {
-        case resolved, suppressed, reopened, replayed, revealed, redacted, exported
+        case resolved, suppressed, reopened, replayed, revealed, redacted
         case replayAccepted = "replay_accepted"
         case replayRefused = "replay_refused"
         case replayStarted = "replay_started"
@@ -64,14 +64,11 @@ package struct AuditorName: Hashable, Sendable {
     }
 }
 
-/// The state of one letter, with its last replay.
+/// The state of one letter.
 package struct DeadLetterStanding: Equatable, Sendable {
     package let id: String
     package let state: DeadLetterState
-    package let since: Timestamp
-    /// The last replay that sent it.
-    package let replay: Int64?
-    /// The result of that replay: true if accepted, false if refused, nil if unknown.
+    /// The result of the last replay that sent it; nil if unknown.
     package let isAccepted: Bool?
     package let who: String
 }
@@ -249,13 +246,11 @@ package enum DeadLetterActionTable {
             DeadLetterStanding.init,
             "id",
             "state",
-            RowReader.time("since"),
-            "replay",
             RowReader<String?>("outcome").map { outcome in outcome.map { $0 == "accepted" } },
             "who"
         ),
         """
-        SELECT id, state, since, replay, outcome, who
+        SELECT id, state, outcome, who
         FROM dead_letter_states WHERE id = ANY ($ids)
         """
     )

@@ -14,7 +14,6 @@ package enum RecoveryWindowTable {
     package struct Run: Sendable {
         package let app: RecoveredApp
         package let job: Job
-        package let from: Timestamp
         package let until: Timestamp
         /// The window has been read up to here.
         package let readUntil: Timestamp
@@ -76,7 +75,6 @@ package enum RecoveryWindowTable {
             Run.init,
             RecoveredApp.reader,
             RowReader<String>(stringLiteral: "job").map { Job(rawValue: $0) ?? .complete },
-            "window_from_ms",
             "window_until_ms",
             "read_until_ms",
             "page_token",
@@ -97,8 +95,8 @@ package enum RecoveryWindowTable {
         ) AS due
         WHERE known.environment = $environment AND known.bundle_id = $bundle_id
           AND known.job = due.job
-        RETURNING known.environment, known.bundle_id, known.job, known.window_from_ms,
-            known.window_until_ms, known.read_until_ms, known.page_token, known.page_number
+        RETURNING known.environment, known.bundle_id, known.job, known.window_until_ms,
+            known.read_until_ms, known.page_token, known.page_number
         """
     )
 
