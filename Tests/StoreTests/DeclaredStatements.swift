@@ -51,7 +51,7 @@ enum DeclaredStatements {
 
     private static let rereading: [Named] = [
         ("TransactionTable.read", TransactionTable.read),
-        ("TransactionTable.positions", TransactionTable.positions),
+        ("TransactionTable.scopes", TransactionTable.scopes),
         ("TransactionTable.replace", TransactionTable.replace),
         ("RenewalTable.read", RenewalTable.read),
         ("RenewalTable.replace", RenewalTable.replace),

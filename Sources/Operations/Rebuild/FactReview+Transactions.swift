@@ -37,10 +37,8 @@ extension FactReview {
         }
         guard !missing.isEmpty else { return [] }
         let asked = Array(missing.values)
-        let positions = try await connection.run(TransactionTable.positions, asked)
-        guard positions.isEmpty else {
-            throw ScopesMissing(scopes: Set(positions.map(\.scope)))
-        }
+        let scopes = Set(try await connection.run(TransactionTable.scopes, asked))
+        guard scopes.isEmpty else { throw ScopesMissing(scopes: scopes) }
         return asked.map { ReviewedRow(fact: $0, isMissing: true) }
     }
 

@@ -98,8 +98,7 @@ struct EntitleTransaction {
         let reusing = records.compactMap { $0.transaction }.filter { $0.key.environment.reusesIDs }
         if !reusing.isEmpty {
             // An ID may move here from its former purchase.
-            let positions = try await connection.run(TransactionTable.positions, reusing)
-            scopes.formUnion(positions.map(\.scope))
+            scopes.formUnion(try await connection.run(TransactionTable.scopes, reusing))
         }
         scopes.reserveCapacity(reprojected.count + records.count)
         for record in records {

@@ -6,19 +6,12 @@ import Postgres
 extension TransactionTable {
     package static let read = PurchaseScope.read(reader, from: "transactions")
 
-    /// The purchase that has the row of a transaction.
-    package struct Position: Sendable {
-        /// The index of the transaction in the question.
-        package let index: Int
-        package let scope: PurchaseScope
-    }
-
     /// The purchases of rows that were not found in the expected ones.
-    package static let positions = Statement<[TransactionFact], Position>(
-        [.rows("asked", [.index] + key)],
-        returning: RowReader(Position.init, "index", PurchaseScope.reader),
+    package static let scopes = Statement<[TransactionFact], PurchaseScope>(
+        [.rows("asked", key)],
+        returning: PurchaseScope.reader,
         """
-        SELECT asked.index, known.environment, known.original_transaction_id
+        SELECT known.environment, known.original_transaction_id
         FROM $asked
         CROSS JOIN LATERAL (
             SELECT * FROM transactions AS known
