@@ -326,8 +326,8 @@ let package = Package(
         tests(
             "BenchmarksTests",
             [
-                "Benchmarks", "JSON", "Operations", "Records", "Settings", "TestSupport",
-                "Topology", "Worker",
+                "AppStore", "Benchmarks", "JSON", "Operations", "Records", "Settings",
+                "Simulation", "TestSupport", "Topology", "Worker",
             ]
         ),
         tests(

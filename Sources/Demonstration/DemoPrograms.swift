@@ -68,12 +68,14 @@ struct DemoPrograms: Sendable {
 
     /// Fails when a program has ended, with its last words.
     func requireRunning() throws(CommandError) {
-        guard let ended = members.first(where: { !$0.process.isRunning }) else { return }
-        throw CommandError(
-            ExitCode.software,
-            "\(ended.name) has ended (\(ended.process.howItEnded)):\n"
-                + lastWords(of: ended.name).map { "  \($0)" }.joined(separator: "\n")
-        )
+        for member in members {
+            guard let end = member.process.end else { continue }
+            throw CommandError(
+                ExitCode.software,
+                "\(member.name) has ended (\(end)):\n"
+                    + lastWords(of: member.name).map { "  \($0)" }.joined(separator: "\n")
+            )
+        }
     }
 
     /// The last lines of a program's log.
@@ -96,15 +98,5 @@ struct DemoPrograms: Sendable {
             }
         }
         return failed
-    }
-}
-
-extension ChildProcess {
-    fileprivate var howItEnded: String {
-        switch end {
-        case .exited(let code)?: "exit code \(code)"
-        case .signalled(let number)?: "signal \(number)"
-        case nil: "still running"
-        }
     }
 }

@@ -37,20 +37,25 @@ struct BesideProgram {
             _ = try? await process.stop(grace: .seconds(10))
             for stage in Topology.stages { rig.signal(SIGCONT, to: stage) }
         } after: {
-            try await measure(rig, options)
+            try await measure(process, rig, options)
         }
         return Double(options.recordCount) / seconds
     }
 
     /// The records before the measured ones warm it up, as they did the workers.
-    private func measure(_ rig: PipelineRig, _ options: PipelineOptions) async throws -> Double {
+    private func measure(
+        _ process: ChildProcess,
+        _ rig: PipelineRig,
+        _ options: PipelineOptions
+    ) async throws -> Double {
         try await KafkaAdmin.lend(rig.kafka) { admin in
             func wait(_ count: Int) async throws {
                 try await rig.waitUntilCommitted(
                     Int64(count),
                     of: .verify,
                     by: rig.layout.prefix + Self.group,
-                    asking: admin
+                    asking: admin,
+                    check: { try requireRunning(process) }
                 )
             }
             try await wait(options.warmUpCount)
@@ -58,5 +63,10 @@ struct BesideProgram {
             try await wait(options.warmUpCount + options.recordCount)
             return (ContinuousClock.now - start) / .seconds(1)
         }
+    }
+
+    /// Fails when the program has ended.
+    func requireRunning(_ process: ChildProcess) throws {
+        if let end = process.end { throw BenchError("\(path) has ended (\(end))") }
     }
 }

@@ -268,11 +268,14 @@ extension PipelineRig {
     }
 
     /// Waits until a group has committed so many records of a stage's topic.
+    ///
+    /// - Parameter check: throws if the group's program has ended.
     func waitUntilCommitted(
         _ count: Int64,
         of stage: StageDescription,
         by group: String,
-        asking admin: KafkaAdmin
+        asking admin: KafkaAdmin,
+        check: () throws -> Void = {}
     ) async throws {
         var last: Int64 = -1
         var lastMove = ContinuousClock.now
@@ -285,6 +288,7 @@ extension PipelineRig {
             )
             let settled = committed.values.reduce(0) { $0 + ($1.offset ?? 0) }
             if settled >= count { return }
+            try check()
             if settled != last {
                 (last, lastMove) = (settled, .now)
             } else if ContinuousClock.now - lastMove > Self.standstillMax {

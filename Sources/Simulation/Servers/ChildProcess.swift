@@ -157,7 +157,7 @@ package final class ChildProcess: Sendable {
 }
 
 /// How a process ended.
-package enum ProcessEnd: Hashable, Sendable {
+package enum ProcessEnd: Hashable, Sendable, CustomStringConvertible {
     case exited(code: Int32)
     case signalled(Int32)
 
@@ -165,6 +165,13 @@ package enum ProcessEnd: Hashable, Sendable {
     init(waitStatus: Int32) {
         let signal = waitStatus & 0x7f
         self = signal == 0 ? .exited(code: (waitStatus >> 8) & 0xff) : .signalled(signal)
+    }
+
+    package var description: String {
+        switch self {
+        case .exited(let code): "exit code \(code)"
+        case .signalled(let number): "signal \(number)"
+        }
     }
 }
 
