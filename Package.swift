@@ -279,7 +279,10 @@ let package = Package(
         ),
         tests(
             "EntitlementsTests",
-            ["AppStore", "Entitlements", "JSON", "OpenSSL", "Records", "TestSupport"],
+            [
+                "AppStore", "Entitlements", "JSON", "OpenSSL", "Records", "Simulation",
+                "TestSupport",
+            ],
             exclude: ["Scenarios"]
         ),
         tests(
@@ -290,7 +293,7 @@ let package = Package(
             "WorkerTests",
             [
                 "AppStore", "HTTP", "JSON", "Kafka", "OpenSSL", "Records", "Release", "Settings",
-                "Telemetry", "TestSupport", "Worker",
+                "Simulation", "Telemetry", "TestSupport", "Worker",
             ]
         ),
         tests(

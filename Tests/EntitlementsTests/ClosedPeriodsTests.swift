@@ -1,7 +1,7 @@
 import AppStore
 import Entitlements
 import Testing
-import TestSupport
+import Simulation
 
 /// Closing periods is a short cut: it must never change a row.
 struct ClosedPeriodsTests {
@@ -22,7 +22,7 @@ struct ClosedPeriodsTests {
     ]
 
     @Test func `closed periods and later purchases give the rows of all facts`() {
-        var random = SeededRandom(seed: 5)
+        var random = SeededGenerator(seed: 5)
         var closedCount = 0
         for _ in 0..<3000 {
             let transactions = Self.transactions(using: &random)
@@ -109,7 +109,7 @@ struct ClosedPeriodsTests {
     /// Random transactions by purchase date: those after the sixth arrive when others are closed.
     ///
     /// Some are copies of earlier ones, or add seats to them.
-    private static func transactions(using random: inout SeededRandom) -> [MergedTransaction] {
+    private static func transactions(using random: inout SeededGenerator) -> [MergedTransaction] {
         var start = 0
         var transactions: [MergedTransaction] = []
         for number in 0..<12 {
@@ -147,7 +147,7 @@ struct ClosedPeriodsTests {
     private static func again(
         _ known: MergedTransaction,
         in transaction: inout MergedTransaction,
-        using random: inout SeededRandom
+        using random: inout SeededGenerator
     ) {
         transaction.productID = known.productID
         transaction.expiresDate = known.expiresDate
@@ -164,7 +164,7 @@ struct ClosedPeriodsTests {
         }
     }
 
-    private static func graces(using random: inout SeededRandom) -> [RenewalSpan] {
+    private static func graces(using random: inout SeededGenerator) -> [RenewalSpan] {
         (0..<Int.random(in: 0...4, using: &random)).map { _ in
             let ended = Int.random(in: 0...60, using: &random)
             return RenewalSpan(

@@ -1,5 +1,6 @@
 import AppStore
 import Records
+import Simulation
 import TestSupport
 import Testing
 
@@ -24,7 +25,7 @@ struct FoldPropertyTests {
     func `any permutation and duplication of the facts gives the same rows`(
         policy: OwnershipPolicy
     ) {
-        var random = SeededRandom(seed: 42)
+        var random = SeededGenerator(seed: 42)
         for _ in 0..<150 {
             let history = RandomHistory(using: &random)
             let expected = Self.fold(history.facts, history, policy)
@@ -39,7 +40,7 @@ struct FoldPropertyTests {
     }
 
     @Test func `dropped observations change no row`() {
-        var random = SeededRandom(seed: 43)
+        var random = SeededGenerator(seed: 43)
         for _ in 0..<200 {
             let history = RandomHistory(using: &random)
             let expected = Self.fold(history.facts, history, .transfer)
@@ -56,7 +57,7 @@ struct FoldPropertyTests {
     }
 
     @Test func `no instant is held by two users, whatever the policy`() {
-        var random = SeededRandom(seed: 44)
+        var random = SeededGenerator(seed: 44)
         for _ in 0..<150 {
             let history = RandomHistory(using: &random)
             for policy in OwnershipPolicy.allCases {

@@ -1,11 +1,11 @@
 import AppStore
 import Entitlements
 import Testing
-import TestSupport
+import Simulation
 
 struct PeriodSetTests {
     @Test func `it holds exactly the instants of its periods, in any order of insertion`() {
-        var random = SeededRandom(seed: 11)
+        var random = SeededGenerator(seed: 11)
         for _ in 0..<2000 {
             let periods = (0..<Int.random(in: 0...7, using: &random)).map { _ in
                 Self.period(using: &random)
@@ -41,7 +41,7 @@ struct PeriodSetTests {
         #expect(!set.periods.contains { $0.isEmpty })
     }
 
-    private static func period(using random: inout SeededRandom) -> Period {
+    private static func period(using random: inout SeededGenerator) -> Period {
         let start = Int64.random(in: 0...25, using: &random)
         let isEndless = Int.random(in: 0..<10, using: &random) == 0
         return period(start, isEndless ? nil : start + Int64.random(in: -2...6, using: &random))

@@ -1,6 +1,6 @@
 import AppStore
 import Entitlements
-import TestSupport
+import Simulation
 
 /// Facts that Apple might sign about a few purchases, with copies and added seats, and some links;
 /// small numbers, so that dates, tokens and revisions meet often.
@@ -21,7 +21,7 @@ struct RandomHistory {
         ("season", .nonRenewing), ("coins", .consumable), ("unknown", .autoRenewable),
     ]
 
-    init(using random: inout SeededRandom) {
+    init(using random: inout SeededGenerator) {
         var facts: [Fact] = []
         for original in 1...Int.random(in: 1...3, using: &random) {
             var known: [TransactionFact] = []
@@ -63,7 +63,7 @@ struct RandomHistory {
     private static func transaction(
         _ original: Int,
         _ number: Int,
-        using random: inout SeededRandom
+        using random: inout SeededGenerator
     ) -> TransactionFact {
         let (product, type) = products.randomElement(using: &random) ?? ("basic", .autoRenewable)
         let purchaseDate = day(Int.random(in: 0...60, using: &random))
@@ -94,7 +94,7 @@ struct RandomHistory {
 
     private static func revised(
         _ fact: TransactionFact,
-        using random: inout SeededRandom
+        using random: inout SeededGenerator
     ) -> TransactionFact {
         var fact = fact
         if Int.random(in: 0..<5, using: &random) == 0, let end = fact.expiresDate {
@@ -135,7 +135,8 @@ struct RandomHistory {
         return fact
     }
 
-    private static func renewal(_ original: Int, using random: inout SeededRandom) -> RenewalFact {
+    private static func renewal(_ original: Int, using random: inout SeededGenerator) -> RenewalFact
+    {
         let ended = day(Int.random(in: 0...60, using: &random))
         let grace = ended.milliseconds + Int64.random(in: -1...6, using: &random) * 86_400_000
         var fact = RenewalFact(

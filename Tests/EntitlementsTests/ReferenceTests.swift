@@ -2,6 +2,7 @@ import AppStore
 import Entitlements
 import Foundation
 import Records
+import Simulation
 import TestSupport
 import Testing
 
@@ -28,7 +29,7 @@ struct ReferenceTests {
         let environment = ProcessInfo.processInfo.environment
         var rest = environment["REFERENCE_HISTORIES"].flatMap { Int($0) } ?? Self.chunk
         var seed = environment["REFERENCE_SEED"].flatMap { Int($0) } ?? 1
-        var random = SeededRandom(seed: UInt64(seed))
+        var random = SeededGenerator(seed: UInt64(seed))
         while rest > 0 {
             let count = min(rest, Self.chunk)
             let result = try Self.script.run(["histories", "\(count)", "\(seed)"])
@@ -46,7 +47,7 @@ struct ReferenceTests {
 }
 
 extension Scenario {
-    fileprivate func expectAgreement(using random: inout SeededRandom) {
+    fileprivate func expectAgreement(using random: inout SeededGenerator) {
         let doubled = (observations + observations).shuffled(using: &random)
         for order in [observations, doubled] {
             var facts = FactSet()

@@ -1,6 +1,7 @@
 import AppStore
 import Entitlements
 import Records
+import Simulation
 import TestSupport
 import Testing
 
@@ -20,7 +21,7 @@ struct ScenarioTests {
     @Test(arguments: Scenario.names)
     func `shuffled, with every event doubled`(name: String) throws {
         let scenario = try Scenario.load(name)
-        var random = SeededRandom(seed: 20_260_101)
+        var random = SeededGenerator(seed: 20_260_101)
         for _ in 0..<20 {
             let doubled = scenario.observations + scenario.observations
             scenario.expectRows(of: doubled.shuffled(using: &random))
@@ -30,7 +31,7 @@ struct ScenarioTests {
     @Test(arguments: Scenario.names)
     func `through the deduplication, in any order and doubled`(name: String) throws {
         let scenario = try Scenario.load(name)
-        var random = SeededRandom(seed: 7)
+        var random = SeededGenerator(seed: 7)
         for _ in 0..<20 {
             let doubled = scenario.observations + scenario.observations
             var memory = DedupeMemory()
@@ -42,7 +43,7 @@ struct ScenarioTests {
     @Test(arguments: Scenario.names)
     func `with the deduplication's memory emptied at any moment`(name: String) throws {
         let scenario = try Scenario.load(name)
-        var random = SeededRandom(seed: 8)
+        var random = SeededGenerator(seed: 8)
         for _ in 0..<20 {
             let doubled = scenario.observations + scenario.observations
             var memory = DedupeMemory()
@@ -62,7 +63,7 @@ struct ScenarioTests {
         // A later signature moves the start of a first purchase that is dated after its signature.
         guard !scenario.observations.contains(where: \.isSignedAhead) else { return }
         let again = try Scenario.load(name, signedLater: 400 * 86_400_000)
-        var random = SeededRandom(seed: 9)
+        var random = SeededGenerator(seed: 9)
         scenario.expectRows(of: again.observations)
         for _ in 0..<10 {
             let both = scenario.observations + again.observations

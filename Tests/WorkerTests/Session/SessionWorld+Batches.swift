@@ -1,7 +1,7 @@
 import AppStore
 import Kafka
 import Records
-import TestSupport
+import Simulation
 
 @testable import Worker
 

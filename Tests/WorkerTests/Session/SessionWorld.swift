@@ -2,7 +2,7 @@ import AppStore
 @testable import Kafka
 import OpenSSL
 import Records
-import TestSupport
+import Simulation
 
 @testable import Worker
 
@@ -47,7 +47,7 @@ struct SessionWorld {
         return configuration
     }()
 
-    var random: SeededRandom
+    var random: SeededGenerator
     var now = ContinuousClock.now
     var logs: [WorldLog]
     /// The partitions that the group has given to this worker.
@@ -70,7 +70,7 @@ struct SessionWorld {
     private(set) var steps = 0
 
     init(seed: UInt64) {
-        random = SeededRandom(seed: seed)
+        random = SeededGenerator(seed: seed)
         logs = Self.partitions.map { WorldLog($0, seed: seed) }
         core = SessionCore(Self.configuration, breaker: nil)
         core.breaker = breaker()

@@ -1,7 +1,7 @@
 import AppStore
 import Kafka
 import OpenSSL
-import TestSupport
+import Simulation
 
 @testable import Records
 @testable import Worker
@@ -29,7 +29,7 @@ struct WorldLog {
 
     init(_ partition: TopicPartition, seed: UInt64) {
         self.partition = partition
-        var random = SeededRandom(seed: seed ^ UInt64(partition.partition + 1) << 32)
+        var random = SeededGenerator(seed: seed ^ UInt64(partition.partition + 1) << 32)
         var fates = (0..<(4 + random.next() % 12)).map { _ in
             Fate.allCases[Int(random.next() % UInt64(Fate.allCases.count))]
         }
