@@ -1,5 +1,6 @@
 import Operations
 package import Settings
+import Simulation
 
 /// The measurements of `deploy/measured.md`, one command each.
 package enum BenchCommand {
@@ -67,5 +68,15 @@ struct BenchError: Error, CustomStringConvertible {
 
     init(_ description: String) {
         self.description = description
+    }
+}
+
+extension PrivatePostgres.Configuration {
+    /// A server that loses nothing, with memory and log for the rows of a measurement.
+    static var durable: PrivatePostgres.Configuration {
+        var configuration = PrivatePostgres.Configuration()
+        configuration.isDurable = true
+        configuration.settings = ["shared_buffers": "512MB", "max_wal_size": "4GB"]
+        return configuration
     }
 }

@@ -34,12 +34,7 @@ enum CapacityCommand {
         ]
     )
 
-    static let command = ToolCommand(syntax: syntax, run: run)
-
-    private static func run(
-        _ options: CommandArguments,
-        _ context: CommandContext
-    ) async throws -> Int32 {
+    static let command = ToolCommand(syntax: syntax) { options, context in
         let console = context.console
         let demand = try demand(options)
         guard let path = options.value("costs") else {

@@ -20,30 +20,16 @@ enum DeadLettersCommand {
         ]
     )
 
-    static let command = ToolCommand(syntax: syntax, run: run)
-
-    private static func run(
-        _ options: CommandArguments,
-        _ context: CommandContext
-    ) async throws -> Int32 {
+    static let command = ToolCommand(syntax: syntax) { options, context in
         let console = context.console
         let count = try BenchOptions.number(options, "records", in: 1_000...10_000_000) ?? 100_000
         let groups = try BenchOptions.number(options, "groups", in: 1...10_000_000) ?? 200
-        var configuration = PrivatePostgres.Configuration()
-        configuration.isDurable = true
-        configuration.settings = ["shared_buffers": "512MB", "max_wal_size": "4GB"]
-        let server = try await PrivatePostgres.start(configuration)
-        let measurement: DeadLettersMeasurement
-        do {
-            measurement = try await measure(
+        let measurement = try await PrivatePostgres.lend(.durable) { server in
+            try await measure(
                 DeadLettersBenchmark(recordCount: count, groupCount: groups, console: console),
                 on: server.connectionString()
             )
-        } catch {
-            try? await server.remove()
-            throw error
         }
-        try await server.remove()
         try measurement.publish("dead-letters", options, console)
         return ExitCode.success
     }

@@ -1,14 +1,10 @@
+import Platform
 import Settings
 import Topology
 
 /// `bench dedupe`.
 enum DedupeCommand {
-    static let command = ToolCommand(syntax: DedupeOptions.syntax, run: run)
-
-    private static func run(
-        _ parsed: CommandArguments,
-        _ context: CommandContext
-    ) async throws -> Int32 {
+    static let command = ToolCommand(syntax: DedupeOptions.syntax) { parsed, context in
         let console = context.console
         let options = try DedupeOptions(parsed)
         let rig = try await PipelineRig.build(
@@ -17,15 +13,11 @@ enum DedupeCommand {
             stages: [.dedupe],
             console: console
         )
-        let measurement: DedupeMeasurement
-        do {
-            measurement = try await DedupeBenchmark(rig: rig, options: options, console: console)
-                .run()
-        } catch {
+        let measurement = try await closing {
             await rig.remove()
-            throw error
+        } after: {
+            try await DedupeBenchmark(rig: rig, options: options, console: console).run()
         }
-        await rig.remove()
         try measurement.publish("dedupe", parsed, console)
         return ExitCode.success
     }

@@ -33,20 +33,7 @@ struct EntitleBenchmark {
     private static let users = 100_000
 
     func run(_ note: (String) -> Void) async throws -> [Measurement] {
-        var configuration = PrivatePostgres.Configuration()
-        configuration.isDurable = true
-        configuration.settings = [
-            "shared_buffers": "512MB", "max_wal_size": "4GB",
-        ]
-        let server = try await PrivatePostgres.start(configuration)
-        do {
-            let measurements = try await run(on: server, note)
-            try await server.remove()
-            return measurements
-        } catch {
-            try? await server.remove()
-            throw error
-        }
+        try await PrivatePostgres.lend(.durable) { try await run(on: $0, note) }
     }
 
     private func run(

@@ -21,12 +21,7 @@ enum EntitleCommand {
         ]
     )
 
-    static let command = ToolCommand(syntax: syntax, run: run)
-
-    private static func run(
-        _ options: CommandArguments,
-        _ context: CommandContext
-    ) async throws -> Int32 {
+    static let command = ToolCommand(syntax: syntax) { options, context in
         let console = context.console
         var measurements: [EntitleBenchmark.Measurement] = []
         for facts in try facts(options.value("facts")) {

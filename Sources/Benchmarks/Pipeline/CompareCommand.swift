@@ -17,12 +17,7 @@ enum CompareCommand {
         options: [CommandOption("rounds", argument: "N", "How often each of the two runs (3).")]
     )
 
-    static let command = ToolCommand(syntax: syntax, run: run)
-
-    private static func run(
-        _ options: CommandArguments,
-        _ context: CommandContext
-    ) async throws -> Int32 {
+    static let command = ToolCommand(syntax: syntax) { options, context in
         let console = context.console
         let rounds = try BenchOptions.number(options, "rounds", in: 1...1_000) ?? 3
         let folders = options.operands.prefix(2)

@@ -1,15 +1,11 @@
 import Foundation
 import Operations
+import Platform
 import Settings
 
 /// `bench pipeline`.
 enum PipelineCommand {
-    static let command = ToolCommand(syntax: PipelineOptions.syntax, run: run)
-
-    private static func run(
-        _ parsed: CommandArguments,
-        _ context: CommandContext
-    ) async throws -> Int32 {
+    static let command = ToolCommand(syntax: PipelineOptions.syntax) { parsed, context in
         let console = context.console
         let options = try PipelineOptions(parsed)
         var measurements: [PipelineMeasurement] = []
@@ -22,14 +18,13 @@ enum PipelineCommand {
                 options.traffic,
                 console: console
             )
-            do {
-                let benchmark = PipelineBenchmark(rig: rig, options: options, console: console)
-                measurements.append(try await benchmark.run(setup))
-            } catch {
+            let benchmark = PipelineBenchmark(rig: rig, options: options, console: console)
+            let measurement = try await closing {
                 await rig.remove()
-                throw error
+            } after: {
+                try await benchmark.run(setup)
             }
-            await rig.remove()
+            measurements.append(measurement)
         }
         console.note("measuring the verifier alone")
         let report = PipelineReport(measurements, verifier: try verifierAlone())

@@ -4,6 +4,7 @@ import Foundation
 import JSON
 import Kafka
 import Operations
+import Platform
 import Postgres
 import Settings
 import Simulation
@@ -32,16 +33,9 @@ struct RecoveryBenchmark {
         )
         let apple = try SimulatedApple(world, apps: [.pro])
         defer { apple.stop() }
-        let server = try await PrivatePostgres.start()
-        let measurement: RecoveryMeasurement
-        do {
-            measurement = try await measure(cluster, apple, server.connectionString())
-        } catch {
-            try? await server.remove()
-            throw error
+        return try await PrivatePostgres.lend { server in
+            try await measure(cluster, apple, server.connectionString())
         }
-        try await server.remove()
-        return measurement
     }
 
     private func measure(
@@ -70,14 +64,11 @@ struct RecoveryBenchmark {
             guard let worker = workers[.recovery]?.first else {
                 throw BenchError("no recovery-worker was started")
             }
-            let samples: [RecoveryMeasurement.Sample]
-            do {
-                samples = try await sample(worker, apple, connection)
-            } catch {
+            let samples = try await closing {
                 _ = try? await worker.process.stop(grace: .seconds(30))
-                throw error
+            } after: {
+                try await sample(worker, apple, connection)
             }
-            _ = try? await worker.process.stop(grace: .seconds(30))
             return RecoveryMeasurement(
                 recordCount: recordCount,
                 bucketPerSecond: 1 / (bucketInterval / .seconds(1)),

@@ -21,12 +21,7 @@ enum RecoveryCommand {
         ]
     )
 
-    static let command = ToolCommand(syntax: syntax, run: run)
-
-    private static func run(
-        _ options: CommandArguments,
-        _ context: CommandContext
-    ) async throws -> Int32 {
+    static let command = ToolCommand(syntax: syntax) { options, context in
         let count = try BenchOptions.number(options, "records", in: 1_000...10_000_000)
         let share = try BenchOptions.number(options, "share", in: 1...100)
         let measurement = try await RecoveryBenchmark(

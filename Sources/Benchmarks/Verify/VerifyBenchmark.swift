@@ -133,12 +133,7 @@ enum VerifyCommand {
         ]
     )
 
-    static let command = ToolCommand(syntax: syntax, run: run)
-
-    private static func run(
-        _ options: CommandArguments,
-        _ context: CommandContext
-    ) async throws -> Int32 {
+    static let command = ToolCommand(syntax: syntax) { options, context in
         let cores = ProcessInfo.processInfo.activeProcessorCount
         let seconds = try BenchOptions.number(options, "seconds", in: 1...3_600) ?? 10
         let records = try BenchOptions.number(options, "records", in: 1...100_000) ?? 500

@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 import Postgres
 
 /// A private PostgreSQL server: in a temporary folder, on a free port of 127.0.0.1, with a random
@@ -59,6 +60,19 @@ package actor PrivatePostgres {
         }
         cluster.remove()
         throw failure ?? LocalServerError("PostgreSQL did not start")
+    }
+
+    /// Lends a server to `body` and removes it afterwards, however that ends.
+    package static func lend<Value>(
+        _ configuration: Configuration = Configuration(),
+        _ body: (PrivatePostgres) async throws -> Value
+    ) async throws -> Value {
+        let server = try await start(configuration)
+        return try await closing {
+            try? await server.remove()
+        } after: {
+            try await body(server)
+        }
     }
 
     private static let portAttemptsMax = 3
