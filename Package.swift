@@ -82,7 +82,7 @@ let package = Package(
         library("Kafka", ["CRDKafka", "Platform", "Threads"], settings: wrapper),
         library("OpenSSL", ["CGMP", "COpenSSL"], settings: wrapper),
         library("Postgres", ["CLibPQ", "Platform", "Threads"], settings: wrapper),
-        library("HTTP", ["CMicroHTTPD", "Threads"], settings: wrapper),
+        library("HTTP", ["CMicroHTTPD", "Platform", "Threads"], settings: wrapper),
         library("Curl", ["CCurl", "Threads"], settings: wrapper),
         library("Release", ["CRelease"], settings: wrapper),
 
@@ -188,8 +188,8 @@ let package = Package(
         library(
             "AuditConsole",
             [
-                "AppStore", "DeadLetters", "HTTP", "JSON", "Kafka", "OpenSSL", "Postgres",
-                "Records", "Settings", "Store", "Telemetry", "Threads",
+                "AppStore", "DeadLetters", "HTTP", "JSON", "Kafka", "OpenSSL", "Platform",
+                "Postgres", "Records", "Settings", "Store", "Telemetry", "Threads",
             ],
             embedded: ["Assets/console.css", "Assets/console.js", "Assets/icon.svg"]
         ),

@@ -2,6 +2,7 @@ package import AppStore
 package import Curl
 import JSON
 import OpenSSL
+import Platform
 
 /// A client of the App Store Server API for one app in one environment, safe to share.
 ///
@@ -254,7 +255,7 @@ extension AppStoreServerAPI {
         _ id: String,
         _ endpoint: APIEndpoint
     ) throws(APIFailure) -> String {
-        guard idBytes.contains(id.utf8.count), id.utf8.allSatisfy({ isPlain($0) && $0 != 0x2E })
+        guard idBytes.contains(id.utf8.count), id.utf8.allSatisfy({ $0.isUnreserved && $0 != 0x2E })
         else {
             throw APIFailure(endpoint, .notFound, "the identifier cannot be one of Apple's")
         }
@@ -265,23 +266,6 @@ extension AppStoreServerAPI {
 
     /// A query item, percent-encoded (RFC 3986 §2.3); empty without a value.
     private static func query(_ name: String, _ value: String?) -> String {
-        guard let value else { return "" }
-        let digits = Array("0123456789ABCDEF".utf8)
-        let encoded = value.utf8.flatMap { byte in
-            isPlain(byte)
-                ? [byte] : [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-        }
-        return name + String(decoding: encoded, as: UTF8.self)
-    }
-
-    private static func isPlain(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"), UInt8(ascii: "."),
-            UInt8(ascii: "_"), UInt8(ascii: "~"):
-            true
-        default:
-            false
-        }
+        value.map { name + $0.percentEncoded } ?? ""
     }
 }

@@ -1,3 +1,5 @@
+import Platform
+
 /// Decoding of forms and cookies.
 package enum HTTPForm {
     /// The fields of a form, in their order.
@@ -14,20 +16,8 @@ package enum HTTPForm {
 
     /// The same, the other way round, for links.
     package static func encoded(_ items: [HTTPItem]) -> String {
-        items.map { "\(encoded($0.name))=\(encoded($0.value))" }.joined(separator: "&")
-    }
-
-    /// A text as one part of a path or a query: all but letters, digits and `-._~` as `%XX`.
-    package static func encoded(_ text: String) -> String {
-        var encoded: [UInt8] = []
-        for byte in text.utf8 {
-            if isUnreserved(byte) {
-                encoded.append(byte)
-            } else {
-                encoded += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-            }
-        }
-        return String(decoding: encoded, as: UTF8.self)
+        items.map { "\($0.name.percentEncoded)=\($0.value.percentEncoded)" }
+            .joined(separator: "&")
     }
 
     /// The cookies of a request's `Cookie` field (RFC 6265, section 4.2); the first of a name wins,
@@ -39,19 +29,6 @@ package enum HTTPForm {
             return (parts[0].filter { $0 != " " }, parts[1].filter { $0 != " " })
         }
         return Dictionary(pairs, uniquingKeysWith: { first, _ in first })
-    }
-
-    private static let digits = Array("0123456789ABCDEF".utf8)
-
-    private static func isUnreserved(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"), UInt8(ascii: "."),
-            UInt8(ascii: "_"), UInt8(ascii: "~"):
-            true
-        default:
-            false
-        }
     }
 
     private static func decoded(_ text: ArraySlice<UInt8>) -> String {

@@ -82,7 +82,8 @@ import Testing
         let fixture = try await ConsoleFixture(letters: Self.letters(9))
         let client = try await fixture.client(as: "vera")
         for text in [String(fixture.ids[4].prefix(10)), "2000004", "storekit.raw/3/4"] {
-            let page = try await client.get("/search?q=\(HTTPForm.encoded(text))").body
+            let page = try await client.get("/search?\(HTTPForm.encoded([HTTPItem("q", text)]))")
+                .body
             #expect(page.contains("href=\"/letters/\(fixture.ids[4])\""), "\(text)")
             #expect(!page.contains("href=\"/letters/\(fixture.ids[5])\""), "\(text)")
         }

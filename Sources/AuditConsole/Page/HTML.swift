@@ -1,4 +1,5 @@
 import HTTP
+import Platform
 import Settings
 
 /// A piece of a page that escapes all text.
@@ -165,8 +166,8 @@ struct LocalLink: Hashable, Sendable {
     }
 
     var text: String {
-        let place = "/" + path.map(HTTPForm.encoded).joined(separator: "/")
+        let place = "/" + path.map(\.percentEncoded).joined(separator: "/")
         let question = query.isEmpty ? "" : "?" + HTTPForm.encoded(query)
-        return place + question + (fragment.map { "#" + HTTPForm.encoded($0) } ?? "")
+        return place + question + (fragment.map { "#" + $0.percentEncoded } ?? "")
     }
 }
