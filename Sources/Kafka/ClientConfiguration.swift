@@ -27,16 +27,12 @@ struct ClientConfiguration: ~Copyable {
         }
         guard outcome != RD_KAFKA_CONF_OK else { return }
         // librdkafka's reason quotes the value, which may be a password.
-        let shown = Self.isSecret(name) ? "its value is not accepted" : reason
+        let shown = KafkaPropertyCheck.isSecret(name) ? "its value is not accepted" : reason
         throw KafkaError(
             code: .invalidConfiguration,
             name: "INVALID_CONFIGURATION",
             message: "librdkafka property \(name): \(shown)"
         )
-    }
-
-    private static func isSecret(_ name: String) -> Bool {
-        name.includes("password") || name.includes("secret") || name.hasSuffix(".pem")
     }
 
     /// Sets the callbacks of all clients, and the object that each is called with.
@@ -76,8 +72,14 @@ struct ClientConfiguration: ~Copyable {
     }
 }
 
-/// Checks single properties with librdkafka, before any client is made.
+/// Checks single properties, before any client is made.
 package enum KafkaPropertyCheck {
+    /// Whether a property's value is shown to nobody.
+    package static func isSecret(_ name: String) -> Bool {
+        ["password", "secret", ".pem", "token", "oauthbearer.config", "jaas"]
+            .contains { name.includes($0) }
+    }
+
     /// The fault of a property in librdkafka's words; nil if it has none.
     package static func problem(_ name: String, _ value: String) -> String? {
         do {

@@ -1,3 +1,5 @@
+import Kafka
+
 /// The effective settings: every declared one has its value.
 package struct SettingsValues: Sendable {
     struct Entry: Sendable {
@@ -50,7 +52,7 @@ package struct SettingsValues: Sendable {
             return (line: "\(entry.declaration.name) = \(shown(entry))", origin: origin)
         }
         let properties = kafkaProperties.sorted { $0.key < $1.key }.map { name, value in
-            let isSecret = KafkaProperties.isSecret(name)
+            let isSecret = KafkaPropertyCheck.isSecret(name)
             let shown = isSecret ? Self.mask : value
             return (line: "rdkafka.\(name) = \(shown)", origin: "passed to librdkafka")
         }

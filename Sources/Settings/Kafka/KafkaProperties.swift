@@ -1,4 +1,5 @@
 import JSON
+import Kafka
 import Platform
 
 /// The librdkafka properties that an operator sets: `RDKAFKA_SECURITY_PROTOCOL` or
@@ -19,12 +20,6 @@ struct KafkaProperties {
     /// - Parameter problem: librdkafka's objection to a property's name and value; nil without one.
     init(problem: @escaping @Sendable (String, String) -> String?) {
         self.problem = problem
-    }
-
-    /// Whether a property's value is masked wherever settings are shown.
-    static func isSecret(_ name: String) -> Bool {
-        ["password", "secret", ".pem", "token", "oauthbearer.config", "jaas"]
-            .contains { name.includes($0) }
     }
 
     /// Adds a member of the settings file.
@@ -53,7 +48,8 @@ struct KafkaProperties {
             let origin = "environment \(variable)"
             let name = Self.propertyName(variable)
             let base = Self.propertyName(String(variable.dropLast(Self.secretFileSuffix.count)))
-            guard variable.hasSuffix(Self.secretFileSuffix), Self.isSecret(base) else {
+            guard variable.hasSuffix(Self.secretFileSuffix), KafkaPropertyCheck.isSecret(base)
+            else {
                 add(name, text, origin: origin)
                 continue
             }
@@ -73,7 +69,9 @@ struct KafkaProperties {
     static func secretFiles(environment: [String: String]) -> [String] {
         environment.filter { variable, _ in
             variable.hasPrefix(environmentPrefix) && variable.hasSuffix(secretFileSuffix)
-                && isSecret(propertyName(String(variable.dropLast(secretFileSuffix.count))))
+                && KafkaPropertyCheck.isSecret(
+                    propertyName(String(variable.dropLast(secretFileSuffix.count)))
+                )
         }
         .map(\.value).sorted()
     }
