@@ -17,12 +17,9 @@ package enum DeadLetterSettings {
 
     private static let schema = SettingsSchema(
         [
-            bootstrap.declaration, KafkaSettings.topicPrefix.declaration, database.declaration,
-            DatabaseSettings.password.declaration, DatabaseSettings.schema.declaration,
-            DatabaseSettings.connectionsMax.declaration,
-            DatabaseSettings.connectDeadline.declaration,
-            DatabaseSettings.statementDeadline.declaration, KafkaSettings.groupPrefix.declaration,
-        ],
+            bootstrap.declaration, KafkaSettings.topicPrefix.declaration,
+            KafkaSettings.groupPrefix.declaration, database.declaration,
+        ] + DatabaseSettings.declarations.filter { $0.name != database.declaration.name },
         ignoresUnknown: true
     )
 
@@ -47,16 +44,8 @@ package enum DeadLetterSettings {
         _ arguments: CommandArguments,
         environment: [String: String]
     ) throws -> SettingsValues {
-        try schema.read(
-            arguments,
-            environment: environment,
-            overrides: [
-                ("kafka", bootstrap.declaration),
-                ("prefix", KafkaSettings.topicPrefix.declaration),
-                ("postgres", database.declaration),
-                ("group-prefix", KafkaSettings.groupPrefix.declaration),
-            ]
-        )
+        try schema
+            .read(arguments, environment: environment, overrides: DatabaseSettings.overrides)
     }
 
     /// librdkafka's properties of the tool's clients.

@@ -58,20 +58,14 @@ package enum ToolSettings {
             + "prefer DATABASE_URL, or a file named by DATABASE_URL_FILE."
     )
 
-    private static let overrides: [(option: String, setting: SettingDeclaration)] = [
-        ("kafka", KafkaSettings.bootstrap.declaration),
-        ("prefix", KafkaSettings.topicPrefix.declaration),
-        ("group-prefix", KafkaSettings.groupPrefix.declaration),
-        ("postgres", DatabaseSettings.url.declaration),
-    ]
-
     /// Reads the environment and the file, with the options laid over them.
     static func read(
         _ arguments: CommandArguments,
         _ environment: [String: String],
         _ needs: Needs
     ) throws -> SettingsValues {
-        try schema(needs).read(arguments, environment: environment, overrides: overrides)
+        try schema(needs)
+            .read(arguments, environment: environment, overrides: DatabaseSettings.overrides)
     }
 }
 

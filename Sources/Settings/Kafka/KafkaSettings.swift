@@ -17,6 +17,12 @@ package enum KafkaSettings {
         default: "entitlements.",
         "Prefix of the consumer groups' names; the stage's name follows."
     )
+
+    /// The settings with the options that stand for them.
+    package static let overrides = [
+        ("kafka", bootstrap.declaration), ("prefix", topicPrefix.declaration),
+        ("group-prefix", groupPrefix.declaration),
+    ]
 }
 
 extension SettingsValues {

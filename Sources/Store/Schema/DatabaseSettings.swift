@@ -47,6 +47,9 @@ package enum DatabaseSettings {
         connectDeadline.declaration, statementDeadline.declaration,
     ]
 
+    /// The settings of Kafka and the database with the options that stand for them.
+    package static let overrides = KafkaSettings.overrides + [("postgres", url.declaration)]
+
     /// - Parameter applicationName: the program's name in `pg_stat_activity`.
     package static func options(
         _ values: SettingsValues,
