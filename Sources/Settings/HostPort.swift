@@ -46,23 +46,10 @@ extension [HostPort] {
 extension SettingKind where Value == [HostPort] {
     /// One server or more, comma-separated or as a JSON array of strings.
     package static var hostPorts: SettingKind {
-        SettingKind(
-            type: "host:port list",
+        .list(
+            "host:port list",
             expected: "a comma-separated list of host:port, such as broker-1:9092,broker-2:9092",
-            read: { input throws(SettingMismatch) in
-                var texts: [String]?
-                if case .json(let json) = input, json.kind == .array {
-                    texts = json.elements.map { $0.string ?? "" }
-                } else {
-                    texts = input.string?.split(separator: ",", omittingEmptySubsequences: false)
-                        .map { $0.filter { $0 != " " } }
-                }
-                let servers = (texts ?? []).map { HostPort($0) }
-                let known = servers.compactMap { $0 }
-                guard !known.isEmpty, known.count == servers.count else { throw .whole }
-                return known
-            },
-            render: \.commaSeparated
-        )
+            countMin: 1
+        ) { HostPort($0) }
     }
 }

@@ -157,6 +157,35 @@ extension SettingKind where Value == String {
     }
 }
 
+extension SettingKind {
+    /// Elements, comma-separated or as a JSON array of texts.
+    package static func list<Element: CustomStringConvertible>(
+        _ type: String,
+        expected: String,
+        countMin: Int = 0,
+        of element: @escaping @Sendable (String) -> Element?
+    ) -> SettingKind where Value == [Element] {
+        SettingKind(
+            type: type,
+            expected: expected,
+            read: { input throws(SettingMismatch) in
+                var texts: [String]?
+                if case .json(let json) = input, json.kind == .array {
+                    texts = json.elements.map { $0.string ?? "" }
+                } else {
+                    texts = input.string?.split(separator: ",", omittingEmptySubsequences: false)
+                        .map { $0.filter { $0 != " " } }
+                }
+                guard let elements = texts?.compactMap(element), elements.count == texts?.count,
+                    elements.count >= countMin
+                else { throw .whole }
+                return elements
+            },
+            render: { $0.map(\.description).joined(separator: ",") }
+        )
+    }
+}
+
 extension SettingKind
 where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
     /// One of an enumeration's raw values, in exactly that spelling.

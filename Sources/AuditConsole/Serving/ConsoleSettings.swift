@@ -129,41 +129,21 @@ extension ConsoleSettings {
 }
 
 extension SettingKind where Value == [IPNetwork] {
-    /// Addresses and networks, comma-separated or as a JSON array.
+    /// Addresses and networks.
     fileprivate static var networks: SettingKind {
-        SettingKind(
-            type: "address list",
-            expected: "comma-separated IP addresses or networks, such as 10.0.0.5,10.1.0.0/16",
-            read: { input throws(SettingMismatch) in
-                let texts = input.list ?? [""]
-                let networks = texts.compactMap { IPNetwork($0) }
-                guard networks.count == texts.count else { throw SettingMismatch([]) }
-                return networks
-            },
-            render: { $0.map(\.description).joined(separator: ",") }
-        )
+        .list(
+            "address list",
+            expected: "comma-separated IP addresses or networks, such as 10.0.0.5,10.1.0.0/16"
+        ) { IPNetwork($0) }
     }
 }
 
 extension SettingKind where Value == [GroupRole] {
-    /// `group=role`, comma-separated or as a JSON array.
     fileprivate static var groupRoles: SettingKind {
-        SettingKind(
-            type: "role list",
-            expected: "comma-separated group=role, such as auditors=viewer,oncall=operator",
-            read: { input throws(SettingMismatch) in
-                let texts = input.list ?? [""]
-                let roles = texts.compactMap { text -> GroupRole? in
-                    guard let equals = text.lastIndex(of: "="), equals != text.startIndex,
-                        let role = ConsoleRole(rawValue: String(text[text.index(after: equals)...]))
-                    else { return nil }
-                    return GroupRole(group: String(text[..<equals]), role: role)
-                }
-                guard roles.count == texts.count else { throw SettingMismatch([]) }
-                return roles
-            },
-            render: { $0.map { "\($0.group)=\($0.role.rawValue)" }.joined(separator: ",") }
-        )
+        .list(
+            "role list",
+            expected: "comma-separated group=role, such as auditors=viewer,oncall=operator"
+        ) { GroupRole($0) }
     }
 }
 
@@ -227,18 +207,6 @@ struct PublicURL: Sendable {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
         default: ".-:[]".utf8.contains(byte)
-        }
-    }
-}
-
-extension SettingInput {
-    /// The texts of a comma-separated list or of a JSON array; nil for anything else.
-    fileprivate var list: [String]? {
-        if case .json(let json) = self, json.kind == .array {
-            return json.elements.map { $0.string ?? "" }
-        }
-        return string?.split(separator: ",", omittingEmptySubsequences: false).map {
-            String($0.filter { $0 != " " })
         }
     }
 }

@@ -38,7 +38,19 @@ struct ProxySignIn: Sendable {
 }
 
 /// A group of the identity provider, and its members' role here.
-package struct GroupRole: Hashable, Sendable {
+package struct GroupRole: Hashable, Sendable, CustomStringConvertible {
     package let group: String
     package let role: ConsoleRole
+
+    package var description: String { "\(group)=\(role.rawValue)" }
+}
+
+extension GroupRole {
+    /// Reads `group=role`.
+    init?(_ text: String) {
+        guard let equals = text.lastIndex(of: "="), equals != text.startIndex,
+            let role = ConsoleRole(rawValue: String(text[text.index(after: equals)...]))
+        else { return nil }
+        self.init(group: String(text[..<equals]), role: role)
+    }
 }
