@@ -142,6 +142,19 @@ extension HTML {
         }
     }
 
+    /// A required field for a sentence that the history keeps.
+    mutating func sentenceField(_ label: String, id: String, name: String, hint: String) {
+        field(
+            label,
+            id: id,
+            [
+                .type("text"), .name(name), Attribute("required", nil),
+                Attribute("maxlength", "500"), Attribute("autocomplete", "off"),
+            ],
+            hint: hint
+        )
+    }
+
     /// A field with its label above it.
     mutating func field(
         _ label: String,

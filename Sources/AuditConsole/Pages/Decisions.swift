@@ -134,13 +134,10 @@ enum DecisionForms {
     }
 
     private static func note(_ html: inout HTML, id: String) {
-        html.field(
+        html.sentenceField(
             "Note",
             id: "\(id)-note",
-            [
-                .type("text"), .name("note"), HTML.Attribute("required", nil),
-                HTML.Attribute("maxlength", "500"), HTML.Attribute("autocomplete", "off"),
-            ],
+            name: "note",
             hint: "Why: it stands in the history forever."
         )
     }

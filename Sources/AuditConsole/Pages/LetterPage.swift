@@ -204,14 +204,10 @@ struct LetterPage: Sendable {
             html.element("section", [.class("card"), .label("Reveal")]) { html in
                 html.element("h2", text: "Reveal")
                 html.form(LocalLink("letters", row.id, "reveal"), request.formToken) { html in
-                    html.field(
+                    html.sentenceField(
                         "Why",
                         id: "why",
-                        [
-                            .type("text"), .name("why"), HTML.Attribute("required", nil),
-                            HTML.Attribute("maxlength", "500"),
-                            HTML.Attribute("autocomplete", "off"),
-                        ],
+                        name: "why",
                         hint: "Recorded with your name before anything is shown."
                     )
                     html.element("button", text: "Show tokens and personal data")

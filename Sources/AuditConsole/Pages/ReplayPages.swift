@@ -91,21 +91,14 @@ struct ReplayPages: Sendable {
         guard !isRunning else { return }
         html.element("h3", text: "Or abandon it")
         html.form(LocalLink("replays", number, "abandon"), token) { html in
-            Self.why(&html, hint: "What it has not sent may then be replayed by another one.")
+            html.sentenceField(
+                "Why",
+                id: "why",
+                name: "why",
+                hint: "What it has not sent may then be replayed by another one."
+            )
             html.element("button", text: "Abandon")
         }
-    }
-
-    private static func why(_ html: inout HTML, hint: String) {
-        html.field(
-            "Why",
-            id: "why",
-            [
-                .type("text"), .name("why"), HTML.Attribute("required", nil),
-                HTML.Attribute("maxlength", "500"), HTML.Attribute("autocomplete", "off"),
-            ],
-            hint: hint
-        )
     }
 }
 
@@ -161,7 +154,12 @@ extension ReplayPages {
         let query = HTTPForm.encoded(filter.items)
         html.void("input", [.type("hidden"), .name("filter"), .value(query)])
         html.void("input", [.type("hidden"), .name("count"), .value(count)])
-        Self.why(&html, hint: "Recorded before the first record is sent.")
+        html.sentenceField(
+            "Why",
+            id: "why",
+            name: "why",
+            hint: "Recorded before the first record is sent."
+        )
         html.element("div", [.class("filters")]) { html in
             html.field(
                 "Records per second",
