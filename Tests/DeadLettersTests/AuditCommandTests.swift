@@ -82,6 +82,8 @@ import Testing
         #expect(await rig.tool("resolve", "ffffffffffff", "--why=x").exitCode == 1)
         let one = await rig.tool("resolve", String(row.id.prefix(12)), "--why", "seen", "--as=eve")
         #expect(one.exitCode == 0 && one.result == "1 of 1 dead letters resolved\n", "\(one.notes)")
+        let again = await rig.tool("resolve", row.id, "--why=seen", "--json")
+        #expect(again.result == #"{"action":"resolved","changed":0,"found":1}"# + "\n")
         let asked = await rig.tool("suppress", "--reason=root_untrusted", "--why=test root")
         #expect(asked.exitCode == 1)
         #expect(asked.notes.contains("6 dead letters would be suppressed"))

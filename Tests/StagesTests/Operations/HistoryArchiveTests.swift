@@ -195,6 +195,6 @@ import Worker
         }
         #expect(await rig.run("history", "restore", "/nowhere").code == 66)
         try text.write(toFile: file, atomically: false, encoding: .utf8)
-        #expect(await rig.run("history", "restore", file).code == 0)
+        #expect(await rig.run("history", "restore", file, "--json").code == 0)
     }
 }
