@@ -164,7 +164,7 @@ extension EntitlementDetails.Held {
     /// `until 2026-12-01`, `without end`, `ended 2026-11-11`.
     fileprivate var span: String {
         guard let until else { return isActive ? "without end" : "" }
-        let day = CalendarDate.day(milliseconds: until.milliseconds)
+        let day = Timestamp(milliseconds: until.milliseconds).day
         return (isActive ? "until " : "ended ") + day + (isInGrace && isActive ? " (grace)" : "")
     }
 

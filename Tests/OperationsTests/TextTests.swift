@@ -1,3 +1,4 @@
+import AppStore
 import Operations
 import Testing
 import Settings
@@ -36,8 +37,9 @@ import Settings
     }
 
     @Test func `dates are written in UTC`() {
-        #expect(CalendarDate.instant(milliseconds: 1_767_225_600_123) == "2026-01-01T00:00:00Z")
-        #expect(CalendarDate.day(milliseconds: 1_767_225_599_999) == "2025-12-31")
+        let instant = Timestamp(milliseconds: 1_767_225_600_123)
+        #expect("\(instant.toSecond)" == "2026-01-01T00:00:00Z")
+        #expect(Timestamp(milliseconds: 1_767_225_599_999).day == "2025-12-31")
     }
 
     @Test func `columns are aligned and lines end without blanks`() {

@@ -58,6 +58,12 @@ extension Timestamp: CustomStringConvertible {
         return day + "T" + time + (fraction == 0 ? "" : "." + Self.digits(fraction, 3)) + "Z"
     }
 
+    /// `2026-01-31`, in UTC.
+    package var day: String { String(description.prefix(Self.dateLength)) }
+
+    /// The same instant without its fraction of a second.
+    package var toSecond: Timestamp { Timestamp(milliseconds: wholeSeconds * 1000) }
+
     /// Reads `2026-01-31`, `2026-01-31T12:00:00Z` or `2026-01-31T12:00:00.123Z`; nothing else.
     package init?(iso8601 text: String) {
         let bytes = Array(text.utf8)

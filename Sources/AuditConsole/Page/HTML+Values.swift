@@ -16,8 +16,7 @@ extension HTML {
 
     /// `2026-01-31 12:00:00 UTC`.
     static func utc(_ instant: Timestamp) -> String {
-        let seconds = Timestamp(milliseconds: instant.wholeSeconds * 1000)
-        return seconds.description.replacing("T", with: " ").replacing("Z", with: " UTC")
+        instant.toSecond.description.replacing("T", with: " ").replacing("Z", with: " UTC")
     }
 
     /// A link to a letter's page, by the beginning of its ID.

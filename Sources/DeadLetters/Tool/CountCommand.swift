@@ -193,8 +193,8 @@ extension DeadLetterGrouping {
     ///   - number: of the span of time, counted from 1970.
     ///   - span: its milliseconds.
     private func text(_ number: Int64, _ span: Int64) -> String {
-        let text = Timestamp(milliseconds: number * span).description
-        return self == .day ? String(text.prefix { $0 != "T" }) : text
+        let start = Timestamp(milliseconds: number * span)
+        return self == .day ? start.day : start.description
     }
 
     /// Counts by spans of time with zero for each span without letters: from the first counted one,

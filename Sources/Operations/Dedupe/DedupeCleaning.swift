@@ -1,3 +1,4 @@
+import AppStore
 import Postgres
 import Settings
 import Store
@@ -24,10 +25,10 @@ struct DedupeCleaning {
     /// Rows that are marked from now on stay.
     init(_ selection: DedupeSelection, on connection: PostgresConnection) async throws {
         self.connection = connection
-        let began = try await connection.run(DedupeForgetting.now)[0].milliseconds
+        let began = Timestamp(try await connection.run(DedupeForgetting.now)[0])
         self.selection = (
-            since: selection.since.map { StoredTime(milliseconds: $0) },
-            before: StoredTime(milliseconds: min(selection.before ?? began, began)),
+            since: selection.since.map { StoredTime($0) },
+            before: StoredTime(min(selection.before ?? began, began)),
             bundleID: selection.bundleID,
             environment: selection.environment
         )

@@ -80,21 +80,17 @@ extension ToolCommand {
 
 /// Which IDs are meant.
 struct DedupeSelection: Hashable {
-    /// UNIX milliseconds of marking.
-    var since: Int64?
-    var before: Int64?
+    /// When they were marked.
+    var since: Timestamp?
+    var before: Timestamp?
     var bundleID: Identifier?
     var environment: String?
 
     init() {}
 
     init(_ arguments: CommandArguments) throws(UsageError) {
-        if let text = arguments.value("since") {
-            since = try Instant.parse(text, option: "since")
-        }
-        if let text = arguments.value("before") {
-            before = try Instant.parse(text, option: "before")
-        }
+        since = try arguments.value("since", as: .instant)
+        before = try arguments.value("before", as: .instant)
         bundleID = arguments.value("bundle-id").map { Identifier($0) }
         let named: AppleEnvironment? = try arguments.value("environment", as: .choice)
         environment = named?.rawValue

@@ -49,12 +49,8 @@ extension ToolCommand {
     ) async throws -> Int32 {
         let environment = try environment(arguments)
         let now = Int64(Date().timeIntervalSince1970 * 1_000)
-        let at = try arguments.value("at").map { text throws(UsageError) in
-            try Instant.parse(text, option: "at")
-        }
-        let knownAt = try arguments.value("known-at").map { text throws(UsageError) in
-            Timestamp(milliseconds: try Instant.parse(text, option: "known-at"))
-        }
+        let at = try arguments.value("at", as: .instant)?.milliseconds
+        let knownAt = try arguments.value("known-at", as: .instant)
         let transactionID = arguments.value("transaction").map { Identifier($0) }
         if at != nil, knownAt == nil {
             throw UsageError("--at goes with --known-at")

@@ -1,3 +1,4 @@
+import AppStore
 import Holdings
 package import JSON
 import Postgres
@@ -9,7 +10,7 @@ extension UserDetails.Change: JSONRepresentable {
         if let causeID { why += " \(causeID)" }
         if let source { why += ", read at \(source)" }
         if let catalogVersion { why += ", catalog version \(catalogVersion)" }
-        let date = CalendarDate.instant(milliseconds: changedAt.milliseconds)
+        let date = Timestamp(changedAt).toSecond
         let purchase = originalTransactionID.map { " of purchase \($0)" } ?? ""
         return [
             "  version \(version), \(date): \(key)\(purchase)",
@@ -51,8 +52,7 @@ extension UserDetails.Grant: JSONRepresentable {
 /// A debit of a balance by the app's own servers.
 extension UserDetails.Debit: JSONRepresentable {
     var phrase: String {
-        "spent \(amount) \(currency) for \(reference), "
-            + CalendarDate.instant(milliseconds: debitedAt.milliseconds)
+        "spent \(amount) \(currency) for \(reference), \(Timestamp(debitedAt).toSecond)"
     }
 
     package var json: JSONContent {

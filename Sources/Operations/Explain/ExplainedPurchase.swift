@@ -153,9 +153,7 @@ extension PurchaseDetails.Renewal: JSONRepresentable {
         if isInBillingRetry == true { words.append("in billing retry") }
         if isGraceWithoutEnd { words.append("a grace announced without its end grants nothing") }
         if let graceUntil {
-            words.append(
-                "grace until \(CalendarDate.instant(milliseconds: graceUntil.milliseconds))"
-            )
+            words.append("grace until \(graceUntil.toSecond)")
         }
         return ["  renewal info: \(words.joined(separator: ", "))"]
             + (source.map { ["    \($0.phrase)"] } ?? [])

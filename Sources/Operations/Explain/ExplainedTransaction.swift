@@ -18,12 +18,12 @@ struct ExplainedTransaction: JSONRepresentable {
 
     /// - Parameter userID: whose credits are shown; nil for those of all users, each named.
     func lines(of userID: Identifier?) -> [String] {
-        var words = ["bought \(CalendarDate.instant(fact.identity.purchaseDate))"]
+        var words = ["bought \(fact.identity.purchaseDate.toSecond)"]
         if let expiresDate = fact.expiresDate {
-            words.append("billed until \(CalendarDate.instant(expiresDate))")
+            words.append("billed until \(expiresDate.toSecond)")
         }
         if let revocationDate = fact.revocation?.date {
-            words.append("revoked \(CalendarDate.instant(revocationDate))")
+            words.append("revoked \(revocationDate.toSecond)")
         }
         if fact.isUpgraded == true { words.append("upgraded") }
         if let quantity = fact.identity.quantity, quantity > 1 {
@@ -125,7 +125,7 @@ extension LedgerCredit: JSONRepresentable {
         var words = ["credits \(amount) \(currency) for \(productID)"]
         if !isOfOneUser { words[0] += " to \(userID)" }
         if let revocationDate {
-            words.append("\(takenBack) taken back \(CalendarDate.instant(revocationDate))")
+            words.append("\(takenBack) taken back \(revocationDate.toSecond)")
         }
         return words.joined(separator: ", ")
     }
@@ -147,7 +147,7 @@ extension ContentSource: JSONRepresentable {
     }
 
     var phrase: String {
-        let signed = CalendarDate.instant(signedDate)
+        let signed = signedDate.toSecond
         guard let notification else { return "signed \(signed), read at \(position)" }
         return "signed \(signed), by notification \(notification), read at \(position)"
     }
@@ -158,11 +158,5 @@ extension ContentSource: JSONRepresentable {
             "recorded_at": recordedAt, "notification": notification,
             "notification_uuid": notificationUUID,
         ]
-    }
-}
-
-extension CalendarDate {
-    static func instant(_ date: Timestamp) -> String {
-        instant(milliseconds: date.milliseconds)
     }
 }

@@ -28,12 +28,12 @@ struct KnownState {
     }
 
     func lines(at: Int64) -> [String] {
-        let instant = CalendarDate.instant(knownAt)
+        let instant = knownAt.toSecond
         var lines = ["\(userID), \(environment), as known at \(instant)", ""]
         guard !rows.isEmpty else { return lines + ["nothing was known to be theirs"] }
         for row in rows {
             let holds = row.periods.contains { $0.contains(at) }
-            let date = CalendarDate.instant(milliseconds: at)
+            let date = Timestamp(milliseconds: at).toSecond
             lines.append("\(row.key): \(holds ? "held" : "did not hold") at \(date)")
             lines.append("  \(row.periods.phrase)")
             let source = row.originalTransactionID.map { "purchase \($0) of \(row.bundleID ?? "")" }

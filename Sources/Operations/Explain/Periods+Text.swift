@@ -1,3 +1,4 @@
+import AppStore
 import Postgres
 
 extension PostgresPeriod {
@@ -7,9 +8,9 @@ extension PostgresPeriod {
 
     /// `from 2026-01-01T00:00:00Z until 2026-02-01T00:00:00Z`.
     var phrase: String {
-        let start = "from \(CalendarDate.instant(milliseconds: startMilliseconds))"
+        let start = "from \(Timestamp(milliseconds: startMilliseconds).toSecond)"
         guard let end = endMilliseconds else { return "\(start) without end" }
-        return "\(start) until \(CalendarDate.instant(milliseconds: end))"
+        return "\(start) until \(Timestamp(milliseconds: end).toSecond)"
     }
 }
 

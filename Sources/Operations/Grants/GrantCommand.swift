@@ -1,6 +1,6 @@
 import AppStore
-import Foundation
 import JSON
+import Platform
 import Postgres
 import Settings
 import Store
@@ -64,14 +64,14 @@ extension ToolCommand {
         _ context: CommandContext
     ) async throws -> Int32 {
         let until = try required("until", in: arguments)
-        let end = until == "forever" ? nil : try Instant.parse(until, option: "until")
-        if let end, end <= Int64(Date().timeIntervalSince1970 * 1_000) {
+        let end = until == "forever" ? nil : try arguments.value("until", as: .instant)
+        if let end, end.milliseconds <= WallClock.milliseconds {
             throw UsageError("--until: expected a date to come, found \"\(until)\"")
         }
         let grant: GrantTable.New = (
             userID: try entering(arguments.operands[0], as: "USER"),
             key: try entering(arguments.operands[1], as: "KEY"),
-            until: end.map { StoredTime(milliseconds: $0) },
+            until: end.map { StoredTime($0) },
             reason: try required("reason", in: arguments),
             grantedBy: try required("by", in: arguments),
             environment: try environment(arguments)

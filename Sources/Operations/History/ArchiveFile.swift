@@ -1,3 +1,4 @@
+import AppStore
 import Foundation
 import JSON
 import Settings
@@ -39,7 +40,7 @@ final class ArchiveFile {
     /// cut.
     init(folder: String, table: HistoryArchiving.Table, before: StoredTime) throws(CommandError) {
         let files = FileManager.default
-        let stamp = CalendarDate.day(milliseconds: before.milliseconds)
+        let stamp = Timestamp(before).day
         path = "\(folder)/\(table.rawValue)-before-\(stamp)-\(UUID().uuidString.prefix(8)).jsonl"
         let isNew = !files.fileExists(atPath: folder)
         let mode: [FileAttributeKey: Any] = [.posixPermissions: 0o700]

@@ -97,9 +97,7 @@ extension ToolCommand {
         where arguments.isSet(option) || arguments.value(option) != nil {
             throw UsageError("--\(option) does not go with --with-apple")
         }
-        let since = try arguments.value("since").map { text throws(UsageError) in
-            Timestamp(milliseconds: try Instant.parse(text, option: "since"))
-        }
+        let since = try arguments.value("since", as: .instant)
         let week = Timestamp(
             milliseconds: WallClock.milliseconds - 7 * Timestamp.millisecondsPerDay
         )

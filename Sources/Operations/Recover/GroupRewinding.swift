@@ -1,3 +1,4 @@
+import AppStore
 import Kafka
 import Records
 import Settings
@@ -18,9 +19,9 @@ struct GroupRewinding {
 
     private let settings: SettingsValues
     /// UNIX milliseconds; nil for the beginning.
-    private let instant: Int64?
+    private let instant: Timestamp?
 
-    init(_ settings: SettingsValues, instant: Int64?) {
+    init(_ settings: SettingsValues, instant: Timestamp?) {
         self.settings = settings
         self.instant = instant
     }
@@ -69,7 +70,7 @@ struct GroupRewinding {
         guard let instant else { return [:] }
         return try await admin.offsets(
             partitions,
-            atMilliseconds: instant,
+            atMilliseconds: instant.milliseconds,
             deadline: Self.deadline
         )
     }

@@ -45,9 +45,7 @@ extension ToolCommand {
         _ arguments: CommandArguments,
         _ context: CommandContext
     ) async throws -> Int32 {
-        let instant = try arguments.value("to").map { text throws(UsageError) in
-            try Instant.parse(text, option: "to")
-        }
+        let instant = try arguments.value("to", as: .instant)
         guard (instant != nil) != arguments.isSet("beginning") else {
             throw UsageError("expected --to DATE or --beginning")
         }

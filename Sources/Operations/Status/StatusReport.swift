@@ -1,3 +1,4 @@
+import AppStore
 import JSON
 import Platform
 import Records
@@ -48,7 +49,7 @@ struct StatusReport: Report, Sendable {
 
     /// For a log: a line for each stage and one for each finding, each with the time.
     func plainLines(since former: StatusReport?) -> [String] {
-        let time = CalendarDate.instant(milliseconds: now)
+        let time = Timestamp(milliseconds: now).toSecond
         let stages = reconciliation.stages.map { stage in
             let rate = former.map { ", \(self.rate(of: stage, since: $0)) per second" } ?? ""
             let waiting = stage.lag > 0 ? " for \(age(of: stage.stage))" : ""

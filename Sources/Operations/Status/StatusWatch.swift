@@ -1,5 +1,6 @@
-import Foundation
+import AppStore
 import Kafka
+import Platform
 import Settings
 
 /// `pipeline status --watch`: one report after the other, each with the rates since the one before.
@@ -25,7 +26,7 @@ struct StatusWatch: Sendable {
     }
 
     /// UNIX milliseconds.
-    static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1_000) }
+    static var now: Int64 { WallClock.milliseconds }
 
     /// Runs until interrupted, or until as many reports as wanted are shown.
     ///
@@ -68,7 +69,7 @@ struct StatusWatch: Sendable {
         if isJSON {
             console.print(json: report)
         } else if console.isOutputTerminal {
-            let time = CalendarDate.instant(milliseconds: report.now)
+            let time = Timestamp(milliseconds: report.now).toSecond
             let head: [TextPart] = [.line("\(time), Ctrl-C ends"), .blank]
             let parts = head + report.parts(since: former ?? report)
             console.redraw { parts.fitted(to: $0).lines }
