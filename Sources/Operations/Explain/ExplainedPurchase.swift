@@ -24,8 +24,9 @@ struct ExplainedPurchase: JSONRepresentable {
         var lines = [
             "", "Purchase \(key.originalTransactionID) of \(key.bundleID): owned by \(phrase)",
         ]
-        if let spans = owner.spans {
-            lines.append("  owners in turn: \(String(decoding: spans.bytes, as: UTF8.self))")
+        let spans = owner.ownership.spans
+        if spans.count > 1 {
+            lines.append("  owners in turn: \(spans.map(\.phrase).joined(separator: ", "))")
         }
         for held in held {
             let isActive = held.periods.contains(Timestamp(milliseconds: now))
@@ -57,10 +58,20 @@ struct ExplainedPurchase: JSONRepresentable {
             "environment": key.environment.rawValue, "bundle_id": key.bundleID,
             "original_transaction_id": key.originalTransactionID, "owner_id": owner.userID,
             "owner_rule": owner.rule,
-            "owner_spans": owner.spans.map { JSONContent.raw(Array($0.bytes)) },
+            "owner_spans": owner.ownership.spans,
             "app_transaction_id": owner.appTransactionID, "entitlements": held,
             "transactions": transactions, "renewals": renewals,
         ]
+    }
+}
+
+extension OwnershipSpan: JSONRepresentable {
+    fileprivate var phrase: String {
+        from.map { "\(userID) from \($0.toSecond)" } ?? userID.text
+    }
+
+    package var json: JSONContent {
+        ["user_id": userID, "from": from]
     }
 }
 

@@ -202,6 +202,22 @@ import Worker
         #expect(root["changes"]?.elements.compactMap { $0["user_id"]?.string } == ["anna"])
     }
 
+    @Test func `the owners of a purchase are explained in turn`() async throws {
+        let rig = try await Self.rig()
+        let spans = [
+            OwnershipSpan(userID: "eva"),
+            OwnershipSpan(userID: "anna", from: Timestamp(milliseconds: 2_500)),
+        ]
+        try await rig.worker.own([Signed.key("1"): Ownership(spans: spans, rule: .accountToken)])
+        let (_, text) = await rig.run("explain", "--transaction=1")
+        #expect(text.contains("owners in turn: eva, anna from 1970-01-01T00:00:02Z\n"))
+        let json = await rig.run("explain", "--transaction=1", "--json").output
+        let found = try JSONDocument(parsing: Array(json.utf8.dropLast())).root["purchases"]
+        let owners = found?.elements.first { _ in true }?["owner_spans"]
+        #expect(owners?.elements.compactMap { $0["user_id"]?.string } == ["eva", "anna"])
+        #expect(owners?.elements.compactMap { $0["from"]?.string } == ["1970-01-01T00:00:02.500Z"])
+    }
+
     @Test func `a purchase without an owner is explained, with possible links`() async throws {
         let rig = try await Self.rig()
         _ = try await rig.worker.process([try Signed.transaction("7", signed: 1)])
