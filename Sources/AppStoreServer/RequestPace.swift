@@ -3,6 +3,9 @@ import Synchronization
 
 /// The pace of the requests to one endpoint: a distance between any two, and none before the time
 /// that Apple has named.
+///
+/// Requests that come late are made up for, so that a busy machine keeps the rate: Apple counts by
+/// the hour.
 final class RequestPace: Sendable {
     enum Turn: Equatable {
         case go
@@ -14,6 +17,9 @@ final class RequestPace: Sendable {
         var nextTurn = Duration.zero
         var held = Timestamp.earliest
     }
+
+    /// The time that is made up for at most.
+    private static let arrearsMax = Duration.milliseconds(500)
 
     let interval: Duration
     private let state = Mutex(State())
@@ -35,7 +41,7 @@ final class RequestPace: Sendable {
             if uptime < state.nextTurn {
                 return .wait(state.nextTurn - uptime)
             }
-            state.nextTurn = uptime + interval
+            state.nextTurn = max(state.nextTurn, uptime - Self.arrearsMax) + interval
             return .go
         }
     }

@@ -4,13 +4,24 @@ import Testing
 @testable import AppStoreServer
 
 struct RequestPaceTests {
-    @Test func `two requests keep their distance, whatever the time of day`() {
+    @Test func `requests keep the rate, whatever the time of day`() {
         let pace = RequestPace(interval: .milliseconds(40))
         let now = Timestamp(milliseconds: 1_000_000)
         let before = Timestamp(milliseconds: 0)
-        #expect(pace.take(now: now, uptime: .seconds(5)) == .go)
-        #expect(pace.take(now: before, uptime: .milliseconds(5_010)) == .wait(.milliseconds(30)))
-        #expect(pace.take(now: before, uptime: .milliseconds(5_040)) == .go)
+        #expect(pace.take(now: now, uptime: .zero) == .go)
+        #expect(pace.take(now: before, uptime: .milliseconds(10)) == .wait(.milliseconds(30)))
+        #expect(pace.take(now: before, uptime: .milliseconds(40)) == .go)
+    }
+
+    @Test func `requests that come late are made up for, half a second of them at most`() {
+        let pace = RequestPace(interval: .milliseconds(40))
+        let now = Timestamp(milliseconds: 1_000_000)
+        #expect(pace.take(now: now, uptime: .zero) == .go)
+        // 60 ms late.
+        for _ in 1...2 { #expect(pace.take(now: now, uptime: .milliseconds(100)) == .go) }
+        #expect(pace.take(now: now, uptime: .milliseconds(100)) == .wait(.milliseconds(20)))
+        for _ in 0...12 { #expect(pace.take(now: now, uptime: .seconds(60)) == .go) }
+        #expect(pace.take(now: now, uptime: .seconds(60)) == .wait(.milliseconds(20)))
     }
 
     @Test func `no request goes before the latest time that Apple has named`() {

@@ -154,7 +154,8 @@ struct RecoveryMeasurement: BenchReport {
                 name: "requests/s / the bucket's",
                 key: "rate_ratio",
                 value: rate,
-                bound: 1,
+                // Late requests are made up for, so some more than the time admits are made.
+                bound: 1.01,
                 isCeiling: true
             ),
             Goal(
