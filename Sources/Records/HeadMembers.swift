@@ -9,7 +9,7 @@ import OpenSSL
 ///
 /// Callers read the members in the order in which they are written, so that `HeadCursor` can read
 /// them too.
-protocol HeadMembers: Sendable {
+protocol HeadMembers: FactMemberVisitor, Sendable where Failure == ObservationError {
     /// Reads an object with `read`; nil if the member is absent. Null is another type.
     mutating func optionalObject<Value>(
         _ name: StaticString,
@@ -97,10 +97,6 @@ extension HeadMembers {
             throw missing(name)
         }
         return digest
-    }
-
-    mutating func optionalToken(_ name: StaticString) throws(ObservationError) -> AccountToken? {
-        try optionalText(name) { AccountToken($0) }
     }
 }
 

@@ -73,13 +73,6 @@ extension JSONWriter {
         let digits = digest.hexDigits
         string(plain: digits.span)
     }
-
-    /// Writes the member only if there is a token.
-    fileprivate mutating func optionalToken(_ name: StaticString, _ token: AccountToken?) {
-        guard let text = token?.text else { return }
-        key(name)
-        string(plain: text.span)
-    }
 }
 
 extension Revision {
@@ -112,27 +105,8 @@ extension TransactionMembers {
         writer.int(identity.purchaseDate.milliseconds)
         writer.optionalString("type", identity.type?.rawValue)
         writer.optionalInt("quantity", identity.quantity)
-        writer.optionalInt("expiresDate", expiresDate?.milliseconds)
-        if let revocation {
-            writer.key("revocation")
-            revocation.write(to: &writer)
-        }
-        if let isUpgraded {
-            writer.key("isUpgraded")
-            writer.bool(isUpgraded)
-        }
-        writer.optionalString("ownershipType", ownershipType?.rawValue)
-        writer.optionalString("subscriptionGroupID", subscriptionGroupID)
-        writer.optionalString("webOrderLineItemID", webOrderLineItemID)
-        writer.optionalString("transactionReason", transactionReason)
-        writer.optionalString("additionalTransactionReason", additionalTransactionReason)
-        writer.optionalInt("revokedSeatQuantity", revokedSeatQuantity)
-        writer.optionalToken("appAccountToken", appAccountToken)
-        writer.optionalString("appTransactionID", appTransactionID)
-        if !items.isEmpty {
-            writer.key("items")
-            CommerceItem.write(items, to: &writer)
-        }
+        var members = self
+        members.visitMembers(&writer)
         writer.endObject()
     }
 
@@ -151,24 +125,7 @@ extension TransactionMembers {
             trust: source.trust,
             identity: TransactionIdentity(reading: &object)
         )
-        expiresDate = try object.optionalDate("expiresDate")
-        revocation = try object.optionalObject("revocation", Revocation.init(reading:))
-        isUpgraded = try object.optionalBool("isUpgraded")
-        ownershipType = try object.optionalIdentifier("ownershipType").map {
-            OwnershipType(rawValue: $0.text)
-        }
-        subscriptionGroupID = try object.optionalIdentifier("subscriptionGroupID")
-        webOrderLineItemID = try object.optionalIdentifier("webOrderLineItemID")
-        transactionReason = try object.optionalIdentifier("transactionReason")?.text
-        additionalTransactionReason = try object.optionalIdentifier("additionalTransactionReason")?
-            .text
-        revokedSeatQuantity = try object.optionalInt(
-            "revokedSeatQuantity",
-            in: Int32.min...Int32.max
-        )
-        appAccountToken = try object.optionalToken("appAccountToken")
-        appTransactionID = try object.optionalIdentifier("appTransactionID")
-        items = try object.optionalItems("items") ?? []
+        try visitMembers(&object)
     }
 }
 
@@ -184,45 +141,14 @@ extension TransactionIdentity {
     }
 }
 
-extension Revocation {
-    fileprivate func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.key("date")
-        writer.int(date.milliseconds)
-        writer.optionalInt("percentage", percentage)
-        writer.optionalInt("reason", reason)
-        writer.optionalString("type", type)
-        writer.endObject()
-    }
-
-    fileprivate init(reading object: inout some HeadMembers) throws(ObservationError) {
-        try self.init(
-            date: object.date("date"),
-            percentage: object.optionalInt("percentage", in: 0...Self.wholePercentage),
-            reason: object.optionalInt("reason", in: Int32.min...Int32.max),
-            type: object.optionalString("type")
-        )
-    }
-}
-
 extension RenewalFact {
     fileprivate func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.key("originalTransactionID")
         writer.string(key.originalTransactionID)
         revision.write(to: &writer)
-        writer.optionalString("productID", productID)
-        writer.optionalString("autoRenewProductID", autoRenewProductID)
-        writer.optionalInt("autoRenewStatus", autoRenewStatus)
-        if let isInBillingRetry {
-            writer.key("isInBillingRetry")
-            writer.bool(isInBillingRetry)
-        }
-        writer.optionalInt("expirationIntent", expirationIntent)
-        writer.optionalInt("renewalDate", renewalDate?.milliseconds)
-        writer.optionalInt("gracePeriodExpiresDate", gracePeriodExpiresDate?.milliseconds)
-        writer.optionalToken("appAccountToken", appAccountToken)
-        writer.optionalString("appTransactionID", appTransactionID)
+        var members = self
+        members.visitMembers(&writer)
         writer.endObject()
     }
 
@@ -237,17 +163,9 @@ extension RenewalFact {
                 originalTransactionID: original,
                 trust: source.trust
             ),
-            revision: Revision(reading: &object),
-            productID: object.optionalIdentifier("productID"),
-            autoRenewProductID: object.optionalIdentifier("autoRenewProductID"),
-            autoRenewStatus: object.optionalInt("autoRenewStatus", in: Int32.min...Int32.max),
-            isInBillingRetry: object.optionalBool("isInBillingRetry"),
-            expirationIntent: object.optionalInt("expirationIntent", in: Int32.min...Int32.max),
-            renewalDate: object.optionalDate("renewalDate"),
-            gracePeriodExpiresDate: object.optionalDate("gracePeriodExpiresDate"),
-            appAccountToken: object.optionalToken("appAccountToken"),
-            appTransactionID: object.optionalIdentifier("appTransactionID")
+            revision: Revision(reading: &object)
         )
+        try visitMembers(&object)
     }
 }
 
@@ -274,12 +192,12 @@ extension AppTransactionFact {
             track: source.track,
             revision: Revision(reading: &object),
             trust: source.trust,
-            appTransactionID: object.optionalIdentifier("appTransactionID"),
-            originalApplicationVersion: object.optionalString("originalApplicationVersion"),
-            originalPurchaseDate: object.optionalDate("originalPurchaseDate"),
-            originalPlatform: object.optionalString("originalPlatform"),
-            preorderDate: object.optionalDate("preorderDate"),
-            applicationVersion: object.optionalString("applicationVersion")
+            appTransactionID: object.optionalIdentifier("appTransactionID")
         )
+        originalApplicationVersion = try object.optionalString("originalApplicationVersion")
+        originalPurchaseDate = try object.optionalDate("originalPurchaseDate")
+        originalPlatform = try object.optionalString("originalPlatform")
+        preorderDate = try object.optionalDate("preorderDate")
+        applicationVersion = try object.optionalString("applicationVersion")
     }
 }

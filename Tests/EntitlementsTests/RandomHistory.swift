@@ -145,11 +145,11 @@ struct RandomHistory {
                 originalTransactionID: "\(original)",
                 trust: .apple
             ),
-            revision: Sample.revision(signedDate: 0, content: ""),
-            renewalDate: Bool.random(using: &random) ? ended : nil,
-            gracePeriodExpiresDate: Timestamp(milliseconds: grace),
-            appAccountToken: Bool.random(using: &random) ? tokens.first : nil
+            revision: Sample.revision(signedDate: 0, content: "")
         )
+        fact.renewalDate = Bool.random(using: &random) ? ended : nil
+        fact.gracePeriodExpiresDate = Timestamp(milliseconds: grace)
+        fact.appAccountToken = Bool.random(using: &random) ? tokens.first : nil
         fact.revision = Sample.revision(
             signedDate: Int64.random(in: 1...4, using: &random),
             content: "\(fact)"

@@ -22,12 +22,7 @@ package struct AppTransactionFact: Hashable, Sendable {
         track: Track,
         revision: Revision,
         trust: Trust,
-        appTransactionID: Identifier? = nil,
-        originalApplicationVersion: String? = nil,
-        originalPurchaseDate: Timestamp? = nil,
-        originalPlatform: String? = nil,
-        preorderDate: Timestamp? = nil,
-        applicationVersion: String? = nil
+        appTransactionID: Identifier? = nil
     ) {
         self.environment = environment
         self.bundleID = bundleID
@@ -35,11 +30,6 @@ package struct AppTransactionFact: Hashable, Sendable {
         self.revision = revision
         self.trust = trust
         self.appTransactionID = appTransactionID
-        self.originalApplicationVersion = originalApplicationVersion
-        self.originalPurchaseDate = originalPurchaseDate
-        self.originalPlatform = originalPlatform
-        self.preorderDate = preorderDate
-        self.applicationVersion = applicationVersion
     }
 
     /// Its key: the `appTransactionId`, or if absent the hash of its content.

@@ -69,8 +69,8 @@ package struct MergedTransaction: Hashable, Sendable {
             items: fact.items,
             ownershipType: fact.ownershipType,
             webOrderLineItemID: fact.webOrderLineItemID,
-            transactionReason: fact.transactionReason,
-            additionalTransactionReason: fact.additionalTransactionReason,
+            transactionReason: fact.transactionReason?.text,
+            additionalTransactionReason: fact.additionalTransactionReason?.text,
             revokedSeatQuantity: fact.revokedSeatQuantity
         )
         setStart(signedDate: fact.revision.signedDate)

@@ -13,35 +13,35 @@ package struct RenewalFact: Hashable, Sendable {
     package var appAccountToken: AccountToken?
     package var appTransactionID: Identifier?
 
-    package init(
-        key: RenewalKey,
-        revision: Revision,
-        productID: Identifier? = nil,
-        autoRenewProductID: Identifier? = nil,
-        autoRenewStatus: Int32? = nil,
-        isInBillingRetry: Bool? = nil,
-        expirationIntent: Int32? = nil,
-        renewalDate: Timestamp? = nil,
-        gracePeriodExpiresDate: Timestamp? = nil,
-        appAccountToken: AccountToken? = nil,
-        appTransactionID: Identifier? = nil
-    ) {
+    package init(key: RenewalKey, revision: Revision) {
         self.key = key
         self.revision = revision
-        self.productID = productID
-        self.autoRenewProductID = autoRenewProductID
-        self.autoRenewStatus = autoRenewStatus
-        self.isInBillingRetry = isInBillingRetry
-        self.expirationIntent = expirationIntent
-        self.renewalDate = renewalDate
-        self.gracePeriodExpiresDate = gracePeriodExpiresDate
-        self.appAccountToken = appAccountToken
-        self.appTransactionID = appTransactionID
     }
 
     /// The spans that it states; each counts from every revision, even a superseded one.
     package var spans: [RenewalSpan] {
         gracePeriodExpiresDate.map { [RenewalSpan(.grace, from: renewalDate, until: $0)] } ?? []
+    }
+}
+
+extension RenewalFact: FactMembers {
+    package static let blank = RenewalFact(
+        key: RenewalKey(environment: .production, originalTransactionID: "", trust: .apple),
+        revision: .blank
+    )
+
+    package mutating func visitMembers<Visitor: FactMemberVisitor>(
+        _ visitor: inout Visitor
+    ) throws(Visitor.Failure) {
+        try visitor.visit("productID", &productID)
+        try visitor.visit("autoRenewProductID", &autoRenewProductID)
+        try visitor.visit("autoRenewStatus", &autoRenewStatus)
+        try visitor.visit("isInBillingRetry", &isInBillingRetry)
+        try visitor.visit("expirationIntent", &expirationIntent)
+        try visitor.visit("renewalDate", &renewalDate)
+        try visitor.visit("gracePeriodExpiresDate", &gracePeriodExpiresDate)
+        try visitor.visit("appAccountToken", &appAccountToken)
+        try visitor.visit("appTransactionID", &appTransactionID)
     }
 }
 
@@ -96,16 +96,16 @@ extension RenewalFact {
                 originalTransactionID: original.identifier,
                 trust: trust
             ),
-            revision: revision,
-            productID: payload.productID?.identifier,
-            autoRenewProductID: payload.autoRenewProductID?.identifier,
-            autoRenewStatus: payload.autoRenewStatus,
-            isInBillingRetry: payload.isInBillingRetryPeriod,
-            expirationIntent: payload.expirationIntent,
-            renewalDate: payload.renewalDate,
-            gracePeriodExpiresDate: payload.gracePeriodExpiresDate,
-            appAccountToken: payload.appAccountToken,
-            appTransactionID: payload.appTransactionID?.identifier
+            revision: revision
         )
+        productID = payload.productID?.identifier
+        autoRenewProductID = payload.autoRenewProductID?.identifier
+        autoRenewStatus = payload.autoRenewStatus
+        isInBillingRetry = payload.isInBillingRetryPeriod
+        expirationIntent = payload.expirationIntent
+        renewalDate = payload.renewalDate
+        gracePeriodExpiresDate = payload.gracePeriodExpiresDate
+        appAccountToken = payload.appAccountToken
+        appTransactionID = payload.appTransactionID?.identifier
     }
 }

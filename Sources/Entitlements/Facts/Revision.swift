@@ -14,6 +14,8 @@ package struct Revision: Hashable, Comparable, Sendable {
         self.contentHash = contentHash
     }
 
+    static let blank = Revision(signedDate: .earliest, contentHash: SHA256.digest([]))
+
     package static func < (left: Revision, right: Revision) -> Bool {
         (left.signedDate, left.contentHash) < (right.signedDate, right.contentHash)
     }

@@ -117,19 +117,20 @@ private struct FactSource {
         guard let signedDate = fields.signedDate, let bundleID else {
             throw IncompletePayload(payload: .appTransaction)
         }
-        return AppTransactionFact(
+        var fact = AppTransactionFact(
             environment: environment,
             bundleID: bundleID,
             track: track,
             revision: revision(of: payload.json, signedDate),
             trust: trust,
-            appTransactionID: fields.appTransactionID?.identifier,
-            originalApplicationVersion: fields.originalApplicationVersion?.string,
-            originalPurchaseDate: fields.originalPurchaseDate,
-            originalPlatform: fields.originalPlatform?.string,
-            preorderDate: fields.preorderDate,
-            applicationVersion: fields.applicationVersion?.string
+            appTransactionID: fields.appTransactionID?.identifier
         )
+        fact.originalApplicationVersion = fields.originalApplicationVersion?.string
+        fact.originalPurchaseDate = fields.originalPurchaseDate
+        fact.originalPlatform = fields.originalPlatform?.string
+        fact.preorderDate = fields.preorderDate
+        fact.applicationVersion = fields.applicationVersion?.string
+        return fact
     }
 
     private func revision(of payload: JSONValue, _ signedDate: Timestamp) -> Revision {

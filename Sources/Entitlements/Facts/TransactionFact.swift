@@ -22,10 +22,10 @@ package struct TransactionMembers: Hashable, Sendable {
     /// Identifies a billed period of a subscription, even if it has several transaction IDs.
     package var webOrderLineItemID: Identifier?
     /// `PURCHASE` or `RENEWAL`, as signed.
-    package var transactionReason: String?
+    package var transactionReason: Identifier?
     /// Why several transactions represent the period, as signed; nil if this one represents it
     /// alone.
-    package var additionalTransactionReason: String?
+    package var additionalTransactionReason: Identifier?
     /// The seats that a refund removed without revoking the transaction; 0 for a multiseat purchase
     /// without such a refund, nil for any other purchase.
     package var revokedSeatQuantity: Int32?
@@ -146,8 +146,8 @@ extension TransactionFact {
         members.ownershipType = payload.ownershipType
         members.subscriptionGroupID = payload.subscriptionGroupID?.identifier
         members.webOrderLineItemID = payload.lineItemID
-        members.transactionReason = payload.reason?.string
-        members.additionalTransactionReason = payload.additionalReason?.string
+        members.transactionReason = payload.reason?.identifier
+        members.additionalTransactionReason = payload.additionalReason?.identifier
         members.revokedSeatQuantity = payload.seatsRevoked
         members.appAccountToken = payload.appAccountToken
         members.appTransactionID = payload.appTransactionID?.identifier
@@ -200,5 +200,36 @@ extension Revocation {
             reason: payload.revocationReason,
             type: payload.revocationType?.string
         )
+    }
+}
+
+extension TransactionMembers: FactMembers {
+    package static let blank = TransactionMembers(
+        key: TransactionKey(environment: .production, bundleID: "", transactionID: ""),
+        track: .jws,
+        revision: .blank,
+        trust: .apple,
+        identity: TransactionIdentity(
+            originalTransactionID: "",
+            productID: "",
+            purchaseDate: .earliest
+        )
+    )
+
+    package mutating func visitMembers<Visitor: FactMemberVisitor>(
+        _ visitor: inout Visitor
+    ) throws(Visitor.Failure) {
+        try visitor.visit("expiresDate", &expiresDate)
+        try visitor.visit("revocation", &revocation)
+        try visitor.visit("isUpgraded", &isUpgraded)
+        try visitor.visit("ownershipType", &ownershipType)
+        try visitor.visit("subscriptionGroupID", &subscriptionGroupID)
+        try visitor.visit("webOrderLineItemID", &webOrderLineItemID)
+        try visitor.visit("transactionReason", &transactionReason)
+        try visitor.visit("additionalTransactionReason", &additionalTransactionReason)
+        try visitor.visit("revokedSeatQuantity", &revokedSeatQuantity)
+        try visitor.visit("appAccountToken", &appAccountToken)
+        try visitor.visit("appTransactionID", &appTransactionID)
+        try visitor.visit("items", &items)
     }
 }

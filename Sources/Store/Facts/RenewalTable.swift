@@ -29,19 +29,7 @@ package enum RenewalTable {
         }
     }
 
-    private static let terms: Columns<RenewalFact> = [
-        Column("signed_date_ms", \.revision.signedDate),
-        Column("content_hash", \.revision.contentHash),
-        Column("product_id", \.productID),
-        Column("auto_renew_product_id", \.autoRenewProductID),
-        Column("auto_renew_status", \.autoRenewStatus),
-        Column("is_in_billing_retry", \.isInBillingRetry),
-        Column("expiration_intent", \.expirationIntent),
-        Column("renewal_date_ms", \.renewalDate),
-        Column("grace_period_expires_date_ms", \.gracePeriodExpiresDate),
-        Column("account_token", \.appAccountToken),
-        Column("app_transaction_id", \.appTransactionID),
-    ]
+    private static let terms = Revision.columns.of(\RenewalFact.revision) + .members
 
     /// Raises facts to the given revision, which was compared with the table's under the purchases'
     /// locks.
@@ -87,6 +75,9 @@ package enum RenewalTable {
     static let readRevisions = PurchaseScope.read(revisionReader, from: "renewals")
 
     package static let readSpans = PurchaseScope.read(Span.reader, from: "renewal_spans")
+
+    /// Reads a whole fact.
+    static let reader = revisionReader.withMembers()
 
     private static let revisionReader = RowReader<RenewalFact>(
         { RenewalFact(key: $0, revision: $1) },

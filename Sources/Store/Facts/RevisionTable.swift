@@ -155,16 +155,15 @@ package enum AppDownloadTable {
         Column("bundle_id", \.bundleID),
     ]
 
-    static let terms: Columns<AppTransactionFact> = [
-        Column("signed_date_ms", \.revision.signedDate),
-        Column("content_hash", \.revision.contentHash),
-        Column("trust", \.trust),
-        Column("original_application_version", \.originalApplicationVersion),
-        Column("original_purchase_date_ms", \.originalPurchaseDate),
-        Column("original_platform", \.originalPlatform),
-        Column("preorder_date_ms", \.preorderDate),
-        Column("application_version", \.applicationVersion),
-    ]
+    static let terms: Columns<AppTransactionFact> =
+        Revision.columns.of(\.revision) + [
+            Column("trust", \.trust),
+            Column("original_application_version", \.originalApplicationVersion),
+            Column("original_purchase_date_ms", \.originalPurchaseDate),
+            Column("original_platform", \.originalPlatform),
+            Column("preorder_date_ms", \.preorderDate),
+            Column("application_version", \.applicationVersion),
+        ]
 
     /// Writes in the order of the keys, so that two workers never deadlock.
     package static let raise = Statement<[AppTransactionFact], Void>(

@@ -33,27 +33,14 @@ package enum TransactionTable {
     ]
 
     /// Columns that a later signature may change.
-    static let terms: Columns<TransactionFact> = [
-        Column("signed_date_ms", \.revision.signedDate),
-        Column("content_hash", \.revision.contentHash),
-        Column("trust", \.trust),
-        Column("expires_date_ms", \.expiresDate),
-        Column("revocation_date_ms", \.revocation?.date),
-        Column("revocation_percentage", \.revocation?.percentage),
-        Column("revocation_reason", \.revocation?.reason),
-        Column("revocation_type", \.revocation?.type),
+    static let terms: Columns<TransactionFact> =
+        Revision.columns.of { $0.revision } + [Column("trust", \.trust)]
+        + Columns<TransactionMembers>.members.of { $0.value } + revoking
+
+    /// The columns of `TransactionMembers.revokingReceipt`.
+    static let revoking: Columns<TransactionFact> = [
         Column("revoked_signed_date_ms", \.revokingReceipt?.signedDate),
         Column("revoked_content_hash", \.revokingReceipt?.contentHash),
-        Column("is_upgraded", \.isUpgraded),
-        Column("ownership_type", \.ownershipType),
-        Column("subscription_group_id", \.subscriptionGroupID),
-        Column("web_order_line_item_id", \.webOrderLineItemID),
-        Column("transaction_reason", \.transactionReason),
-        Column("additional_transaction_reason", \.additionalTransactionReason),
-        Column("revoked_seat_quantity", \.revokedSeatQuantity),
-        Column("account_token", \.appAccountToken),
-        Column("app_transaction_id", \.appTransactionID),
-        Column("items") { CommerceItem.stored($0.items) },
     ]
 
     /// Raises facts to the given revision, which was compared with the table's under the purchases'
@@ -145,51 +132,29 @@ package enum TransactionTable {
             )
     )
 
-    static let reader = RowReader<TransactionFact> { declare(&$0) }
-
-    /// Declares the columns of a whole fact.
-    static func declare(
-        _ columns: inout RowColumns
-    ) -> @Sendable (PostgresRow) -> TransactionFact {
+    /// Reads a whole fact.
+    static let reader = RowReader<TransactionMembers> { columns in
         let common = TransactionMembers.declareCommon(&columns)
         let productID = columns("product_id", Identifier.self)
         let quantity = columns("quantity", Int32?.self)
-        let percentage = columns("revocation_percentage", Int32?.self)
-        let reason = columns("revocation_reason", Int32?.self)
-        let revocationType = columns("revocation_type", String?.self)
-        let isUpgraded = columns("is_upgraded", Bool?.self)
-        let ownershipType = columns("ownership_type", OwnershipType?.self)
-        let group = columns("subscription_group_id", Identifier?.self)
-        let lineItem = columns("web_order_line_item_id", Identifier?.self)
-        let transactionReason = columns("transaction_reason", String?.self)
-        let additionalReason = columns("additional_transaction_reason", String?.self)
-        let revokedSeats = columns("revoked_seat_quantity", Int32?.self)
-        let items = columns("items", JSONText?.self)
         return { row in
             var fact = common(row)
             fact.identity.productID = row[productID]
             fact.identity.quantity = row[quantity]
-            fact.revocation?.percentage = row[percentage]
-            fact.revocation?.reason = row[reason]
-            fact.revocation?.type = row[revocationType]
-            fact.isUpgraded = row[isUpgraded]
-            fact.ownershipType = row[ownershipType]
-            fact.subscriptionGroupID = row[group]
-            fact.webOrderLineItemID = row[lineItem]
-            fact.transactionReason = row[transactionReason]
-            fact.additionalTransactionReason = row[additionalReason]
-            fact.revokedSeatQuantity = row[revokedSeats]
-            fact.items = row[items].map { CommerceItem.items(stored: $0) } ?? []
-            return TransactionFact(fact)
+            return fact
         }
-    }
+    }.withMembers().map { TransactionFact($0) }
 }
 
 extension TransactionMembers {
-    /// Declares the columns that each table of transactions has.
-    ///
-    /// Columns of only some tables are left empty: the product among them, and all of a revocation
-    /// but its date.
+    /// The receipt that brought a revocation; nil for a JWS, whose newest revision adds and lifts
+    /// it.
+    var revokingReceipt: Revision? {
+        track == .receipt ? revoking : nil
+    }
+
+    /// Declares the columns that each table of transactions has; the product, the quantity and the
+    /// declared members are left empty.
     static func declareCommon(
         _ columns: inout RowColumns
     ) -> @Sendable (PostgresRow) -> TransactionMembers {
@@ -200,11 +165,7 @@ extension TransactionMembers {
         let trust = columns("trust", Trust.self)
         let purchaseDate = columns("purchase_date_ms", Timestamp.self)
         let type = columns("product_type", ProductType?.self)
-        let expiresDate = columns("expires_date_ms", Timestamp?.self)
-        let revocationDate = columns("revocation_date_ms", Timestamp?.self)
         let revoking = declareRevoking(&columns)
-        let token = columns("account_token", String?.self)
-        let appTransactionID = columns("app_transaction_id", Identifier?.self)
         return { row in
             let purchase = purchase(row)
             let revision = revision(row)
@@ -224,19 +185,9 @@ extension TransactionMembers {
                     type: row[type]
                 )
             )
-            fact.expiresDate = row[expiresDate]
-            fact.revocation = row[revocationDate].map { Revocation(date: $0) }
             fact.olderRevoking = revoking(row, revision)
-            fact.appAccountToken = row.accountToken(token)
-            fact.appTransactionID = row[appTransactionID]
             return fact
         }
-    }
-
-    /// The receipt that brought a revocation; nil for a JWS, whose newest revision adds and lifts
-    /// it.
-    var revokingReceipt: Revision? {
-        track == .receipt ? revoking : nil
     }
 
     /// Declares the columns of `revokingReceipt`.
@@ -257,6 +208,10 @@ extension TransactionMembers {
     }
 }
 
-extension Revision {
-    static let reader = RowReader(Revision.init, "signed_date_ms", "content_hash")
+extension Revision: StoredValue {
+    static let fields = Fields(
+        Revision.init,
+        Field("signed_date_ms", \.signedDate),
+        Field("content_hash", \.contentHash)
+    )
 }

@@ -92,11 +92,8 @@ extension OwnershipFactTables {
     ]
 
     /// From the newest revision with a revocation.
-    private static let factRevocation: Columns<TransactionFact> = [
-        Column("revocation_date_ms", \.revocation?.date),
-        Column("revoked_signed_date_ms", \.revokingReceipt?.signedDate),
-        Column("revoked_content_hash", \.revokingReceipt?.contentHash),
-    ]
+    private static let factRevocation =
+        [Column("revocation_date_ms", \.revocation?.date)] + TransactionTable.revoking
 
     private static let fact =
         factKey + factTerms + factRevocation
@@ -177,9 +174,20 @@ extension OwnershipFactTables {
     static let readClaims = PurchaseScope.read(claimReader, from: "ownership_claims")
 
     /// The part of a transaction that determines its owner; its product is not needed for that.
-    private static let factReader = RowReader<TransactionFact> {
-        let read = TransactionMembers.declareCommon(&$0)
-        return { TransactionFact(read($0)) }
+    private static let factReader = RowReader<TransactionFact> { columns in
+        let common = TransactionMembers.declareCommon(&columns)
+        let expiresDate = columns("expires_date_ms", Timestamp?.self)
+        let revocationDate = columns("revocation_date_ms", Timestamp?.self)
+        let token = columns("account_token", AccountToken?.self)
+        let appTransactionID = columns("app_transaction_id", Identifier?.self)
+        return { row in
+            var fact = common(row)
+            fact.expiresDate = row[expiresDate]
+            fact.revocation = row[revocationDate].map { Revocation(date: $0) }
+            fact.appAccountToken = row[token]
+            fact.appTransactionID = row[appTransactionID]
+            return TransactionFact(fact)
+        }
     }
 
     private static let claimReader = RowReader(
@@ -197,18 +205,16 @@ extension OwnershipFactTables {
 
 extension RenewalFact {
     /// The part of a renewal info that determines the owner of its purchases.
-    static let ownershipReader = RowReader<RenewalFact> { columns in
-        let key = RenewalKey.reader.declare(&columns)
-        let revision = Revision.reader.declare(&columns)
-        let token = columns("account_token", String?.self)
-        let appTransactionID = columns("app_transaction_id", Identifier?.self)
-        return { row in
-            RenewalFact(
-                key: key(row),
-                revision: revision(row),
-                appAccountToken: row.accountToken(token),
-                appTransactionID: row[appTransactionID]
-            )
-        }
-    }
+    static let ownershipReader = RowReader(
+        { key, revision, token, appTransactionID in
+            var fact = RenewalFact(key: key, revision: revision)
+            fact.appAccountToken = token
+            fact.appTransactionID = appTransactionID
+            return fact
+        },
+        RenewalKey.reader,
+        Revision.reader,
+        "account_token",
+        "app_transaction_id"
+    )
 }

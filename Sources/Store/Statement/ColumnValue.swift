@@ -12,6 +12,15 @@ package protocol ColumnValue: SendableMetatype {
 
     /// Traps if the column has another type, or is NULL and the value not optional.
     static func read(_ row: PostgresRow, _ position: Int) -> Self
+
+    /// Nil if the column is NULL.
+    static func readOptional(_ row: PostgresRow, _ position: Int) -> Self?
+}
+
+extension ColumnValue {
+    package static func readOptional(_ row: PostgresRow, _ position: Int) -> Self? {
+        row.isNull(position) ? nil : read(row, position)
+    }
 }
 
 extension Optional: ColumnValue where Wrapped: ColumnValue {
@@ -24,7 +33,7 @@ extension Optional: ColumnValue where Wrapped: ColumnValue {
     package var parameter: PostgresValue { self?.parameter ?? .null }
 
     package static func read(_ row: PostgresRow, _ position: Int) -> Wrapped? {
-        row.isNull(position) ? nil : Wrapped.read(row, position)
+        Wrapped.readOptional(row, position)
     }
 }
 

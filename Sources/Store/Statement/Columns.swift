@@ -60,7 +60,7 @@ package struct Columns<Element>: ExpressibleByArrayLiteral, Sendable {
         }
     }
 
-    private init(
+    init(
         names: [String],
         types: [PostgresType],
         append: @escaping @Sendable (Element, inout [PostgresArray], _ first: Int) -> Void

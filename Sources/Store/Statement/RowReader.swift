@@ -80,7 +80,7 @@ package struct RowColumn: Hashable, Sendable {
 
 /// The columns of a row while they are declared.
 package struct RowColumns {
-    fileprivate private(set) var columns: [RowColumn] = []
+    var columns: [RowColumn] = []
 
     package mutating func callAsFunction<Value: ColumnValue>(
         _ name: String,
@@ -99,10 +99,5 @@ package struct RowField<Value: ColumnValue>: Sendable {
 extension PostgresRow {
     package subscript<Value>(_ field: RowField<Value>) -> Value {
         Value.read(self, field.position)
-    }
-
-    /// The token of a column; nil for NULL, and for a text that is not a token, which names nobody.
-    package func accountToken(_ field: RowField<String?>) -> AccountToken? {
-        withBytes(field.position) { AccountToken($0) } ?? nil
     }
 }

@@ -92,6 +92,11 @@ extension AccountToken: TextColumnValue {
         let text = text
         array.append(utf8: text.span)
     }
+
+    /// Nil also for a text that is not a token, which names nobody.
+    package static func readOptional(_ row: PostgresRow, _ position: Int) -> AccountToken? {
+        row.withBytes(position) { AccountToken($0) } ?? nil
+    }
 }
 
 extension Identifier: TextColumnValue {

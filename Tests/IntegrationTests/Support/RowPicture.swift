@@ -145,8 +145,9 @@ extension RowPicture {
                 Self.text(fact.revocation?.date),
                 Self.text(fact.track == .receipt ? fact.revoking?.signedDate : nil),
                 fact.isUpgraded.map { String($0) },
-                fact.ownershipType?.rawValue, fact.webOrderLineItemID?.text, fact.transactionReason,
-                fact.additionalTransactionReason, fact.revokedSeatQuantity.map { String($0) },
+                fact.ownershipType?.rawValue, fact.webOrderLineItemID?.text,
+                fact.transactionReason?.text, fact.additionalTransactionReason?.text,
+                fact.revokedSeatQuantity.map { String($0) },
                 fact.subscriptionGroupID?.text,
                 fact.appAccountToken?.canonical, fact.appTransactionID?.text,
             ]
