@@ -78,6 +78,44 @@ import Testing
         }
     }
 
+    /// A consumer that validates by the schema refuses a member that it does not name.
+    @Test func `the schema names the members that each fact declares, in their order`() throws {
+        let key = ["transactionID", "signedDate", "contentHash"]
+        let identity = ["originalTransactionID", "productID", "purchaseDate", "type", "quantity"]
+        try Self.expect(
+            TransactionMembers.self,
+            in: "transaction",
+            after: key + identity,
+            undeclared: ["key", "track", "revision", "trust", "identity", "olderRevoking"]
+        )
+        try Self.expect(
+            RenewalFact.self,
+            in: "renewalInfo",
+            after: ["originalTransactionID", "signedDate", "contentHash"],
+            undeclared: ["key", "revision"]
+        )
+    }
+
+    /// Expects the schema to name the first members and the declared ones, and every property to be
+    /// declared but those that the head has in another form.
+    private static func expect<Fact: FactMembers>(
+        _: Fact.Type,
+        in object: String,
+        after first: [String],
+        undeclared: Set<String>
+    ) throws {
+        var blank = Fact.blank
+        var declared = MemberNames()
+        blank.visitMembers(&declared)
+        let url = ReferenceScript.root.appending(path: "schemas/topics/verified.schema.json")
+        let schema = try JSONDocument(parsing: Array(Data(contentsOf: url)), policy: .grammar)
+        let facts = try #require(schema.root["$defs"]?["facts"]?["properties"])
+        let properties = try #require(facts[object]?["properties"])
+        #expect(properties.members.map { $0.key.string } == first + declared.names)
+        let stored = Mirror(reflecting: blank).children.compactMap(\.label)
+        #expect(stored.filter { !undeclared.contains($0) } == declared.names)
+    }
+
     /// Without the spaces and line breaks by which people read it.
     private static func compact(_ value: JSONValue) -> [UInt8] {
         var writer = JSONWriter()
@@ -103,6 +141,14 @@ import Testing
         case .string, .number, .bool, .null:
             writer.raw(value.rawBytes)
         }
+    }
+}
+
+private struct MemberNames: FactMemberVisitor {
+    private(set) var names: [String] = []
+
+    mutating func visit<Value>(_ name: StaticString, _ value: inout Value) {
+        names.append("\(name)")
     }
 }
 
