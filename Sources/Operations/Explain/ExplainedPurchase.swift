@@ -159,12 +159,12 @@ extension EntitlementRow: JSONRepresentable {
 
 extension PurchaseDetails.Renewal: JSONRepresentable {
     fileprivate var lines: [String] {
-        var words = [autoRenewStatus == 1 ? "renews" : "does not renew"]
-        if let autoRenewProductID { words.append("as \(autoRenewProductID)") }
-        if isInBillingRetry == true { words.append("in billing retry") }
+        var words = [fact.autoRenewStatus == 1 ? "renews" : "does not renew"]
+        if let product = fact.autoRenewProductID { words.append("as \(product)") }
+        if fact.isInBillingRetry == true { words.append("in billing retry") }
         if isGraceWithoutEnd { words.append("a grace announced without its end grants nothing") }
-        if let graceUntil {
-            words.append("grace until \(graceUntil.toSecond)")
+        if let end = fact.gracePeriodExpiresDate {
+            words.append("grace until \(end.toSecond)")
         }
         return ["  renewal info: \(words.joined(separator: ", "))"]
             + (source.map { ["    \($0.phrase)"] } ?? [])
@@ -172,16 +172,14 @@ extension PurchaseDetails.Renewal: JSONRepresentable {
 
     /// Whether the notification that brought it announced a grace period, and it names no end.
     private var isGraceWithoutEnd: Bool {
-        guard graceUntil == nil, let type = source?.notificationType else { return false }
+        guard fact.gracePeriodExpiresDate == nil, let type = source?.notificationType else {
+            return false
+        }
         return NotificationMeaning(type: type, subtype: source?.notificationSubtype)
             == .gracePeriodBegan
     }
 
     package var json: JSONContent {
-        [
-            "auto_renew_product_id": autoRenewProductID, "auto_renew_status": autoRenewStatus,
-            "is_in_billing_retry": isInBillingRetry, "grace_until": graceUntil,
-            "is_grace_without_end": isGraceWithoutEnd, "source": source,
-        ]
+        .members(of: fact) + ["is_grace_without_end": isGraceWithoutEnd, "source": source]
     }
 }

@@ -57,16 +57,11 @@ struct ExplainedTransaction: JSONRepresentable {
 
     var json: JSONContent {
         [
-            "transaction_id": fact.key.transactionID, "product_id": fact.identity.productID,
-            "type": fact.identity.type?.rawValue, "track": fact.track.rawValue,
-            "purchased_at": fact.identity.purchaseDate, "expires_at": fact.expiresDate,
-            "revoked_at": fact.revocation?.date, "is_upgraded": fact.isUpgraded ?? false,
-            "ownership_type": fact.ownershipType?.rawValue, "quantity": fact.identity.quantity,
-            "revoked_seats": fact.revokedSeatQuantity,
-            "additional_transaction_reason": fact.additionalTransactionReason,
-            "has_account_token": hasAccountToken, "rules": contributions, "credits": credits,
-            "sources": sources,
-        ]
+            "transaction_id": fact.key.transactionID, "track": fact.track.rawValue,
+            "product_id": fact.identity.productID, "product_type": fact.identity.type?.rawValue,
+            "purchase_date": fact.identity.purchaseDate, "quantity": fact.identity.quantity,
+        ] + .members(of: fact.value)
+            + ["rules": contributions, "credits": credits, "sources": sources]
     }
 }
 

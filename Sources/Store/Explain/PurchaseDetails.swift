@@ -29,10 +29,7 @@ package struct PurchaseDetails: Sendable {
 
     package struct Renewal: Sendable {
         package let purchase: PurchaseKey
-        package let autoRenewProductID: Identifier?
-        package let autoRenewStatus: Int64?
-        package let isInBillingRetry: Bool?
-        package let graceUntil: Timestamp?
+        package let fact: RenewalFact
         package let source: ContentSource?
     }
 
@@ -144,8 +141,7 @@ package struct PurchaseDetails: Sendable {
     private static func renewals(_ theirs: String, _ join: String) -> String {
         """
         SELECT theirs.original_transaction_id, fact.environment, theirs.bundle_id,
-               fact.auto_renew_product_id, fact.auto_renew_status, fact.is_in_billing_retry,
-               fact.grace_period_expires_date_ms, \(ContentSource.list)
+               \(RenewalTable.reader.names(of: "fact")), \(ContentSource.list)
         FROM \(theirs)
         \(join)
         LEFT JOIN revisions AS known
@@ -165,10 +161,7 @@ package struct PurchaseDetails: Sendable {
     private static let renewal = RowReader(
         Renewal.init,
         PurchaseKey.reader,
-        "auto_renew_product_id",
-        "auto_renew_status",
-        "is_in_billing_retry",
-        "grace_period_expires_date_ms",
+        RenewalTable.reader,
         ContentSource.reader
     )
 }

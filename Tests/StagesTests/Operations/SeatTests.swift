@@ -97,7 +97,7 @@ import Worker
         #expect(held["additional_transaction_reason"]?.string == "SEAT_ADDITION")
         let transactions = purchase["transactions"]?.elements.map(\.self)
         #expect(transactions?.compactMap { $0["quantity"]?.int64 } == [10, 3])
-        #expect(transactions?.compactMap { $0["revoked_seats"]?.int64 } == [0, 0])
+        #expect(transactions?.compactMap { $0["revoked_seat_quantity"]?.int64 } == [0, 0])
     }
 
     @Test(arguments: [
