@@ -6,7 +6,7 @@ import Platform
 
 /// A client of the App Store Server API for one app in one environment, safe to share.
 ///
-/// Requests to an endpoint keep their distance and wait for the time of Apple's last
+/// Requests to an endpoint keep its rate and wait for the time of Apple's last
 /// `Retry-After`; a failed one is not repeated here. Nothing that it returns is verified. A
 /// cancelled task stops waiting at once.
 package final class AppStoreServerAPI: Sendable {

@@ -1,11 +1,11 @@
 import AppStore
 import Synchronization
 
-/// The pace of the requests to one endpoint: a distance between any two, and none before the time
-/// that Apple has named.
+/// The pace of the requests to one endpoint: a rate, and no request before the time that Apple has
+/// named.
 ///
 /// Requests that come late are made up for, so that a busy machine keeps the rate: Apple counts by
-/// the hour.
+/// the hour. The time until a request that Apple has delayed is never made up for.
 final class RequestPace: Sendable {
     enum Turn: Equatable {
         case go
@@ -16,6 +16,8 @@ final class RequestPace: Sendable {
     private struct State {
         var nextTurn = Duration.zero
         var held = Timestamp.earliest
+        /// Whether a request was delayed by Apple since the last one that went.
+        var wasHeld = false
     }
 
     /// The time that is made up for at most.
@@ -32,16 +34,19 @@ final class RequestPace: Sendable {
     ///
     /// - Parameters:
     ///   - now: the time of day, for Apple's times.
-    ///   - uptime: from a clock that nobody sets, for the distance.
+    ///   - uptime: from a clock that nobody sets, for the rate.
     func take(now: Timestamp, uptime: Duration) -> Turn {
         state.withLock { state in
             if now < state.held {
+                state.wasHeld = true
                 return .wait(.milliseconds(state.held.milliseconds - now.milliseconds))
             }
             if uptime < state.nextTurn {
                 return .wait(state.nextTurn - uptime)
             }
-            state.nextTurn = max(state.nextTurn, uptime - Self.arrearsMax) + interval
+            let earliest = state.wasHeld ? uptime : uptime - Self.arrearsMax
+            state.nextTurn = max(state.nextTurn, earliest) + interval
+            state.wasHeld = false
             return .go
         }
     }

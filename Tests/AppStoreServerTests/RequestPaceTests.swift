@@ -24,6 +24,16 @@ struct RequestPaceTests {
         #expect(pace.take(now: now, uptime: .seconds(60)) == .wait(.milliseconds(20)))
     }
 
+    @Test func `the time that Apple has asked to wait for is not made up for`() {
+        let pace = RequestPace(interval: .milliseconds(40))
+        pace.hold(until: Timestamp(milliseconds: 5_000))
+        let early = pace.take(now: Timestamp(milliseconds: 1_000), uptime: .zero)
+        #expect(early == .wait(.seconds(4)))
+        let now = Timestamp(milliseconds: 5_000)
+        #expect(pace.take(now: now, uptime: .seconds(4)) == .go)
+        #expect(pace.take(now: now, uptime: .seconds(4)) == .wait(.milliseconds(40)))
+    }
+
     @Test func `no request goes before the latest time that Apple has named`() {
         let pace = RequestPace(interval: .zero)
         pace.hold(until: Timestamp(milliseconds: 2_000))

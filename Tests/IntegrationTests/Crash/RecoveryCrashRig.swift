@@ -9,8 +9,7 @@ import Testing
 import Topology
 import Worker
 
-/// A database, a broker, Apple's simulated server, and a `recovery-worker` that is killed time and
-/// again.
+/// A database, a broker, Apple's simulated server, and a `recovery-worker` that is killed.
 struct RecoveryCrashRig {
     let pipeline: RunningPipeline
     let apple: SimulatedApple

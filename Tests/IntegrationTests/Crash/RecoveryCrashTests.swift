@@ -72,7 +72,7 @@ extension PipelineTests {
         }
 
         @Test(.needsBuiltWorkers, arguments: FinishStep.allCases)
-        func `killed at any step, the worker finishes the purchases with a committed row alone`(
+        func `killed at any step, the worker finishes each committed purchase, and no other`(
             step: FinishStep
         ) async throws {
             try await RecoveryCrashRig.run(holding: step.heldStatement) { rig in
