@@ -118,11 +118,7 @@ import Testing
         let options = try await PostgresServer.shared.emptyDatabase()
         let client = PostgresClient(options, connectionsMax: 1)
         let swapped = Statement<Void, String>(
-            returning: RowReader { columns in
-                let user = columns("user_id", String.self)
-                _ = columns("rule", String.self)
-                return { row in row[user] }
-            },
+            returning: RowReader({ (user, _: String) in user }, "user_id", "rule"),
             "SELECT 'r' AS rule, 'u' AS user_id"
         )
         await #expect {

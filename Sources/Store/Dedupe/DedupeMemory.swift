@@ -162,36 +162,23 @@ enum RememberedRevision {
         """
     )
 
-    private static let remembered = RowReader<DedupeMemory.Remembered> { columns in
-        let index = columns("index", Int.self)
-        let track = columns("track", Track.self)
-        let signedDate = columns("signed_date_ms", Timestamp.self)
-        let contentHash = columns("content_hash", SHA256Digest.self)
-        let original = columns("original_transaction_id", Identifier?.self)
-        let product = columns("product_id", Identifier?.self)
-        let purchaseDate = columns("purchase_date_ms", Timestamp?.self)
-        let type = columns("product_type", ProductType?.self)
-        let quantity = columns("quantity", Int32?.self)
-        return { row in
-            var identity: TransactionIdentity?
-            if let original = row[original], let product = row[product],
-                let purchaseDate = row[purchaseDate]
-            {
-                identity = TransactionIdentity(
-                    originalTransactionID: original,
-                    productID: product,
-                    purchaseDate: purchaseDate,
-                    type: row[type],
-                    quantity: row[quantity]
-                )
-            }
-            let revision = Revision(signedDate: row[signedDate], contentHash: row[contentHash])
-            return DedupeMemory.Remembered(
-                index: row[index],
-                revision: PartRevision(track: row[track], revision: revision, identity: identity)
+    private static let remembered = RowReader(
+        { DedupeMemory.Remembered(index: $0, revision: $1) },
+        "index",
+        RowReader(
+            PartRevision.init,
+            "track",
+            Revision.reader,
+            RowReader(
+                TransactionIdentity.init(remembered:product:purchaseDate:type:quantity:),
+                "original_transaction_id",
+                "product_id",
+                "purchase_date_ms",
+                "product_type",
+                "quantity"
             )
-        }
-    }
+        )
+    )
 
     private static let row: Columns<ObservedPart> =
         key.of { Key($0.key) } + [
@@ -253,10 +240,7 @@ enum RememberedNotification {
 
     static let recall = Statement<[Question], DedupeMemory.Remembered>(
         [.rows("asked", [Column("index", \.index)] + key.of(\.key))],
-        returning: RowReader { columns in
-            let index = columns("index", Int.self)
-            return { row in DedupeMemory.Remembered(index: row[index], revision: nil) }
-        },
+        returning: RowReader({ DedupeMemory.Remembered(index: $0, revision: nil) }, "index"),
         """
         SELECT asked.index
         FROM $asked
@@ -276,4 +260,24 @@ enum RememberedNotification {
         ON CONFLICT DO NOTHING
         """
     )
+}
+
+extension TransactionIdentity {
+    /// Nil unless the revision is one of a transaction.
+    fileprivate init?(
+        remembered originalTransactionID: Identifier?,
+        product: Identifier?,
+        purchaseDate: Timestamp?,
+        type: ProductType?,
+        quantity: Int32?
+    ) {
+        guard let originalTransactionID, let product, let purchaseDate else { return nil }
+        self.init(
+            originalTransactionID: originalTransactionID,
+            productID: product,
+            purchaseDate: purchaseDate,
+            type: type,
+            quantity: quantity
+        )
+    }
 }

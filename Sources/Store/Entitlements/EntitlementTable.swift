@@ -20,24 +20,17 @@ package enum EntitlementTable {
             Column("user_id", \.row.userID),
         ]
 
-    static let reader = RowReader<Row> { columns in
-        let purchase = PurchaseKey.reader.declare(&columns)
-        let key = columns("entitlement_key", Identifier.self)
-        let userID = columns("user_id", Identifier.self)
-        let periods = columns("periods", PeriodSet.self)
-        let terms = EntitlementTerms.reader.declare(&columns)
-        return { row in
-            Row(
-                purchase: purchase(row),
-                row: EntitlementRow(
-                    key: row[key],
-                    userID: row[userID],
-                    periods: row[periods],
-                    terms: terms(row)
-                )
-            )
-        }
-    }
+    static let reader = RowReader(
+        Row.init,
+        PurchaseKey.reader,
+        RowReader(
+            EntitlementRow.init,
+            "entitlement_key",
+            "user_id",
+            "periods",
+            EntitlementTerms.reader
+        )
+    )
 
     private static let content: Columns<Row> =
         [Column("periods", \.row.periods)] + EntitlementTerms.columns.of(\.row.terms)

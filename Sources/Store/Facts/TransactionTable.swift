@@ -133,17 +133,12 @@ package enum TransactionTable {
     )
 
     /// Reads a whole fact.
-    static let reader = RowReader<TransactionMembers> { columns in
-        let common = TransactionMembers.declareCommon(&columns)
-        let productID = columns("product_id", Identifier.self)
-        let quantity = columns("quantity", Int32?.self)
-        return { row in
-            var fact = common(row)
-            fact.identity.productID = row[productID]
-            fact.identity.quantity = row[quantity]
-            return fact
-        }
-    }.withMembers().map { TransactionFact($0) }
+    static let reader = RowReader(
+        TransactionMembers.init(common:productID:quantity:),
+        TransactionMembers.commonReader,
+        "product_id",
+        "quantity"
+    ).withMembers().map { TransactionFact($0) }
 }
 
 extension TransactionMembers {
@@ -153,58 +148,61 @@ extension TransactionMembers {
         track == .receipt ? revoking : nil
     }
 
-    /// Declares the columns that each table of transactions has; the product, the quantity and the
-    /// declared members are left empty.
-    static func declareCommon(
-        _ columns: inout RowColumns
-    ) -> @Sendable (PostgresRow) -> TransactionMembers {
-        let purchase = PurchaseKey.reader.declare(&columns)
-        let transactionID = columns("transaction_id", Identifier.self)
-        let track = columns("track", Track.self)
-        let revision = Revision.reader.declare(&columns)
-        let trust = columns("trust", Trust.self)
-        let purchaseDate = columns("purchase_date_ms", Timestamp.self)
-        let type = columns("product_type", ProductType?.self)
-        let revoking = declareRevoking(&columns)
-        return { row in
-            let purchase = purchase(row)
-            let revision = revision(row)
-            var fact = TransactionMembers(
-                key: TransactionKey(
-                    environment: purchase.environment,
-                    bundleID: purchase.bundleID,
-                    transactionID: row[transactionID]
-                ),
-                track: row[track],
-                revision: revision,
-                trust: row[trust],
-                identity: TransactionIdentity(
-                    originalTransactionID: purchase.originalTransactionID,
-                    productID: "",
-                    purchaseDate: row[purchaseDate],
-                    type: row[type]
-                )
+    /// Reads the columns that each table of transactions has; leaves the product, the quantity and
+    /// the declared members empty.
+    static let commonReader = RowReader(
+        TransactionMembers.init,
+        PurchaseKey.reader,
+        "transaction_id",
+        "track",
+        Revision.reader,
+        "trust",
+        "purchase_date_ms",
+        "product_type",
+        "revoked_signed_date_ms",
+        "revoked_content_hash"
+    )
+
+    /// - Parameters:
+    ///   - revokedSignedDate: of `revokingReceipt`.
+    ///   - revokedContentHash: of `revokingReceipt`.
+    private init(
+        purchase: PurchaseKey,
+        transactionID: Identifier,
+        track: Track,
+        revision: Revision,
+        trust: Trust,
+        purchaseDate: Timestamp,
+        type: ProductType?,
+        revokedSignedDate: Timestamp?,
+        revokedContentHash: SHA256Digest?
+    ) {
+        self.init(
+            key: TransactionKey(
+                environment: purchase.environment,
+                bundleID: purchase.bundleID,
+                transactionID: transactionID
+            ),
+            track: track,
+            revision: revision,
+            trust: trust,
+            identity: TransactionIdentity(
+                originalTransactionID: purchase.originalTransactionID,
+                productID: "",
+                purchaseDate: purchaseDate,
+                type: type
             )
-            fact.olderRevoking = revoking(row, revision)
-            return fact
+        )
+        if let revokedSignedDate, let revokedContentHash {
+            let revoking = Revision(signedDate: revokedSignedDate, contentHash: revokedContentHash)
+            olderRevoking = revoking == revision ? nil : revoking
         }
     }
 
-    /// Declares the columns of `revokingReceipt`.
-    ///
-    /// - Returns: reads it; nil also if it is the newest revision, which is given.
-    private static func declareRevoking(
-        _ columns: inout RowColumns
-    ) -> @Sendable (PostgresRow, Revision) -> Revision? {
-        let signedDate = columns("revoked_signed_date_ms", Timestamp?.self)
-        let contentHash = columns("revoked_content_hash", SHA256Digest?.self)
-        return { row, newest in
-            guard let signedDate = row[signedDate], let contentHash = row[contentHash] else {
-                return nil
-            }
-            let revoking = Revision(signedDate: signedDate, contentHash: contentHash)
-            return revoking == newest ? nil : revoking
-        }
+    fileprivate init(common: TransactionMembers, productID: Identifier, quantity: Int32?) {
+        self = common
+        identity.productID = productID
+        identity.quantity = quantity
     }
 }
 

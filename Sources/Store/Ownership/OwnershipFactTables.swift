@@ -174,21 +174,14 @@ extension OwnershipFactTables {
     static let readClaims = PurchaseScope.read(claimReader, from: "ownership_claims")
 
     /// The part of a transaction that determines its owner; its product is not needed for that.
-    private static let factReader = RowReader<TransactionFact> { columns in
-        let common = TransactionMembers.declareCommon(&columns)
-        let expiresDate = columns("expires_date_ms", Timestamp?.self)
-        let revocationDate = columns("revocation_date_ms", Timestamp?.self)
-        let token = columns("account_token", AccountToken?.self)
-        let appTransactionID = columns("app_transaction_id", Identifier?.self)
-        return { row in
-            var fact = common(row)
-            fact.expiresDate = row[expiresDate]
-            fact.revocation = row[revocationDate].map { Revocation(date: $0) }
-            fact.appAccountToken = row[token]
-            fact.appTransactionID = row[appTransactionID]
-            return TransactionFact(fact)
-        }
-    }
+    private static let factReader = RowReader(
+        TransactionMembers.init(common:expiresDate:revocationDate:token:appTransactionID:),
+        TransactionMembers.commonReader,
+        "expires_date_ms",
+        "revocation_date_ms",
+        "account_token",
+        "app_transaction_id"
+    ).map { TransactionFact($0) }
 
     private static let claimReader = RowReader(
         Claim.init,
@@ -217,4 +210,20 @@ extension RenewalFact {
         "account_token",
         "app_transaction_id"
     )
+}
+
+extension TransactionMembers {
+    fileprivate init(
+        common: TransactionMembers,
+        expiresDate: Timestamp?,
+        revocationDate: Timestamp?,
+        token: AccountToken?,
+        appTransactionID: Identifier?
+    ) {
+        self = common
+        self.expiresDate = expiresDate
+        revocation = revocationDate.map { Revocation(date: $0) }
+        appAccountToken = token
+        self.appTransactionID = appTransactionID
+    }
 }

@@ -23,16 +23,12 @@ extension Columns where Element: FactMembers {
 extension RowReader where Row: FactMembers {
     /// Reads the members that the fact declares too.
     func withMembers() -> RowReader {
-        RowReader { columns in
-            let read = declare(&columns)
-            let first = columns.columns.count
-            columns.columns += MemberColumns.declared(by: Row.self)
-            return { row in
-                var fact = read(row)
-                var columns = MemberColumns(step: .reading(row), position: first)
-                fact.visitMembers(&columns)
-                return fact
-            }
+        let count = columns.count
+        return RowReader(columns + MemberColumns.declared(by: Row.self)) { [read] row, first in
+            var fact = read(row, first)
+            var members = MemberColumns(step: .reading(row), position: first + count)
+            fact.visitMembers(&members)
+            return fact
         }
     }
 }

@@ -71,7 +71,7 @@ package struct Answer<Row>: RandomAccessCollection {
 
     package subscript(position: Int) -> Row {
         guard let row else { preconditionFailure("the statement returns no row") }
-        return row.read(rows[position])
+        return row.read(rows[position], 0)
     }
 
     /// The rows that an INSERT, UPDATE or DELETE touched.

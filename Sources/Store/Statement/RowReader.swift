@@ -10,18 +10,12 @@ package import Postgres
 /// before any row is read.
 package struct RowReader<Row>: Sendable {
     package let columns: [RowColumn]
-    let read: @Sendable (PostgresRow) -> Row
-    /// Declares the same columns as a part of a larger row.
-    let declare: @Sendable (inout RowColumns) -> @Sendable (PostgresRow) -> Row
+    /// Reads the columns of which the first has this position in the row.
+    let read: @Sendable (PostgresRow, _ first: Int) -> Row
 
-    /// A reader that asks the row for its columns itself, for rows that take more than a call.
-    package init(
-        _ declare: @escaping @Sendable (inout RowColumns) -> @Sendable (PostgresRow) -> Row
-    ) {
-        var columns = RowColumns()
-        read = declare(&columns)
-        self.columns = columns.columns
-        self.declare = declare
+    init(_ columns: [RowColumn], _ read: @escaping @Sendable (PostgresRow, Int) -> Row) {
+        self.columns = columns
+        self.read = read
     }
 
     /// A reader that builds the row from its parts, in the order of the columns.
@@ -29,10 +23,9 @@ package struct RowReader<Row>: Sendable {
         _ build: @escaping @Sendable (repeat each Part) -> Row,
         _ parts: repeat RowReader<each Part>
     ) {
-        self.init { columns in
-            let reads = (repeat (each parts).declare(&columns))
-            return { row in build(repeat (each reads)(row)) }
-        }
+        var columns: [RowColumn] = []
+        let parts = (repeat RowPart(each parts, after: &columns))
+        self.init(columns) { row, first in build(repeat (each parts).read(row, first)) }
     }
 
     /// A reader of something that is made of this row.
@@ -54,10 +47,7 @@ extension RowReader:
 where Row: ColumnValue {
     /// A row of one column.
     package init(stringLiteral name: String) {
-        self.init { columns in
-            let column = columns(name, Row.self)
-            return { row in row[column] }
-        }
+        self.init([RowColumn(name: name, type: Row.columnType)]) { Row.read($0, $1) }
     }
 }
 
@@ -78,26 +68,18 @@ package struct RowColumn: Hashable, Sendable {
     package let type: PostgresType
 }
 
-/// The columns of a row while they are declared.
-package struct RowColumns {
-    var columns: [RowColumn] = []
+/// A reader among the parts of a larger row.
+private struct RowPart<Row>: Sendable {
+    private let offset: Int
+    private let reader: @Sendable (PostgresRow, Int) -> Row
 
-    package mutating func callAsFunction<Value: ColumnValue>(
-        _ name: String,
-        _: Value.Type
-    ) -> RowField<Value> {
-        columns.append(RowColumn(name: name, type: Value.columnType))
-        return RowField(position: columns.count - 1)
+    init(_ reader: RowReader<Row>, after columns: inout [RowColumn]) {
+        offset = columns.count
+        self.reader = reader.read
+        columns += reader.columns
     }
-}
 
-/// One declared column, by which a row's value is read.
-package struct RowField<Value: ColumnValue>: Sendable {
-    fileprivate let position: Int
-}
-
-extension PostgresRow {
-    package subscript<Value>(_ field: RowField<Value>) -> Value {
-        Value.read(self, field.position)
+    func read(_ row: PostgresRow, _ first: Int) -> Row {
+        reader(row, first + offset)
     }
 }
