@@ -24,6 +24,14 @@ struct Backoff: Sendable {
         return delay * jitter
     }
 
+    /// Waits for the next delay, in short steps, so that the end is noticed.
+    mutating func wait(unless isOver: () -> Bool) async {
+        let end = ContinuousClock.now + nextDelay()
+        while ContinuousClock.now < end, !isOver() {
+            try? await Task.sleep(for: min(end - .now, .milliseconds(100)))
+        }
+    }
+
     mutating func reset() {
         next = delayMin
     }

@@ -81,13 +81,8 @@ extension ConsumerSession {
         core { $0.reloaded(next.breaker) }
     }
 
-    /// Waits before a repetition; short while stopping, so that the end is noticed.
+    /// Waits before a repetition; short while stopping.
     func wait(_ backoff: inout Backoff) async {
-        let end = ContinuousClock.now + backoff.nextDelay()
-        loop.time.begin(.retry)
-        defer { loop.time.end(.retry) }
-        while ContinuousClock.now < end, !mustAbort {
-            try? await Task.sleep(for: min(end - .now, .milliseconds(100)))
-        }
+        await loop.time.measure(.retry) { await backoff.wait { mustAbort } }
     }
 }

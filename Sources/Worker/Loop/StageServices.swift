@@ -1,42 +1,28 @@
 import Kafka
 import Telemetry
 
-/// Gives a stage's outbox its occasions, for as long as the worker runs.
+/// Empties a stage's outbox as an upkeep of the stage.
 ///
 /// It writes with a producer of its own, in which a record that fails lets none behind it pass:
 /// what is written again is always a continuation of what was.
-struct OutboxService: Sendable {
+private struct OutboxUpkeep: Upkeep {
     private let outbox: any Outbox
-    private let configuration: WorkerConfiguration
     private let deliverer: Deliverer?
     private let faults: Faults
     private let written: Counter
-    private let mustStop: @Sendable () -> Bool
-    private let failed: @Sendable (any Error) async -> Void
 
-    init(
-        _ outbox: any Outbox,
-        _ configuration: WorkerConfiguration,
-        _ faults: Faults,
-        metrics: WorkerMetrics,
-        log: Log,
-        mustStop: @escaping @Sendable () -> Bool,
-        failed: @escaping @Sendable (any Error) async -> Void
-    ) throws(KafkaError) {
+    init(_ outbox: any Outbox, of loop: WorkerLoop) throws(KafkaError) {
         self.outbox = outbox
-        self.configuration = configuration
-        self.faults = faults
-        self.mustStop = mustStop
-        self.failed = failed
-        written = metrics.outboxRecords[]
+        faults = loop.faults
+        written = loop.metrics.outboxRecords[]
         guard outbox.writesRecords else {
             deliverer = nil
             return
         }
         deliverer = try Deliverer(
-            properties: configuration.producerProperties.merging(Self.properties) { $1 },
-            handlers: KafkaLogging.handlers(log, client: "outbox") { _ in },
-            log: log
+            properties: loop.configuration.producerProperties.merging(Self.properties) { $1 },
+            handlers: KafkaLogging.handlers(loop.log, client: "outbox") { _ in },
+            log: loop.log
         )
     }
 
@@ -46,28 +32,14 @@ struct OutboxService: Sendable {
         "queue.buffering.max.kbytes": "4096",
     ]
 
-    /// Runs until the worker is to stop; a cancellation ends it at once.
-    func run() async {
-        var backoff = configuration.backoff
-        while !mustStop(), !Task.isCancelled {
-            do {
-                try await outbox.waitForWork()
-                try await outbox.empty { try await deliver($0) }
-                faults.succeeded(.outbox)
-                // Another copy has written the records that could not be written here.
-                faults.succeeded(.publish)
-                backoff.reset()
-            } catch is UndeliveredRecord {
-                await pause(&backoff)
-            } catch {
-                guard !Task.isCancelled else { break }
-                faults.failed(.outbox, error)
-                await failed(error)
-                await pause(&backoff)
-            }
-        }
-        await outbox.close()
-        await deliverer?.close(deadline: .zero)
+    func waitForWork() async throws {
+        try await outbox.waitForWork()
+    }
+
+    func work() async throws {
+        try await outbox.empty { try await deliver($0) }
+        // Another copy has written the records that could not be written here.
+        faults.succeeded(.publish)
     }
 
     private func deliver(_ records: [ProducerRecord]) async throws {
@@ -84,72 +56,59 @@ struct OutboxService: Sendable {
         written.increment(by: records.count)
     }
 
-    /// Short steps, so that the end is noticed.
-    private func pause(_ backoff: inout Backoff) async {
-        let end = ContinuousClock.now + backoff.nextDelay()
-        while ContinuousClock.now < end, !mustStop(), !Task.isCancelled {
-            try? await Task.sleep(for: min(end - .now, .milliseconds(100)))
-        }
+    func close() async {
+        await outbox.close()
+        await deliverer?.close(deadline: .zero)
     }
 }
 
-/// Gives a stage's upkeep its occasions, for as long as the worker runs.
-struct UpkeepService: Sendable {
-    let upkeep: any Upkeep
-    let faults: Faults
-    var backoff: Backoff
-    let mustStop: @Sendable () -> Bool
-    let failed: @Sendable (any Error) async -> Void
+/// The stage's outboxes and its upkeep, which get their occasions for as long as the worker runs.
+extension WorkerLoop {
+    /// Starts them, without outboxes that cannot start because the worker is stopping.
+    func startServices() async -> [Task<Void, Never>] {
+        var tasks: [Task<Void, Never>] = []
+        for outbox in stage.outboxes {
+            let made = await repeating(.connection) { try OutboxUpkeep(outbox, of: self) }
+            guard let made else { break }
+            tasks.append(Task { await run(made, .outbox) })
+        }
+        if let upkeep = stage.upkeep {
+            tasks.append(Task { await run(upkeep, .upkeep) })
+        }
+        return tasks
+    }
 
-    /// Runs until the worker is to stop; a cancellation ends it at once.
-    mutating func run() async {
-        while !mustStop(), !Task.isCancelled {
+    /// Runs until the worker is to pause; a cancellation ends it at once.
+    private func run(_ upkeep: any Upkeep, _ step: FaultStep) async {
+        var backoff = configuration.backoff
+        while !mustPause, !Task.isCancelled {
             do {
                 try await upkeep.waitForWork()
                 try await upkeep.work()
-                faults.succeeded(.upkeep)
+                faults.succeeded(step)
                 backoff.reset()
+                continue
+            } catch is UndeliveredRecord {
+                // Counted as a fault of publishing.
             } catch {
                 guard !Task.isCancelled else { break }
-                faults.failed(.upkeep, error)
-                await failed(error)
-                await pause()
+                faults.failed(step, error)
+                await checkOutdated(by: error)
             }
+            await backoff.wait { mustPause || Task.isCancelled }
         }
         await upkeep.close()
     }
 
-    /// Short steps, so that the end is noticed.
-    private mutating func pause() async {
-        let end = ContinuousClock.now + backoff.nextDelay()
-        while ContinuousClock.now < end, !mustStop(), !Task.isCancelled {
-            try? await Task.sleep(for: min(end - .now, .milliseconds(100)))
-        }
-    }
-}
-
-extension WorkerLoop {
-    /// Nil if the stage has nothing to keep up.
-    func startUpkeep() -> Task<Void, Never>? {
-        guard let upkeep = stage.upkeep else { return nil }
-        var service = UpkeepService(
-            upkeep: upkeep,
-            faults: faults,
-            backoff: configuration.backoff,
-            mustStop: { [weak self] in self?.mustPause ?? true },
-            failed: { [weak self] error in await self?.checkOutdated(by: error) }
-        )
-        return Task { await service.run() }
-    }
-
-    /// Waits until the upkeep has finished, and cancels it after `closeDeadline`.
-    func end(upkeep: Task<Void, Never>?) async {
-        guard let upkeep else { return }
+    /// Waits until the services have finished, and cancels them after `closeDeadline`.
+    func end(_ services: [Task<Void, Never>]) async {
         let timer = Task { [configuration] in
             try await Task.sleep(for: configuration.closeDeadline)
-            upkeep.cancel()
+            services.forEach { $0.cancel() }
         }
-        await upkeep.value
+        for service in services {
+            await service.value
+        }
         timer.cancel()
     }
 }

@@ -53,8 +53,8 @@ extension WorkerLoop {
     /// It requests all topics at once, because a request for a single one may create it.
     func checkTopics() async {
         let check = TopicCheck(configuration)
-        let made = await madeClient { () throws(KafkaError) in
-            // The producer's properties of the connection fit any client.
+        // The producer's properties of the connection fit any client.
+        let made = await repeating(.connection) {
             try KafkaAdmin(configuration: configuration.producerProperties)
         }
         guard let admin = made else { return }

@@ -5,7 +5,7 @@ import Kafka
 /// Each is made of the certificates and keys in the files at that moment. Files are replaced one
 /// after the other, and between the two no client can be made.
 extension WorkerLoop {
-    /// The longest wait before a client is tried again.
+    /// The longest wait before another attempt.
     private static let retryDelayMax = Duration.seconds(2)
 
     /// Shows properties of the consumer that no client can be made of; those of the producer the
@@ -18,16 +18,19 @@ extension WorkerLoop {
         Task { [configuration] in await consumer.close(deadline: configuration.closeDeadline) }
     }
 
-    /// Makes a client, again and again while none can be made; nil when the worker is to stop
-    /// before, or the task is cancelled.
-    func madeClient<Client>(_ make: () throws(KafkaError) -> Client) async -> Client? {
+    /// Repeats an attempt until it succeeds, such as to make a client; nil when the worker is to
+    /// stop before, or the task is cancelled.
+    func repeating<Result>(
+        _ step: FaultStep,
+        _ attempt: () async throws -> Result
+    ) async -> Result? {
         var backoff = configuration.backoff
         while !mustStop, !Task.isCancelled {
             health.progressed()
             do {
-                return try make()
+                return try await attempt()
             } catch {
-                faults.failed(.connection, error)
+                faults.failed(step, error)
                 try? await Task.sleep(for: min(backoff.nextDelay(), Self.retryDelayMax))
             }
         }
@@ -36,9 +39,7 @@ extension WorkerLoop {
 
     /// Recreates the producer; nothing may be in flight.
     func renewDeliverer() async {
-        let made = await madeClient { () throws(KafkaError) in
-            try deliverer.madeAnew()
-        }
-        if let made { await deliverer.replace(by: made) }
+        guard let made = await repeating(.connection, { try deliverer.madeAnew() }) else { return }
+        await deliverer.replace(by: made)
     }
 }

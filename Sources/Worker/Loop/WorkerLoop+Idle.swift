@@ -38,40 +38,6 @@ extension WorkerLoop {
             faults.succeeded(kind)
         }
     }
-
-    /// Starts the outboxes, without those that cannot start because the worker is stopping.
-    func startOutboxes() async -> [Task<Void, Never>] {
-        var tasks: [Task<Void, Never>] = []
-        for outbox in stage.outboxes {
-            let service = await madeClient { () throws(KafkaError) in
-                try OutboxService(
-                    outbox,
-                    configuration,
-                    faults,
-                    metrics: metrics,
-                    log: log,
-                    mustStop: { [weak self] in self?.mustPause ?? true },
-                    failed: { [weak self] error in await self?.checkOutdated(by: error) }
-                )
-            }
-            guard let service else { break }
-            tasks.append(Task { await service.run() })
-        }
-        return tasks
-    }
-
-    /// Waits until the outboxes have finished, and cancels them after `closeDeadline`.
-    func end(_ outboxes: [Task<Void, Never>]) async {
-        guard !outboxes.isEmpty else { return }
-        let timer = Task { [configuration] in
-            try await Task.sleep(for: configuration.closeDeadline)
-            outboxes.forEach { $0.cancel() }
-        }
-        for outbox in outboxes {
-            await outbox.value
-        }
-        timer.cancel()
-    }
 }
 
 /// The behaviour of a program that has become too old for its stage's database.

@@ -95,11 +95,9 @@ package final class WorkerLoop: Sendable {
                 await renewDeliverer()
                 checking = Task { await checkTopics() }
             }
-            let outboxes = await startOutboxes()
-            let upkeep = startUpkeep()
+            let services = await startServices()
             await runSessions(cluster)
-            await end(outboxes)
-            await end(upkeep: upkeep)
+            await end(services)
             await restWhileOutdated()
         }
         await deliverer.close(deadline: configuration.closeDeadline)
@@ -109,7 +107,7 @@ package final class WorkerLoop: Sendable {
     private func runSessions(_ cluster: String) async {
         var backoff = configuration.backoff
         while !mustPause {
-            let made = await madeClient { () throws(KafkaError) in
+            let made = await repeating(.connection) {
                 try ConsumerSession(self, cluster: cluster)
             }
             guard let session = made else { return }
@@ -191,7 +189,6 @@ package final class WorkerLoop: Sendable {
         set { active.withLock { $0.breaker = newValue } }
     }
 
-    /// Whether batches are in flight.
     var hasBatches: Bool {
         session.withLock { $0 }.map { $0.core { $0.batchesInFlight > 0 } } ?? false
     }
@@ -200,18 +197,8 @@ package final class WorkerLoop: Sendable {
 
     /// The stage's database may come later than the worker: it is waited for.
     private func waitForStage() async {
-        var backoff = configuration.backoff
-        while !mustStop {
-            health.progressed()
-            do {
-                try await stage.probe()
-                faults.succeeded(.probe)
-                return
-            } catch {
-                faults.failed(.probe, error)
-                try? await Task.sleep(for: min(backoff.nextDelay(), .seconds(2)))
-            }
-        }
+        guard await repeating(.probe, { try await stage.probe() }) != nil else { return }
+        faults.succeeded(.probe)
     }
 
     /// The brokers may come later too; nil when the worker is to stop before.
@@ -225,7 +212,7 @@ package final class WorkerLoop: Sendable {
                 admin = nil
             }
             if admin == nil {
-                admin = await madeClient { () throws(KafkaError) in
+                admin = await repeating(.connection) {
                     try KafkaAdmin(configuration: configuration.producerProperties)
                 }
             }
