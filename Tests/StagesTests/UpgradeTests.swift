@@ -90,6 +90,7 @@ import Topology
                 stage: .dedupe,
                 inputTopics: [topic],
                 outputTopics: [cluster.name("unique")],
+                nextTopic: cluster.name("unique"),
                 deadLetterTopic: cluster.name("letters"),
                 consumerProperties: cluster.consumer(group: "group", properties),
                 producerProperties: cluster.client

@@ -53,24 +53,6 @@ package struct WorkerConfiguration: Sendable {
     /// For closing the clients at the end.
     package var closeDeadline = Duration.seconds(5)
 
-    /// The first of the output topics is the next stage's.
-    package init(
-        stage: StageDescription,
-        inputTopics: [String],
-        outputTopics: [String],
-        deadLetterTopic: String,
-        consumerProperties: [String: String],
-        producerProperties: [String: String]
-    ) {
-        self.stage = stage
-        self.inputTopics = inputTopics
-        self.outputTopics = outputTopics
-        nextTopic = outputTopics.first
-        self.deadLetterTopic = deadLetterTopic
-        self.consumerProperties = consumerProperties
-        self.producerProperties = producerProperties
-    }
-
     /// How long records gather before the next poll.
     ///
     /// A batch costs every process some milliseconds, however few records it has. But a purchase
@@ -93,12 +75,12 @@ extension WorkerConfiguration {
             stage: stage,
             inputTopics: [settings.topic(stage.inputTopic)],
             outputTopics: stage.writtenTopics.map { settings.topic($0) },
+            nextTopic: stage.outputTopic.map { settings.topic($0) },
             deadLetterTopic: settings.topic(Topic.deadLetter),
+            outcomesTopic: settings.topic(Topic.outcomes),
             consumerProperties: settings.consumerProperties(stage),
             producerProperties: settings.producerProperties(stage)
         )
-        nextTopic = stage.outputTopic.map { settings.topic($0) }
-        outcomesTopic = settings.topic(Topic.outcomes)
         batchRecordsMax = settings[WorkerSettings.batchRecordsMax]
         batchBytesMax = settings[WorkerSettings.batchBytesMax]
         batchesInFlightMax = settings[WorkerSettings.batchesInFlightMax]

@@ -5,7 +5,8 @@ import Synchronization
 import Telemetry
 import Testing
 import TestSupport
-import Worker
+
+@testable import Worker
 
 /// A cluster with a raw, an output and a dead-letter topic, and workers that run on it.
 final class LoopRig: Sendable {
@@ -45,6 +46,7 @@ final class LoopRig: Sendable {
             stage: .fake,
             inputTopics: [raw],
             outputTopics: [output],
+            nextTopic: output,
             deadLetterTopic: letters,
             consumerProperties: cluster.consumer(),
             producerProperties: cluster.client

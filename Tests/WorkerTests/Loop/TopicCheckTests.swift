@@ -9,6 +9,7 @@ import Testing
             stage: .fake,
             inputTopics: ["raw"],
             outputTopics: ["verified"],
+            nextTopic: "verified",
             deadLetterTopic: "dead-letter",
             consumerProperties: [:],
             producerProperties: [:]

@@ -38,6 +38,7 @@ struct SessionWorld {
             stage: .fake,
             inputTopics: ["raw"],
             outputTopics: ["output"],
+            nextTopic: "output",
             deadLetterTopic: "letters",
             consumerProperties: [:],
             producerProperties: [:]
