@@ -14,22 +14,6 @@ enum FaultStep: String, Sendable, CaseIterable {
     case upkeep
     /// One record that waits alone (`Holds`), while the infrastructure answers.
     case held
-
-    /// The health condition that a fault of this step makes false.
-    ///
-    /// - Parameters:
-    ///   - dependency: what the stage's own steps depend on.
-    ///   - outboxes: what its outboxes depend on.
-    func condition(
-        _ dependency: HealthCondition,
-        outboxes: HealthCondition
-    ) -> HealthCondition {
-        switch self {
-        case .probe, .process, .acknowledge, .upkeep, .held: dependency
-        case .outbox: outboxes
-        case .deliver, .commit, .offsets, .connection, .publish: .broker
-        }
-    }
 }
 
 /// Faults of the infrastructure: counted each time, logged once per change, shown as readiness.
@@ -96,7 +80,12 @@ final class Faults: Sendable {
         failingSince.withLock { $0[step] != nil }
     }
 
+    /// The health condition that a fault of this step makes false.
     private func condition(_ step: FaultStep) -> HealthCondition {
-        step.condition(dependency, outboxes: outboxes)
+        switch step {
+        case .probe, .process, .acknowledge, .upkeep, .held: dependency
+        case .outbox: outboxes
+        case .deliver, .commit, .offsets, .connection, .publish: .broker
+        }
     }
 }

@@ -23,15 +23,14 @@ final class SettingsReload: Sendable {
     private let program: WorkerProgram
     private let source: SettingsSource
     private let loop: WorkerLoop
-    private let metrics: MetricsRegistry
-    private let log: Log
+    /// The parts that the stage was built from at the start.
+    private let parts: WorkerProgram.Parts
     private let results: MetricFamily<Counter>
     private let refused: MetricFamily<Gauge>
     private let restart: MetricFamily<Gauge>
     private let state: Mutex<State>
     private let secrets: KafkaSecrets
 
-    /// - Parameter parts: the parts that the running stage was built from.
     init(
         _ program: WorkerProgram,
         from source: SettingsSource,
@@ -41,8 +40,7 @@ final class SettingsReload: Sendable {
         self.program = program
         self.source = source
         self.loop = loop
-        metrics = parts.metrics
-        log = parts.log
+        self.parts = parts
         state = Mutex(State(settings: parts.settings))
         secrets = KafkaSecrets(parts.settings.clientProperties(program.stage))
         results = parts.metrics.counter(
@@ -101,18 +99,14 @@ final class SettingsReload: Sendable {
                 problems: [SettingProblem(setting: "rdkafka", message: error.message)]
             )
         }
-        log.notice("certificates replaced, reconnecting to Kafka")
+        parts.log.notice("certificates replaced, reconnecting to Kafka")
         loop.renewClients()
     }
 
     private func apply(_ settings: SettingsValues) throws(SettingsError) {
-        let parts = WorkerProgram.Parts(
-            settings: settings,
-            metrics: metrics,
-            log: log,
-            limits: loop.limits,
-            predecessor: loop.stage
-        )
+        var parts = parts
+        parts.settings = settings
+        parts.predecessor = loop.stage
         loop.reload(try program.activeStage(parts))
     }
 
@@ -127,9 +121,9 @@ final class SettingsReload: Sendable {
         results["applied"].increment()
         refused.set(0)
         restart.set(needingRestart.isEmpty ? 0 : 1)
-        log.notice("settings reloaded", ["settings.changed": .strings(changed)])
+        parts.log.notice("settings reloaded", ["settings.changed": .strings(changed)])
         guard !needingRestart.isEmpty, needingRestart != wasNeedingRestart else { return }
-        log.warning(
+        parts.log.warning(
             "settings changed that need a restart",
             ["settings.names": .strings(needingRestart)]
         )
@@ -143,7 +137,7 @@ final class SettingsReload: Sendable {
         refused.set(1)
         guard isNew || isAsked else { return }
         results["refused"].increment()
-        log.error(
+        parts.log.error(
             "reloaded settings invalid, previous settings stay in force",
             ["settings.problems": .strings(problems)]
         )

@@ -2,7 +2,6 @@ package import Records
 package import Settings
 
 extension SettingsValues {
-    /// The consumer group of a stage.
     package func group(_ stage: StageDescription) -> String {
         self[KafkaSettings.groupPrefix] + stage.name
     }

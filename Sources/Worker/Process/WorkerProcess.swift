@@ -178,8 +178,3 @@ enum MemoryPolicy {
     /// So much may lie unused at the end of the heap.
     private static let trimBytes: Int32 = 8 << 20
 }
-
-/// The name of this machine or container, and of the process on it.
-enum HostName {
-    static let current = "\(ProcessEnvironment.hostName)/\(ProcessEnvironment.processID)"
-}

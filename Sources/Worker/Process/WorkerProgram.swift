@@ -1,5 +1,6 @@
 import AppStore
 import OpenSSL
+import Platform
 package import Records
 package import Settings
 package import Telemetry
@@ -8,13 +9,13 @@ package import Telemetry
 package struct WorkerProgram: Sendable {
     /// The common parts that a stage is built from.
     package struct Parts: Sendable {
-        package let settings: SettingsValues
+        package internal(set) var settings: SettingsValues
         package let metrics: MetricsRegistry
         package let log: Log
         /// How large the stage's outputs may be, as the topics' configurations say.
         package let limits: OutputLimits
         /// The stage that the new one replaces at a reload; nil at the start.
-        package var predecessor: (any Stage)?
+        package internal(set) var predecessor: (any Stage)?
     }
 
     package let stage: StageDescription
@@ -132,7 +133,9 @@ extension WorkerProgram {
         let decisive = settings.canonicalText(of: decisive)
         let configuration = SHA256.digest(Array(decisive.utf8))
         let topic = settings.topic(Topic.deadLetter)
-        let worker = settings[WorkerSettings.instanceID] ?? HostName.current
+        let worker =
+            settings[WorkerSettings.instanceID]
+            ?? "\(ProcessEnvironment.hostName)/\(ProcessEnvironment.processID)"
         return { [stage] cluster in
             DeadLetterWriter(
                 DeadLetterContext(

@@ -3,7 +3,6 @@ import Records
 import Settings
 import Telemetry
 
-/// Rebalances.
 extension SessionCore {
     mutating func answer(_ event: RebalanceEvent, _ now: Instant) {
         switch event {

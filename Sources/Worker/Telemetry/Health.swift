@@ -3,7 +3,6 @@ import JSON
 import Synchronization
 package import Telemetry
 
-/// A condition of readiness.
 package struct HealthCondition: Hashable, Sendable {
     /// One word, as readiness and its metric spell it.
     package let name: String
@@ -14,7 +13,6 @@ package struct HealthCondition: Hashable, Sendable {
 
     /// The worker reads partitions, or its consumer group is balanced and has none for it.
     package static let assigned = HealthCondition("assigned")
-    /// The broker answers.
     package static let broker = HealthCondition("broker")
     /// The database answers.
     package static let database = HealthCondition("database")
@@ -30,7 +28,6 @@ package final class Health: Sendable {
         var reasons: [HealthCondition: String]
     }
 
-    /// The conditions that this worker has.
     package let conditions: [HealthCondition]
 
     /// How long the loop may go without a turn before the worker counts as stuck.
