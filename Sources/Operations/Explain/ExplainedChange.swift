@@ -4,7 +4,7 @@ package import JSON
 import Postgres
 import Store
 
-extension UserDetails.Change: JSONRepresentable {
+extension RecordedChange: JSONRepresentable {
     var lines: [String] {
         var why = cause
         if let causeID { why += " \(causeID)" }
@@ -24,7 +24,7 @@ extension UserDetails.Change: JSONRepresentable {
             "user_id": userID, "version": version, "changed_at": changedAt,
             "entitlement": key, "original_transaction_id": originalTransactionID, "old": old,
             "new": new, "cause": cause, "cause_id": causeID, "catalog_version": catalogVersion,
-            "source": source,
+            "source": source.map { "\($0)" },
         ] + terms.json
     }
 }

@@ -13,7 +13,7 @@ struct TransactionExplanation {
     private var catalogVersion: Int64?
     /// More than one if several apps' purchases have the ID.
     private var purchases: [ExplainedPurchase] = []
-    private var changes: [UserDetails.Change] = []
+    private var changes: [RecordedChange] = []
 
     var isFound: Bool { !purchases.isEmpty }
 

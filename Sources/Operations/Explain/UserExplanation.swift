@@ -18,7 +18,7 @@ struct UserExplanation {
     var grants: [UserDetails.Grant] = []
     var balances: [(currency: Identifier, amount: Int64)] = []
     var debits: [UserDetails.Debit] = []
-    var changes: [UserDetails.Change] = []
+    var changes: [RecordedChange] = []
     var others: [UserDetails.OtherEnvironment] = []
 
     init(_ userID: Identifier, _ environment: String) {

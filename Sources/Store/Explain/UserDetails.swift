@@ -1,5 +1,4 @@
 package import AppStore
-package import Entitlements
 package import Postgres
 
 /// Support staff's view of a user in one environment, besides the purchases: history and grants.
@@ -112,65 +111,23 @@ package enum UserDetails {
 }
 
 extension UserDetails {
-    /// One change of a user's entitlements, from the history.
-    package struct Change: Sendable {
-        package let userID: Identifier
-        package let version: Int64
-        package let changedAt: StoredTime
-        package let key: Identifier
-        package let originalTransactionID: Identifier?
-        package let old: [PostgresPeriod]
-        package let new: [PostgresPeriod]
-        /// As of this version.
-        package let terms: EntitlementTerms
-        package let cause: String
-        package let causeID: String?
-        package let catalogVersion: Int64?
-        /// Such as `storekit.raw/3/1041`; nil without a record.
-        package let source: String?
-    }
-
-    private static let changeReader = RowReader(
-        Change.init,
-        "user_id",
-        "version",
-        "changed_at",
-        "entitlement_key",
-        "original_transaction_id",
-        "old_periods",
-        "new_periods",
-        EntitlementTerms.reader,
-        "cause",
-        "cause_id",
-        "catalog_version",
-        "source"
-    )
-
-    private static let changeList = """
-        change.user_id, change.version, change.changed_at, change.entitlement_key,
-        change.original_transaction_id, change.old_periods, change.new_periods,
-        \(EntitlementTerms.columns.names(of: "change")), change.cause,
-        change.cause_id, change.catalog_version,
-        change.source_topic || '/' || change.source_partition || '/' || change.source_offset
-            AS source
-        """
-
-    package static let changes = Statement<Subject, Change>(
+    package static let changes = Statement<Subject, RecordedChange>(
         Subject.parameters,
-        returning: changeReader,
+        returning: RecordedChange.reader,
         """
-        SELECT \(changeList) FROM changes AS change
+        SELECT \(RecordedChange.reader.names(of: "change"))
+        FROM changes AS change
         WHERE user_id = $subject AND environment = $environment ORDER BY version
         """
     )
 
     /// The changes by the purchase of a transaction: the history is kept by user, so its present
     /// and former owners are searched.
-    package static let changesOfTransaction = Statement<Subject, Change>(
+    package static let changesOfTransaction = Statement<Subject, RecordedChange>(
         Subject.parameters,
-        returning: changeReader,
+        returning: RecordedChange.reader,
         """
-        SELECT \(changeList)
+        SELECT \(RecordedChange.reader.names(of: "change"))
         FROM (
             SELECT theirs.*, whose.user_id
             FROM \(PurchaseDetails.behindTransaction)

@@ -1,7 +1,7 @@
-import AppStore
+package import AppStore
 package import Entitlements
+package import Postgres
 package import Records
-import Postgres
 
 /// The cause of changed rows, as recorded in `changes`.
 package struct ChangeCause: Sendable {
@@ -100,5 +100,43 @@ package enum ChangeTable {
         FROM $change
         JOIN given USING (user_id)
         """
+    )
+}
+
+/// A change of a user's entitlements, as the history holds it.
+package struct RecordedChange: Sendable {
+    package let userID: Identifier
+    package let version: Int64
+    package let changedAt: StoredTime
+    package let environment: String
+    package let bundleID: Identifier?
+    package let originalTransactionID: Identifier?
+    package let key: Identifier
+    package let old: [PostgresPeriod]
+    package let new: [PostgresPeriod]
+    /// As of this version.
+    package let terms: EntitlementTerms
+    package let cause: String
+    package let causeID: String?
+    package let catalogVersion: Int64?
+    package let source: RecordPosition?
+
+    /// Reads columns of `changes`.
+    static let reader = RowReader(
+        RecordedChange.init,
+        "user_id",
+        "version",
+        "changed_at",
+        "environment",
+        "bundle_id",
+        "original_transaction_id",
+        "entitlement_key",
+        "old_periods",
+        "new_periods",
+        EntitlementTerms.reader,
+        "cause",
+        "cause_id",
+        "catalog_version",
+        RecordPosition.optionalReader("source")
     )
 }

@@ -1,31 +1,12 @@
 package import AppStore
-package import Entitlements
 package import Postgres
-package import Records
 
 /// The table `unpublished_changes`: the outbox of the feed.
 ///
 /// A trigger adds each new change; a row is removed when the broker has acknowledged its record.
 package enum OutboxTable {
-    package struct Change: Sendable {
-        /// The ID of its row in the outbox.
-        package let id: Int64
-        package let userID: Identifier
-        package let version: Int64
-        package let environment: String
-        package let bundleID: Identifier?
-        package let originalTransactionID: Identifier?
-        package let key: Identifier
-        package let old: [PostgresPeriod]
-        package let new: [PostgresPeriod]
-        /// As of this version.
-        package let terms: EntitlementTerms
-        package let cause: String
-        package let causeID: String?
-        package let catalogVersion: Int64?
-        package let source: RecordPosition?
-        package let changedAt: StoredTime
-    }
+    /// A change, and the ID of its row in the outbox.
+    package typealias Change = (id: Int64, change: RecordedChange)
 
     /// Changes that are published together, with the present entitlements of their users; all in
     /// one snapshot.
@@ -64,14 +45,9 @@ package enum OutboxTable {
 
     /// The oldest changes, in their order.
     static let changes = Statement<Void, Change>(
-        returning: changeReader,
+        returning: RowReader({ ($0, $1) }, "id", RecordedChange.reader),
         """
-        SELECT waiting.id, waiting.user_id, waiting.version, change.environment, change.bundle_id,
-               change.original_transaction_id, change.entitlement_key, change.old_periods,
-               change.new_periods, \(EntitlementTerms.columns.names(of: "change")),
-               change.cause, change.cause_id, change.catalog_version,
-               change.source_topic, change.source_partition, change.source_offset,
-               change.changed_at
+        SELECT waiting.id, \(RecordedChange.reader.names(of: "change"))
         FROM \(waiting) AS waiting
         CROSS JOIN LATERAL (
             SELECT * FROM changes AS known
@@ -80,25 +56,6 @@ package enum OutboxTable {
         ) AS change
         ORDER BY waiting.id
         """
-    )
-
-    private static let changeReader = RowReader(
-        Change.init,
-        "id",
-        "user_id",
-        "version",
-        "environment",
-        "bundle_id",
-        "original_transaction_id",
-        "entitlement_key",
-        "old_periods",
-        "new_periods",
-        EntitlementTerms.reader,
-        "cause",
-        "cause_id",
-        "catalog_version",
-        RecordPosition.optionalReader("source"),
-        "changed_at"
     )
 
     /// The users of those changes, each with the newest version.

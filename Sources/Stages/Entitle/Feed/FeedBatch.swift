@@ -28,12 +28,12 @@ struct FeedBatch {
     }
 
     var userIDs: Set<Identifier> {
-        Set(changes.map(\.userID))
+        Set(changes.map(\.change.userID))
     }
 
     /// Users of records that were sent before this batch and may still reach the broker.
     var suspectUserIDs: Set<Identifier> {
-        Set(changes.filter { $0.id <= suspectThrough }.map(\.userID))
+        Set(changes.filter { $0.id <= suspectThrough }.map(\.change.userID))
     }
 
     /// The changes in their order, then each user's state, which contains them.
@@ -42,7 +42,7 @@ struct FeedBatch {
     ///   something.
     func records(_ topics: FeedTopics, bytesMax: Int) -> FeedRecords {
         var written = FeedRecords()
-        for change in changes {
+        for (_, change) in changes {
             let room = bytesMax - change.userID.utf8.count
             written.append(
                 change.value(bytesMax: room),

@@ -5,7 +5,7 @@ import Postgres
 import Records
 import Store
 
-extension OutboxTable.Change {
+extension RecordedChange {
     /// A value by `entitlements.changed.schema.json`; nil if nothing fits.
     ///
     /// If not all periods fit, the last ones are kept.
