@@ -13,7 +13,24 @@ enum DeclaredStatements {
             SessionLock.linkOutbox, .catalogProjection, .recovery, DeadLetterRebuildTable.lock,
             HistoryArchiving.lock,
         ].flatMap(of)
-        + DeadLetterGrouping.allCases.flatMap(of)
+        + DeadLetterGrouping.allCases.flatMap(of) + DedupeForgetting.Table.allCases.flatMap(of)
+        + HistoryArchiving.Table.allCases.map {
+            ("HistoryArchiving.count in \($0)", HistoryArchiving.count(in: $0))
+        }
+        + [DeadLetterTable.Order.newestFirst, .oldestFirst].flatMap { order in
+            [
+                ("DeadLetterTable.page \(order)", DeadLetterTable.page(order)),
+                ("DeadLetterTable.pageByHours \(order)", DeadLetterTable.pageByHours(order)),
+            ]
+        }
+
+    private static func of(_ table: DedupeForgetting.Table) -> [Named] {
+        [
+            ("DedupeForgetting.pageCount of \(table)", DedupeForgetting.pageCount(of: table)),
+            ("DedupeForgetting.count in \(table)", DedupeForgetting.count(in: table)),
+            ("DedupeForgetting.delete from \(table)", DedupeForgetting.delete(from: table)),
+        ]
+    }
 
     private static func of(_ details: PurchaseDetails) -> [Named] {
         [
@@ -99,12 +116,6 @@ enum DeclaredStatements {
             ("ForgottenUserTable.forget", ForgottenUserTable.forget),
             ("DedupeForgetting.prune", DedupeForgetting.prune),
             ("DedupeForgetting.now", DedupeForgetting.now),
-            ("DedupeForgetting.pagesOfRevisions", DedupeForgetting.pagesOfRevisions),
-            ("DedupeForgetting.pagesOfNotifications", DedupeForgetting.pagesOfNotifications),
-            ("DedupeForgetting.countRevisions", DedupeForgetting.countRevisions),
-            ("DedupeForgetting.countNotifications", DedupeForgetting.countNotifications),
-            ("DedupeForgetting.deleteRevisions", DedupeForgetting.deleteRevisions),
-            ("DedupeForgetting.deleteNotifications", DedupeForgetting.deleteNotifications),
             ("RememberedRevision.recall", RememberedRevision.recall),
             ("RememberedNotification.recall", RememberedNotification.recall),
             ("RememberedNotification.add", RememberedNotification.add),
@@ -221,9 +232,6 @@ enum DeclaredStatements {
         ("HistoryArchiving.begin", HistoryArchiving.begin),
         ("HistoryArchiving.finish", HistoryArchiving.finish),
         ("HistoryArchiving.pageCount", HistoryArchiving.pageCount),
-        ("HistoryArchiving.countRevisions", HistoryArchiving.countRevisions),
-        ("HistoryArchiving.countChanges", HistoryArchiving.countChanges),
-        ("HistoryArchiving.countNotifications", HistoryArchiving.countNotifications),
         ("HistoryArchiving.oldRevisions", HistoryArchiving.oldRevisions),
         ("HistoryArchiving.lockDownloads", HistoryArchiving.lockDownloads),
         ("HistoryArchiving.takeRevisions", HistoryArchiving.takeRevisions),
@@ -255,10 +263,6 @@ enum DeclaredStatements {
         ("DeadLetterTable.shareStates", DeadLetterTable.shareStates),
         ("DeadLetterTable.upsert", DeadLetterTable.upsert),
         ("DeadLetterTable.addOthers", DeadLetterTable.addOthers),
-        ("DeadLetterTable.newest", DeadLetterTable.newest),
-        ("DeadLetterTable.oldest", DeadLetterTable.oldest),
-        ("DeadLetterTable.newestByHours", DeadLetterTable.newestByHours),
-        ("DeadLetterTable.oldestByHours", DeadLetterTable.oldestByHours),
         ("DeadLetterTable.search", DeadLetterTable.search),
         ("DeadLetterIndexTable.read", DeadLetterIndexTable.read),
         ("DeadLetterIndexTable.analyze", DeadLetterIndexTable.analyze),

@@ -3,8 +3,13 @@ package import Postgres
 import Records
 
 extension DeadLetterTable {
-    package enum Order: Sendable {
-        case newestFirst, oldestFirst
+    /// By SQL's word for it.
+    package enum Order: String, Sendable {
+        case newestFirst = "DESC"
+        case oldestFirst = "ASC"
+
+        /// How a later row of a page compares with an earlier one.
+        fileprivate var comparison: String { self == .newestFirst ? "<" : ">" }
     }
 
     typealias Page = (query: DeadLetterQuery, after: Cursor?, limit: Int)
@@ -21,29 +26,18 @@ extension DeadLetterTable {
     }
 
     static func page(of query: DeadLetterQuery, _ order: Order) -> Statement<Page, DeadLetterRow> {
-        switch order {
-        case .newestFirst: query.isNarrowedByHours ? newestByHours : newest
-        case .oldestFirst: query.isNarrowedByHours ? oldestByHours : oldest
-        }
+        query.isNarrowedByHours ? pageByHours(order) : page(order)
     }
 
-    static let newest = page("<", "DESC")
-    static let oldest = page(">", "ASC")
-    static let newestByHours = pageByHours("<", "DESC")
-    static let oldestByHours = pageByHours(">", "ASC")
-
-    private static func page(
-        _ comparison: String,
-        _ direction: String
-    ) -> Statement<Page, DeadLetterRow> {
+    static func page(_ order: Order) -> Statement<Page, DeadLetterRow> {
         Statement(
             parameters,
             returning: DeadLetterRow.reader,
             """
             SELECT \(DeadLetterRow.reader.names(of: "letter"))
             FROM dead_letters AS letter
-            WHERE \(isBehindCursor(comparison)) AND \(DeadLetterQuery.condition)
-            ORDER BY letter.failed_at \(direction), letter.id \(direction) LIMIT $limit
+            WHERE \(isBehindCursor(order.comparison)) AND \(DeadLetterQuery.condition)
+            ORDER BY letter.failed_at \(order.rawValue), letter.id \(order.rawValue) LIMIT $limit
             """
         )
     }
@@ -55,12 +49,10 @@ extension DeadLetterTable {
     /// recursive query is read row by row, in the order of its making, by a nested loop, which is
     /// the only way to run a lateral join. The outer query sorts nothing, because it would have to
     /// read all steps for it.
-    private static func pageByHours(
-        _ comparison: String,
-        _ direction: String
-    ) -> Statement<Page, DeadLetterRow> {
+    static func pageByHours(_ order: Order) -> Statement<Page, DeadLetterRow> {
+        let (comparison, direction) = (order.comparison, order.rawValue)
         let inSpan = isInSpan(comparison)
-        let order = "letter.failed_at \(direction), letter.id \(direction)"
+        let sorting = "letter.failed_at \(direction), letter.id \(direction)"
         func nextHour(_ condition: String) -> String {
             """
             SELECT part.hour FROM dead_letter_hours AS part
@@ -94,9 +86,9 @@ extension DeadLetterTable {
                     WHERE letter.group_id = found.group_id AND letter.failed_at >= step.hour
                       AND letter.failed_at < step.hour + interval '1 hour'
                       AND \(isBehindCursor(comparison)) AND \(DeadLetterQuery.condition)
-                    ORDER BY \(order) LIMIT $limit
+                    ORDER BY \(sorting) LIMIT $limit
                 ) AS letter
-                ORDER BY \(order) LIMIT $limit
+                ORDER BY \(sorting) LIMIT $limit
             ) AS letter
             LIMIT $limit
             """

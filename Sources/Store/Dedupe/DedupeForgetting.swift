@@ -59,27 +59,6 @@ package enum DedupeForgetting {
     )
 
     package static func pageCount(of table: Table) -> Statement<Void, Int64> {
-        table == .revisions ? pagesOfRevisions : pagesOfNotifications
-    }
-
-    /// The number of selected rows in some pages.
-    package static func count(in table: Table) -> Statement<Step, Int64> {
-        table == .revisions ? countRevisions : countNotifications
-    }
-
-    /// Deletes the selected rows that nobody is writing.
-    package static func delete(from table: Table) -> Statement<Step, Deletion> {
-        table == .revisions ? deleteRevisions : deleteNotifications
-    }
-
-    static let pagesOfRevisions = pages(.revisions)
-    static let pagesOfNotifications = pages(.notifications)
-    static let countRevisions = counting(.revisions)
-    static let countNotifications = counting(.notifications)
-    static let deleteRevisions = deleting(.revisions)
-    static let deleteNotifications = deleting(.notifications)
-
-    private static func pages(_ table: Table) -> Statement<Void, Int64> {
         Statement(
             returning: RowReader("pages"),
             """
@@ -89,7 +68,8 @@ package enum DedupeForgetting {
         )
     }
 
-    private static func counting(_ table: Table) -> Statement<Step, Int64> {
+    /// The number of selected rows in some pages.
+    package static func count(in table: Table) -> Statement<Step, Int64> {
         Statement(
             parameters,
             returning: RowReader("count"),
@@ -97,7 +77,8 @@ package enum DedupeForgetting {
         )
     }
 
-    private static func deleting(_ table: Table) -> Statement<Step, Deletion> {
+    /// Deletes the selected rows that nobody is writing.
+    package static func delete(from table: Table) -> Statement<Step, Deletion> {
         Statement(
             parameters,
             returning: RowReader(Deletion.init, "deleted", "found"),

@@ -57,18 +57,6 @@ package enum HistoryArchiving {
 
     /// The number of rows that a step would remove.
     package static func count(in table: Table) -> Statement<Step, Int64> {
-        switch table {
-        case .revisions: countRevisions
-        case .changes: countChanges
-        case .notifications: countNotifications
-        }
-    }
-
-    static let countRevisions = counting(.revisions)
-    static let countChanges = counting(.changes)
-    static let countNotifications = counting(.notifications)
-
-    private static func counting(_ table: Table) -> Statement<Step, Int64> {
         Statement(
             stepParameters,
             returning: RowReader("count"),
@@ -198,7 +186,6 @@ extension HistoryArchiving {
 
     /// Removes rows of a step; returns each as a JSON object of one line.
     package static let takeChanges = taking(.changes)
-    /// Removes rows of a step; returns each as a JSON object of one line.
     package static let takeNotifications = taking(.notifications)
 
     private static func taking(_ table: Table) -> Statement<Step, JSONText> {
