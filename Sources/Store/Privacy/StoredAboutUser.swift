@@ -15,51 +15,50 @@ package enum StoredAboutUser {
         returning: RowReader(Count.init, "place", "rows"),
         """
         SELECT place, rows FROM (
-            SELECT 1 AS number, 'account_links' AS place, count(*) AS rows
-            FROM account_links WHERE user_id = $user
-            UNION ALL SELECT 2, 'ownership_claims', count(*)
-            FROM ownership_claims WHERE user_id = $user
-            UNION ALL SELECT 3, 'ownership_facts', count(*)
-            FROM ownership_facts WHERE account_token = lower($user)
-            UNION ALL SELECT 4, 'ownership_renewals', count(*)
-            FROM ownership_renewals WHERE account_token = lower($user)
-            UNION ALL SELECT 5, 'owners', count(*)
-            FROM owners AS owner
-            WHERE user_id = $user AND original_transaction_id IN (
+            \(places.enumerated().map { number, place in
+                "SELECT \(number) AS number, '\(place.table)' AS place, count(*) AS rows "
+                    + "FROM \(place.table) WHERE \(place.condition)"
+            }.joined(separator: "\nUNION ALL "))
+        ) AS held ORDER BY number
+        """
+    )
+
+    private static let places: [(table: String, condition: String)] = [
+        ("account_links", "user_id = $user"),
+        ("ownership_claims", "user_id = $user"),
+        ("ownership_facts", "account_token = lower($user)"),
+        ("ownership_renewals", "account_token = lower($user)"),
+        (
+            "owners",
+            """
+            user_id = $user AND original_transaction_id IN (
                 SELECT original_transaction_id FROM entitlements WHERE user_id = $user
                 UNION ALL
                 SELECT original_transaction_id FROM ledger WHERE user_id = $user
             )
-            UNION ALL SELECT 6, 'entitlements', count(*)
-            FROM entitlements WHERE user_id = $user
-            UNION ALL SELECT 7, 'stacked_purchases', count(*)
-            FROM stacked_purchases WHERE user_id = $user
-            UNION ALL SELECT 8, 'grants', count(*)
-            FROM grants WHERE user_id = $user
-            UNION ALL SELECT 9, 'ledger', count(*)
-            FROM ledger WHERE user_id = $user
-            UNION ALL SELECT 10, 'ledger_debits', count(*)
-            FROM ledger_debits WHERE user_id = $user
-            UNION ALL SELECT 11, 'changes', count(*)
-            FROM changes WHERE user_id = $user
-            UNION ALL SELECT 12, 'unpublished_changes', count(*)
-            FROM unpublished_changes WHERE user_id = $user
-            UNION ALL SELECT 13, 'user_versions', count(*)
-            FROM user_versions WHERE user_id = $user
-            UNION ALL SELECT 14, 'feed_repetitions', count(*)
-            FROM feed_repetitions WHERE user_id = $user
-            UNION ALL SELECT 15, 'dead_letters', count(*)
-            FROM dead_letters AS letter
-            WHERE EXISTS (
+            """
+        ),
+        ("entitlements", "user_id = $user"),
+        ("stacked_purchases", "user_id = $user"),
+        ("grants", "user_id = $user"),
+        ("ledger", "user_id = $user"),
+        ("ledger_debits", "user_id = $user"),
+        ("changes", "user_id = $user"),
+        ("unpublished_changes", "user_id = $user"),
+        ("user_versions", "user_id = $user"),
+        ("feed_repetitions", "user_id = $user"),
+        (
+            "dead_letters",
+            """
+            EXISTS (
                 SELECT FROM entitlements AS held
                 WHERE held.user_id = $user
-                  AND held.original_transaction_id = letter.original_transaction_id
+                  AND held.original_transaction_id = dead_letters.original_transaction_id
             )
-            UNION ALL SELECT 16, 'forgotten_users', count(*)
-            FROM forgotten_users WHERE user_sha256 = sha256(convert_to($user, 'UTF8'))
-        ) AS held ORDER BY number
-        """
-    )
+            """
+        ),
+        ("forgotten_users", "user_sha256 = sha256(convert_to($user, 'UTF8'))"),
+    ]
 
     /// A token or an ID that identifies the user.
     package struct SearchKey: Equatable, Sendable {
