@@ -5,15 +5,7 @@ package import Postgres
 ///
 /// It cannot reach a table or function that is not named here.
 package struct DatabaseRole: Sendable {
-    struct TableRights: Sendable {
-        let privileges: String
-        let tables: [String]
-
-        init(_ privileges: String, _ tables: String...) {
-            self.privileges = privileges
-            self.tables = tables
-        }
-    }
+    typealias TableRights = (privileges: String, tables: [String])
 
     package let name: String
     let tables: [TableRights]
@@ -32,18 +24,14 @@ package struct DatabaseRole: Sendable {
     private static let keep = "SELECT, INSERT, UPDATE, DELETE"
 
     /// The tables that a worker reads to answer a record with its user's entitlements.
-    private static let holdings = TableRights(
+    private static let holdings: TableRights = (
         read,
-        "schema_migrations",
-        "owners",
-        "entitlements",
-        "grants",
-        "user_versions"
+        ["schema_migrations", "owners", "entitlements", "grants", "user_versions"]
     )
 
     package static let dedupeWorker = DatabaseRole(
         "dedupe-worker",
-        [holdings, TableRights(keep, "dedupe_revisions", "dedupe_notifications")]
+        [holdings, (keep, ["dedupe_revisions", "dedupe_notifications"])]
     )
 
     /// Owners and the facts behind them; no fact of Apple's and no entitlement.
@@ -51,16 +39,14 @@ package struct DatabaseRole: Sendable {
         "link-worker",
         [
             holdings,
-            TableRights(read, "account_links"),
-            TableRights(raise, "linking_rules"),
-            TableRights(
+            (read, ["account_links"]),
+            (raise, ["linking_rules"]),
+            (
                 keep,
-                "ownership_facts",
-                "ownership_renewals",
-                "ownership_claims",
-                "owners",
-                "owner_changes",
-                "account_link_changes"
+                [
+                    "ownership_facts", "ownership_renewals", "ownership_claims", "owners",
+                    "owner_changes", "account_link_changes",
+                ]
             ),
         ]
     )
@@ -71,33 +57,27 @@ package struct DatabaseRole: Sendable {
         [
             holdings,
             // Ownership facts to find purchases by their account token.
-            TableRights(read, "catalog_versions", "ledger_debits", "ownership_facts"),
-            TableRights("SELECT, UPDATE", "catalog_projection"),
-            TableRights(add, "changes"),
-            TableRights(
+            (read, ["catalog_versions", "ledger_debits", "ownership_facts"]),
+            ("SELECT, UPDATE", ["catalog_projection"]),
+            (add, ["changes"]),
+            (
                 raise,
-                "transactions",
-                "renewals",
-                "renewal_spans",
-                "revisions",
-                "notifications",
-                "app_downloads",
-                "user_versions",
-                "feed_lease"
+                [
+                    "transactions", "renewals", "renewal_spans", "revisions", "notifications",
+                    "app_downloads", "user_versions", "feed_lease",
+                ]
             ),
             // The name of the version before.
-            TableRights(add, "grace_periods"),
-            TableRights(
+            (add, ["grace_periods"]),
+            (
                 keep,
-                "entitlements",
-                "closed_periods",
-                "stacked_purchases",
-                "ledger",
-                "unpublished_changes",
-                "feed_repetitions"
+                [
+                    "entitlements", "closed_periods", "stacked_purchases", "ledger",
+                    "unpublished_changes", "feed_repetitions",
+                ]
             ),
             // Removes the marks of projected purchases.
-            TableRights("SELECT, UPDATE, DELETE", "owner_changes"),
+            ("SELECT, UPDATE, DELETE", ["owner_changes"]),
         ]
     )
 
@@ -106,32 +86,25 @@ package struct DatabaseRole: Sendable {
     package static let recoveryWorker = DatabaseRole(
         "recovery-worker",
         [
-            TableRights(
+            (
                 read,
-                "schema_migrations",
-                "notifications",
-                "renewals",
-                "transactions",
-                "owners",
-                "owner_changes"
+                [
+                    "schema_migrations", "notifications", "renewals", "transactions", "owners",
+                    "owner_changes",
+                ]
             ),
-            TableRights(keep, "apple_notifications", "recovery_requests", "recovery_windows"),
-            TableRights(raise, "recovery_limits"),
+            (keep, ["apple_notifications", "recovery_requests", "recovery_windows"]),
+            (raise, ["recovery_limits"]),
         ]
     )
 
-    private static let deadLetters = TableRights(
+    private static let deadLetters: TableRights = (
         read,
-        "schema_migrations",
-        "dead_letters",
-        "dead_letter_progress",
-        "dead_letter_groups",
-        "dead_letter_hours",
-        "dead_letter_actions",
-        "dead_letter_states",
-        "dead_letter_replays",
-        "dead_letter_replay_records",
-        "dead_letter_replay_positions"
+        [
+            "schema_migrations", "dead_letters", "dead_letter_progress", "dead_letter_groups",
+            "dead_letter_hours", "dead_letter_actions", "dead_letter_states", "dead_letter_replays",
+            "dead_letter_replay_records", "dead_letter_replay_positions",
+        ]
     )
 
     /// The command `dead-letter index`.
@@ -139,8 +112,8 @@ package struct DatabaseRole: Sendable {
         "dead-letter-index",
         [
             deadLetters,
-            TableRights(keep, "dead_letters", "dead_letter_progress"),
-            TableRights("SELECT, INSERT, DELETE, TRUNCATE", "dead_letters_rebuilt"),
+            (keep, ["dead_letters", "dead_letter_progress"]),
+            ("SELECT, INSERT, DELETE, TRUNCATE", ["dead_letters_rebuilt"]),
         ]
     )
 
@@ -150,7 +123,7 @@ package struct DatabaseRole: Sendable {
     /// Also decides about dead letters and reveals their contents, which is recorded.
     package static let investigator = DatabaseRole(
         "investigator",
-        [deadLetters, TableRights("INSERT", "dead_letter_actions")]
+        [deadLetters, ("INSERT", ["dead_letter_actions"])]
     )
 
     /// Also replays dead letters; the role of the console, which does all of it.
@@ -158,12 +131,13 @@ package struct DatabaseRole: Sendable {
         "dead-letter-replay",
         [
             deadLetters,
-            TableRights("INSERT", "dead_letter_actions"),
-            TableRights(
+            ("INSERT", ["dead_letter_actions"]),
+            (
                 raise,
-                "dead_letter_replays",
-                "dead_letter_replay_records",
-                "dead_letter_replay_positions"
+                [
+                    "dead_letter_replays", "dead_letter_replay_records",
+                    "dead_letter_replay_positions",
+                ]
             ),
         ]
     )
@@ -172,20 +146,17 @@ package struct DatabaseRole: Sendable {
     package static let operations = DatabaseRole(
         "pipeline-operator",
         [deadLetters] + linkWorker.tables + entitleWorker.tables + [
-            TableRights(keep, "account_links", "dedupe_revisions", "dedupe_notifications"),
-            TableRights(raise, "catalog_versions", "history_archives", "recovery_requests"),
-            TableRights(add + ", DELETE", "changes", "revisions", "notifications"),
+            (keep, ["account_links", "dedupe_revisions", "dedupe_notifications"]),
+            (raise, ["catalog_versions", "history_archives", "recovery_requests"]),
+            (add + ", DELETE", ["changes", "revisions", "notifications"]),
             // A span that no content states.
-            TableRights("DELETE", "renewal_spans"),
-            TableRights(
+            ("DELETE", ["renewal_spans"]),
+            (
                 read,
-                "forgotten_users",
-                "active_entitlements",
-                "entitlement_details",
-                "ledger_balances",
-                "ledger_history",
-                "apple_notifications",
-                "recovery_windows"
+                [
+                    "forgotten_users", "active_entitlements", "entitlement_details",
+                    "ledger_balances", "ledger_history", "apple_notifications", "recovery_windows",
+                ]
             ),
         ],
         functions: [
@@ -197,16 +168,12 @@ package struct DatabaseRole: Sendable {
     package static let appServer = DatabaseRole(
         "app-server",
         [
-            TableRights(
+            (
                 read,
-                "entitlements",
-                "grants",
-                "user_versions",
-                "ledger",
-                "ledger_debits",
-                "active_entitlements",
-                "ledger_balances",
-                "ledger_history"
+                [
+                    "entitlements", "grants", "user_versions", "ledger", "ledger_debits",
+                    "active_entitlements", "ledger_balances", "ledger_history",
+                ]
             )
         ],
         functions: ["ledger_debit"]
@@ -215,7 +182,7 @@ package struct DatabaseRole: Sendable {
     /// The service that knows which user a token or purchase belongs to.
     package static let accountLinker = DatabaseRole(
         "account-linker",
-        [TableRights(keep, "account_links")]
+        [(keep, ["account_links"])]
     )
 
     package static let all = [
