@@ -43,7 +43,7 @@ import TestSupport
         }
         for row in rows {
             _ = try await DeadLetterIndexTable.add(
-                [.init(partition: 0, offset: row.letterOffset, row: row)],
+                [(partition: 0, offset: row.letterOffset, row: row)],
                 of: rig.topic.name,
                 nextOffsets: [0: row.letterOffset + 1],
                 on: rig.client

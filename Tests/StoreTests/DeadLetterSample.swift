@@ -58,7 +58,7 @@ enum DeadLetterSample {
     static func index(_ rows: [DeadLetterRow], on client: PostgresClient) async throws -> Int {
         let ordered = rows.sorted { $0.letterOffset < $1.letterOffset }
         return try await DeadLetterIndexTable.add(
-            ordered.map { .init(partition: 0, offset: $0.letterOffset, row: $0) },
+            ordered.map { (partition: 0, offset: $0.letterOffset, row: $0) },
             of: topic,
             nextOffsets: [0: (ordered.last?.letterOffset ?? -1) + 1],
             on: client
@@ -74,7 +74,7 @@ enum DeadLetterSample {
         let partition = rows[0].letterPartition
         _ = try await DeadLetterIndexTable.add(
             rows.enumerated().map { index, row in
-                .init(partition: partition, offset: offset + Int64(index), row: row)
+                (partition, offset + Int64(index), row)
             },
             of: topic,
             nextOffsets: [partition: offset + Int64(rows.count)],

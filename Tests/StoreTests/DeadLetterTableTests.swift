@@ -125,9 +125,7 @@ import Testing
     @Test func `records that are not dead letters are counted`() async throws {
         let client = try await Sample.database()
         _ = try await DeadLetterIndexTable.add(
-            [
-                .init(partition: 2, offset: 7, row: nil), .init(partition: 2, offset: 8, row: nil),
-            ],
+            [(partition: 2, offset: 7, row: nil), (partition: 2, offset: 8, row: nil)],
             of: Sample.topic,
             nextOffsets: [2: 12],
             on: client

@@ -17,7 +17,7 @@ import Testing
 
     private static func owner(_ user: Identifier) -> OwnerTable.Row {
         let ownership = Ownership(spans: [OwnershipSpan(userID: user)], rule: .accountToken)
-        return OwnerTable.Row(
+        return (
             key: key,
             owner: StoredOwner(ownership, directUserID: user, appTransactionID: nil)
         )

@@ -70,9 +70,7 @@ struct DeadLettersBenchmark {
         let clock = ContinuousClock()
         var batch: [DeadLetterIndexTable.Record] = []
         let decoding = clock.measure {
-            batch = records.map {
-                .init(partition: partition, offset: $0.offset, row: DeadLetterRow($0))
-            }
+            batch = records.map { (partition, $0.offset, DeadLetterRow($0)) }
         }
         let start = clock.now
         _ = try await DeadLetterIndexTable.add(

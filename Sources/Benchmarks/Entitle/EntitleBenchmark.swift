@@ -90,7 +90,7 @@ struct EntitleBenchmark {
 
     private func own(_ purchases: Range<Int>, _ client: PostgresClient) async throws {
         let rows = purchases.map { index in
-            OwnerTable.Row(
+            (
                 key: PurchaseKey(
                     environment: .production,
                     bundleID: "com.example.pro",

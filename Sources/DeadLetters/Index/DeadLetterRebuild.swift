@@ -52,7 +52,7 @@ package struct DeadLetterRebuild: Sendable {
                 if row == nil {
                     foreign[partition, default: 0] += 1
                 }
-                records.append(.init(partition: partition, offset: record.offset, row: row))
+                records.append((partition, record.offset, row))
             }
             if records.count >= Self.rowsMax {
                 try await DeadLetterRebuildTable.add(records, on: connection)

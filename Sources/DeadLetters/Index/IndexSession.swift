@@ -131,9 +131,7 @@ final class IndexSession {
                 )
             )
         }
-        lanes[lane(of: partition)].append(
-            .init(partition: partition, offset: record.offset, row: row)
-        )
+        lanes[lane(of: partition)].append((partition, record.offset, row))
     }
 
     private func settle(

@@ -60,12 +60,10 @@ struct IndexWriter: Sendable {
                     why: error.recordFaultDetail
                 )
             )
-            let none = DeadLetterIndexTable.Record(
-                partition: record.partition,
-                offset: record.offset,
-                row: nil
+            return try await write(
+                [(record.partition, record.offset, row: nil)],
+                nextOffsets: nextOffsets
             )
-            return try await write([none][...], nextOffsets: nextOffsets)
         }
     }
 

@@ -66,14 +66,10 @@ struct ReplayLedger {
     func setState(_ state: ReplayState, note: String = "", action: DeadLetterAction.Kind?)
         async throws
     {
-        let change = ReplayTable.Change(
-            replay,
-            state,
-            note: StorableText.of(note),
-            who: who,
-            action: action
+        _ = try await connection.run(
+            ReplayTable.setState,
+            (replay, state, StorableText.of(note), who, action)
         )
-        _ = try await connection.run(ReplayTable.setState, change)
     }
 
     func sent(_ records: [ReplayRecordTable.Sent]) async throws {

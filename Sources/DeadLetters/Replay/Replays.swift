@@ -79,13 +79,7 @@ package struct Replays: Sendable {
             pipeline.add(ReplayPositionTable.write, (number, positions))
             pipeline.add(
                 ReplayTable.setState,
-                ReplayTable.Change(
-                    number,
-                    .prepared,
-                    note: "\(held) dead letters: \(new.filter)",
-                    who: who,
-                    action: .replayStarted
-                )
+                (number, .prepared, "\(held) dead letters: \(new.filter)", who, .replayStarted)
             )
             _ = try await connection.run(pipeline)
             return (number, records.count - held)

@@ -53,8 +53,7 @@ struct DownloadReview {
         after last: AppTransactionGroup,
         _ connection: PostgresConnection
     ) async throws -> Window {
-        let asked = AppDownloadTable.Window(after: last, countMax: Self.rowsMax)
-        let found = try await connection.run(AppDownloadTable.next, asked)
+        let found = try await connection.run(AppDownloadTable.next, (last, Self.rowsMax))
         guard let end = found.last else { return Window() }
         var rows = found.map { ReviewedRow(fact: $0) }
         var review = FactReview(of: [], isOfOwners: false, on: connection)

@@ -74,7 +74,7 @@ struct RecordedContents {
 
     private static func payloads(
         _ json: JSONValue,
-        _ kind: RevisionTable.Row.Kind
+        _ kind: RevisionTable.Kind
     ) -> SignedPayloads {
         switch kind {
         case .transaction: SignedPayloads(transaction: json)

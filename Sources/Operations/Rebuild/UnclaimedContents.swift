@@ -15,8 +15,7 @@ struct UnclaimedContents {
     func read(_ found: ([FactFinding]) -> Void) async throws {
         var last = RevisionTable.Name.start
         while true {
-            let page = RevisionTable.Page(after: last, countMax: Self.pageMax)
-            let contents = try await client.run(RevisionTable.unclaimed, page)
+            let contents = try await client.run(RevisionTable.unclaimed, (last, Self.pageMax))
             guard let end = contents.last else { return }
             last = end.name
             let findings = contents.filter(\.isUnclaimed).map { FactFinding($0) }

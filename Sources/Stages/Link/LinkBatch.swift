@@ -101,10 +101,7 @@ struct LinkBatch {
             if other.userID != claim.userID { contradictionCount += 1 }
             guard claim.position < other.position else { return }
         }
-        claims[fact.key] = OwnershipFactTables.Claim(
-            purchase: fact.purchaseKey,
-            claim: claim
-        )
+        claims[fact.key] = (fact.purchaseKey, claim)
     }
 
     private mutating func add(_ fact: RenewalFact) {

@@ -158,7 +158,7 @@ extension LinkTransaction {
                 var owner = stored
                 owner.directUserID = nil
                 owner.appTransactionID = nil
-                return OwnerTable.Row(key: purchase.state.key, owner: owner)
+                return (purchase.state.key, owner)
             }
         }
         let groups = Array(touchedGroups)
@@ -257,12 +257,12 @@ extension LinkTransaction {
         for index in purchases.indices {
             let (key, stored) = (purchases[index].state.key, purchases[index].state.stored)
             guard let owner = purchases[index].owner, owner != stored else { continue }
-            let row = OwnerTable.Row(key: key, owner: owner)
+            let row = (key, owner)
             if stored == nil { new.append(row) } else { others.append(row) }
             let hasRecord = index < oursCount
             if stored == nil && hasRecord { continue }
             if !owner.isSameOwnership(as: stored) {
-                changes.append(OwnerChangeTable.Change(purchase: key, hasRecord: hasRecord))
+                changes.append((key, hasRecord))
             }
         }
         var pipeline = Pipeline()

@@ -89,8 +89,7 @@ struct AppRecovery: Sendable {
     func isHeld(by failure: APIFailure, _ endpoint: String) async throws -> Bool {
         metrics.failed(failure)
         guard case .retry(let instant?) = failure.action else { return false }
-        let limit = RecoveryLimitTable.Limit(app: app, endpoint: endpoint, until: instant)
-        _ = try await client.run(RecoveryLimitTable.hold, limit)
+        _ = try await client.run(RecoveryLimitTable.hold, (app, endpoint, instant))
         return true
     }
 
@@ -154,18 +153,10 @@ struct AppRecovery: Sendable {
         published: Int = 0,
         unreadable: Int = 0
     ) async throws {
-        let advance = RecoveryWindowTable.Advance(
-            run,
-            readUntil: readUntil,
-            pageToken: pageToken,
-            listed: listed,
-            published: published,
-            unreadable: unreadable
+        let advance: RecoveryWindowTable.Advance = (
+            run, readUntil, pageToken, listed, published, unreadable, plan.interval(run.job)
         )
-        let answer = try await client.run(
-            RecoveryWindowTable.advance,
-            (advance, plan.interval(run.job))
-        )
+        let answer = try await client.run(RecoveryWindowTable.advance, advance)
         guard let isOver = answer.first, isOver else { return }
         log.info("notification history read", logged(run))
         if run.job == .complete { try await completed() }

@@ -22,19 +22,8 @@ package enum DeadLetterIndexTable {
         }
     }
 
-    /// One record of the topic: a letter, or not.
-    package struct Record: Sendable {
-        package let partition: Int32
-        package let offset: Int64
-        /// Nil for a record that is not a dead letter.
-        package let row: DeadLetterRow?
-
-        package init(partition: Int32, offset: Int64, row: DeadLetterRow?) {
-            self.partition = partition
-            self.offset = offset
-            self.row = row
-        }
-    }
+    /// One record of the topic; without a row it is not a dead letter.
+    package typealias Record = (partition: Int32, offset: Int64, row: DeadLetterRow?)
 
     private static let progressReader = RowReader(
         Progress.init,
@@ -47,8 +36,7 @@ package enum DeadLetterIndexTable {
     static let read = Statement<Void, Progress>(
         returning: progressReader,
         """
-        SELECT topic, partition, next_offset, foreign_records
-        FROM dead_letter_progress ORDER BY topic, partition
+        SELECT \(columns.names()) FROM dead_letter_progress ORDER BY topic, partition
         """
     )
 
@@ -65,8 +53,7 @@ package enum DeadLetterIndexTable {
         [.value("topic", \.topic), .values("partitions", \.partitions)],
         returning: progressReader,
         """
-        SELECT topic, partition, next_offset, foreign_records
-        FROM dead_letter_progress
+        SELECT \(columns.names()) FROM dead_letter_progress
         WHERE topic = $topic AND partition = ANY ($partitions)
         ORDER BY partition FOR UPDATE
         """
@@ -203,7 +190,7 @@ package enum DeadLetterIndexTable {
         return records.map { record in
             var row = record.row
             row?.checkRedaction(recorded)
-            return Record(partition: record.partition, offset: record.offset, row: row)
+            return (record.partition, record.offset, row)
         }
     }
 

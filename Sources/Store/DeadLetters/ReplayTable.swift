@@ -80,29 +80,15 @@ package enum ReplayTable {
         "UPDATE dead_letter_replays SET count = $count WHERE number = $number"
     )
 
-    package struct Change: Sendable {
-        package let number: Int64
-        package let state: ReplayState
-        package let note: String
+    package typealias Change = (
+        number: Int64,
+        state: ReplayState,
+        note: String,
         /// The person who began or continued it.
-        package let who: AuditorName
+        who: AuditorName,
         /// The action that is appended; nil for none.
-        package let action: DeadLetterAction.Kind?
-
-        package init(
-            _ number: Int64,
-            _ state: ReplayState,
-            note: String = "",
-            who: AuditorName,
-            action: DeadLetterAction.Kind?
-        ) {
-            self.number = number
-            self.state = state
-            self.note = note
-            self.who = who
-            self.action = action
-        }
-    }
+        action: DeadLetterAction.Kind?
+    )
 
     package static let setState = Statement<Change, Void>(
         [

@@ -36,9 +36,9 @@ package struct DedupeMemory: Sendable {
         var notifications: [RememberedNotification.Question] = []
         for (index, key) in keys.enumerated() {
             if let key = RememberedNotification.Key(key) {
-                notifications.append(RememberedNotification.Question(index: index, key: key))
+                notifications.append((index, key))
             } else {
-                revisions.append(RememberedRevision.Question(index: index, key: key))
+                revisions.append((index, key))
             }
         }
         var pipeline = Pipeline()
@@ -130,11 +130,8 @@ enum RememberedRevision {
         let track: Track
     }
 
-    struct Question {
-        /// The index of the ID in the question.
-        let index: Int
-        let key: PartKey
-    }
+    /// The key of an ID, and its index in the question.
+    typealias Question = (index: Int, key: PartKey)
 
     private static let key: Columns<Key> = [
         Column("kind", \.kind),
@@ -227,11 +224,8 @@ enum RememberedNotification {
         }
     }
 
-    struct Question {
-        /// The index of the notification in the question.
-        let index: Int
-        let key: Key
-    }
+    /// The key of a notification, and its index in the question.
+    typealias Question = (index: Int, key: Key)
 
     private static let key: Columns<Key> = [
         Column("environment", \.environment),

@@ -4,15 +4,7 @@ package import Postgres
 
 /// The table `entitlements`: the periods of each purchase, entitlement key and user.
 package enum EntitlementTable {
-    package struct Row: Sendable {
-        package let purchase: PurchaseKey
-        package let row: EntitlementRow
-
-        package init(purchase: PurchaseKey, row: EntitlementRow) {
-            self.purchase = purchase
-            self.row = row
-        }
-    }
+    package typealias Row = (purchase: PurchaseKey, row: EntitlementRow)
 
     private static let key: Columns<Row> =
         PurchaseKey.columns.of(\.purchase) + [
@@ -20,8 +12,8 @@ package enum EntitlementTable {
             Column("user_id", \.row.userID),
         ]
 
-    static let reader = RowReader(
-        Row.init,
+    static let reader = RowReader<Row>(
+        { (purchase: $0, row: $1) },
         PurchaseKey.reader,
         RowReader(
             EntitlementRow.init,

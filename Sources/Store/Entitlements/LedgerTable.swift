@@ -4,15 +4,7 @@ import Postgres
 
 /// The table `ledger`: the credits of each consumable's transaction, once and permanently.
 package enum LedgerTable {
-    package struct Row: Sendable {
-        package let purchase: PurchaseKey
-        package let credit: LedgerCredit
-
-        package init(purchase: PurchaseKey, credit: LedgerCredit) {
-            self.purchase = purchase
-            self.credit = credit
-        }
-    }
+    package typealias Row = (purchase: PurchaseKey, credit: LedgerCredit)
 
     private static let key: Columns<Row> =
         PurchaseKey.columns.of(\.purchase) + [
@@ -29,7 +21,7 @@ package enum LedgerTable {
         Column("revocation_date_ms", \.credit.revocationDate),
     ]
 
-    static let reader = RowReader(Row.init, PurchaseKey.reader, credit)
+    static let reader = RowReader<Row>({ ($0, $1) }, PurchaseKey.reader, credit)
 
     private static let credit = RowReader(
         LedgerCredit.init,

@@ -5,15 +5,7 @@ import Postgres
 /// Rows that `pipeline rebuild` reads and writes when it derives facts from their contents again.
 extension AppDownloadTable {
     /// The starting point, and the number of rows to read.
-    package struct Window: Sendable {
-        package let after: AppTransactionGroup
-        package let countMax: Int
-
-        package init(after: AppTransactionGroup, countMax: Int) {
-            self.after = after
-            self.countMax = countMax
-        }
-    }
+    package typealias Window = (after: AppTransactionGroup, countMax: Int)
 
     /// The keys of the next rows in their order, with the revision and the trust of their contents;
     /// locked, since entitle-worker may raise them.

@@ -8,7 +8,7 @@ package import Records
 extension RevisionTable {
     /// An ID, which may have several signed contents.
     package struct Subject: Hashable, Sendable, StoredValue {
-        package let kind: Row.Kind
+        package let kind: Kind
         package let environment: Environment
         /// Empty for renewal info, which has none.
         package let bundleID: Identifier
@@ -16,7 +16,7 @@ extension RevisionTable {
         package let track: Track
 
         package init(
-            kind: Row.Kind,
+            kind: Kind,
             environment: Environment,
             bundleID: Identifier,
             id: Identifier,

@@ -5,15 +5,7 @@ package import Records
 /// Contents without a fact: they name an ID that has no row.
 extension RevisionTable {
     /// The start of a page of contents, and its size.
-    package struct Page: Sendable {
-        package let after: Name
-        package let countMax: Int
-
-        package init(after: Name, countMax: Int) {
-            self.after = after
-            self.countMax = countMax
-        }
-    }
+    package typealias Page = (after: Name, countMax: Int)
 
     /// A content of a page: each without a fact, and the last one.
     package struct PageContent: Sendable {

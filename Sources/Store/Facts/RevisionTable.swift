@@ -6,50 +6,26 @@ import Postgres
 /// The table `revisions`: every content ever seen, once per key, with the raw record that first
 /// contained it.
 package enum RevisionTable {
-    package struct Row: Sendable {
-        package enum Kind: String, TextColumnValue {
-            case transaction
-            case renewal
-            case appTransaction = "app_transaction"
-        }
-
-        package let kind: Kind
-        package let environment: Environment
-        /// Empty for renewal info, which has none.
-        package let bundleID: Identifier
-        package let id: Identifier
-        /// Empty for all but renewal info, where it is part of the key.
-        package let trust: String
-        package let track: Track
-        package let revision: Revision
-        package let payload: ArraySlice<UInt8>
-        package let notificationUUID: String?
-        package let source: ObservationSource?
-
-        package init(
-            kind: Kind,
-            environment: Environment,
-            bundleID: Identifier,
-            id: Identifier,
-            trust: String = "",
-            track: Track,
-            revision: Revision,
-            payload: ArraySlice<UInt8>,
-            notificationUUID: String?,
-            source: ObservationSource?
-        ) {
-            self.kind = kind
-            self.environment = environment
-            self.bundleID = bundleID
-            self.id = id
-            self.trust = trust
-            self.track = track
-            self.revision = revision
-            self.payload = payload
-            self.notificationUUID = notificationUUID
-            self.source = source
-        }
+    package enum Kind: String, TextColumnValue {
+        case transaction
+        case renewal
+        case appTransaction = "app_transaction"
     }
+
+    package typealias Row = (
+        kind: Kind,
+        environment: Environment,
+        /// Empty for renewal info, which has none.
+        bundleID: Identifier,
+        id: Identifier,
+        /// Empty for all but renewal info, where it is part of the key.
+        trust: String,
+        track: Track,
+        revision: Revision,
+        payload: ArraySlice<UInt8>,
+        notificationUUID: String?,
+        source: ObservationSource?
+    )
 
     package static let add = Upsert<Row>(
         into: "revisions",

@@ -9,20 +9,9 @@ import Postgres
 /// `link-worker` writes it in the transaction that changes the owner, and sends link observations
 /// until `entitle-worker` has removed the row with its projection; nobody else removes one.
 package enum OwnerChangeTable {
-    /// A purchase whose owner changes in the current transaction.
-    package struct Change: Sendable {
-        package let purchase: PurchaseKey
-        /// Whether a current record is forwarded to `entitle-worker`, which then projects the
-        /// purchase.
-        package let hasRecord: Bool
-
-        package init(purchase: PurchaseKey, hasRecord: Bool) {
-            self.purchase = purchase
-            self.hasRecord = hasRecord
-        }
-
-        fileprivate var delay: Int64 { hasRecord ? recordDelay.wholeMilliseconds : 0 }
-    }
+    /// A purchase whose owner changes in the current transaction, and whether a current record is
+    /// forwarded to `entitle-worker`, which then projects it.
+    package typealias Change = (purchase: PurchaseKey, hasRecord: Bool)
 
     /// A purchase for which a link observation is due.
     package struct Due: Sendable {
@@ -61,7 +50,9 @@ package enum OwnerChangeTable {
         [
             .rows(
                 "new",
-                PurchaseKey.columns.of(\.purchase) + [Column("delay_ms", \.delay)]
+                PurchaseKey.columns.of(\.purchase) + [
+                    Column("delay_ms") { $0.hasRecord ? recordDelay.wholeMilliseconds : 0 }
+                ]
             ) { $0.sorted { $0.purchase < $1.purchase } }
         ],
         """

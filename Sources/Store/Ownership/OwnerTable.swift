@@ -77,17 +77,9 @@ extension StoredOwner {
 
 /// The table `owners`: one row for each purchase, even without an owner.
 package enum OwnerTable {
-    package struct Row: Sendable {
-        package let key: PurchaseKey
-        package let owner: StoredOwner
+    package typealias Row = (key: PurchaseKey, owner: StoredOwner)
 
-        package init(key: PurchaseKey, owner: StoredOwner) {
-            self.key = key
-            self.owner = owner
-        }
-    }
-
-    static let reader = RowReader(Row.init, PurchaseKey.reader, StoredOwner.reader)
+    static let reader = RowReader<Row>({ ($0, $1) }, PurchaseKey.reader, StoredOwner.reader)
 
     package static let write = Upsert<Row>(
         into: "owners",

@@ -8,31 +8,57 @@ import Postgres
 /// They only ever rise.
 package enum OwnershipFactTables {
     /// A user named by the ingestion service beside a transaction of a purchase.
-    package struct Claim: Sendable {
-        package let purchase: PurchaseKey
-        package let claim: UserClaim
-
-        package init(purchase: PurchaseKey, claim: UserClaim) {
-            self.purchase = purchase
-            self.claim = claim
-        }
-    }
+    package typealias Claim = (purchase: PurchaseKey, claim: UserClaim)
 
     package static let raiseFacts = Statement<[TransactionFact], Void>(
-        [.rows("new", fact)],
-        raiseFacts(to: "SELECT * FROM $new")
+        [.rows("new", factKey + factTerms + factRevocation)],
+        """
+        INSERT INTO ownership_facts AS known ($new.columns)
+        SELECT * FROM $new
+        ON CONFLICT (original_transaction_id, transaction_id, environment, bundle_id, track)
+        DO UPDATE SET
+            (\(factTerms.names())) = (
+                SELECT * FROM (VALUES
+                    (\(factTerms.names(of: "excluded"))),
+                    (\(factTerms.names(of: "known")))
+                ) AS newest (\(factTerms.names()))
+                ORDER BY signed_date_ms DESC, content_hash DESC LIMIT 1
+            ),
+            -- No receipt lifts what another took back.
+            (\(factRevocation.names())) = (
+                SELECT \(factRevocation.names()) FROM (VALUES
+                    (known.track = 'jws', \(factRevocation.names(of: "excluded"))),
+                    (false, \(factRevocation.names(of: "known")))
+                ) AS newest (is_jws, \(factRevocation.names()))
+                ORDER BY is_jws DESC, revoked_signed_date_ms DESC NULLS LAST,
+                    revoked_content_hash DESC NULLS LAST LIMIT 1
+            )
+        WHERE (excluded.signed_date_ms, excluded.content_hash)
+                > (known.signed_date_ms, known.content_hash)
+           OR known.revoked_signed_date_ms IS NULL
+                AND excluded.revoked_signed_date_ms IS NOT NULL
+           OR (excluded.revoked_signed_date_ms, excluded.revoked_content_hash)
+                > (known.revoked_signed_date_ms, known.revoked_content_hash)
+        """
     )
 
     package static let raiseRenewals = Statement<[RenewalFact], Void>(
-        [.rows("new", renewal)],
-        raiseRenewals(to: "SELECT * FROM $new")
+        [.rows("new", RenewalKey.columns.of(\.key) + renewalTerms)],
+        """
+        INSERT INTO ownership_renewals AS known ($new.columns)
+        SELECT * FROM $new
+        ON CONFLICT (original_transaction_id, environment, trust) DO UPDATE
+        SET \(renewalTerms.excluded)
+        WHERE (excluded.signed_date_ms, excluded.content_hash)
+            > (known.signed_date_ms, known.content_hash)
+        """
     )
 
     /// Keeps the claim of the earliest raw record among several beside one transaction.
     ///
     /// Returns the number of given ones that name another user than the kept one.
     package static let raiseClaims = Statement<[Claim], Int>(
-        [.rows("named", claim)],
+        [.rows("named", claimKey + claimTerms)],
         returning: RowReader("count"),
         """
         WITH named AS (
@@ -95,17 +121,12 @@ extension OwnershipFactTables {
     private static let factRevocation =
         [Column("revocation_date_ms", \.revocation?.date)] + TransactionTable.revoking
 
-    private static let fact =
-        factKey + factTerms + factRevocation
-
     private static let renewalTerms: Columns<RenewalFact> = [
         Column("signed_date_ms", \.revision.signedDate),
         Column("content_hash", \.revision.contentHash),
         Column("account_token", \.appAccountToken),
         Column("app_transaction_id", \.appTransactionID),
     ]
-
-    private static let renewal = RenewalKey.columns.of(\.key) + renewalTerms
 
     private static let claimKey: Columns<Claim> =
         PurchaseKey.columns.of(\.purchase) + [Column("transaction_id", \.claim.transactionID)]
@@ -118,51 +139,6 @@ extension OwnershipFactTables {
         Column("user_id", \.claim.userID),
     ]
 
-    private static let claim = claimKey + claimTerms
-
-    /// - Parameter query: its columns are those of `fact`.
-    private static func raiseFacts(to query: String) -> String {
-        """
-        INSERT INTO ownership_facts AS known (\(fact.names()))
-        \(query)
-        ON CONFLICT (original_transaction_id, transaction_id, environment, bundle_id, track)
-        DO UPDATE SET
-            (\(factTerms.names())) = (
-                SELECT * FROM (VALUES
-                    (\(factTerms.names(of: "excluded"))),
-                    (\(factTerms.names(of: "known")))
-                ) AS newest (\(factTerms.names()))
-                ORDER BY signed_date_ms DESC, content_hash DESC LIMIT 1
-            ),
-            -- No receipt lifts what another took back.
-            (\(factRevocation.names())) = (
-                SELECT \(factRevocation.names()) FROM (VALUES
-                    (known.track = 'jws', \(factRevocation.names(of: "excluded"))),
-                    (false, \(factRevocation.names(of: "known")))
-                ) AS newest (is_jws, \(factRevocation.names()))
-                ORDER BY is_jws DESC, revoked_signed_date_ms DESC NULLS LAST,
-                    revoked_content_hash DESC NULLS LAST LIMIT 1
-            )
-        WHERE (excluded.signed_date_ms, excluded.content_hash)
-                > (known.signed_date_ms, known.content_hash)
-           OR known.revoked_signed_date_ms IS NULL
-                AND excluded.revoked_signed_date_ms IS NOT NULL
-           OR (excluded.revoked_signed_date_ms, excluded.revoked_content_hash)
-                > (known.revoked_signed_date_ms, known.revoked_content_hash)
-        """
-    }
-
-    /// - Parameter query: its columns are those of `renewal`.
-    private static func raiseRenewals(to query: String) -> String {
-        """
-        INSERT INTO ownership_renewals AS known (\(renewal.names()))
-        \(query)
-        ON CONFLICT (original_transaction_id, environment, trust) DO UPDATE
-        SET \(renewalTerms.excluded)
-        WHERE (excluded.signed_date_ms, excluded.content_hash)
-            > (known.signed_date_ms, known.content_hash)
-        """
-    }
 }
 
 extension OwnershipFactTables {
@@ -183,8 +159,8 @@ extension OwnershipFactTables {
         "app_transaction_id"
     ).map { TransactionFact($0) }
 
-    private static let claimReader = RowReader(
-        Claim.init,
+    private static let claimReader = RowReader<Claim>(
+        { ($0, $1) },
         PurchaseKey.reader,
         RowReader(
             UserClaim.init,

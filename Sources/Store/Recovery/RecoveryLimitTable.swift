@@ -6,17 +6,7 @@ package enum RecoveryLimitTable {
     /// The endpoint of the notification history; a request's is the one of its kind.
     package static let notifications = "notifications"
 
-    package struct Limit: Sendable {
-        package let app: RecoveredApp
-        package let endpoint: String
-        package let until: Timestamp
-
-        package init(app: RecoveredApp, endpoint: String, until: Timestamp) {
-            self.app = app
-            self.endpoint = endpoint
-            self.until = until
-        }
-    }
+    package typealias Limit = (app: RecoveredApp, endpoint: String, until: Timestamp)
 
     /// Lets an endpoint rest until an instant by Apple's clock.
     package static let hold = Statement<Limit, Void>(

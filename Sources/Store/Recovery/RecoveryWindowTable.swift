@@ -101,43 +101,25 @@ package enum RecoveryWindowTable {
     )
 
     /// The position of a run after a page.
-    package struct Advance: Sendable {
-        package let run: Run
-        package let readUntil: Timestamp
-        package let pageToken: String?
-        package let listed: Int
-        package let published: Int
-        package let unreadable: Int
-
-        package init(
-            _ run: Run,
-            readUntil: Timestamp,
-            pageToken: String?,
-            listed: Int,
-            published: Int,
-            unreadable: Int
-        ) {
-            self.run = run
-            self.readUntil = readUntil
-            self.pageToken = pageToken
-            self.listed = listed
-            self.published = published
-            self.unreadable = unreadable
-        }
-    }
+    package typealias Advance = (
+        run: Run,
+        readUntil: Timestamp,
+        pageToken: String?,
+        listed: Int,
+        published: Int,
+        unreadable: Int,
+        /// From the start of a run to the next one's.
+        interval: Duration
+    )
 
     /// Moves a run on; a run that has reached the window's end is over.
     ///
     /// Returns no row if another copy has moved it since.
-    ///
-    /// - Parameter interval: from the start of a run to the next one's.
-    package static let advance = Statement<(advance: Advance, interval: Duration), Bool>(
-        ofRun { $0.advance.run } + [
-            .value("read_until", \.advance.readUntil),
-            .value("page_token", \.advance.pageToken),
-            .value("listed", \.advance.listed),
-            .value("published", \.advance.published),
-            .value("unreadable", \.advance.unreadable),
+    package static let advance = Statement<Advance, Bool>(
+        ofRun { $0.run } + [
+            .value("read_until", \.readUntil), .value("page_token", \.pageToken),
+            .value("listed", \.listed), .value("published", \.published),
+            .value("unreadable", \.unreadable),
             .value("interval_ms", \.interval.wholeMilliseconds),
         ],
         returning: RowReader("is_over"),

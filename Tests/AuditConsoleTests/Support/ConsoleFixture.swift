@@ -116,7 +116,7 @@ final class ConsoleFixture: Sendable {
             rows[index].failedAt = letters[index].failedAt
         }
         _ = try await DeadLetterIndexTable.add(
-            rows.map { .init(partition: 0, offset: $0.letterOffset, row: $0) },
+            rows.map { (partition: 0, offset: $0.letterOffset, row: $0) },
             of: topic.name,
             nextOffsets: [0: Int64(rows.count)],
             on: database

@@ -167,11 +167,7 @@ final class ReplayRig: Sendable {
         var next: [Int32: Int64] = [:]
         let read = try await records(of: letterTopic).map { record in
             next[record.topicPartition.partition] = record.offset + 1
-            return DeadLetterIndexTable.Record(
-                partition: record.topicPartition.partition,
-                offset: record.offset,
-                row: DeadLetterRow(record)
-            )
+            return (record.topicPartition.partition, record.offset, DeadLetterRow(record))
         }
         _ = try await DeadLetterIndexTable.add(
             read,

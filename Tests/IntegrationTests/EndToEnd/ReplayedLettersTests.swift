@@ -125,11 +125,8 @@ struct ReplayNight {
         var next: [Int32: Int64] = [:]
         let records = try await pipeline.records(of: Topic.deadLetter).map { record in
             next[record.topicPartition.partition] = record.offset + 1
-            return DeadLetterIndexTable.Record(
-                partition: record.topicPartition.partition,
-                offset: record.offset,
-                row: DeadLetterRow(try DeadLetter(decoding: record), record)
-            )
+            let row = DeadLetterRow(try DeadLetter(decoding: record), record)
+            return (record.topicPartition.partition, record.offset, row)
         }
         let client = PostgresClient(pipeline.database, connectionsMax: 1)
         _ = try await DeadLetterIndexTable.add(records, of: topic, nextOffsets: next, on: client)

@@ -157,7 +157,7 @@ import Worker
         _ = try await linking.query("UPDATE owners SET user_id = 'bob'")
         _ = try await linking.run(
             OwnerChangeTable.record,
-            [.init(purchase: Self.purchase, hasRecord: true)]
+            [(Self.purchase, hasRecord: true)]
         )
         try await path.project()
         #expect(try await path.held() == ["1 anna"])
@@ -179,7 +179,7 @@ import Worker
 
     @Test func `a projection of an earlier owner does not count for a later one`() async throws {
         let path = try await Self.owned()
-        let change = OwnerChangeTable.Change(purchase: Self.purchase, hasRecord: true)
+        let change = (Self.purchase, hasRecord: true)
         _ = try await path.client.run(OwnerChangeTable.record, [change])
         let first = try await path.client.query("SELECT change_id FROM owner_changes")[0].int8(0)
         _ = try await path.client.run(OwnerChangeTable.record, [change])

@@ -20,11 +20,12 @@ struct History {
         _ payload: ArraySlice<UInt8>,
         _ record: EntitleRecord
     ) {
-        let row = RevisionTable.Row(
+        let row: RevisionTable.Row = (
             kind: .transaction,
             environment: record.environment,
             bundleID: fact.key.bundleID,
             id: fact.key.transactionID,
+            trust: "",
             track: fact.track,
             revision: fact.revision,
             payload: payload,
@@ -40,7 +41,7 @@ struct History {
         _ record: EntitleRecord
     ) {
         revisions.append(
-            RevisionTable.Row(
+            (
                 kind: .renewal,
                 environment: record.environment,
                 bundleID: "",
@@ -63,11 +64,12 @@ struct History {
         _ record: EntitleRecord
     ) {
         revisions.append(
-            RevisionTable.Row(
+            (
                 kind: .appTransaction,
                 environment: fact.environment,
                 bundleID: fact.bundleID,
                 id: fact.id,
+                trust: "",
                 track: fact.track,
                 revision: fact.revision,
                 payload: payload,

@@ -38,11 +38,11 @@ struct RowChanges {
                 terms: change.newTerms
             )
             if isGone {
-                gone.append(EntitlementTable.Row(purchase: purchase, row: row))
+                gone.append((purchase, row))
             } else if change.old.isEmpty {
-                added.append(EntitlementTable.Row(purchase: purchase, row: row))
+                added.append((purchase, row))
             } else {
-                held.append(EntitlementTable.Row(purchase: purchase, row: row))
+                held.append((purchase, row))
             }
             changed.append(
                 (purchase: purchase, change: change, cause: occasion.cause)
@@ -57,11 +57,11 @@ struct RowChanges {
         with new: [LedgerCredit]
     ) {
         for credit in new where !old.contains(credit) {
-            credited.append(LedgerTable.Row(purchase: purchase, credit: credit))
+            credited.append((purchase, credit))
             purchases.insert(purchase)
         }
         for credit in old where !new.contains(where: { $0.isSameEntry(as: credit) }) {
-            uncredited.append(LedgerTable.Row(purchase: purchase, credit: credit))
+            uncredited.append((purchase, credit))
             purchases.insert(purchase)
         }
     }
