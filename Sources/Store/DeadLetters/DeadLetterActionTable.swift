@@ -107,18 +107,10 @@ package enum DeadLetterActionTable {
     /// Writes actions, all of them or none, and the letters' states that follow.
     package static func append(
         _ actions: [NewDeadLetterAction],
-        on connection: PostgresConnection
-    ) async throws {
-        guard !actions.isEmpty else { return }
-        _ = try await connection.run(append, actions)
-    }
-
-    /// Writes actions, all of them or none, and the letters' states that follow.
-    package static func append(
-        _ actions: [NewDeadLetterAction],
         on client: PostgresClient
     ) async throws {
-        try await client.withConnection { try await append(actions, on: $0) }
+        guard !actions.isEmpty else { return }
+        _ = try await client.run(append, actions)
     }
 
     typealias Decision = (query: DeadLetterQuery, action: NewDeadLetterAction, state: String)

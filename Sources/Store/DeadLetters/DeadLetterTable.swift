@@ -49,7 +49,7 @@ package enum DeadLetterTable {
 
     /// Counts copies that do not count themselves.
     static let addOthers = Statement<[DeadLetterRow], Void>(
-        [.rows("new", DeadLetterRow.ranked)],
+        [.rows("new", DeadLetterRow.columns)],
         """
         UPDATE dead_letters AS known SET
             copies = known.copies + new.copies, is_disputed = \(isDisputed(by: "new"))
@@ -82,18 +82,4 @@ package enum DeadLetterTable {
         query.ids = ids
         return try await page(query, limit: ids.count, on: client)
     }
-}
-
-extension DeadLetterRow {
-    /// The columns that decide which copy counts, and the number of copies.
-    fileprivate static let ranked: Columns<DeadLetterRow> = [
-        Column("id") { StorableText.of($0.id) },
-        Column("copies", \.copies),
-        Column("is_disputed", \.isDisputed),
-        Column("letter_partition", \.letterPartition),
-        Column("letter_offset", \.letterOffset),
-        Column("value_state") { StorableText.of($0.valueState) },
-        Column("contents_sha256") { StorableText.of($0.contentsSHA256) },
-        Column("doubt") { $0.doubt.map(StorableText.of) },
-    ]
 }

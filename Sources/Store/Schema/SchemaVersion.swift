@@ -25,7 +25,8 @@ package enum SchemaVersion {
     package static func isOutgrown(_ client: PostgresClient, after error: any Error) async -> Bool {
         if error is SchemaNewer { return true }
         guard let error = error as? PostgresError, error.isSchemaMisfit else { return false }
-        return await isNewer(client)
+        // False as well if the database does not answer.
+        return await (try? current(client)).map { $0 > required } ?? false
     }
 
     /// Throws `SchemaNewer` if the database was migrated beyond this program's version: its
@@ -33,12 +34,6 @@ package enum SchemaVersion {
     package static func requireKnown(_ client: PostgresClient) async throws {
         let version = try await current(client)
         guard version <= required else { throw SchemaNewer(version: version) }
-    }
-
-    /// False as well if the database does not answer.
-    package static func isNewer(_ client: PostgresClient) async -> Bool {
-        guard let version = try? await current(client) else { return false }
-        return version > required
     }
 
     /// Throws while the database does not answer or was not migrated far enough.
