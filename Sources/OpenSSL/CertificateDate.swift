@@ -26,13 +26,13 @@ enum CertificateDate {
         guard
             let month = number(in: text, at: start, digits: 2), (1...12).contains(month),
             let day = number(in: text, at: start + 2, digits: 2),
-            (1...days(inMonth: month, of: year)).contains(day),
+            (1...CivilDate.daysInMonth(month, of: year)).contains(day),
             let hour = number(in: text, at: start + 4, digits: 2), hour < 24,
             let minute = number(in: text, at: start + 6, digits: 2), minute < 60,
             let second = number(in: text, at: start + 8, digits: 2), second < 60,
             text[start + 10] == UInt8(ascii: "Z")
         else { return nil }
-        let days = daysSince1970(year: year, month: month, day: day)
+        let days = CivilDate(year: year, month: month, day: day).daysSinceEpoch
         return Int64(((days * 24 + hour) * 60 + minute) * 60 + second)
     }
 
@@ -43,30 +43,5 @@ enum CertificateDate {
             value = value * 10 + Int(text[index] - UInt8(ascii: "0"))
         }
         return value
-    }
-
-    private static func days(inMonth month: Int, of year: Int) -> Int {
-        switch month {
-        case 2: isLeap(year) ? 29 : 28
-        case 4, 6, 9, 11: 30
-        default: 31
-        }
-    }
-
-    private static func isLeap(_ year: Int) -> Bool {
-        year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
-    }
-
-    /// Counts in eras of 400 years (146,097 days), and in years that begin on 1 March, so that the
-    /// leap day is a year's last.
-    private static func daysSince1970(year: Int, month: Int, day: Int) -> Int {
-        let marchYear = month > 2 ? year : year - 1
-        let era = (marchYear >= 0 ? marchYear : marchYear - 399) / 400
-        let yearOfEra = marchYear - era * 400
-        // From March on, every five months have 153 days.
-        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
-        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
-        // 719,468 days lie between 1 March of the year 0 and 1 January 1970.
-        return era * 146_097 + dayOfEra - 719_468
     }
 }

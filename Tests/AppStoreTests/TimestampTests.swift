@@ -1,4 +1,5 @@
 import AppStore
+import OpenSSL
 import Testing
 
 struct TimestampTests {

@@ -1,3 +1,5 @@
+import OpenSSL
+
 /// An instant in UNIX milliseconds, as in Apple's payloads, in the years 1 to 9999.
 ///
 /// Every reader of the database can represent it. Neither the difference of two instants nor the
@@ -67,13 +69,15 @@ extension Timestamp: CustomStringConvertible {
     /// Reads `2026-01-31`, `2026-01-31T12:00:00Z` or `2026-01-31T12:00:00.123Z`; nothing else.
     package init?(iso8601 text: String) {
         let bytes = Array(text.utf8)
-        guard let days = Self.days(bytes) else { return nil }
-        guard bytes.count > Self.dateLength else {
-            milliseconds = days * Self.millisecondsPerDay
+        if bytes.count == Self.dateLength {
+            guard let days = Self.days(bytes) else { return nil }
+            self.init(milliseconds: days * Self.millisecondsPerDay)
             return
         }
-        guard let time = Self.millisecondsOfDay(bytes[Self.dateLength...]) else { return nil }
-        milliseconds = days * Self.millisecondsPerDay + time
+        guard bytes.count == 20 || bytes.count == 24, bytes[Self.dateLength] == UInt8(ascii: "T"),
+            bytes.last == UInt8(ascii: "Z")
+        else { return nil }
+        self.init(rfc3339: bytes)
     }
 
     private static let dateLength = 10
@@ -87,23 +91,6 @@ extension Timestamp: CustomStringConvertible {
             (1...CivilDate.daysInMonth(month, of: year)).contains(day)
         else { return nil }
         return Int64(CivilDate(year: year, month: month, day: day).daysSinceEpoch)
-    }
-
-    /// `T12:00:00Z` or `T12:00:00.123Z`.
-    private static func millisecondsOfDay(_ slice: ArraySlice<UInt8>) -> Int64? {
-        let bytes = Array(slice)
-        guard bytes.count == 10 || bytes.count == 14, bytes.first == UInt8(ascii: "T"),
-            bytes.last == UInt8(ascii: "Z"), bytes[3] == UInt8(ascii: ":"),
-            bytes[6] == UInt8(ascii: ":"),
-            let hour = number(bytes[1..<3]), let minute = number(bytes[4..<6]),
-            let second = number(bytes[7..<9]), hour < 24, minute < 60, second < 60
-        else { return nil }
-        let whole = Int64((hour * 60 + minute) * 60 + second) * 1000
-        guard bytes.count == 14 else { return whole }
-        guard bytes[9] == UInt8(ascii: "."), let fraction = number(bytes[10..<13]) else {
-            return nil
-        }
-        return whole + Int64(fraction)
     }
 
     static func number(_ digits: ArraySlice<UInt8>) -> Int? {
@@ -179,58 +166,4 @@ extension Timestamp {
         let offset = Int64(hours * 60 + minutes)
         return zone[0] == UInt8(ascii: "-") ? -offset : offset
     }
-}
-
-/// A day of the proleptic Gregorian calendar.
-///
-/// The conversions are from Howard Hinnant's "chrono-Compatible Low-Level Date Algorithms": the
-/// year starts in March, so that the leap day is its last.
-package struct CivilDate: Hashable, Sendable {
-    package var year: Int
-    /// 1 to 12.
-    package var month: Int
-    /// From 1.
-    package var day: Int
-
-    package init(year: Int, month: Int, day: Int) {
-        self.year = year
-        self.month = month
-        self.day = day
-    }
-
-    package init(daysSinceEpoch days: Int) {
-        let shifted = days + Self.daysFromMarchZeroToEpoch
-        let era = (shifted >= 0 ? shifted : shifted - (Self.daysPerEra - 1)) / Self.daysPerEra
-        let dayOfEra = shifted - era * Self.daysPerEra
-        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let monthFromMarch = (5 * dayOfYear + 2) / 153
-        day = dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
-        month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
-        year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
-    }
-
-    package var daysSinceEpoch: Int {
-        let shiftedYear = month <= 2 ? year - 1 : year
-        let era = (shiftedYear >= 0 ? shiftedYear : shiftedYear - 399) / 400
-        let yearOfEra = shiftedYear - era * 400
-        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
-        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
-        return era * Self.daysPerEra + dayOfEra - Self.daysFromMarchZeroToEpoch
-    }
-
-    package static func daysInMonth(_ month: Int, of year: Int) -> Int {
-        switch month {
-        case 4, 6, 9, 11: 30
-        case 2: isLeap(year) ? 29 : 28
-        default: 31
-        }
-    }
-
-    private static func isLeap(_ year: Int) -> Bool {
-        year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
-    }
-
-    private static let daysPerEra = 146_097
-    private static let daysFromMarchZeroToEpoch = 719_468
 }

@@ -1,4 +1,5 @@
 package import AppStore
+import OpenSSL
 
 /// A calendar duration in UTC, written as ISO 8601 (`P1M`, `P1Y6M`, `P2W`).
 package struct CalendarPeriod: Hashable, Sendable {
