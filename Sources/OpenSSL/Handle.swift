@@ -23,6 +23,27 @@ struct Handle<Kind: Freeable>: ~Copyable {
     }
 }
 
+extension Handle {
+    /// Decodes DER that fills the bytes; nil if OpenSSL cannot read it, or something follows.
+    ///
+    /// - Parameter decode: moves the position behind what it has read.
+    static func decoding(
+        _ der: [UInt8],
+        _ decode: (_ position: inout UnsafePointer<UInt8>?, _ count: Int) -> OpaquePointer?
+    ) -> Handle? {
+        var isWhole = false
+        let made = unsafe der.withUnsafeBufferPointer { buffer -> OpaquePointer? in
+            guard let start = buffer.baseAddress else { return nil }
+            var position: UnsafePointer<UInt8>? = unsafe start
+            let made = unsafe decode(&position, buffer.count)
+            isWhole = unsafe position == start + buffer.count
+            return unsafe made
+        }
+        guard let handle = unsafe Handle(takingOwnershipOf: made), isWhole else { return nil }
+        return handle
+    }
+}
+
 /// A kind of OpenSSL object, and the call that frees it.
 protocol Freeable {
     /// Frees what the caller owns; `pointer` is invalid afterwards.

@@ -40,7 +40,12 @@ package struct OCSPAnswer: Hashable, Sendable {
         at now: Int64
     ) throws(OCSPError) {
         defer { ERR_clear_error() }
-        let response = try Self.response(der)
+        let decoded = unsafe Handle<Resource.OCSPResponse>.decoding(der) { position, count in
+            unsafe d2i_OCSP_RESPONSE(nil, &position, count)
+        }
+        guard let response = decoded else {
+            throw OCSPError(.malformed, "the answer is not an OCSP response")
+        }
         let status = unsafe OCSP_response_status(response.pointer)
         guard status == OCSP_RESPONSE_STATUS_SUCCESSFUL else {
             throw OCSPError(.refused, "the responder's status is \(status)")
@@ -102,23 +107,6 @@ package struct OCSPAnswer: Hashable, Sendable {
         }
         self.thisUpdate = thisUpdate
         self.nextUpdate = nextUpdate
-    }
-
-    private static func response(
-        _ der: [UInt8]
-    ) throws(OCSPError) -> Handle<Resource.OCSPResponse> {
-        var isWhole = false
-        let made = unsafe der.withUnsafeBufferPointer { buffer -> OpaquePointer? in
-            guard let start = buffer.baseAddress else { return nil }
-            var position: UnsafePointer<UInt8>? = unsafe start
-            let made = unsafe d2i_OCSP_RESPONSE(nil, &position, buffer.count)
-            isWhole = unsafe position == start + buffer.count
-            return unsafe made
-        }
-        guard let response = unsafe Handle<Resource.OCSPResponse>(takingOwnershipOf: made),
-            isWhole
-        else { throw OCSPError(.malformed, "the answer is not an OCSP response") }
-        return response
     }
 
     /// Seconds since 1970.

@@ -134,13 +134,8 @@ package struct OCSPQuestion: Sendable {
             unsafe OCSP_CERTID_free(identifier)
             throw OCSPError(.notAsked, "the certificates cannot be identified")
         }
-        var output: UnsafeMutablePointer<UInt8>?
-        let count = unsafe i2d_OCSP_REQUEST(request.pointer, &output)
-        guard let start = unsafe output, count > 0 else {
-            throw OCSPError(.notAsked, "the request cannot be written")
-        }
-        defer { unsafe CRYPTO_free(start, #file, #line) }
-        der = unsafe Array(UnsafeBufferPointer(start: start, count: Int(count)))
+        der = unsafe OctetBytes.encoded { unsafe i2d_OCSP_REQUEST(request.pointer, $0) }
+        guard !der.isEmpty else { throw OCSPError(.notAsked, "the request cannot be written") }
     }
 
     /// The caller owns the result.

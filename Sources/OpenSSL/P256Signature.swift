@@ -76,13 +76,10 @@ struct P256Signature {
 /// Turns the DER that OpenSSL signs into the r ‖ s that a JWS carries.
 enum P256SignatureBytes {
     static func raw(fromDER der: [UInt8]) throws(KeyError) -> [UInt8] {
-        let decoded = unsafe der.withUnsafeBufferPointer { buffer in
-            var position = buffer.baseAddress
-            return unsafe d2i_ECDSA_SIG(nil, &position, buffer.count)
+        let decoded = unsafe Handle<Resource.Signature>.decoding(der) { position, count in
+            unsafe d2i_ECDSA_SIG(nil, &position, count)
         }
-        guard let signature = unsafe Handle<Resource.Signature>(takingOwnershipOf: decoded) else {
-            throw .notSigned
-        }
+        guard let signature = decoded else { throw .notSigned }
         var raw = [UInt8](repeating: 0, count: P256Signature.byteCount)
         let isWritten = unsafe raw.withUnsafeMutableBufferPointer { output in
             guard let start = output.baseAddress else { return false }

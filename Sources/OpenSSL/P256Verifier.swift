@@ -113,17 +113,10 @@ package final class P256PublicKey: @unchecked Sendable {
     /// The point at infinity and points off the curve are no keys.
     package convenience init?(subjectPublicKeyInfo der: [UInt8]) {
         defer { ERR_clear_error() }
-        let decoded: OpaquePointer? = unsafe der.withUnsafeBufferPointer { buffer in
-            guard let start = buffer.baseAddress else { return nil }
-            var position: UnsafePointer<UInt8>? = unsafe start
-            guard let key = unsafe d2i_PUBKEY(nil, &position, buffer.count) else { return nil }
-            guard unsafe position == start + buffer.count else {
-                unsafe EVP_PKEY_free(key)
-                return nil
-            }
-            return unsafe key
+        let decoded = unsafe Handle<Resource.Key>.decoding(der) { position, count in
+            unsafe d2i_PUBKEY(nil, &position, count)
         }
-        guard let handle = unsafe Handle<Resource.Key>(takingOwnershipOf: decoded),
+        guard let handle = decoded,
             unsafe KeyKind(checking: handle.pointer) == .p256
         else { return nil }
         self.init(takingOwnershipOf: handle)

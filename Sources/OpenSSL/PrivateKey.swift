@@ -124,11 +124,7 @@ extension PrivateKey {
 
     /// The public half as SubjectPublicKeyInfo.
     package var subjectPublicKeyInfo: [UInt8] {
-        var output: UnsafeMutablePointer<UInt8>?
-        let count = unsafe i2d_PUBKEY(key.pointer, &output)
-        guard let start = unsafe output, count > 0 else { return [] }
-        defer { unsafe CRYPTO_free(start, #file, #line) }
-        return unsafe Array(UnsafeBufferPointer(start: start, count: Int(count)))
+        unsafe OctetBytes.encoded { unsafe i2d_PUBKEY(key.pointer, $0) }
     }
 
     /// Names the key in key identifier extensions (RFC 7093 §2, method 1).

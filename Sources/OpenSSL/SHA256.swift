@@ -1,6 +1,5 @@
 internal import COpenSSL
 
-/// SHA-256 of one array.
 package enum SHA256 {
     package static func digest(_ bytes: [UInt8]) -> SHA256Digest {
         digest(bytes.span)

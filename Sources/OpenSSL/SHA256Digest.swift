@@ -10,7 +10,6 @@ package struct SHA256Digest: Hashable, Sendable {
 
     package static let byteCount = 32
 
-    /// Nil unless there are exactly 32 bytes.
     package init?(_ bytes: [UInt8]) {
         self.init(bytes.span)
     }
@@ -28,7 +27,6 @@ package struct SHA256Digest: Hashable, Sendable {
         self.init(words: words)
     }
 
-    /// Reads 64 hexadecimal digits in either case; nil for anything else.
     package init?(hex: String) {
         let utf8 = hex.utf8
         self.init(hex: utf8.span)
@@ -92,10 +90,6 @@ package struct SHA256Digest: Hashable, Sendable {
         UInt8(truncatingIfNeeded: word(offset / 8) >> UInt64(56 - offset % 8 * 8))
     }
 
-    func precedes(_ other: Self) -> Bool {
-        (first, second, third, fourth) < (other.first, other.second, other.third, other.fourth)
-    }
-
     private func word(_ index: Int) -> UInt64 {
         switch index {
         case 0: first
@@ -110,7 +104,8 @@ package struct SHA256Digest: Hashable, Sendable {
 extension SHA256Digest: Comparable {
     /// The order of the bytes, which is the order of PostgreSQL's `bytea` as well.
     package static func < (left: Self, right: Self) -> Bool {
-        left.precedes(right)
+        (left.first, left.second, left.third, left.fourth)
+            < (right.first, right.second, right.third, right.fourth)
     }
 }
 

@@ -14,11 +14,7 @@ struct SignedAttributes {
     ///
     /// RFC 2315 §9.3: the DER of the SET OF, under its universal tag and not the message's `[0]`.
     var encoded: [UInt8] {
-        var output: UnsafeMutablePointer<UInt8>?
-        let count = unsafe ASN1_item_i2d(list, &output, PKCS7_ATTR_VERIFY_it())
-        guard let start = unsafe output, count > 0 else { return [] }
-        defer { unsafe CRYPTO_free(start, #file, #line) }
-        return unsafe Array(UnsafeBufferPointer(start: start, count: Int(count)))
+        unsafe OctetBytes.encoded { unsafe ASN1_item_i2d(list, $0, PKCS7_ATTR_VERIFY_it()) }
     }
 
     /// Whether the attributes state the type `data` and the digest of this content, each once.
@@ -66,8 +62,19 @@ struct SignedAttributes {
     }
 }
 
-/// Copies the content of OpenSSL's ASN.1 strings.
+/// Copies the content of OpenSSL's ASN.1 strings, and what it encodes.
 enum OctetBytes {
+    /// The DER that one of OpenSSL's encoders allocates; empty if it cannot encode.
+    static func encoded(
+        _ encode: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>) -> Int32
+    ) -> [UInt8] {
+        var output: UnsafeMutablePointer<UInt8>?
+        let count = unsafe encode(&output)
+        guard let start = unsafe output, count > 0 else { return [] }
+        defer { unsafe CRYPTO_free(start, #file, #line) }
+        return unsafe Array(UnsafeBufferPointer(start: start, count: Int(count)))
+    }
+
     /// Empty for NULL.
     static func of(_ string: UnsafeMutablePointer<ASN1_OCTET_STRING>?) -> [UInt8] {
         guard let string = unsafe string, let start = unsafe ASN1_STRING_get0_data(string) else {
