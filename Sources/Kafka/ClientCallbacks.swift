@@ -193,8 +193,8 @@ func consumerRebalanced(
     }
 }
 
-/// Frees an error that changes nothing: the partitions were gone already.
-private func discard(_ error: OpaquePointer?) {
+/// Frees an error that changes nothing, such as one about partitions that were gone already.
+func discard(_ error: OpaquePointer?) {
     if let error = unsafe error {
         unsafe rd_kafka_error_destroy(error)
     }

@@ -123,10 +123,7 @@ extension ClientHandle {
     ///
     /// - Returns: an error if the commit was not started, which is then not reported.
     func sendCommit(_ commits: [TopicPartition: OffsetCommit], number: Int) -> KafkaError? {
-        var list = PartitionList(reserving: commits.count)
-        for (partition, commit) in commits {
-            list.append(partition, commit: commit)
-        }
+        let list = PartitionList(commits)
         let queue = unsafe rd_kafka_queue_get_background(pointer)
         defer { unsafe rd_kafka_queue_destroy(queue) }
         let code = unsafe rd_kafka_commit_queue(

@@ -51,14 +51,14 @@ final class ConsumerQueue: @unchecked Sendable {
             }
             if let assigned {
                 let list = PartitionList(assigned)
-                unsafe free(rd_kafka_incremental_assign(client.pointer, list.pointer))
+                unsafe discard(rd_kafka_incremental_assign(client.pointer, list.pointer))
             }
             if !revoked.isEmpty {
                 let list = PartitionList(revoked)
-                unsafe free(rd_kafka_incremental_unassign(client.pointer, list.pointer))
+                unsafe discard(rd_kafka_incremental_unassign(client.pointer, list.pointer))
             }
             if isLeaving { leave(client, until: end) }
-            unsafe free(rd_kafka_consumer_close_queue(client.pointer, queue))
+            unsafe discard(rd_kafka_consumer_close_queue(client.pointer, queue))
             return serve(client, until: end) {
                 unsafe rd_kafka_consumer_closed(client.pointer) != 0
             }
@@ -95,12 +95,6 @@ final class ConsumerQueue: @unchecked Sendable {
             }
         }
         return true
-    }
-
-    private func free(_ error: OpaquePointer?) {
-        if let error = unsafe error {
-            unsafe rd_kafka_error_destroy(error)
-        }
     }
 
     deinit {

@@ -10,10 +10,7 @@ extension KafkaConsumer {
             let remaining = unanswered.subtracting(positions.keys)
             return remaining.isEmpty ? nil : remaining
         }
-        var list = PartitionList(reserving: positions.count)
-        for (partition, offset) in positions {
-            list.append(partition, offset: offset ?? PartitionList.beginning)
-        }
+        let list = PartitionList(positions.mapValues { $0 ?? PartitionList.beginning })
         // A pause from an earlier time with the same partition would outlast the assignment.
         _ = unsafe rd_kafka_resume_partitions(client.pointer, list.pointer)
         if let error = unsafe rd_kafka_incremental_assign(client.pointer, list.pointer) {
@@ -59,10 +56,7 @@ extension KafkaConsumer {
         deadline: Duration
     ) throws(KafkaError) {
         let client = try opened()
-        var list = PartitionList(reserving: positions.count)
-        for (partition, offset) in positions {
-            list.append(partition, offset: offset)
-        }
+        let list = PartitionList(positions)
         // Before release 2.1 librdkafka takes the milliseconds for microseconds here (its pull
         // request 4230): a deadline of 30 s was over after 30 ms.
         let isShortened = rd_kafka_version() < 0x0201_0000

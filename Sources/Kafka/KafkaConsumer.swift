@@ -180,7 +180,6 @@ package actor KafkaConsumer {
     }
 }
 
-/// The result of one poll.
 package struct PollResult: Sendable {
     /// In order per partition.
     package var records: [ConsumerRecord] = []

@@ -127,10 +127,11 @@ extension KafkaError {
 
 extension KafkaError.Code {
     init(_ error: rd_kafka_resp_err_t) {
-        self = Self.client[error.rawValue] ?? Self.broker[error.rawValue] ?? .other(error.rawValue)
+        self = Self.known[error.rawValue] ?? .other(error.rawValue)
     }
 
-    private static let client: [Int32: Self] = [
+    /// By librdkafka's own numbers, and by the brokers'.
+    private static let known: [Int32: Self] = [
         RD_KAFKA_RESP_ERR__TRANSPORT.rawValue: .transport,
         RD_KAFKA_RESP_ERR__RESOLVE.rawValue: .transport,
         RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN.rawValue: .allBrokersDown,
@@ -154,9 +155,6 @@ extension KafkaError.Code {
         RD_KAFKA_RESP_ERR__DESTROY.rawValue: .closed,
         RD_KAFKA_RESP_ERR__INVALID_ARG.rawValue: .invalidArgument,
         RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE.rawValue: .unsupported,
-    ]
-
-    private static let broker: [Int32: Self] = [
         RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE.rawValue: .offsetOutOfRange,
         RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART.rawValue: .unknownTopicOrPartition,
         RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT.rawValue: .timedOut,

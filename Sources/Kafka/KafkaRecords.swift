@@ -1,4 +1,3 @@
-/// One partition of one topic.
 package struct TopicPartition: Hashable, Sendable, Comparable {
     package let topic: String
     package let partition: Int32

@@ -26,8 +26,13 @@ actor KafkaRequests {
         _ partitions: [TopicPartition],
         deadline: Duration
     ) async throws(KafkaError) -> [TopicPartition: CommittedOffset] {
-        try await repeating(within: deadline) { end throws(KafkaError) in
-            try committed(partitions, until: end)
+        try await repeating(within: deadline) { remaining throws(KafkaError) in
+            let client = try opened()
+            let list = PartitionList(partitions)
+            let timeout = remaining.millisecondsClamped
+            let code = unsafe rd_kafka_committed(client.pointer, list.pointer, timeout)
+            guard code == RD_KAFKA_RESP_ERR_NO_ERROR else { throw KafkaError(code) }
+            return try list.values(\.committed)
         }
     }
 
@@ -39,14 +44,14 @@ actor KafkaRequests {
     /// partition is unknown.
     private func repeating<Answer>(
         within deadline: Duration,
-        _ ask: (ContinuousClock.Instant) throws(KafkaError) -> Answer
+        _ ask: (_ remaining: Duration) throws(KafkaError) -> Answer
     ) async throws(KafkaError) -> Answer {
         let start = ContinuousClock.now
         let end = start + deadline
         let wait = client?.wait(within: deadline)
         while true {
             do {
-                let answer = try ask(end)
+                let answer = try ask(max(end - .now, .milliseconds(1)))
                 wait?.answered()
                 return answer
             } catch {
@@ -64,58 +69,26 @@ actor KafkaRequests {
         }
     }
 
-    private func committed(
-        _ partitions: [TopicPartition],
-        until end: ContinuousClock.Instant
-    ) throws(KafkaError) -> [TopicPartition: CommittedOffset] {
-        let client = try opened()
-        let list = PartitionList(partitions)
-        let remaining = max(end - .now, .milliseconds(1))
-        let code = unsafe rd_kafka_committed(
-            client.pointer,
-            list.pointer,
-            remaining.millisecondsClamped
-        )
-        guard code == RD_KAFKA_RESP_ERR_NO_ERROR else { throw KafkaError(code) }
-        var committed: [TopicPartition: CommittedOffset] = [:]
-        for element in list.elements() {
-            if let error = element.error { throw error }
-            committed[element.topicPartition] = element.committed
-        }
-        return committed
-    }
-
     /// Where a timestamp, or one of the two ends, lies in each partition: one request per broker.
     func offsets(
         _ times: [TopicPartition: Int64],
         deadline: Duration
     ) async throws(KafkaError) -> [TopicPartition: Int64] {
-        try await repeating(within: deadline) { end throws(KafkaError) in
-            try offsets(times, until: end)
+        try await repeating(within: deadline) { remaining throws(KafkaError) in
+            try offsets(times, within: remaining)
         }
     }
 
     private func offsets(
         _ times: [TopicPartition: Int64],
-        until end: ContinuousClock.Instant
+        within limit: Duration
     ) throws(KafkaError) -> [TopicPartition: Int64] {
         let client = try opened()
-        var list = PartitionList(reserving: times.count)
-        for (partition, time) in times {
-            list.append(partition, offset: time)
-        }
-        let code = unsafe rd_kafka_offsets_for_times(
-            client.pointer,
-            list.pointer,
-            max(end - .now, .milliseconds(1)).millisecondsClamped
-        )
+        let list = PartitionList(times)
+        let timeout = limit.millisecondsClamped
+        let code = unsafe rd_kafka_offsets_for_times(client.pointer, list.pointer, timeout)
         guard code == RD_KAFKA_RESP_ERR_NO_ERROR else { throw KafkaError(code) }
-        var offsets: [TopicPartition: Int64] = [:]
-        for element in list.elements() {
-            if let error = element.error { throw error }
-            offsets[element.topicPartition] = element.offset
-        }
-        return offsets
+        return try list.values(\.offset)
     }
 
     /// Sends a request to the partitions' leaders: their threads then look for room in the queue.
@@ -131,7 +104,7 @@ actor KafkaRequests {
     private func askForEnds(of partitions: Set<TopicPartition>) {
         let ends = Dictionary(uniqueKeysWithValues: partitions.map { ($0, PartitionList.end) })
         // Whatever the answer is, the thread is awake.
-        _ = try? offsets(ends, until: .now + .milliseconds(500))
+        _ = try? offsets(ends, within: .milliseconds(500))
     }
 
     /// From what the last metadata said; nil if it said nothing.

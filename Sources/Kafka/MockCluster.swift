@@ -53,7 +53,6 @@ package final class MockCluster: Sendable {
         unsafe try call { unsafe rd_kafka_mock_broker_set_up($0, broker) }
     }
 
-    /// Delays the answers of all brokers.
     package func delayAnswers(by delay: Duration) throws(KafkaError) {
         let milliseconds = delay.millisecondsClamped
         unsafe try call { unsafe rd_kafka_mock_broker_set_rtt($0, -1, milliseconds) }

@@ -32,11 +32,9 @@ package struct CommittedOffset: Sendable, Equatable {
 package struct CommitOutcome: Sendable, Equatable {
     /// The partitions whose offset was not committed; empty when all were.
     package let failures: [TopicPartition: KafkaError]
+}
 
-    package init(failures: [TopicPartition: KafkaError]) {
-        self.failures = failures
-    }
-
+extension CommitOutcome {
     /// librdkafka reports an error of the whole request beside those of its partitions; it counts
     /// for all of them where it is not explained by one.
     init(error: KafkaError?, elements: [PartitionListElement]) {

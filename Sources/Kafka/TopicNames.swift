@@ -29,14 +29,28 @@ struct TopicNames {
 struct PartitionList: ~Copyable {
     let pointer: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>
 
-    init(reserving count: Int) {
+    private init(reserving count: Int) {
         unsafe pointer = rd_kafka_topic_partition_list_new(Int32(clamping: count))
     }
 
     init(_ partitions: some Collection<TopicPartition>) {
         self.init(reserving: partitions.count)
         for partition in partitions {
-            append(partition)
+            append(partition, Self.invalidOffset)
+        }
+    }
+
+    init(_ offsets: [TopicPartition: Int64]) {
+        self.init(reserving: offsets.count)
+        for (partition, offset) in offsets {
+            append(partition, offset)
+        }
+    }
+
+    init(_ commits: [TopicPartition: OffsetCommit]) {
+        self.init(reserving: commits.count)
+        for (partition, commit) in commits {
+            append(partition, commit.offset, metadata: commit.metadata)
         }
     }
 
@@ -44,27 +58,22 @@ struct PartitionList: ~Copyable {
         unsafe rd_kafka_topic_partition_list_destroy(pointer)
     }
 
-    mutating func append(_ partition: TopicPartition, offset: Int64? = nil) {
+    /// - Parameter metadata: librdkafka frees it with the list.
+    private mutating func append(
+        _ partition: TopicPartition,
+        _ offset: Int64,
+        metadata: String? = nil
+    ) {
         let element = unsafe rd_kafka_topic_partition_list_add(
             pointer,
             partition.topic,
             partition.partition
         )
         guard let element = unsafe element else { return }
-        unsafe element.pointee.offset = offset ?? Self.invalidOffset
-    }
-
-    /// Appends what is to be committed; librdkafka frees the metadata with the list.
-    mutating func append(_ partition: TopicPartition, commit: OffsetCommit) {
-        let element = unsafe rd_kafka_topic_partition_list_add(
-            pointer,
-            partition.topic,
-            partition.partition
-        )
-        guard let element = unsafe element else { return }
-        unsafe element.pointee.offset = commit.offset
-        unsafe element.pointee.metadata = UnsafeMutableRawPointer(strdup(commit.metadata))
-        unsafe element.pointee.metadata_size = commit.metadata.utf8.count
+        unsafe element.pointee.offset = offset
+        guard let metadata else { return }
+        unsafe element.pointee.metadata = UnsafeMutableRawPointer(strdup(metadata))
+        unsafe element.pointee.metadata_size = metadata.utf8.count
     }
 
     /// RD_KAFKA_OFFSET_INVALID, a macro that is not imported.
@@ -76,6 +85,18 @@ struct PartitionList: ~Copyable {
 
     borrowing func elements() -> [PartitionListElement] {
         unsafe Self.elements(of: pointer)
+    }
+
+    /// Copies a value of each partition; throws the first partition's error, if one has failed.
+    borrowing func values<Value>(
+        _ value: (PartitionListElement) -> Value
+    ) throws(KafkaError) -> [TopicPartition: Value] {
+        var values: [TopicPartition: Value] = [:]
+        for element in elements() {
+            if let error = element.error { throw error }
+            values[element.topicPartition] = value(element)
+        }
+        return values
     }
 
     /// Copies a list that librdkafka keeps.
