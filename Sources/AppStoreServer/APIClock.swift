@@ -9,16 +9,6 @@ package struct APIClock: Sendable {
     /// Throws if the task is cancelled.
     package var sleep: @Sendable (Duration) async throws -> Void
 
-    package init(
-        now: @escaping @Sendable () -> Timestamp,
-        uptime: @escaping @Sendable () -> Duration,
-        sleep: @escaping @Sendable (Duration) async throws -> Void
-    ) {
-        self.now = now
-        self.uptime = uptime
-        self.sleep = sleep
-    }
-
     package static var system: APIClock {
         let beginning = ContinuousClock.now
         return APIClock(

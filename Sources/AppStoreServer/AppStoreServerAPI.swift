@@ -97,14 +97,12 @@ extension AppStoreServerAPI {
             body.key("onlyFailures")
             body.bool(onlyFailures)
         }
-        let root = try await json(
+        return try await self.page(
             .notificationHistory,
             .post(body.bytes),
-            "/inApps/v1/notifications/history" + Self.query("?paginationToken=", page)
+            "/inApps/v1/notifications/history" + Self.query("?paginationToken=", page),
+            reading: NotificationPage.init
         )
-        return try read(.notificationHistory) { () throws(MalformedPage) in
-            try NotificationPage(root)
-        }
     }
 
     /// The response about all of the customer's subscriptions, as it came.
@@ -125,8 +123,8 @@ extension AppStoreServerAPI {
     ) async throws(APIFailure) -> HistoryPage {
         let id = try Self.checked(transactionID, .transactionHistory)
         let query = "?sort=ASCENDING" + Self.query("&revision=", revision)
-        let root = try await json(.transactionHistory, .get, "/inApps/v2/history/\(id)" + query)
-        return try read(.transactionHistory) { () throws(MalformedPage) in try HistoryPage(root) }
+        let path = "/inApps/v2/history/\(id)" + query
+        return try await page(.transactionHistory, .get, path, reading: HistoryPage.init)
     }
 
     /// One page of the customer's refunded transactions.
@@ -137,9 +135,8 @@ extension AppStoreServerAPI {
         revision: String? = nil
     ) async throws(APIFailure) -> HistoryPage {
         let id = try Self.checked(transactionID, .refundHistory)
-        let query = Self.query("?revision=", revision)
-        let root = try await json(.refundHistory, .get, "/inApps/v2/refund/lookup/\(id)" + query)
-        return try read(.refundHistory) { () throws(MalformedPage) in try HistoryPage(root) }
+        let path = "/inApps/v2/refund/lookup/\(id)" + Self.query("?revision=", revision)
+        return try await page(.refundHistory, .get, path, reading: HistoryPage.init)
     }
 
     /// The response about the order that a customer's receipt names, as it came.
@@ -175,12 +172,15 @@ extension AppStoreServerAPI {
         return root
     }
 
-    private func read<Page>(
+    private func page<Page>(
         _ endpoint: APIEndpoint,
-        _ page: () throws(MalformedPage) -> Page
-    ) throws(APIFailure) -> Page {
+        _ method: HTTPSRequest.Method,
+        _ path: String,
+        reading read: (JSONValue) throws(MalformedPage) -> Page
+    ) async throws(APIFailure) -> Page {
+        let root = try await json(endpoint, method, path)
         do throws(MalformedPage) {
-            return try page()
+            return try read(root)
         } catch {
             throw Self.unreadable(endpoint, "the response has no usable \(error.member)")
         }

@@ -87,11 +87,6 @@ package struct JSONError: Error, Hashable, Sendable {
     package let code: Code
     /// The position in the input, in bytes from its beginning.
     package let offset: Int
-
-    package init(code: Code, offset: Int) {
-        self.code = code
-        self.offset = offset
-    }
 }
 
 extension JSONError: CustomStringConvertible {

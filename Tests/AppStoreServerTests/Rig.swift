@@ -1,10 +1,11 @@
 import AppStore
-import AppStoreServer
 import Foundation
 import OpenSSL
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import AppStoreServer
 
 /// A client of a scripted server, by a clock that a test sets.
 struct Rig: ~Copyable {

@@ -1,10 +1,11 @@
 import AppStore
-import AppStoreServer
 import Foundation
 import OpenSSL
 import Simulation
 import TestSupport
 import Testing
+
+@testable import AppStoreServer
 
 /// The client against the simulated server, with all of its faults.
 @Suite(.timeLimit(.minutes(5))) struct SimulatedServerTests {

@@ -1,5 +1,6 @@
-import JSON
 import Testing
+
+@testable import JSON
 
 struct JSONLimitTests {
     static func code(

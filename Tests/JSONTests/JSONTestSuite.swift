@@ -1,6 +1,7 @@
-import JSON
 import TestSupport
 import Testing
+
+@testable import JSON
 
 /// The whole of JSONTestSuite, against the grammar and against the policy.
 @Suite(.needsSharedData)

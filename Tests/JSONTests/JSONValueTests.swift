@@ -1,5 +1,6 @@
-import JSON
 import Testing
+
+@testable import JSON
 
 struct JSONValueTests {
     static func parse(_ text: String) throws -> JSONValue {

@@ -1,10 +1,11 @@
 import AppStore
-import JSON
 import Kafka
 import OpenSSL
 import Records
 import Testing
 import TestSupport
+
+@testable import JSON
 
 /// A value that no stage has written is a fault of the record: a described error, never a crash.
 @Suite struct MalformedObservationTests {
