@@ -27,7 +27,7 @@ enum BodyForm {
         }
     }
 
-    private static func withoutWhitespace(_ body: [UInt8]) -> Range<Int>? {
+    static func withoutWhitespace(_ body: [UInt8]) -> Range<Int>? {
         var range = 0..<body.count
         while let first = range.first, isWhitespace(body[first]) {
             range.removeFirst()

@@ -2,29 +2,31 @@ import JSON
 
 /// Compares the unsigned fields around an item with the signed ones.
 struct ClaimCheck {
-    private let subject: JSONValue
-    private let counterparts: [(claim: UnsignedClaim, field: StaticString)]
+    private typealias Counterpart = (claim: UnsignedClaim, field: StaticString)
 
-    private static let purchase: [(claim: UnsignedClaim, field: StaticString)] = [
+    private let subject: JSONValue
+    private let counterparts: [Counterpart]
+
+    private static let purchase: [Counterpart] = [
         (.originalTransactionID, "originalTransactionId"),
         (.originalTransactionId, "originalTransactionId"),
         (.productID, "productId"), (.productId, "productId"),
         (.offerID, "offerIdentifier"), (.offerIdentifier, "offerIdentifier"),
         (.environment, "environment"),
     ]
-    private static let transaction: [(claim: UnsignedClaim, field: StaticString)] =
+    private static let transaction: [Counterpart] =
         purchase + [
             (.transactionID, "transactionId"), (.transactionId, "transactionId"),
             (.bundleID, "bundleId"), (.bundleId, "bundleId"),
         ]
-    private static let appTransaction: [(claim: UnsignedClaim, field: StaticString)] = [
+    private static let appTransaction: [Counterpart] = [
         (.bundleID, "bundleId"), (.bundleId, "bundleId"), (.environment, "receiptType"),
         (.appAppleId, "appAppleId"), (.appTransactionId, "appTransactionId"),
     ]
-    private static let receiptFields: [(claim: UnsignedClaim, field: StaticString)] = [
+    private static let receiptFields: [Counterpart] = [
         (.bundleID, "bundleId"), (.bundleId, "bundleId"), (.appAppleId, "appAppleId"),
     ]
-    private static let notification: [(claim: UnsignedClaim, field: StaticString)] = [
+    private static let notification: [Counterpart] = [
         (.bundleID, "bundleId"), (.bundleId, "bundleId"), (.environment, "environment"),
         (.appAppleId, "appAppleId"),
     ]
@@ -44,16 +46,11 @@ struct ClaimCheck {
         case .appTransaction:
             (subject, counterparts) = (principal.json, Self.appTransaction)
         case .notification(let fields):
-            (subject, counterparts) = (
-                fields.subject?.json ?? principal.json, Self.notification
-            )
+            (subject, counterparts) = (fields.subject?.json ?? principal.json, Self.notification)
         }
     }
 
-    private init(
-        _ subject: JSONValue,
-        _ counterparts: [(claim: UnsignedClaim, field: StaticString)]
-    ) {
+    private init(_ subject: JSONValue, _ counterparts: [Counterpart]) {
         self.subject = subject
         self.counterparts = counterparts
     }

@@ -1,5 +1,4 @@
 import JSON
-import OpenSSL
 
 /// Checks that all JWS of one item are about the same purchase.
 struct ItemAgreement {

@@ -8,7 +8,6 @@ package struct AccountToken: Hashable, Sendable {
     private let high: UInt64
     private let low: UInt64
 
-    /// Nil if the text is not a UUID of the form 8-4-4-4-12, or is the nil UUID.
     package init?(_ text: String) {
         let utf8 = text.utf8
         self.init(utf8.span)
@@ -39,7 +38,6 @@ package struct AccountToken: Hashable, Sendable {
         low = words[2] << 32 | words[3]
     }
 
-    /// Whether the text is the nil UUID, which stands for no token.
     package static func isPlaceholder(_ text: String) -> Bool {
         let utf8 = text.utf8
         return isPlaceholder(utf8.span)

@@ -71,7 +71,8 @@ package struct UnverifiedContents: Sendable {
     }
 
     package init(of body: [UInt8]) {
-        var waiting = [Content(steps: [], bytes: Self.trimmed(body), nesting: 0)]
+        let text = BodyForm.withoutWhitespace(body) ?? 0..<0
+        var waiting = [Content(steps: [], bytes: Array(body[text]), nesting: 0)]
         var next = 0
         while next < waiting.count {
             let content = waiting[next]
@@ -200,13 +201,5 @@ package struct UnverifiedContents: Sendable {
 
     private static func json(_ bytes: [UInt8]) -> JSONValue? {
         try? JSONDocument(parsing: bytes, policy: .grammar).root
-    }
-
-    private static func trimmed(_ bytes: [UInt8]) -> [UInt8] {
-        let isBlank: (UInt8) -> Bool = { $0 == 0x20 || (0x09...0x0D).contains($0) }
-        guard let first = bytes.firstIndex(where: { !isBlank($0) }),
-            let last = bytes.lastIndex(where: { !isBlank($0) })
-        else { return [] }
-        return Array(bytes[first...last])
     }
 }

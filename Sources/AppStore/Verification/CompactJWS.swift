@@ -1,5 +1,4 @@
 import JSON
-import OpenSSL
 
 /// The three segments of a compact JWS (RFC 7515 §3.1), as ranges of its token's bytes.
 struct CompactJWS {

@@ -1,5 +1,4 @@
 import JSON
-import OpenSSL
 
 extension Verifier {
     /// Checks that the payload is for a configured app, and that one of the chain's anchors may
@@ -72,7 +71,6 @@ extension Verifier {
         name.flatMap { configuration.environment($0) }
     }
 
-    /// The app number of a payload.
     private enum AppNumber: Equatable {
         case named(Int64)
         /// A payload of this kind has to name one, and this one does not.

@@ -1,5 +1,4 @@
 package import JSON
-import OpenSSL
 
 /// The limits of a body's size and cost, beyond which it is refused.
 package struct VerifierLimits: Sendable, Equatable {
