@@ -4,85 +4,70 @@ import Settings
 import Store
 
 extension ToolCommand {
-    /// `pipeline grants`.
     static let grants = ToolCommand(
-        syntax: CommandSyntax(
-            "\(PipelineTool.name) grants",
-            "Prints or applies the rights of every worker, of auditors and of operators.\n\n"
-                + "In PostgreSQL one role each, in Kafka one principal each, of the same name, "
-                + "with what it needs and nothing else. Without --apply SQL and the commands of "
-                + "Kafka's kafka-acls.sh are printed. May be run again at any time, and has to be "
-                + "after a migration: PostgreSQL's rights are then exactly these, Kafka's are "
-                + "added to, and enforced by every broker when it returns. Brokers without an "
-                + "authorizer have no rights: Kafka's part is left out there. New roles may log in "
-                + "and have no password yet: ALTER ROLE \"link-worker\" PASSWORD '…', or "
-                + "\\password in psql.",
-            options: CommandOption.kafka + [
-                ToolSettings.groupOption, ToolSettings.postgresOption, CommandOption.config,
-                CommandOption("apply", "Apply them, as the owner of the schema and as an admin."),
-                CommandOption(
-                    "only",
-                    argument: "SYSTEM",
-                    "postgres or kafka: the settings of the other are not needed then."
-                ),
-                CommandOption(
-                    "name-prefix",
-                    argument: "TEXT",
-                    "Put before every role's and principal's name; nothing by default."
-                ),
-                CommandOption(
-                    "principal",
-                    argument: "PATTERN",
-                    "What Kafka calls the holder of a name, with {} for it; User:{} by default, "
-                        + "User:CN={} for client certificates without a mapping rule."
-                ),
-            ]
-        ),
-        run: runGrants
-    )
-
-    private static func runGrants(
-        _ arguments: CommandArguments,
-        _ context: CommandContext
-    ) async throws -> Int32 {
-        let only = arguments.value("only")
+        "grants",
+        "Prints or applies the rights of every worker, of auditors and of operators.\n\n"
+            + "In PostgreSQL one role each, in Kafka one principal each, of the same name, "
+            + "with what it needs and nothing else. Without --apply SQL and the commands of "
+            + "Kafka's kafka-acls.sh are printed. May be run again at any time, and has to be "
+            + "after a migration: PostgreSQL's rights are then exactly these, Kafka's are "
+            + "added to, and enforced by every broker when it returns. Brokers without an "
+            + "authorizer have no rights: Kafka's part is left out there. New roles may log in "
+            + "and have no password yet: ALTER ROLE \"link-worker\" PASSWORD '…', or "
+            + "\\password in psql.",
+        options: CommandOption.kafka + [
+            .groupPrefix, .postgres, .config,
+            CommandOption("apply", "Apply them, as the owner of the schema and as an admin."),
+            CommandOption(
+                "only",
+                argument: "SYSTEM",
+                "postgres or kafka: the settings of the other are not needed then."
+            ),
+            CommandOption(
+                "name-prefix",
+                argument: "TEXT",
+                "Put before every role's and principal's name; nothing by default."
+            ),
+            CommandOption(
+                "principal",
+                argument: "PATTERN",
+                "What Kafka calls the holder of a name, with {} for it; User:{} by default, "
+                    + "User:CN={} for client certificates without a mapping rule."
+            ),
+        ]
+    ) { context in
+        let only = context.arguments.value("only")
         guard only == nil || only == "postgres" || only == "kafka" else {
             throw UsageError("--only: expected postgres or kafka, found \"\(only ?? "")\"")
         }
-        let pattern = arguments.value("principal") ?? "User:{}"
+        let pattern = context.arguments.value("principal") ?? "User:{}"
         guard pattern.contains("{}"), pattern.contains(":") else {
             throw UsageError("--principal: expected a type and {}, such as User:CN={}")
         }
-        let prefix = arguments.value("name-prefix") ?? ""
-        let isApplying = arguments.isSet("apply")
+        let prefix = context.arguments.value("name-prefix") ?? ""
+        let isApplying = context.arguments.isSet("apply")
         if only != "kafka" {
-            let settings = try ToolSettings.read(arguments, context.environment, .database)
-            try await grantInDatabase(
-                settings,
-                prefix: prefix,
-                isApplying: isApplying,
-                context.console
-            )
+            let settings = try context.settings(.database)
+            try await grant(in: settings, prefix, isApplying: isApplying, context.console)
         }
         if only != "postgres" {
-            let settings = try ToolSettings.read(arguments, context.environment, .kafka)
+            let settings = try context.settings(.kafka)
             let plan = AccessPlan(settings) { name in
                 pattern.replacing("{}", with: prefix + name)
             }
-            try await grantInKafka(
-                settings,
-                plan.rules,
-                isApplying: isApplying,
-                isRequired: only == "kafka",
-                context.console
-            )
+            guard isApplying else {
+                context.console.print("# Kafka, as an admin")
+                plan.rules.forEach { context.console.print($0.command) }
+                return ExitCode.success
+            }
+            try await apply(plan.rules, settings, isRequired: only == "kafka", context.console)
         }
         return ExitCode.success
     }
 
-    private static func grantInDatabase(
-        _ settings: SettingsValues,
-        prefix: String,
+    private static func grant(
+        in settings: SettingsValues,
+        _ prefix: String,
         isApplying: Bool,
         _ console: Console
     ) async throws {
@@ -111,18 +96,12 @@ extension ToolCommand {
         )
     }
 
-    private static func grantInKafka(
-        _ settings: SettingsValues,
+    private static func apply(
         _ rules: [KafkaAccessRule],
-        isApplying: Bool,
+        _ settings: SettingsValues,
         isRequired: Bool,
         _ console: Console
     ) async throws {
-        guard isApplying else {
-            console.print("# Kafka, as an admin")
-            rules.forEach { console.print($0.command) }
-            return
-        }
         do {
             try await KafkaAdmin.lend(settings.kafkaConfiguration) { admin in
                 try await admin.allow(rules, deadline: .seconds(30))

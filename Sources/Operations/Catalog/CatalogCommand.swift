@@ -20,46 +20,30 @@ extension ToolCommand {
         "Take a catalog without products, which ends what products grant by name."
     )
 
-    /// `pipeline catalog check`.
     static let catalogCheck = ToolCommand(
-        syntax: CommandSyntax(
-            "\(PipelineTool.name) catalog check",
-            "Checks a product catalog and lists all its problems.\n\n"
-                + "\(formats)\n\nExit code 65 when there is one.",
-            operands: "FILE",
-            operandCount: 1...1,
-            options: [withOption, allowEmptyOption]
-        ),
-        run: { arguments, context in
-            let file = try readFile(arguments, context)
-            context.console.print(file.summary)
-            return ExitCode.success
-        }
-    )
+        "catalog check",
+        "Checks a product catalog and lists all its problems.\n\n"
+            + "\(formats)\n\nExit code 65 when there is one.",
+        operands: "FILE",
+        operandCount: 1...1,
+        options: [withOption, allowEmptyOption]
+    ) { context in
+        context.console.print(try readFile(context).summary)
+        return ExitCode.success
+    }
 
-    /// `pipeline catalog apply`.
     static let catalogApply = ToolCommand(
-        syntax: CommandSyntax(
-            "\(PipelineTool.name) catalog apply",
-            "Checks a product catalog and puts it into force.\n\n"
-                + "The workers apply it by themselves, also to what was bought before. The "
-                + "same catalog once more changes nothing; former versions stay in "
-                + "catalog_versions.\n\n\(formats)",
-            operands: "FILE",
-            operandCount: 1...1,
-            options: [
-                withOption, allowEmptyOption, ToolSettings.postgresOption, CommandOption.config,
-            ]
-        ),
-        run: runApply
-    )
-
-    private static func runApply(
-        _ arguments: CommandArguments,
-        _ context: CommandContext
-    ) async throws -> Int32 {
-        let settings = try ToolSettings.read(arguments, context.environment, .database)
-        let file = try readFile(arguments, context)
+        "catalog apply",
+        "Checks a product catalog and puts it into force.\n\n"
+            + "The workers apply it by themselves, also to what was bought before. The "
+            + "same catalog once more changes nothing; former versions stay in "
+            + "catalog_versions.\n\n\(formats)",
+        operands: "FILE",
+        operandCount: 1...1,
+        options: [withOption, allowEmptyOption, .postgres, .config]
+    ) { context in
+        let settings = try context.settings(.database)
+        let file = try readFile(context)
         let outcome = try await settings.withDatabase { connection in
             try await CatalogTable.apply(file.bytes, on: connection)
         }
@@ -73,9 +57,9 @@ extension ToolCommand {
     /// - Throws: for a file that is no catalog; and for one without products unless that is meant,
     ///   since a file that was cut or exported with a filter would take every product's keys.
     private static func readFile(
-        _ arguments: CommandArguments,
-        _ context: CommandContext
+        _ context: OperatorContext
     ) throws(CommandError) -> CatalogFile {
+        let arguments = context.arguments
         var file = try CatalogFile(path: arguments.operands[0])
         if let path = arguments.value("with") {
             file = CatalogFile(file, completedBy: try CatalogFile(path: path))

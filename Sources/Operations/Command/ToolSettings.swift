@@ -45,28 +45,20 @@ package enum ToolSettings {
         + VerifySettings.declarations + DedupeSettings.declarations
         + LinkSettings.declarations + EntitleSettings.declarations
         + RecoverySettings.declarations
+}
 
-    static let groupOption = CommandOption(
+extension CommandOption {
+    static let groupPrefix = CommandOption(
         "group-prefix",
         argument: "TEXT",
         "Prefix of the consumer groups' names."
     )
-    static let postgresOption = CommandOption(
+    static let postgres = CommandOption(
         "postgres",
         argument: "URL",
         "The database. Others on this machine see a command line: where the URL holds a password, "
             + "prefer DATABASE_URL, or a file named by DATABASE_URL_FILE."
     )
-
-    /// Reads the environment and the file, with the options laid over them.
-    static func read(
-        _ arguments: CommandArguments,
-        _ environment: [String: String],
-        _ needs: Needs
-    ) throws -> SettingsValues {
-        try schema(needs)
-            .read(arguments, environment: environment, overrides: DatabaseSettings.overrides)
-    }
 }
 
 extension SettingsValues {

@@ -5,129 +5,100 @@ import Settings
 import Store
 
 extension ToolCommand {
-    /// `pipeline link add`.
     static let linkAdd = ToolCommand(
-        syntax: linkSyntax(
-            "add",
-            "Links purchases to users; running workers entitle them within a second.\n\n"
-                + "KIND is account_token, app_transaction_id or original_transaction_id. With "
-                + "--from, links come from a file, or from standard input for \"-\": each line is "
-                + "kind,key,user[,environment,bundle] or a JSON object with these members. A link "
-                + "that exists already is changed to the new user.",
-            operands: "KIND KEY USER"
-        ),
-        run: {
-            try await change($0, $1, operandCount: 3, participle: "written", AccountLinkTable.add)
-        }
-    )
+        "link add",
+        "Links purchases to users; running workers entitle them within a second.\n\n"
+            + "KIND is account_token, app_transaction_id or original_transaction_id. With "
+            + "--from, links come from a file, or from standard input for \"-\": each line is "
+            + "kind,key,user[,environment,bundle] or a JSON object with these members. A link "
+            + "that exists already is changed to the new user.",
+        operands: "KIND KEY USER",
+        operandCount: 0...3,
+        options: linkOptions
+    ) {
+        try await change($0, operandCount: 3, participle: "written", AccountLinkTable.add)
+    }
 
-    /// `pipeline link remove`.
     static let linkRemove = ToolCommand(
-        syntax: linkSyntax(
-            "remove",
-            "Removes links; their purchases pass to another user, or to none, within a second.\n\n"
-                + "KIND is account_token, app_transaction_id or original_transaction_id. With "
-                + "--from, links come from a file as for 'link add'; where a line names a user, a "
-                + "link to another user stays.",
-            operands: "KIND KEY"
-        ),
-        run: {
-            try await change(
-                $0,
-                $1,
-                operandCount: 2,
-                participle: "removed",
-                AccountLinkTable.remove
-            )
-        }
-    )
+        "link remove",
+        "Removes links; their purchases pass to another user, or to none, within a second.\n\n"
+            + "KIND is account_token, app_transaction_id or original_transaction_id. With "
+            + "--from, links come from a file as for 'link add'; where a line names a user, a "
+            + "link to another user stays.",
+        operands: "KIND KEY",
+        operandCount: 0...3,
+        options: linkOptions
+    ) {
+        try await change($0, operandCount: 2, participle: "removed", AccountLinkTable.remove)
+    }
 
-    /// `pipeline link list`.
+    private static let linkOptions = [
+        CommandOption("from", argument: "FILE", "Many links, one a line."),
+        CommandOption(
+            "environment",
+            argument: "NAME",
+            "Only for this environment, such as Production; any unless given."
+        ),
+        CommandOption("bundle", argument: "ID", "Only for this app; any unless given."),
+        .postgres, .config, .json,
+    ]
+
     static let linkList = ToolCommand(
-        syntax: CommandSyntax(
-            "\(PipelineTool.name) link list",
-            "Lists links, all of them or those of one user, kind or key.",
-            options: [
-                CommandOption("user", argument: "USER", "Only of this user."),
-                CommandOption("kind", argument: "KIND", "Only of this kind."),
-                CommandOption("key", argument: "KEY", "Only of this token or ID."),
-                CommandOption(
-                    "limit",
-                    argument: "N",
-                    "Maximum number of links; 1000 unless given."
-                ),
-                ToolSettings.postgresOption, CommandOption.config,
-                CommandOption.wide,
-                CommandOption.json,
-            ]
-        ),
-        run: list
-    )
-
-    /// `pipeline link reapply`.
-    static let linkReapply = ToolCommand(
-        syntax: CommandSyntax(
-            "\(PipelineTool.name) link reapply",
-            "Applies the rules of linking again to every purchase.\n\n"
-                + "Run it after a change of the settings linking.*, which otherwise count from a "
-                + "purchase's next record or link on. Running link-workers do the work; access "
-                + "follows within seconds to minutes.",
-            options: [
-                ToolSettings.postgresOption, CommandOption.config, CommandOption.json,
-            ]
-        ),
-        run: reapply
-    )
-
-    private static func reapply(
-        _ arguments: CommandArguments,
-        _ context: CommandContext
-    ) async throws -> Int32 {
-        let settings = try ToolSettings.read(arguments, context.environment, .database)
-        let count = try await settings.withDatabase { connection in
-            try await connection.run(LinkChangeTable.addAll)[0]
+        "link list",
+        "Lists links, all of them or those of one user, kind or key.",
+        options: [
+            CommandOption("user", argument: "USER", "Only of this user."),
+            CommandOption("kind", argument: "KIND", "Only of this kind."),
+            CommandOption("key", argument: "KEY", "Only of this token or ID."),
+            CommandOption("limit", argument: "N", "Maximum number of links; 1000 unless given."),
+            .postgres, .config, .wide, .json,
+        ]
+    ) { context in
+        let kind: LinkKind? = try context.arguments.value("kind").map { text throws(UsageError) in
+            guard let kind = LinkKind(spelling: text) else {
+                throw UsageError("--kind: expected one of \(LinkKind.spellings)")
+            }
+            return kind
         }
-        let line = "\(Quantity.counted(count, "purchase")) queued for link-worker"
-        context.console.print(["purchases": count], or: line, arguments)
+        let limit = try context.arguments.value("limit", as: .int(1...1_000_000)) ?? 1_000
+        let selection: AccountLinkTable.Selection = (
+            kind: kind,
+            key: context.arguments.value("key").map { Identifier($0) },
+            userID: context.arguments.value("user").map { Identifier($0) },
+            limit: limit
+        )
+        let links = try await context.withDatabase { connection in
+            Array(try await connection.run(AccountLinkTable.list, selection))
+        }
+        context.console.print(links, columns, context.arguments)
         return ExitCode.success
     }
 
-    private static func linkSyntax(
-        _ verb: String,
-        _ summary: String,
-        operands: String
-    ) -> CommandSyntax {
-        CommandSyntax(
-            "\(PipelineTool.name) link \(verb)",
-            summary,
-            operands: operands,
-            operandCount: 0...3,
-            options: [
-                CommandOption("from", argument: "FILE", "Many links, one a line."),
-                CommandOption(
-                    "environment",
-                    argument: "NAME",
-                    "Only for this environment, such as Production; any unless given."
-                ),
-                CommandOption("bundle", argument: "ID", "Only for this app; any unless given."),
-                ToolSettings.postgresOption, CommandOption.config, CommandOption.json,
-            ]
-        )
+    static let linkReapply = ToolCommand(
+        "link reapply",
+        "Applies the rules of linking again to every purchase.\n\n"
+            + "Run it after a change of the settings linking.*, which otherwise count from a "
+            + "purchase's next record or link on. Running link-workers do the work; access "
+            + "follows within seconds to minutes.",
+        options: [.postgres, .config, .json]
+    ) { context in
+        let count = try await context.withDatabase { connection in
+            try await connection.run(LinkChangeTable.addAll)[0]
+        }
+        let line = "\(Quantity.counted(count, "purchase")) queued for link-worker"
+        context.print(["purchases": count], or: line)
+        return ExitCode.success
     }
 
-    private typealias Change = @Sendable ([AccountLink], PostgresConnection) async throws -> Int
-
     private static func change(
-        _ arguments: CommandArguments,
-        _ context: CommandContext,
+        _ context: OperatorContext,
         operandCount: Int,
         participle: String,
-        _ apply: Change
+        _ apply: ([AccountLink], PostgresConnection) async throws -> Int
     ) async throws -> Int32 {
-        var source = try LinkSource(arguments, operandCount: operandCount)
-        let settings = try ToolSettings.read(arguments, context.environment, .database)
+        var source = try LinkSource(context.arguments, operandCount: operandCount)
         var (read, changed) = (0, 0)
-        try await settings.withDatabase { connection in
+        try await context.withDatabase { connection in
             while let batch = try source.next() {
                 changed += try await apply(batch, connection)
                 read += batch.count
@@ -135,32 +106,7 @@ extension ToolCommand {
         }
         let line =
             "\(Quantity.counted(read, "link")) read, \(Quantity.grouped(changed)) \(participle)"
-        context.console.print(["links": read, participle: changed], or: line, arguments)
-        return ExitCode.success
-    }
-
-    private static func list(
-        _ arguments: CommandArguments,
-        _ context: CommandContext
-    ) async throws -> Int32 {
-        let kind: LinkKind? = try arguments.value("kind").map { text throws(UsageError) in
-            guard let kind = LinkKind(spelling: text) else {
-                throw UsageError("--kind: expected one of \(LinkKind.spellings)")
-            }
-            return kind
-        }
-        let limit = try arguments.value("limit", as: .int(1...1_000_000)) ?? 1_000
-        let settings = try ToolSettings.read(arguments, context.environment, .database)
-        let links = try await settings.withDatabase { connection in
-            let selection: AccountLinkTable.Selection = (
-                kind: kind,
-                key: arguments.value("key").map { Identifier($0) },
-                userID: arguments.value("user").map { Identifier($0) },
-                limit: limit
-            )
-            return Array(try await connection.run(AccountLinkTable.list, selection))
-        }
-        context.console.print(links, columns, arguments)
+        context.print(["links": read, participle: changed], or: line)
         return ExitCode.success
     }
 

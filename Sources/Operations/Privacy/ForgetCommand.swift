@@ -4,61 +4,48 @@ import Settings
 import Store
 
 extension ToolCommand {
-    /// `pipeline forget`.
     static let forget = ToolCommand(
-        syntax: CommandSyntax(
-            "\(PipelineTool.name) forget",
-            "Removes what says whose purchases these are: the user's links and claims.\n\n"
-                + "The purchases pass to the user of the next rule, or to nobody, within a "
-                + "second where a link-worker runs. The accounts are kept: the facts of the "
-                + "purchases, the ledger, the history. Where account tokens are user IDs, the "
-                + "token is removed from the facts too; what Apple sends afterwards may name the "
-                + "user again. It is written down, with a hash of the user's ID.\n\n"
-                + "The history names the user as before: changes by ID, contents as Apple signed "
-                + "them by token. So do files of 'history archive', of which none is opened: ask "
-                + "'whats-stored' before, which finds rows in them by the user's links.",
-            operands: "USER",
-            operandCount: 1...1,
-            options: [
-                CommandOption("reason", argument: "TEXT", "Why. Required."),
-                CommandOption("by", argument: "NAME", "Who asks for it. Required."),
-                ToolSettings.postgresOption, CommandOption.config, CommandOption.json,
-            ]
-        ),
-        run: forget
-    )
-
-    private static func forget(
-        _ arguments: CommandArguments,
-        _ context: CommandContext
-    ) async throws -> Int32 {
+        "forget",
+        "Removes what says whose purchases these are: the user's links and claims.\n\n"
+            + "The purchases pass to the user of the next rule, or to nobody, within a "
+            + "second where a link-worker runs. The accounts are kept: the facts of the "
+            + "purchases, the ledger, the history. Where account tokens are user IDs, the "
+            + "token is removed from the facts too; what Apple sends afterwards may name the "
+            + "user again. It is written down, with a hash of the user's ID.\n\n"
+            + "The history names the user as before: changes by ID, contents as Apple signed "
+            + "them by token. So do files of 'history archive', of which none is opened: ask "
+            + "'whats-stored' before, which finds rows in them by the user's links.",
+        operands: "USER",
+        operandCount: 1...1,
+        options: [
+            CommandOption("reason", argument: "TEXT", "Why. Required."),
+            CommandOption("by", argument: "NAME", "Who asks for it. Required."),
+            .postgres, .config, .json,
+        ]
+    ) { context in
         let request: ForgottenUserTable.Request = (
-            userID: Identifier(arguments.operands[0]),
-            by: try required("by", in: arguments),
-            reason: try required("reason", in: arguments)
+            userID: Identifier(context.arguments.operands[0]),
+            by: try context.required("by"),
+            reason: try context.required("reason")
         )
-        let settings = try ToolSettings.read(arguments, context.environment, .database)
-        let (forgotten, archives) = try await settings.withDatabase { connection in
+        let (forgotten, archives) = try await context.withDatabase { connection in
             // First what may fail without a trace.
             let archives = try await connection.run(HistoryArchiveTable.all).count
             return (try await connection.run(ForgottenUserTable.forget, request)[0], archives)
         }
-        if arguments.isSet("json") {
-            let result: JSONContent = [
-                "number": forgotten.number, "links": forgotten.links,
-                "claims": forgotten.claims, "tokens": forgotten.tokens,
-                "unchanged_archives": archives,
-            ]
-            context.console.print(json: result)
-        } else {
-            context.console.print(
+        let json: JSONContent = [
+            "number": forgotten.number, "links": forgotten.links, "claims": forgotten.claims,
+            "tokens": forgotten.tokens, "unchanged_archives": archives,
+        ]
+        context.print(json) { console in
+            console.print(
                 "\(Quantity.counted(forgotten.links, "link")) and "
                     + "\(Quantity.counted(forgotten.claims, "claim")) removed, "
                     + "\(Quantity.counted(forgotten.tokens, "token")) removed from facts; written "
                     + "down as number \(forgotten.number)"
             )
             if archives > 0 {
-                context.console.note(
+                console.note(
                     "\(Quantity.counted(archives, "archive")) of history may name the user and "
                         + "\(archives == 1 ? "is" : "are") not changed: see "
                         + "'\(PipelineTool.name) whats-stored'"

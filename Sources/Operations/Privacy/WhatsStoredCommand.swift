@@ -4,41 +4,31 @@ import Settings
 import Store
 
 extension ToolCommand {
-    /// `pipeline whats-stored`.
     static let whatsStored = ToolCommand(
-        syntax: CommandSyntax(
-            "\(PipelineTool.name) whats-stored",
-            "Reports what is stored about one user, where, and what 'forget' does with it.\n\n"
-                + "Files that 'history archive' has written are read to their ends, and those that "
-                + "are not found are named. 'explain USER' shows the same user's entitlements with "
-                + "their reasons.",
-            operands: "USER",
-            operandCount: 1...1,
-            options: [
-                CommandOption(
-                    "limit",
-                    argument: "N",
-                    "Maximum number of links, claims and purchases named, each; 100 unless given."
-                ),
-                CommandOption(
-                    "archives",
-                    argument: "FOLDER",
-                    "Where archive files lie; else each is looked for where it was written."
-                ),
-                ToolSettings.postgresOption, CommandOption.config, CommandOption.json,
-                CommandOption.wide,
-            ]
-        ),
-        run: report
-    )
-
-    private static func report(
-        _ arguments: CommandArguments,
-        _ context: CommandContext
-    ) async throws -> Int32 {
-        let user = Identifier(arguments.operands[0])
-        let limit = try arguments.value("limit", as: .int(1...1_000_000)) ?? 100
-        let settings = try ToolSettings.read(arguments, context.environment, .database)
+        "whats-stored",
+        "Reports what is stored about one user, where, and what 'forget' does with it.\n\n"
+            + "Files that 'history archive' has written are read to their ends, and those that "
+            + "are not found are named. 'explain USER' shows the same user's entitlements with "
+            + "their reasons.",
+        operands: "USER",
+        operandCount: 1...1,
+        options: [
+            CommandOption(
+                "limit",
+                argument: "N",
+                "Maximum number of links, claims and purchases named, each; 100 unless given."
+            ),
+            CommandOption(
+                "archives",
+                argument: "FOLDER",
+                "Where archive files lie; else each is looked for where it was written."
+            ),
+            .postgres, .config, .json, .wide,
+        ]
+    ) { context in
+        let user = Identifier(context.arguments.operands[0])
+        let limit = try context.arguments.value("limit", as: .int(1...1_000_000)) ?? 100
+        let settings = try context.settings(.database)
         let (counts, identifiers) = try await settings.withDatabase { connection in
             (
                 Array(try await connection.run(StoredAboutUser.counts, user)),
@@ -49,17 +39,16 @@ extension ToolCommand {
             user: user,
             counts: counts,
             identifiers: identifiers,
-            archives: try await archives(of: user, arguments, settings, context.console)
+            archives: try await archives(of: user, settings, context)
         )
-        context.console.print(stored, arguments)
+        context.console.print(stored, context.arguments)
         return ExitCode.success
     }
 
     private static func archives(
         of user: Identifier,
-        _ arguments: CommandArguments,
         _ settings: SettingsValues,
-        _ console: Console
+        _ context: OperatorContext
     ) async throws -> [SearchedArchive] {
         let (known, keys) = try await settings.withDatabase { connection in
             (
@@ -67,10 +56,10 @@ extension ToolCommand {
                 Array(try await connection.run(StoredAboutUser.searchKeys, user))
             )
         }
-        var progress = ProgressLine(console: console)
+        var progress = ProgressLine(console: context.console)
         defer { progress.clear() }
         return try ArchiveSearch(user: user, keys: keys)
-            .run(known, folder: arguments.value("archives")) { file, rows in
+            .run(known, folder: context.arguments.value("archives")) { file, rows in
                 progress.show(file, done: rows, "row")
             }
     }

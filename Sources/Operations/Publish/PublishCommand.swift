@@ -3,23 +3,52 @@ import Records
 import Settings
 
 extension ToolCommand {
-    /// `pipeline publish`.
     static let publish = ToolCommand(
-        syntax: CommandSyntax(
-            "\(PipelineTool.name) publish",
-            "Writes bodies to the raw topic, and waits until all are acknowledged.\n\n"
-                + "Reads files, or standard input where none is named or one is named \"-\". Each "
-                + "line that is not empty is a body, published byte for byte without its line "
-                + "feed. Exit code 0 only when the cluster has every one of them. When it ends "
-                + "early, it prints the command that goes on with the first one that the cluster "
-                + "lacks; a body that is published twice counts once.",
-            operands: "[FILE]…",
-            operandCount: 0...10_000,
-            options: CommandOption.kafka + [CommandOption.config] + publishOptions
-                + [CommandOption.json]
-        ),
-        run: runPublish
-    )
+        "publish",
+        "Writes bodies to the raw topic, and waits until all are acknowledged.\n\n"
+            + "Reads files, or standard input where none is named or one is named \"-\". Each "
+            + "line that is not empty is a body, published byte for byte without its line "
+            + "feed. Exit code 0 only when the cluster has every one of them. When it ends "
+            + "early, it prints the command that goes on with the first one that the cluster "
+            + "lacks; a body that is published twice counts once.",
+        operands: "[FILE]…",
+        operandCount: 0...10_000,
+        options: CommandOption.kafka + [.config] + publishOptions + [.json]
+    ) { context in
+        let settings = try context.settings(.kafka)
+        let headers = try context.arguments.values("header").map(header)
+        let topic = context.arguments.value("topic") ?? settings.topic(Topic.raw)
+        let line = try context.arguments.value("from", as: .int(1...Int.max))
+        let isWhole = context.arguments.isSet("whole")
+        guard line == nil || !isWhole else {
+            throw UsageError("--from is a line, and --whole files have none: name fewer files")
+        }
+        var bodies = try BodySource(
+            paths: context.arguments.operands.isEmpty ? ["-"] : context.arguments.operands,
+            division: isWhole ? .whole : .lines
+        )
+        let total = bodies.count(from: line ?? 1)
+        try bodies.skip(to: line ?? 1)
+        let template = ProducerRecord(
+            topic: topic,
+            key: context.arguments.value("key").map { Array($0.utf8) },
+            headers: headers
+        )
+        try await requireTopic(topic, settings.kafkaConfiguration)
+        let producer = try KafkaProducer(configuration: settings.kafkaConfiguration)
+        let end = try await Interruption.cancelling { [bodies] in
+            await publish(bodies, of: total, template, by: producer, context.console)
+        }
+        await producer.close(deadline: .seconds(5))
+        show(end.report, context)
+        if let fault = end.fault {
+            throw fault
+        }
+        let report = end.report
+        if end.isInterrupted, report.missing != nil { return ExitCode.interrupted }
+        guard report.failedCount > 0 else { return ExitCode.success }
+        return report.isClusterAtFault ? ExitCode.unavailable : ExitCode.negative
+    }
 
     private static let publishOptions = [
         CommandOption(
@@ -41,46 +70,6 @@ extension ToolCommand {
             "A header of every record, such as correlation-id=42."
         ),
     ]
-
-    private static func runPublish(
-        _ arguments: CommandArguments,
-        _ context: CommandContext
-    ) async throws -> Int32 {
-        let settings = try ToolSettings.read(arguments, context.environment, .kafka)
-        let headers = try arguments.values("header").map(header)
-        let topic =
-            arguments.value("topic") ?? settings.topic(Topic.raw)
-        let line = try arguments.value("from", as: .int(1...Int.max))
-        let isWhole = arguments.isSet("whole")
-        guard line == nil || !isWhole else {
-            throw UsageError("--from is a line, and --whole files have none: name fewer files")
-        }
-        var bodies = try BodySource(
-            paths: arguments.operands.isEmpty ? ["-"] : arguments.operands,
-            division: isWhole ? .whole : .lines
-        )
-        let total = bodies.count(from: line ?? 1)
-        try bodies.skip(to: line ?? 1)
-        let template = ProducerRecord(
-            topic: topic,
-            key: arguments.value("key").map { Array($0.utf8) },
-            headers: headers
-        )
-        try await requireTopic(topic, settings.kafkaConfiguration)
-        let producer = try KafkaProducer(configuration: settings.kafkaConfiguration)
-        let end = try await Interruption.cancelling { [bodies] in
-            await publish(bodies, of: total, template, by: producer, context.console)
-        }
-        await producer.close(deadline: .seconds(5))
-        show(end.report, arguments, context.console)
-        if let fault = end.fault {
-            throw fault
-        }
-        let report = end.report
-        if end.isInterrupted, report.missing != nil { return ExitCode.interrupted }
-        guard report.failedCount > 0 else { return ExitCode.success }
-        return report.isClusterAtFault ? ExitCode.unavailable : ExitCode.negative
-    }
 
     /// How publishing ended.
     private struct PublishEnd {
@@ -153,16 +142,13 @@ extension ToolCommand {
         }
     }
 
-    private static func show(
-        _ report: PublishReport,
-        _ arguments: CommandArguments,
-        _ console: Console
-    ) {
+    private static func show(_ report: PublishReport, _ context: OperatorContext) {
+        let console = context.console
         for failure in report.failures {
             console.note("\(failure.origin): not published: \(failure.error)")
         }
-        let command = report.missing.map { commandLine(arguments, from: $0) }
-        guard !arguments.isSet("json") else {
+        let command = report.missing.map { commandLine(context.arguments, from: $0) }
+        guard !context.isJSON else {
             return console.print(json: report.json(goingOnWith: command))
         }
         var line = Quantity.counted(report.acknowledgedCount, "body", "bodies")

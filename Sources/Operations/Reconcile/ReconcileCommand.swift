@@ -7,69 +7,59 @@ import Telemetry
 import Worker
 
 extension ToolCommand {
-    /// `pipeline reconcile`.
     static let reconcile = ToolCommand(
-        syntax: CommandSyntax(
-            "\(PipelineTool.name) reconcile",
-            "Proves that no record was lost: counts what became of each.\n\n"
-                + "Every commit of a worker carries its counts: how many records ended in which "
-                + "disposition. In each partition of each stage the committed offset minus the "
-                + "offset at which the counts began has to equal the sum of the dispositions, and "
-                + "the next topic has to hold what was forwarded. May be run at any time, also "
-                + "while the workers run. Exit code 1 when it does not add up, and when a stage "
-                + "skipped offsets that held no record: retention may have removed them unread.\n\n"
-                + "After a crash records are written again, so that a topic holds more than was "
-                + "counted, which could hide as many losses. With --exact the topics themselves "
-                + "are read, some hundred thousand records a second, and each output is counted "
-                + "once, by its input. That proves nothing for a topic from which retention has "
-                + "removed records. A record that ended otherwise when it was read again after a "
-                + "crash, such as a duplicate in dedupe, has an output that is not counted; their "
-                + "number is reported, because each could hide a loss in the same partition.\n\n"
-                + "With --with-apple the notifications that Apple's server lists are counted "
-                + "instead, by what became of them here, and those that are missing are listed. "
-                + "It asks the database, for which recovery-worker has read Apple's list. Exit "
-                + "code 1 where one is missing, or a list was not read over the whole time.",
-            options: CommandOption.kafka
-                + [
-                    ToolSettings.groupOption, ToolSettings.postgresOption, CommandOption.config,
-                    CommandOption.json, CommandOption.wide,
-                    CommandOption("with-apple", "Count against Apple's own list."),
-                    CommandOption(
-                        "since",
-                        argument: "DATE",
-                        "With --with-apple: what was signed from then on; of the last 7 days "
-                            + "unless given."
-                    ),
-                    CommandOption("exact", "Read the topics and count each output once."),
-                    CommandOption(
-                        "skipped-max",
-                        argument: "N",
-                        "Skipped offsets of all stages that are dealt with; 0 unless given."
-                    ),
-                    MetricsFile.option("Also write the result as metrics"),
-                ]
-        ),
-        run: runReconcile
-    )
-
-    private static func runReconcile(
-        _ arguments: CommandArguments,
-        _ context: CommandContext
-    ) async throws -> Int32 {
-        if arguments.isSet("with-apple") {
-            return try await reconcileWithApple(arguments, context)
+        "reconcile",
+        "Proves that no record was lost: counts what became of each.\n\n"
+            + "Every commit of a worker carries its counts: how many records ended in which "
+            + "disposition. In each partition of each stage the committed offset minus the "
+            + "offset at which the counts began has to equal the sum of the dispositions, and "
+            + "the next topic has to hold what was forwarded. May be run at any time, also "
+            + "while the workers run. Exit code 1 when it does not add up, and when a stage "
+            + "skipped offsets that held no record: retention may have removed them unread.\n\n"
+            + "After a crash records are written again, so that a topic holds more than was "
+            + "counted, which could hide as many losses. With --exact the topics themselves "
+            + "are read, some hundred thousand records a second, and each output is counted "
+            + "once, by its input. That proves nothing for a topic from which retention has "
+            + "removed records. A record that ended otherwise when it was read again after a "
+            + "crash, such as a duplicate in dedupe, has an output that is not counted; their "
+            + "number is reported, because each could hide a loss in the same partition.\n\n"
+            + "With --with-apple the notifications that Apple's server lists are counted "
+            + "instead, by what became of them here, and those that are missing are listed. "
+            + "It asks the database, for which recovery-worker has read Apple's list. Exit "
+            + "code 1 where one is missing, or a list was not read over the whole time.",
+        options: CommandOption.kafka
+            + [
+                .groupPrefix, .postgres, .config, .json, .wide,
+                CommandOption("with-apple", "Count against Apple's own list."),
+                CommandOption(
+                    "since",
+                    argument: "DATE",
+                    "With --with-apple: what was signed from then on; of the last 7 days "
+                        + "unless given."
+                ),
+                CommandOption("exact", "Read the topics and count each output once."),
+                CommandOption(
+                    "skipped-max",
+                    argument: "N",
+                    "Skipped offsets of all stages that are dealt with; 0 unless given."
+                ),
+                MetricsFile.option("Also write the result as metrics"),
+            ]
+    ) { context in
+        if context.arguments.isSet("with-apple") {
+            return try await reconcileWithApple(context)
         }
-        guard arguments.value("since") == nil else {
+        guard context.arguments.value("since") == nil else {
             throw UsageError("--since goes with --with-apple")
         }
-        let settings = try ToolSettings.read(arguments, context.environment, .kafka)
-        let metricsFile = try MetricsFile(arguments)
-        let skippedMax = try arguments.value("skipped-max", as: .int(0...Int.max)) ?? 0
+        let settings = try context.settings(.kafka)
+        let metricsFile = try MetricsFile(context.arguments)
+        let skippedMax = try context.arguments.value("skipped-max", as: .int(0...Int.max)) ?? 0
         var reconciliation = try await KafkaAdmin.lend(settings.kafkaConfiguration) { admin in
             try await AccountReader(admin, settings).read()
         }
         reconciliation.skippedMax = Int64(skippedMax)
-        if arguments.isSet("exact") {
+        if context.arguments.isSet("exact") {
             let counter = ExactCounter(TopicReader(settings.kafkaConfiguration))
             var progress = ProgressLine(console: context.console)
             reconciliation = try await counter.count(reconciliation) { topic, done, total in
@@ -78,21 +68,19 @@ extension ToolCommand {
             progress.clear()
         }
         try metricsFile?.write(reconciliation.metrics(at: Date()))
-        if arguments.isSet("json") {
+        if context.isJSON {
             context.console.print(json: reconciliation)
         } else {
             context.console.print(
                 reconciliation.parts(showingPartitions: true),
-                isWide: arguments.isSet("wide")
+                isWide: context.arguments.isSet("wide")
             )
         }
         return reconciliation.isBalanced ? ExitCode.success : ExitCode.negative
     }
 
-    private static func reconcileWithApple(
-        _ arguments: CommandArguments,
-        _ context: CommandContext
-    ) async throws -> Int32 {
+    private static func reconcileWithApple(_ context: OperatorContext) async throws -> Int32 {
+        let arguments = context.arguments
         for option in ["exact", "skipped-max", "metrics"]
         where arguments.isSet(option) || arguments.value(option) != nil {
             throw UsageError("--\(option) does not go with --with-apple")
@@ -101,7 +89,7 @@ extension ToolCommand {
         let week = Timestamp(
             milliseconds: WallClock.milliseconds - 7 * Timestamp.millisecondsPerDay
         )
-        let settings = try ToolSettings.read(arguments, context.environment, .database)
+        let settings = try context.settings(.database)
         let account = try await AppleAccount.read(since: since ?? week, settings)
         context.console.print(account, arguments)
         return account.isBalanced ? ExitCode.success : ExitCode.negative

@@ -6,59 +6,44 @@ import Settings
 import Store
 
 extension ToolCommand {
-    /// `pipeline recover apple`.
     static let recoverApple = ToolCommand(
-        syntax: CommandSyntax(
-            "\(PipelineTool.name) recover apple",
-            "Fetches purchases from Apple's server, for support and migrations.\n\n"
-                + "Queues questions for recovery-worker, which asks Apple and publishes the "
-                + "answers, and waits until all are answered. --ids and --user fetch every "
-                + "transaction and refund of these customers, --order the transactions of an "
-                + "order, by the ID in the receipt that Apple has mailed. What is known already "
-                + "changes nothing. Exit code 1 where Apple does not know one, or refuses it, and "
-                + "where the user has no purchase.",
-            options: [
-                CommandOption(
-                    "ids",
-                    argument: "FILE",
-                    "Transaction IDs, one a line; standard input for \"-\"."
-                ),
-                CommandOption("user", argument: "USER", "The purchases of this user."),
-                CommandOption(
-                    "order",
-                    argument: "ID",
-                    "An order ID; may be given several times."
-                ),
-                environmentOption,
-                CommandOption(
-                    "bundle",
-                    argument: "ID",
-                    "The app; may be left out where recovery-worker asks about one only."
-                ),
-                CommandOption("no-wait", "Queue the questions and end."),
-                ToolSettings.postgresOption, CommandOption.config, CommandOption.json,
-                CommandOption.wide,
-            ]
-        ),
-        run: recoverApple
-    )
-
-    private static func recoverApple(
-        _ arguments: CommandArguments,
-        _ context: CommandContext
-    ) async throws -> Int32 {
-        let source = try AppleQuestions.Source(arguments)
-        let environment = Environment(rawValue: try environment(arguments))
-        let bundleID = arguments.value("bundle").map { Identifier($0) }
-        let settings = try ToolSettings.read(arguments, context.environment, .database)
-        return try await settings.withDatabase { connection in
+        "recover apple",
+        "Fetches purchases from Apple's server, for support and migrations.\n\n"
+            + "Queues questions for recovery-worker, which asks Apple and publishes the "
+            + "answers, and waits until all are answered. --ids and --user fetch every "
+            + "transaction and refund of these customers, --order the transactions of an "
+            + "order, by the ID in the receipt that Apple has mailed. What is known already "
+            + "changes nothing. Exit code 1 where Apple does not know one, or refuses it, and "
+            + "where the user has no purchase.",
+        options: [
+            CommandOption(
+                "ids",
+                argument: "FILE",
+                "Transaction IDs, one a line; standard input for \"-\"."
+            ),
+            CommandOption("user", argument: "USER", "The purchases of this user."),
+            CommandOption("order", argument: "ID", "An order ID; may be given several times."),
+            .environment,
+            CommandOption(
+                "bundle",
+                argument: "ID",
+                "The app; may be left out where recovery-worker asks about one only."
+            ),
+            CommandOption("no-wait", "Queue the questions and end."),
+            .postgres, .config, .json, .wide,
+        ]
+    ) { context in
+        let source = try AppleQuestions.Source(context.arguments)
+        let environment = Environment(rawValue: try context.environment())
+        let bundleID = context.arguments.value("bundle").map { Identifier($0) }
+        return try await context.withDatabase { connection in
             let questions = AppleQuestions(connection, environment, bundleID)
             let requests = try await questions.add(source)
             guard !requests.isEmpty else {
                 context.console.note("nothing to ask Apple about")
                 return ExitCode.negative
             }
-            guard !arguments.isSet("no-wait") else {
+            guard !context.arguments.isSet("no-wait") else {
                 context.console.note("\(Quantity.counted(requests.count, "question")) queued")
                 return ExitCode.success
             }
@@ -68,7 +53,9 @@ extension ToolCommand {
             }
             progress.clear()
             let done = RecoveryRequestTable.Result.done.rawValue
-            context.console.print(states, AppleQuestions.columns, arguments) { $0.result != done }
+            context.console.print(states, AppleQuestions.columns, context.arguments) {
+                $0.result != done
+            }
             return states.allSatisfy { $0.result == done } ? ExitCode.success : ExitCode.negative
         }
     }

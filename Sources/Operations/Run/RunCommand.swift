@@ -5,39 +5,34 @@ import Settings
 import Topology
 
 extension ToolCommand {
-    /// `pipeline run`.
     static let run = ToolCommand(
-        syntax: CommandSyntax(
-            "\(PipelineTool.name) run",
-            "Runs the four workers and the index of dead letters until Ctrl-C, for trials.\n\n"
-                + "One copy of each, with this command's environment and settings file, and any "
-                + "free port for health and metrics, which its log names. All end with this "
-                + "command. When one of them ends by itself, its last words are shown and the "
-                + "others are stopped: nothing is started again. In production each worker is a "
-                + "service of its own.",
-            options: [
-                CommandOption.config,
-                CommandOption(
-                    "logs",
-                    argument: "FOLDER",
-                    "Where each program writes its log; ./logs unless given."
-                ),
-            ]
-        ),
-        run: { arguments, context in
-            let settings = try ToolSettings.read(arguments, context.environment, .kafka)
-            let trial = Trial(
-                settings: settings,
-                options: arguments.value("config").map { ["--config", $0] } ?? [],
-                logs: arguments.value("logs") ?? "logs",
-                context: context
-            )
-            do {
-                try await Interruption.cancelling { try await trial.run() }
-            } catch is CancellationError {}
-            return ExitCode.success
-        }
-    )
+        "run",
+        "Runs the four workers and the index of dead letters until Ctrl-C, for trials.\n\n"
+            + "One copy of each, with this command's environment and settings file, and any "
+            + "free port for health and metrics, which its log names. All end with this "
+            + "command. When one of them ends by itself, its last words are shown and the "
+            + "others are stopped: nothing is started again. In production each worker is a "
+            + "service of its own.",
+        options: [
+            .config,
+            CommandOption(
+                "logs",
+                argument: "FOLDER",
+                "Where each program writes its log; ./logs unless given."
+            ),
+        ]
+    ) { context in
+        let trial = Trial(
+            settings: try context.settings(.kafka),
+            options: context.arguments.value("config").map { ["--config", $0] } ?? [],
+            logs: context.arguments.value("logs") ?? "logs",
+            context: context.process
+        )
+        do {
+            try await Interruption.cancelling { try await trial.run() }
+        } catch is CancellationError {}
+        return ExitCode.success
+    }
 }
 
 /// All programs of a pipeline, as children of this process.

@@ -4,37 +4,32 @@ import Records
 import Settings
 
 extension ToolCommand {
-    /// `pipeline status`.
     static let status = ToolCommand(
-        syntax: CommandSyntax(
-            "\(PipelineTool.name) status",
-            "Shows what each stage has settled, what is waiting for it and since when.\n\n"
-                + "Reads from Kafka alone; the workers are not involved. With --watch it repeats "
-                + "the report with the records settled per second and the time until nothing "
-                + "waits, by what has changed between two reports: in place on a terminal, else in "
-                + "lines that begin with the time. It waits for a broker that does not answer.",
-            options: CommandOption.kafka
-                + [
-                    ToolSettings.groupOption, CommandOption.config, CommandOption.json,
-                    CommandOption.wide, CommandOption("watch", "Repeat the report until Ctrl-C."),
-                    CommandOption("interval", argument: "TIME", "Between two reports (2s)."),
-                    CommandOption("count", argument: "N", "End after so many reports."),
-                ]
-        ),
-        run: { arguments, context in
-            let settings = try ToolSettings.read(arguments, context.environment, .kafka)
-            let reader = StatusReader(settings)
-            if arguments.isSet("watch") {
-                let watch = try StatusWatch(reader, arguments, context.console)
-                return try await watch.run()
-            }
-            if let option = ["interval", "count"].first(where: { arguments.value($0) != nil }) {
-                throw UsageError("--\(option) needs --watch")
-            }
-            context.console.print(try await reader.read(now: StatusWatch.now), arguments)
-            return ExitCode.success
+        "status",
+        "Shows what each stage has settled, what is waiting for it and since when.\n\n"
+            + "Reads from Kafka alone; the workers are not involved. With --watch it repeats "
+            + "the report with the records settled per second and the time until nothing "
+            + "waits, by what has changed between two reports: in place on a terminal, else in "
+            + "lines that begin with the time. It waits for a broker that does not answer.",
+        options: CommandOption.kafka
+            + [
+                .groupPrefix, .config, .json, .wide,
+                CommandOption("watch", "Repeat the report until Ctrl-C."),
+                CommandOption("interval", argument: "TIME", "Between two reports (2s)."),
+                CommandOption("count", argument: "N", "End after so many reports."),
+            ]
+    ) { context in
+        let arguments = context.arguments
+        let reader = StatusReader(try context.settings(.kafka))
+        if arguments.isSet("watch") {
+            return try await StatusWatch(reader, arguments, context.console).run()
         }
-    )
+        if let option = ["interval", "count"].first(where: { arguments.value($0) != nil }) {
+            throw UsageError("--\(option) needs --watch")
+        }
+        context.console.print(try await reader.read(now: StatusWatch.now), arguments)
+        return ExitCode.success
+    }
 }
 
 /// Asks Kafka how far the pipeline is.

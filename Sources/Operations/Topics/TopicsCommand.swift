@@ -2,20 +2,26 @@ import Kafka
 import Settings
 
 extension ToolCommand {
-    /// `pipeline topics`.
     static let topics = ToolCommand(
-        syntax: CommandSyntax(
-            "\(PipelineTool.name) topics",
-            "Creates the pipeline's topics, and reports where existing ones differ.\n\n"
-                + "May be run again at any time. Existing topics stay as they are: with --alter "
-                + "their settings are changed, with --add-partitions they get the partitions "
-                + "they lack; their copies are never changed. Exit code 1 when a difference would "
-                + "stop the workers or lose records.",
-            options: CommandOption.kafka + [CommandOption.config] + topicOptions
-                + [CommandOption.json]
-        ),
-        run: runTopics
-    )
+        "topics",
+        "Creates the pipeline's topics, and reports where existing ones differ.\n\n"
+            + "May be run again at any time. Existing topics stay as they are: with --alter "
+            + "their settings are changed, with --add-partitions they get the partitions "
+            + "they lack; their copies are never changed. Exit code 1 when a difference would "
+            + "stop the workers or lose records.",
+        options: CommandOption.kafka + [.config] + topicOptions + [.json]
+    ) { context in
+        let settings = try context.settings(.kafka)
+        let layout = try TopicLayout(context.arguments, prefix: settings[KafkaSettings.topicPrefix])
+        let report = try await KafkaAdmin.lend(settings.kafkaConfiguration) { admin in
+            try await TopicDeployment(admin, layout).run(
+                isAltering: context.arguments.isSet("alter"),
+                isAddingPartitions: context.arguments.isSet("add-partitions")
+            )
+        }
+        context.console.print(report, context.arguments)
+        return report.isUsable ? ExitCode.success : ExitCode.negative
+    }
 
     private static let topicOptions = [
         CommandOption(
@@ -59,26 +65,6 @@ extension ToolCommand {
                 + "also while the workers run. There is no way back to fewer."
         ),
     ]
-
-    private static func runTopics(
-        _ arguments: CommandArguments,
-        _ context: CommandContext
-    ) async throws -> Int32 {
-        let settings = try ToolSettings.read(arguments, context.environment, .kafka)
-        let layout = try TopicLayout(arguments, prefix: settings[KafkaSettings.topicPrefix])
-        let report = try await KafkaAdmin.lend(settings.kafkaConfiguration) { admin in
-            try await TopicDeployment(admin, layout).run(
-                isAltering: arguments.isSet("alter"),
-                isAddingPartitions: arguments.isSet("add-partitions")
-            )
-        }
-        if arguments.isSet("json") {
-            context.console.print(json: report)
-        } else {
-            context.console.print(report.parts)
-        }
-        return report.isUsable ? ExitCode.success : ExitCode.negative
-    }
 }
 
 extension TopicLayout {
