@@ -49,6 +49,19 @@ package struct DeadLetterFold<Part: Sendable>: Sendable {
         return .counts(replacing: former.part)
     }
 
+    /// Notes on a reading beside its result.
+    func notes(_ summary: DeadLetterTopic.Summary) -> String {
+        var text = "\(summary.records) records read"
+        if repetitions > 0 { text += ", \(repetitions) repetitions folded" }
+        if summary.foreign > 0 {
+            text += ", \(summary.foreign) records that are no dead letters"
+        }
+        if !isComplete {
+            text += "; too many to fold them all, so that some may count twice: narrow --since"
+        }
+        return text
+    }
+
     /// Half the size of the text: IDs are 32 hexadecimal digits, any other text is hashed to as
     /// many.
     private static func key(_ id: String) -> UInt128 {
@@ -76,10 +89,7 @@ struct NewestLetters {
         count += 1
         letters[letter.id] = letter
         if letters.count >= 2 * limit + 16 {
-            letters = Dictionary(
-                sorted.map { ($0.id, $0) },
-                uniquingKeysWith: { _, last in last }
-            )
+            letters = Dictionary(sorted.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
         }
     }
 

@@ -1,5 +1,4 @@
 import AppStore
-import DeadLetters
 import Foundation
 import HTTP
 import Simulation
@@ -8,6 +7,7 @@ import TestSupport
 import Testing
 
 @testable import AuditConsole
+@testable import DeadLetters
 
 /// The pages' content and actions, without a browser.
 @Suite(.timeLimit(.minutes(10))) struct PagesTests {

@@ -1,5 +1,4 @@
 import AppStore
-import DeadLetters
 import Foundation
 import HTTP
 import Postgres
@@ -11,6 +10,7 @@ import TestSupport
 import Testing
 
 @testable import AuditConsole
+@testable import DeadLetters
 
 /// Requests that are refused before they reach a page.
 @Suite(.timeLimit(.minutes(10))) struct RequestGuardTests {

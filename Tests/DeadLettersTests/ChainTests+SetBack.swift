@@ -1,6 +1,7 @@
 import AppStore
-import DeadLetters
 import Testing
+
+@testable import DeadLetters
 
 extension ChainTests {
     @Test("a group that was set back restarts its chain, and repeated letters are copies")

@@ -1,10 +1,11 @@
 import AppStore
-import DeadLetters
 import Foundation
 import Kafka
 import OpenSSL
 import Records
 import Testing
+
+@testable import DeadLetters
 
 /// Every way to tamper with a chain is named, and nothing that a worker does by itself.
 @Suite struct ChainTests {

@@ -341,7 +341,7 @@ import Topology
                 topic: Self.topic,
                 links: links
             )
-            try Data(anchor.json).write(to: URL(fileURLWithPath: file))
+            try Data(anchor.json.bytes).write(to: URL(fileURLWithPath: file))
             let run = await rig.run("verify", "--anchor", file)
             #expect(run.exitCode == 1)
             #expect(run.notes.contains("the anchored link"))

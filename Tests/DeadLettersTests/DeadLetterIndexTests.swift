@@ -1,5 +1,4 @@
 import AppStore
-import DeadLetters
 import Kafka
 import Postgres
 import Records
@@ -8,6 +7,8 @@ import Simulation
 import Store
 import TestSupport
 import Testing
+
+@testable import DeadLetters
 
 /// The index of the dead-letter topic, with a real topic and database.
 @Suite(.timeLimit(.minutes(10))) struct DeadLetterIndexTests {

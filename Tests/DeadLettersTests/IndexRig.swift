@@ -1,5 +1,4 @@
 import AppStore
-import DeadLetters
 import Foundation
 import Kafka
 import Postgres
@@ -8,6 +7,8 @@ import Settings
 import Store
 import Synchronization
 import TestSupport
+
+@testable import DeadLetters
 
 /// A dead-letter topic and a database for its index.
 struct IndexRig {

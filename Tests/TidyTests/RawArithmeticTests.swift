@@ -30,7 +30,6 @@ import Testing
         "Sources/DeadLetters/Index/DeadLetterIndexer.swift": (1, bounded),
         "Sources/DeadLetters/Index/IndexSession.swift": (1, bounded),
         "Sources/DeadLetters/Index/IndexWriter.swift": (1, bounded),
-        "Sources/DeadLetters/Replay/ReplayPreparation.swift": (1, bounded),
         "Sources/DeadLetters/Tool/CountCommand.swift": (1, "the millisecond before a Timestamp"),
         "Sources/DeadLetters/Tool/FilterOptions.swift": (1, "the option is bounded"),
         "Sources/Entitlements/Catalog/CalendarPeriod.swift": (1, "within a day"),

@@ -16,7 +16,7 @@ enum AnchorCommand: DeadLetterCommand {
     static func run(_ context: ToolContext) async throws -> Int32 {
         let cluster = try await context.commits.clusterID()
         let reading = try await context.showingProgress("verifying") { progress in
-            try await ChainReading.ofTopic(context, progress: progress)
+            try await ChainReading.read(context, progress: progress)
         }
         let anchor = ChainAnchor(
             reading.report,

@@ -1,7 +1,7 @@
-package import AppStore
+import AppStore
 import JSON
 package import OpenSSL
-package import Settings
+import Settings
 
 /// The last link of every chain at one time, for a third party to keep.
 ///
@@ -14,32 +14,15 @@ package struct ChainAnchor: Sendable, Equatable {
         package let partition: Int32
         package let offset: Int64
         package let letters: Int
-
-        package init(digest: SHA256Digest, partition: Int32, offset: Int64, letters: Int) {
-            self.digest = digest
-            self.partition = partition
-            self.offset = offset
-            self.letters = letters
-        }
     }
 
-    package let takenAt: Timestamp
-    package let cluster: String
-    package let topic: String
-    package let links: [ChainName: Link]
+    let takenAt: Timestamp
+    let cluster: String
+    let topic: String
+    let links: [ChainName: Link]
+}
 
-    package init(
-        takenAt: Timestamp,
-        cluster: String,
-        topic: String,
-        links: [ChainName: Link]
-    ) {
-        self.takenAt = takenAt
-        self.cluster = cluster
-        self.topic = topic
-        self.links = links
-    }
-
+extension ChainAnchor {
     /// Takes the ends of the chains that a walk has found.
     init(_ report: ChainReport, takenAt: Timestamp, cluster: String, topic: String) {
         var links: [ChainName: Link] = [:]
@@ -57,39 +40,21 @@ package struct ChainAnchor: Sendable, Equatable {
 
     private static let format = "entitlement-pipeline anchor 1"
 
-    package var json: [UInt8] {
-        var writer = JSONWriter(reserving: 4096)
-        writer.object { writer in
-            writer.key("format")
-            writer.string(Self.format)
-            writer.key("taken_at")
-            writer.string(takenAt.description)
-            writer.key("cluster")
-            writer.string(cluster)
-            writer.key("topic")
-            writer.string(topic)
-            writer.key("chains")
-            writer.array { writer in
-                for (name, link) in links.sorted(by: { $0.key < $1.key }) {
-                    writer.object { writer in
-                        writer.members(of: name)
-                        writer.key("letters")
-                        writer.int(link.letters)
-                        writer.key("link")
-                        writer.string(link.digest.hex)
-                        writer.key("letter_partition")
-                        writer.int(link.partition)
-                        writer.key("letter_offset")
-                        writer.int(link.offset)
-                    }
-                }
-            }
+    var json: JSONContent {
+        let chains = links.sorted { $0.key < $1.key }.map { name, link in
+            name.json + [
+                "letters": link.letters, "link": link.digest.hex,
+                "letter_partition": link.partition, "letter_offset": link.offset,
+            ]
         }
-        return writer.bytes
+        return [
+            "format": Self.format, "taken_at": takenAt.description, "cluster": cluster,
+            "topic": topic, "chains": chains,
+        ]
     }
 
     /// Reads the output of `json`; throws `CommandError` for anything else.
-    package init(json bytes: [UInt8], path: String) throws(CommandError) {
+    init(json bytes: [UInt8], path: String) throws(CommandError) {
         let problem = CommandError(ExitCode.data, "\(path) is no anchor of 'dead-letter anchor'")
         guard let root = try? JSONDocument(parsing: bytes).root,
             root["format"]?.string == Self.format,
@@ -116,19 +81,12 @@ package struct ChainAnchor: Sendable, Equatable {
     }
 }
 
-extension JSONWriter {
-    /// Writes the members that name a chain.
-    mutating func members(of chain: ChainName) {
-        key("stage")
-        string(chain.stage)
-        key("source_topic")
-        string(chain.topic)
-        key("source_partition")
-        int(chain.partition)
-    }
-}
-
 extension ChainName {
+    /// The members that name a chain.
+    var json: JSONContent {
+        ["stage": stage, "source_topic": topic, "source_partition": partition]
+    }
+
     /// Reads the members that name a chain; nil if one is missing.
     init?(_ value: JSONValue) {
         guard let stage = value["stage"]?.string, let topic = value["source_topic"]?.string,

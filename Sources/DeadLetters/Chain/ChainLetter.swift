@@ -9,12 +9,6 @@ package struct ChainName: Hashable, Comparable, Sendable, CustomStringConvertibl
     package let topic: String
     package let partition: Int32
 
-    package init(stage: String, topic: String, partition: Int32) {
-        self.stage = stage
-        self.topic = topic
-        self.partition = partition
-    }
-
     package var description: String { "\(stage) of \(topic)/\(partition)" }
 
     package static func < (left: ChainName, right: ChainName) -> Bool {

@@ -10,81 +10,38 @@ struct ChainReading: Sendable {
     let summary: DeadLetterTopic.Summary
     private let verifier: ChainVerifier
 
-    /// The whole topic, compared with the workers' commits.
+    /// Reads the whole topic, or the letters that failed in a time range; the whole one is compared
+    /// with the workers' commits.
     ///
     /// - Parameters:
     ///   - former: an earlier reading, whose letters are not read again.
     ///   - anchors: links that were stored elsewhere before.
     ///   - progress: called with how many offsets were read, and of how many.
     ///   - visit: receives every dead letter and its record.
-    static func ofTopic(
+    static func read(
         _ context: ToolContext,
         after former: ChainReading? = nil,
+        since: Timestamp? = nil,
+        until: Timestamp? = nil,
         anchors: [ChainName: ChainAnchor.Link] = [:],
         progress: TopicScan.Progress = { _, _ in },
         _ visit: (DeadLetter, ConsumerRecord) -> Void = { _, _ in }
     ) async throws -> ChainReading {
-        var (evidence, notes) = await evidence(context)
-        evidence.anchors = anchors
+        let topic = context.topic
+        var evidence = ChainEvidence()
+        var notes: [String] = []
         do {
-            evidence.heads = try await context.commits.heads()
+            evidence.redactions = try await context.redactions()
+        } catch {
+            notes.append("\(error); the recorded redactions are unknown")
+        }
+        evidence.anchors = anchors
+        evidence.isRange = since != nil || until != nil
+        do {
+            if !evidence.isRange { evidence.heads = try await context.commits.heads() }
         } catch {
             notes.append("\(error); the ends of the chains are not shown")
         }
-        return try await read(
-            context.topic,
-            after: former,
-            evidence,
-            notes: notes,
-            progress: progress,
-            visit
-        )
-    }
-
-    /// The letters that failed in a time range.
-    static func ofRange(
-        _ context: ToolContext,
-        since: Timestamp?,
-        until: Timestamp?,
-        progress: TopicScan.Progress,
-        _ visit: (DeadLetter, ConsumerRecord) -> Void
-    ) async throws -> ChainReading {
-        var (evidence, notes) = await evidence(context)
-        evidence.isRange = true
-        return try await read(
-            context.topic,
-            since: since,
-            until: until,
-            evidence,
-            notes: notes,
-            progress: progress,
-            visit
-        )
-    }
-
-    /// The recorded redactions, or a note that they are unknown.
-    private static func evidence(_ context: ToolContext) async -> (ChainEvidence, [String]) {
-        var evidence = ChainEvidence()
-        guard context.client != nil else { return (evidence, []) }
-        do {
-            evidence.redactions = try await context.redactions()
-            return (evidence, [])
-        } catch {
-            return (evidence, ["\(error); the recorded redactions are unknown"])
-        }
-    }
-
-    private static func read(
-        _ topic: DeadLetterTopic,
-        after former: ChainReading? = nil,
-        since: Timestamp? = nil,
-        until: Timestamp? = nil,
-        _ evidence: ChainEvidence,
-        notes: [String],
-        progress: TopicScan.Progress,
-        _ visit: (DeadLetter, ConsumerRecord) -> Void
-    ) async throws -> ChainReading {
-        var evidence = evidence
         var verifier = former?.verifier ?? ChainVerifier(topic: topic.name)
         verifier.expect(evidence)
         var next = former?.summary.held.mapValues(\.upperBound) ?? [:]
@@ -147,7 +104,7 @@ package actor ChainProgress {
     func read(_ now: ContinuousClock.Instant) async throws -> ChainReading {
         if now - begunAt >= Self.wholeInterval { last = nil }
         if last == nil { begunAt = now }
-        let reading = try await ChainReading.ofTopic(context, after: last)
+        let reading = try await ChainReading.read(context, after: last)
         last = reading
         return reading
     }

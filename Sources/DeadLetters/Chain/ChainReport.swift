@@ -13,8 +13,6 @@ package struct ChainReport: Sendable, Equatable {
     /// The counts of the first stage, as far as its commits were read.
     package var traffic = Traffic()
 
-    package init() {}
-
     package var isIntact: Bool { findings.isEmpty }
 
     /// Bodies since the partitions' counts began.

@@ -12,13 +12,6 @@ package struct ChainHead: Sendable, Equatable {
     package let offset: Int64
     /// All records that the group has counted since then.
     package let records: Int64
-
-    package init(digest: SHA256Digest?, counted: Int64, offset: Int64, records: Int64) {
-        self.digest = digest
-        self.counted = counted
-        self.offset = offset
-        self.records = records
-    }
 }
 
 /// The link before the first letter of a chain.
@@ -48,8 +41,6 @@ package struct ChainEvidence: Sendable {
     package var redactions: Set<String>?
     /// The beginning of each chain, if stored.
     package var beginnings: [ChainName: ChainBeginning] = [:]
-
-    package init() {}
 }
 
 /// Walks the hash chains of a dead-letter topic and names the first gap, fork, altered or missing
@@ -102,17 +93,9 @@ package struct ChainVerifier: Sendable {
     /// The number of letters, questions and findings in memory.
     var size: Int { chains.values.reduce(findings.count) { $0 + $1.size } }
 
-    /// Adds a letter; those of one partition in their order.
-    ///
-    /// - Parameter hasOriginal: whether the record has the original's value, key and headers.
-    package mutating func add(
-        _ letter: DeadLetter,
-        _ record: ConsumerRecord,
-        hasOriginal: Bool = true
-    ) {
-        guard let kept = ChainLetter(letter, record, hasOriginal: hasOriginal) else {
-            return add(unchained: letter)
-        }
+    /// Adds a letter with its original; those of one partition in their order.
+    package mutating func add(_ letter: DeadLetter, _ record: ConsumerRecord) {
+        guard let kept = ChainLetter(letter, record) else { return add(unchained: letter) }
         add(kept)
     }
 

@@ -1,5 +1,6 @@
 import AppStore
 import Foundation
+import JSON
 import Kafka
 import OpenSSL
 import Records
@@ -62,35 +63,34 @@ enum ExportCommand: DeadLetterCommand {
                 failure = error
             }
         }
-        let isWhole = filter.since == nil && filter.until == nil
         let reading = try await context.showingProgress("exporting") { progress in
-            isWhole
-                ? try await ChainReading.ofTopic(context, progress: progress, write)
-                : try await ChainReading.ofRange(
-                    context,
-                    since: filter.since,
-                    until: filter.until,
-                    progress: progress,
-                    write
-                )
+            try await ChainReading.read(
+                context,
+                since: filter.since,
+                until: filter.until,
+                progress: progress,
+                write
+            )
         }
         if let failure { throw failure }
-        var manifest = ExportManifest(
+        let (bytes, sha256) = try file.finish()
+        let manifest = ExportManifest(
             exportedAt: context.now,
             cluster: cluster,
             topic: context.topic.name,
+            since: filter.since,
+            until: filter.until,
             hasOriginals: hasOriginals,
             file: recordsFile,
-            chains: reading.report.chains.compactMap(ExportManifest.Chain.init)
+            bytes: bytes,
+            sha256: sha256,
+            records: records,
+            chains: reading.report.chains.compactMap(ExportManifest.Chain.init),
+            counts: counts,
+            redactions: leftOut,
+            redactionsAreRecorded: recorded != nil
         )
-        manifest.since = filter.since
-        manifest.until = filter.until
-        manifest.redactions = leftOut
-        manifest.redactionsAreRecorded = recorded != nil
-        manifest.records = records
-        manifest.counts = counts
-        (manifest.bytes, manifest.sha256) = try file.finish()
-        try ExportFile(folder, manifestFile, isFirst: false).finish(with: manifest.json)
+        try ExportFile(folder, manifestFile, isFirst: false).finish(with: manifest.json.bytes)
         return report(reading.report, manifest, in: folder, context)
     }
 
@@ -110,7 +110,7 @@ enum ExportCommand: DeadLetterCommand {
         in folder: String,
         _ context: ToolContext
     ) -> Int32 {
-        let manifestSHA256 = SHA256.digest(manifest.json).hex
+        let manifestSHA256 = SHA256.digest(manifest.json.bytes).hex
         if context.isJSON {
             context.console.print(json: manifest.json)
         } else {
@@ -168,7 +168,11 @@ final class ExportFile {
         let line = line + [UInt8(ascii: "\n")]
         hasher.update(line)
         bytes += line.count
-        try put(line)
+        do {
+            try handle.write(contentsOf: line)
+        } catch {
+            throw CommandError(ExitCode.noInput, "cannot write \(path): is the disk full?")
+        }
     }
 
     /// Returns how many bytes were written, and their digest.
@@ -186,13 +190,5 @@ final class ExportFile {
     func finish(with line: [UInt8]) throws(CommandError) {
         try write(line)
         _ = try finish()
-    }
-
-    private func put(_ bytes: [UInt8]) throws(CommandError) {
-        do {
-            try handle.write(contentsOf: bytes)
-        } catch {
-            throw CommandError(ExitCode.noInput, "cannot write \(path): is the disk full?")
-        }
     }
 }

@@ -1,91 +1,65 @@
-package import AppStore
+import AppStore
 import JSON
-package import OpenSSL
+import OpenSSL
 import Records
-package import Settings
+import Settings
 
 /// The contents of an export, so that it can be checked with the two files alone.
-package struct ExportManifest: Sendable, Equatable {
+struct ExportManifest: Equatable {
     /// One chain in the export.
-    package struct Chain: Sendable, Equatable {
-        package let name: ChainName
-        package let letters: Int
+    struct Chain: Equatable {
+        let name: ChainName
+        let letters: Int
         /// The link before the first letter; nil if the chain begins with it.
-        package let previous: SHA256Digest?
-        package let last: SHA256Digest
+        let previous: SHA256Digest?
+        let last: SHA256Digest
     }
 
-    package var exportedAt: Timestamp
-    package var cluster: String
-    package var topic: String
+    let exportedAt: Timestamp
+    let cluster: String
+    let topic: String
     /// Failed at or after it; nil without a bound.
-    package var since: Timestamp?
+    let since: Timestamp?
     /// Failed before it; nil without a bound.
-    package var until: Timestamp?
-    package var hasOriginals: Bool
+    let until: Timestamp?
+    let hasOriginals: Bool
     /// The records' file, beside the manifest.
-    package var file: String
-    package var bytes: Int
-    package var sha256: SHA256Digest
-    package var records: Int
-    package var chains: [Chain]
-    package var counts: ExportCounts
+    let file: String
+    let bytes: Int
+    let sha256: SHA256Digest
+    let records: Int
+    let chains: [Chain]
+    let counts: ExportCounts
     /// The letters whose originals were left out because of a redaction.
-    package var redactions: Set<String> = []
+    let redactions: Set<String>
     /// Whether these redactions are recorded in the database, and not only in the topic.
-    package var redactionsAreRecorded = false
+    let redactionsAreRecorded: Bool
+}
 
+extension ExportManifest {
     private static let format = "entitlement-pipeline export 2"
 
-    package var json: [UInt8] {
-        var writer = JSONWriter(reserving: 4096)
-        writer.object { writer in
-            writer.key("format")
-            writer.string(Self.format)
-            writer.key("exported_at")
-            writer.string(exportedAt.description)
-            writer.key("cluster")
-            writer.string(cluster)
-            writer.key("topic")
-            writer.string(topic)
-            writer.optionalString("since", since?.description)
-            writer.optionalString("until", until?.description)
-            writer.key("originals")
-            writer.bool(hasOriginals)
-            writer.key("file")
-            writer.string(file)
-            writer.key("bytes")
-            writer.int(bytes)
-            writer.key("sha256")
-            writer.string(sha256.hex)
-            writer.key("records")
-            writer.int(records)
-            writer.key("redacted")
-            writer.array { writer in redactions.sorted().forEach { writer.string($0) } }
-            writer.key("redactions_recorded")
-            writer.bool(redactionsAreRecorded)
-            writer.counts("by_reason", counts.byReason)
-            writer.counts("verifier_versions", counts.verifierVersions)
-            writer.counts("config_sha256", counts.configurations)
-            writer.key("chains")
-            writer.array { writer in
-                for chain in chains {
-                    writer.object { writer in
-                        writer.members(of: chain.name)
-                        writer.key("letters")
-                        writer.int(chain.letters)
-                        writer.optionalString("previous", chain.previous?.hex)
-                        writer.key("last")
-                        writer.string(chain.last.hex)
-                    }
-                }
-            }
+    var json: JSONContent {
+        let chains = chains.map { chain in
+            chain.name.json + ["letters": chain.letters]
+                + .present("previous", chain.previous?.hex) + ["last": chain.last.hex]
         }
-        return writer.bytes
+        let head: JSONContent = [
+            "format": Self.format, "exported_at": exportedAt.description, "cluster": cluster,
+            "topic": topic,
+        ]
+        return head + .present("since", since?.description) + .present("until", until?.description)
+            + [
+                "originals": hasOriginals, "file": file, "bytes": bytes, "sha256": sha256.hex,
+                "records": records, "redacted": redactions.sorted(),
+                "redactions_recorded": redactionsAreRecorded, "by_reason": counts.byReason,
+                "verifier_versions": counts.verifierVersions,
+                "config_sha256": counts.configurations, "chains": chains,
+            ]
     }
 
     /// Reads the output of `json`; throws `CommandError` for anything else.
-    package init(json text: [UInt8], path: String) throws(CommandError) {
+    init(json text: [UInt8], path: String) throws(CommandError) {
         do throws(ExportFault) {
             try self.init(reading: JSONValue.exported(text))
         } catch {
@@ -116,7 +90,7 @@ package struct ExportManifest: Sendable, Equatable {
             verifierVersions: root.counts("verifier_versions"),
             configurations: root.counts("config_sha256")
         )
-        chains = []
+        var chains: [Chain] = []
         for chain in try root.requiredList("chains").elements {
             do throws(ExportFault) {
                 chains.append(try Chain(reading: chain))
@@ -125,46 +99,17 @@ package struct ExportManifest: Sendable, Equatable {
                 throw ExportFault(text: "has a chain, number \(number), that \(error.text)")
             }
         }
-    }
-
-    init(
-        exportedAt: Timestamp,
-        cluster: String,
-        topic: String,
-        hasOriginals: Bool,
-        file: String,
-        chains: [Chain]
-    ) {
-        self.exportedAt = exportedAt
-        self.cluster = cluster
-        self.topic = topic
-        self.hasOriginals = hasOriginals
-        self.file = file
         self.chains = chains
-        bytes = 0
-        records = 0
-        sha256 = SHA256.digest([UInt8]())
-        counts = ExportCounts()
     }
 }
 
 /// The counts of an export; copies of a letter count each.
-package struct ExportCounts: Sendable, Equatable {
-    package private(set) var byReason: [String: Int]
+struct ExportCounts: Equatable {
+    var byReason: [String: Int] = [:]
     /// By version of the verifier that refused them.
-    package private(set) var verifierVersions: [String: Int]
+    var verifierVersions: [String: Int] = [:]
     /// By hash of the settings under which they were refused.
-    package private(set) var configurations: [String: Int]
-
-    init(
-        byReason: [String: Int] = [:],
-        verifierVersions: [String: Int] = [:],
-        configurations: [String: Int] = [:]
-    ) {
-        self.byReason = byReason
-        self.verifierVersions = verifierVersions
-        self.configurations = configurations
-    }
+    var configurations: [String: Int] = [:]
 
     mutating func add(_ letter: DeadLetter) {
         byReason[letter.reason, default: 0] += 1
@@ -187,15 +132,10 @@ extension ExportManifest.Chain {
     }
 }
 
-extension JSONWriter {
-    fileprivate mutating func counts(_ name: StaticString, _ counts: [String: Int]) {
-        key(name)
-        object { writer in
-            for (key, count) in counts.sorted(by: { $0.key < $1.key }) {
-                writer.key(key)
-                writer.int(count)
-            }
-        }
+extension JSONContent {
+    /// An object of one member, without any if there is no value.
+    fileprivate static func present(_ name: String, _ text: String?) -> JSONContent {
+        .object(text.map { [(name, .string($0))] } ?? [])
     }
 }
 

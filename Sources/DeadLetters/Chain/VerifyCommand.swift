@@ -49,11 +49,8 @@ enum VerifyCommand: DeadLetterCommand {
             }
             report = try await context.showingProgress("verifying") { progress in
                 let anchors = anchor?.links ?? [:]
-                return try await ChainReading.ofTopic(
-                    context,
-                    anchors: anchors,
-                    progress: progress
-                ).report
+                return try await ChainReading.read(context, anchors: anchors, progress: progress)
+                    .report
             }
         }
         if context.isJSON {

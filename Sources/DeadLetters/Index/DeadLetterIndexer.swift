@@ -24,10 +24,6 @@ package final class DeadLetterIndexer: Sendable {
         package var retryDelayMax = Duration.seconds(30)
         /// Maximum wait for an answer of the servers on closing.
         package var closeDeadline = Duration.seconds(10)
-
-        package init(group: String) {
-            self.group = group
-        }
     }
 
     /// Events for people or a log.
@@ -136,13 +132,7 @@ package final class DeadLetterIndexer: Sendable {
             try await DeadLetterIndexTable.set([start], on: client)
             report(.madeAnew(partition: held.partition))
         }
-        report(
-            .ahead(
-                marks.reduce(0) { count, mark in
-                    count + max(0, mark.value.high - max(mark.value.low, next[mark.key] ?? 0))
-                }
-            )
-        )
+        report(.ahead(marks.count(from: next)))
         return marks.compactMapValues { $0.low < $0.high ? $0.high : nil }
     }
 
@@ -181,6 +171,23 @@ package final class DeadLetterIndexer: Sendable {
         let delay = Retrying.delay(attempt: attempt, max: settings.retryDelayMax)
         report(.retrying(what: what, error: "\(error)", delay: delay))
         try? await Task.sleep(for: delay)
+    }
+}
+
+extension [DeadLetterIndexTable.Progress] {
+    /// The next offset to index of each partition of a topic.
+    func nextOffsets(of topic: String) -> [Int32: Int64] {
+        let held = filter { $0.topic == topic }.map { ($0.partition, $0.nextOffset) }
+        return Dictionary(held, uniquingKeysWith: Swift.max)
+    }
+}
+
+extension [Int32: Watermarks] {
+    /// How many offsets the partitions hold from these on.
+    func count(from next: [Int32: Int64]) -> Int64 {
+        reduce(0) { count, mark in
+            count + Swift.max(0, mark.value.high - Swift.max(mark.value.low, next[mark.key] ?? 0))
+        }
     }
 }
 

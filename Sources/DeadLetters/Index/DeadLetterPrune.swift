@@ -1,24 +1,19 @@
 import Kafka
-package import Postgres
+import Postgres
 import Settings
 import Store
 
 /// Removes rows from the index whose letters retention has removed from the topic, beside the
 /// indexer and without reading the topic.
-package struct DeadLetterPrune: Sendable {
-    private let topic: DeadLetterTopic
-    private let client: PostgresClient
-
-    package init(topic: DeadLetterTopic, client: PostgresClient) {
-        self.topic = topic
-        self.client = client
-    }
+struct DeadLetterPrune: Sendable {
+    let topic: DeadLetterTopic
+    let client: PostgresClient
 
     /// - Parameter isRemoving: false only counts.
     /// - Returns: how many rows were removed, or would be.
     /// - Throws: also if the index is that of another topic, or of one that ends before the indexed
     ///   offset: then its offsets say nothing about the rows.
-    package func run(isRemoving: Bool) async throws -> Int {
+    func run(isRemoving: Bool) async throws -> Int {
         let progress = try await DeadLetterIndexTable.progress(on: client)
         try DeadLetterIndexer.require(topic, progress)
         let marks = try await topic.watermarks()

@@ -1,6 +1,6 @@
 package import JSON
-package import Kafka
-package import Postgres
+import Kafka
+import Postgres
 package import Settings
 package import Store
 
@@ -9,22 +9,17 @@ package import Store
 /// Reads without a group, beside the indexer if that runs. Readers see the former index until the
 /// new one is complete. Actions stay as they are; decisions about letters wait while the difference
 /// is written.
-package struct DeadLetterRebuild: Sendable {
+struct DeadLetterRebuild: Sendable {
     /// For one statement of the comparison, which reads whole tables.
     private static let deadline = Duration.seconds(1800)
     private static let rowsMax = 5_000
 
-    private let topic: DeadLetterTopic
-    private let client: PostgresClient
-
-    package init(topic: DeadLetterTopic, client: PostgresClient) {
-        self.topic = topic
-        self.client = client
-    }
+    let topic: DeadLetterTopic
+    let client: PostgresClient
 
     /// - Parameter progress: called with how many offsets of the topic were read, and of how many.
     /// - Returns: the difference between the former index and the topic.
-    package func run(
+    func run(
         progress: TopicScan.Progress = { _, _ in }
     ) async throws -> DeadLetterRebuildTable.Difference {
         try await client.withHeldConnection { connection in

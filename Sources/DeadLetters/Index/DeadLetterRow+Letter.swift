@@ -54,6 +54,13 @@ extension DeadLetterRow {
         }
     }
 
+    /// Where the letter lies.
+    ///
+    /// - Parameter topic: the dead-letter topic's name.
+    package func position(in topic: String) -> RecordPosition {
+        RecordPosition(topic: topic, partition: letterPartition, offset: letterOffset)
+    }
+
     /// Nil for a record that is no dead letter.
     package init?(_ record: ConsumerRecord) {
         guard let letter = try? DeadLetter(decoding: record) else { return nil }

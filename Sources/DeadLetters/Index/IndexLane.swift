@@ -45,7 +45,7 @@ struct IndexLane {
     }
 
     /// Removes and returns a write that has ended, to make room for the next.
-    mutating func takeEnded() -> (write: PendingWrite, outcome: Result<Int, any Error>)? {
+    mutating func takeEnded() -> (write: PendingWrite, outcome: Result<Void, any Error>)? {
         guard let writing, let outcome = writing.outcome else { return nil }
         self.writing = nil
         return (writing, outcome)

@@ -136,9 +136,9 @@ final class IndexSession {
 
     private func settle(
         _ write: PendingWrite,
-        _ outcome: Result<Int, any Error>
+        _ outcome: Result<Void, any Error>
     ) throws {
-        _ = try outcome.get()
+        try outcome.get()
         for (partition, offset) in write.nextOffsets where indexed[partition] != nil {
             indexed[partition] = max(indexed[partition, default: 0], offset)
         }
@@ -150,7 +150,7 @@ final class IndexSession {
     /// Waits for the running writes up to a deadline.
     private func finishWriting() async throws {
         // Collect all outcomes before any fault is thrown: no write runs on after this.
-        var outcomes: [(PendingWrite, Result<Int, any Error>)] = []
+        var outcomes: [(PendingWrite, Result<Void, any Error>)] = []
         for lane in lanes.indices {
             guard let writing = lanes[lane].takeWriting() else { continue }
             outcomes.append((writing, await writing.finish(within: settings.closeDeadline)))
@@ -177,10 +177,7 @@ final class IndexSession {
         let progress = try await writer.retrying.run {
             try await DeadLetterIndexTable.progress(on: client)
         }
-        var reached: [Int32: Int64] = [:]
-        for held in progress where held.topic == topic.name {
-            reached[held.partition] = held.nextOffset
-        }
+        let reached = progress.nextOffsets(of: topic.name)
         return ends.allSatisfy { partition, end in reached[partition, default: 0] >= end }
     }
 
@@ -225,11 +222,11 @@ extension IndexSession {
             try await DeadLetterIndexTable.progress(on: client)
         }
         let marks = try await writer.retrying.run { try await topic.watermarks() }
+        let reached = progress.nextOffsets(of: topic.name)
         for partition in partitions.map(\.partition) {
-            let held = progress.first { $0.topic == topic.name && $0.partition == partition }
-            let start = held?.nextOffset ?? marks[partition]?.low ?? 0
+            let start = reached[partition] ?? marks[partition]?.low ?? 0
             next[partition] = start
-            indexed[partition] = held?.nextOffset ?? -1
+            indexed[partition] = reached[partition] ?? -1
             if let high = marks[partition]?.high, start > high {
                 try await beginAnew(partition)
                 next[partition] = marks[partition]?.low ?? 0

@@ -20,9 +20,8 @@ struct IndexWriter: Sendable {
         nextOffsets: [Int32: Int64]
     ) -> PendingWrite {
         PendingWrite(records: records, nextOffsets: nextOffsets) {
-            let written = try await write(records[...], nextOffsets: nextOffsets)
+            try await write(records[...], nextOffsets: nextOffsets)
             await commit(nextOffsets)
-            return written
         } ended: { [consumer] in
             consumer.wake()
         }
@@ -33,11 +32,11 @@ struct IndexWriter: Sendable {
     private func write(
         _ records: ArraySlice<DeadLetterIndexTable.Record>,
         nextOffsets: [Int32: Int64]
-    ) async throws -> Int {
+    ) async throws {
         do {
-            return try await retrying.run {
+            try await retrying.run {
                 do {
-                    return try await DeadLetterIndexTable.add(
+                    _ = try await DeadLetterIndexTable.add(
                         Array(records),
                         of: topic,
                         nextOffsets: nextOffsets,
@@ -48,7 +47,7 @@ struct IndexWriter: Sendable {
                 }
             }
         } catch is TooSlow {
-            return try await writeHalves(records, nextOffsets: nextOffsets)
+            try await writeHalves(records, nextOffsets: nextOffsets)
         } catch let error as PostgresError where error.isRecordFault {
             guard records.count == 1, let record = records.first else {
                 return try await writeHalves(records, nextOffsets: nextOffsets)
@@ -60,7 +59,7 @@ struct IndexWriter: Sendable {
                     why: error.recordFaultDetail
                 )
             )
-            return try await write(
+            try await write(
                 [(record.partition, record.offset, row: nil)],
                 nextOffsets: nextOffsets
             )
@@ -70,14 +69,14 @@ struct IndexWriter: Sendable {
     private func writeHalves(
         _ records: ArraySlice<DeadLetterIndexTable.Record>,
         nextOffsets: [Int32: Int64]
-    ) async throws -> Int {
+    ) async throws {
         let middle = records.startIndex + records.count / 2
         var offsets: [Int32: Int64] = [:]
         for record in records[..<middle] {
             offsets[record.partition] = record.offset + 1
         }
-        let first = try await write(records[..<middle], nextOffsets: offsets)
-        return try await first + write(records[middle...], nextOffsets: nextOffsets)
+        try await write(records[..<middle], nextOffsets: offsets)
+        try await write(records[middle...], nextOffsets: nextOffsets)
     }
 
     /// Commits for those who watch the group's lag: reading begins after the rows in PostgreSQL, so
@@ -96,36 +95,36 @@ struct IndexWriter: Sendable {
 final class PendingWrite: Sendable {
     let records: [DeadLetterIndexTable.Record]
     let nextOffsets: [Int32: Int64]
-    private let state = Mutex<Result<Int, any Error>?>(nil)
-    private let task: Mutex<Task<Void, Never>?>
+    private let state = Mutex<Result<Void, any Error>?>(nil)
+    private let task = Mutex<Task<Void, Never>?>(nil)
 
     init(
         records: [DeadLetterIndexTable.Record],
         nextOffsets: [Int32: Int64],
-        _ body: @escaping @Sendable () async throws -> Int,
+        _ body: @escaping @Sendable () async throws -> Void,
         ended: @escaping @Sendable () -> Void
     ) {
         self.records = records
         self.nextOffsets = nextOffsets
-        task = Mutex(nil)
         let work = Task {
+            let outcome: Result<Void, any Error>
             do {
-                let written = try await body()
-                state.withLock { $0 = .success(written) }
+                outcome = .success(try await body())
             } catch {
-                state.withLock { $0 = .failure(error) }
+                outcome = .failure(error)
             }
+            state.withLock { $0 = outcome }
             ended()
         }
         task.withLock { $0 = work }
     }
 
     /// Nil until the write has ended.
-    var outcome: Result<Int, any Error>? { state.withLock { $0 } }
+    var outcome: Result<Void, any Error>? { state.withLock { $0 } }
 
     /// Waits for the end; stops retrying after the deadline.
-    func finish(within deadline: Duration) async -> Result<Int, any Error> {
-        guard let task = task.withLock({ $0 }) else { return .success(0) }
+    func finish(within deadline: Duration) async -> Result<Void, any Error> {
+        guard let task = task.withLock({ $0 }) else { return .success(()) }
         let timer = Task {
             try await Task.sleep(for: deadline)
             task.cancel()

@@ -25,7 +25,7 @@ enum RedactCommand: DeadLetterCommand {
                     argument: "TEXT",
                     "Why, for the history. Required."
                 ),
-                AuditorOption.option,
+                ToolContext.auditorOption,
             ]
         )
     }
@@ -41,11 +41,7 @@ enum RedactCommand: DeadLetterCommand {
         let id = context.arguments.operands[0].lowercased()
         guard let row = try await DeadLetterTable.get([id], on: client).first,
             let (letter, record) = try await context.topic.read(
-                at: RecordPosition(
-                    topic: context.topic.name,
-                    partition: row.letterPartition,
-                    offset: row.letterOffset
-                )
+                at: row.position(in: context.topic.name)
             )
         else {
             throw CommandError(

@@ -2,16 +2,10 @@ import Kafka
 
 /// Reads new records of the dead-letter topic, each once.
 struct LetterFollower {
-    private let scan: TopicScan
-    /// The next offset to read of each partition.
+    let scan: TopicScan
+    /// The next offset to read of each partition; one without an entry was added later and is read
+    /// from its start.
     private(set) var next: [TopicPartition: Int64]
-
-    /// - Parameter next: where to begin; a partition without an entry was added later and is read
-    ///   from its start.
-    init(_ scan: TopicScan, from next: [TopicPartition: Int64]) {
-        self.scan = scan
-        self.next = next
-    }
 
     /// Visits every unvisited record below these ends.
     ///

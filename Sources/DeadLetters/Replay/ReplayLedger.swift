@@ -43,11 +43,7 @@ struct ReplayLedger {
         while true {
             let page = try await connection.run(
                 ReplayRecordTable.read,
-                (
-                    replay: replay,
-                    after: records.last?.ordinal ?? -1,
-                    limit: Self.pageMax
-                )
+                (replay: replay, after: records.last?.ordinal ?? -1, limit: Self.pageMax)
             )
             records += page
             if page.count < Self.pageMax { return records }
@@ -87,20 +83,14 @@ struct ReplayLedger {
             pipeline.add(ReplayRecordTable.decide, (replay, records))
         }
         if !next.isEmpty {
-            pipeline.add(ReplayPositionTable.write, (replay, ReplayPositions.rows(next)))
+            let rows = next.sorted { $0.key < $1.key }.map {
+                (partition: $0.key.partition, next: $0.value)
+            }
+            pipeline.add(ReplayPositionTable.write, (replay, rows))
         }
         guard !pipeline.isEmpty else { return }
         _ = try await connection.run(pipeline)
     }
 
     private static let pageMax = 5_000
-}
-
-/// Positions in their stored form.
-enum ReplayPositions {
-    static func rows(_ next: [TopicPartition: Int64]) -> [ReplayPositionTable.Position] {
-        next.sorted { $0.key < $1.key }.map {
-            (partition: $0.key.partition, next: $0.value)
-        }
-    }
 }

@@ -9,12 +9,6 @@ package struct ReplayNames: Sendable {
     package let topicPrefix: String
     package let groupPrefix: String
 
-    package init(kafka: [String: String], topicPrefix: String, groupPrefix: String) {
-        self.kafka = kafka
-        self.topicPrefix = topicPrefix
-        self.groupPrefix = groupPrefix
-    }
-
     var deadLetterTopic: String { topicPrefix + Topic.deadLetter }
 
     var letters: DeadLetterTopic {

@@ -42,16 +42,9 @@ package struct ReplayPreparation {
     /// A note on letters that are not indexed yet and therefore left out; nil without any.
     private func behind() async throws -> String? {
         let marks = try await names.letters.watermarks()
-        let progress = try await DeadLetterIndexTable.progress(on: database)
-        let next = Dictionary(
-            progress.filter { $0.topic == names.deadLetterTopic }
-                .map { ($0.partition, $0.nextOffset) },
-            uniquingKeysWith: max
-        )
-        let count = marks.reduce(Int64(0)) { count, mark in
-            let begin = max(next[mark.key, default: 0], mark.value.low)
-            return count + max(0, mark.value.high - begin)
-        }
+        let next = try await DeadLetterIndexTable.progress(on: database)
+            .nextOffsets(of: names.deadLetterTopic)
+        let count = marks.count(from: next)
         guard count > 0 else { return nil }
         return "the last \(count) records of the dead-letter topic are not indexed and not looked"
             + " at: is 'dead-letter index' running?"

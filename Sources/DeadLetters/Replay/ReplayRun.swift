@@ -55,7 +55,7 @@ final class ReplayRun {
         account = ReplayAccount(written.records, failingShareMax: limits.failingShareMax)
         self.written = written.positions
         self.reader = reader
-        self.letters = LetterFollower(letters, from: written.positions)
+        self.letters = LetterFollower(scan: letters, next: written.positions)
         self.producer = producer
     }
 

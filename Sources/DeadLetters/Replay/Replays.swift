@@ -1,6 +1,6 @@
 import AppStore
 import Kafka
-package import Postgres
+import Postgres
 import Records
 package import Store
 
@@ -8,15 +8,9 @@ package import Store
 ///
 /// For the command line and the web console. Keeps nothing between two calls.
 package struct Replays: Sendable {
-    private let names: ReplayNames
-    private let verifier: ReplayVerifier
-    private let database: PostgresClient
-
-    package init(_ names: ReplayNames, verifier: ReplayVerifier, database: PostgresClient) {
-        self.names = names
-        self.verifier = verifier
-        self.database = database
-    }
+    let names: ReplayNames
+    let verifier: ReplayVerifier
+    let database: PostgresClient
 
     /// The dry run: what would be sent, and the verdict of today's verifier on each.
     ///
@@ -50,8 +44,13 @@ package struct Replays: Sendable {
         let positions = try await names.letters.watermarks().sorted { $0.key < $1.key }.map {
             (partition: $0.key, next: $0.value.high)
         }
-        let records = plan.letters.enumerated().map { ordinal, letter in
-            Self.record(letter.row, ordinal, names)
+        let records = plan.letters.enumerated().map { ordinal, letter -> ReplayRecordTable.New in
+            (
+                ordinal: Int64(ordinal),
+                letterID: letter.row.id,
+                transactionID: letter.row.identifiers.transactionID,
+                raw: letter.row.raw?.description
+            )
         }
         let new: ReplayTable.New = (
             who: who.text,
@@ -104,51 +103,33 @@ package struct Replays: Sendable {
         progress: @escaping (ReplayProgress) -> Void = { _ in }
     ) async throws -> ReplayProgress {
         try await database.withHeldConnection { connection in
-            try await run(
-                number,
-                who: who,
-                limits: limits,
-                stop: stop,
-                progress: progress,
-                on: connection
+            guard !(try await connection.run(ReplayTable.get, number)).isEmpty else {
+                throw ReplayError(.notFound, "there is no replay \(number)")
+            }
+            let ledger = try await ReplayLedger(number, who: who, on: connection)
+            let row = try await ledger.row()
+            guard row.state != .completed else {
+                throw ReplayError(.finished, "replay \(number) is completed")
+            }
+            var wanted = limits ?? ReplayLimits()
+            if limits == nil {
+                wanted.rate = Int(row.rate)
+                wanted.failingShareMax = row.failingShareMax
+            }
+            try Self.check(why: row.why, wanted)
+            let isContinued = row.state != .prepared
+            try await ledger.setState(
+                .running,
+                note: isContinued ? "continued" : "",
+                action: isContinued ? .replayStarted : nil
             )
-        }
-    }
-
-    private func run(
-        _ number: Int64,
-        who: AuditorName,
-        limits: ReplayLimits?,
-        stop: ReplayStop,
-        progress: @escaping (ReplayProgress) -> Void,
-        on connection: PostgresConnection
-    ) async throws -> ReplayProgress {
-        guard !(try await connection.run(ReplayTable.get, number)).isEmpty else {
-            throw ReplayError(.notFound, "there is no replay \(number)")
-        }
-        let ledger = try await ReplayLedger(number, who: who, on: connection)
-        let row = try await ledger.row()
-        guard row.state != .completed else {
-            throw ReplayError(.finished, "replay \(number) is completed")
-        }
-        var wanted = limits ?? ReplayLimits()
-        if limits == nil {
-            wanted.rate = Int(row.rate)
-            wanted.failingShareMax = row.failingShareMax
-        }
-        try Self.check(why: row.why, wanted)
-        let isContinued = row.state != .prepared
-        try await ledger.setState(
-            .running,
-            note: isContinued ? "continued" : "",
-            action: isContinued ? .replayStarted : nil
-        )
-        do {
-            return try await run(ledger, row, limits: wanted, stop: stop, progress)
-        } catch {
-            // If the database is gone too, so is the lock, which says the same.
-            try? await ledger.setState(.interrupted, note: "\(error)", action: .replayStopped)
-            throw error
+            do {
+                return try await run(ledger, row, limits: wanted, stop: stop, progress)
+            } catch {
+                // If the database is gone too, so is the lock, which says the same.
+                try? await ledger.setState(.interrupted, note: "\(error)", action: .replayStopped)
+                throw error
+            }
         }
     }
 
@@ -216,19 +197,6 @@ extension Replays {
     ) async throws -> [ReplayRecordRow] {
         let page: ReplayRecordTable.Page = (replay: number, after: ordinal, limit: limit)
         return Array(try await database.run(ReplayRecordTable.read, page))
-    }
-
-    private static func record(
-        _ row: DeadLetterRow,
-        _ ordinal: Int,
-        _ names: ReplayNames
-    ) -> ReplayRecordTable.New {
-        (
-            ordinal: Int64(ordinal),
-            letterID: row.id,
-            transactionID: row.identifiers.transactionID,
-            raw: row.raw?.description
-        )
     }
 
     private static func check(why: String, _ limits: ReplayLimits) throws {

@@ -119,8 +119,7 @@ enum CountCommand: DeadLetterCommand {
         }
         let total = sorted.reduce(0) { $0 + $1.letters }
         report(by.withoutGaps(sorted, query, context.now), total: total, by, context)
-        let note = "\(summary.records) records read" + ReadingNotes.text(summary, fold)
-        context.console.note(note + IndexOnly.note(context))
+        context.console.note(fold.notes(summary) + IndexOnly.note(context))
         return ExitCode.success
     }
 

@@ -65,10 +65,26 @@ package struct ToolContext: Sendable {
     /// Whether tables show all columns.
     var isWide: Bool { arguments.isSet(CommandOption.wide.long) }
 
-    /// The user of the tool: `--as`, else the environment's user.
-    package func auditor() throws(UsageError) -> AuditorName {
-        try AuditorOption.name(arguments, environment: environment)
+    /// The user of the tool, for the history: `--as`, else the environment's user.
+    ///
+    /// - Throws: if no name is known, or it is too long or has control characters.
+    func auditor() throws(UsageError) -> AuditorName {
+        let names = ["SUDO_USER", "LOGNAME", "USER"].map { environment[$0] }
+        let given = ([arguments.value("as")] + names).compactMap(\.self)
+        guard let text = given.first(where: { !$0.isEmpty }) else {
+            throw UsageError("say who you are, for the history: --as NAME")
+        }
+        guard let name = AuditorName(text) else {
+            throw UsageError("expected a name of 1 to 255 bytes without control characters")
+        }
+        return name
     }
+
+    static let auditorOption = CommandOption(
+        "as",
+        argument: "NAME",
+        "Who does this, for the history; else SUDO_USER, LOGNAME or USER."
+    )
 
     /// The database, for a command that requires it.
     ///

@@ -26,13 +26,7 @@ extension DeadLetterRow {
             .init("source", rank: 6, lengthMax: 80, \.source.position),
             .init("id", lengthMax: DeadLetterID.length, \.id),
             .member("class", \.deadLetterClass), .member("detail", \.detail),
-            .member("position") { row in
-                RecordPosition(
-                    topic: topic,
-                    partition: row.letterPartition,
-                    offset: row.letterOffset
-                )
-            },
+            .member("position") { $0.position(in: topic) },
             .member("source_sha256", \.source.sha256), .member("source_timestamp", \.source.at),
             .member("raw", \.raw), .member("value", \.valueState), .member("omitted", \.omitted),
             .member("producer", \.producer), .member("worker", \.worker),

@@ -41,7 +41,7 @@ extension DecisionCommand {
             options: FilterOptions.options + [
                 CommandOption("why", argument: "TEXT", "The reason, for the history; required."),
                 CommandOption("yes", short: "y", "Do it for more than one letter without asking."),
-                AuditorOption.option,
+                ToolContext.auditorOption,
             ]
         )
     }

@@ -76,7 +76,7 @@ enum ListCommand: DeadLetterCommand {
                 newest.insert(row)
             }
         }
-        return (newest, "\(summary.records) records read" + ReadingNotes.text(summary, fold))
+        return (newest, fold.notes(summary))
     }
 
     /// The rows as a table, or as JSON in lines.

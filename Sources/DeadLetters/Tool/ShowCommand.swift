@@ -35,7 +35,7 @@ enum ShowCommand: DeadLetterCommand {
                     short: "f",
                     "Print the original to a terminal too, which may interpret control sequences."
                 ),
-                AuditorOption.option, ToolContext.fromTopic,
+                ToolContext.auditorOption, ToolContext.fromTopic,
             ]
         )
     }
@@ -44,16 +44,18 @@ enum ShowCommand: DeadLetterCommand {
 
     static func run(_ context: ToolContext) async throws -> Int32 {
         let wanted = context.arguments.operands[0]
-        guard RecordPosition(wanted) != nil || wanted.count >= idDigitsMin else {
+        let position = RecordPosition(wanted)
+        guard position != nil || wanted.count >= idDigitsMin else {
             throw UsageError(
                 "expected an ID, at least \(idDigitsMin) of its digits, or TOPIC/PARTITION/OFFSET "
                     + "of the original or of the dead letter; found \"\(wanted)\""
             )
         }
         let finder = LetterFinder(
-            wanted,
-            context.topic,
-            try await context.index(),
+            wanted: wanted,
+            position: position,
+            topic: context.topic,
+            index: try await context.index(),
             redactions: try await context.redactions()
         )
         let found = try await finder.find()
@@ -167,25 +169,13 @@ struct LetterFinder {
 
     private static let foundMax = 20
 
-    private let wanted: String
-    private let position: RecordPosition?
-    private let topic: DeadLetterTopic
-    private let index: PostgresClient?
+    let wanted: String
+    /// Nil if an ID is wanted.
+    let position: RecordPosition?
+    let topic: DeadLetterTopic
+    let index: PostgresClient?
     /// The letters with a recorded redaction; nil if no database was asked.
-    private let redactions: Set<String>?
-
-    init(
-        _ wanted: String,
-        _ topic: DeadLetterTopic,
-        _ index: PostgresClient?,
-        redactions: Set<String>?
-    ) {
-        self.wanted = wanted
-        self.topic = topic
-        self.index = index
-        self.redactions = redactions
-        position = RecordPosition(wanted)
-    }
+    let redactions: Set<String>?
 
     func find() async throws -> Result {
         guard let index else { return try await inTopic() }
@@ -201,14 +191,9 @@ struct LetterFinder {
             let lines = rows.map { "\($0.id) \($0.source.position)" }
             return .several(lines, isMore: rows.count == limit)
         }
-        let place = RecordPosition(
-            topic: topic.name,
-            partition: row.letterPartition,
-            offset: row.letterOffset
-        )
-        guard let found = try await topic.read(at: place), found.letter.id == row.id else {
-            return .indexed(row)
-        }
+        guard let found = try await topic.read(at: row.position(in: topic.name)),
+            found.letter.id == row.id
+        else { return .indexed(row) }
         return .one(
             LetterDossier(
                 found.letter,

@@ -41,9 +41,7 @@ enum TailCommand: DeadLetterCommand {
                     print(row, context)
                 }
             }
-        } catch is CancellationError {
-            return ExitCode.success
-        }
+        } catch is CancellationError {}
         return ExitCode.success
     }
 

@@ -90,31 +90,3 @@ package enum DeadLetterSettings {
         return await topics + DatabaseCheck.findings(options, role: role)
     }
 }
-
-/// The user of the tool, for the history.
-package enum AuditorOption {
-    package static let option = CommandOption(
-        "as",
-        argument: "NAME",
-        "Who does this, for the history; else SUDO_USER, LOGNAME or USER."
-    )
-
-    /// - Throws: if no name is known, or it is too long or has control characters.
-    package static func name(
-        _ arguments: CommandArguments,
-        environment: [String: String]
-    ) throws(UsageError) -> AuditorName {
-        let texts =
-            [arguments.value("as")]
-            + ["SUDO_USER", "LOGNAME", "USER"].map {
-                environment[$0]
-            }
-        guard let text = texts.compactMap({ $0 }).first(where: { !$0.isEmpty }) else {
-            throw UsageError("say who you are, for the history: --as NAME")
-        }
-        guard let name = AuditorName(text) else {
-            throw UsageError("expected a name of 1 to 255 bytes without control characters")
-        }
-        return name
-    }
-}

@@ -1,5 +1,4 @@
 import AppStore
-import DeadLetters
 import Foundation
 import Kafka
 import OpenSSL
@@ -10,6 +9,7 @@ import Store
 import TestSupport
 
 @testable import AuditConsole
+@testable import DeadLetters
 @testable import Worker
 
 /// A console on a database, a topic with dead letters, and a file of users.
@@ -48,7 +48,7 @@ final class ConsoleFixture: Sendable {
         options.sessionSettings = DeadLetterTable.sessionSettings
         database = PostgresClient(options, connectionsMax: 4)
         replays = Replays(
-            ReplayNames(
+            names: ReplayNames(
                 kafka: cluster.client,
                 topicPrefix: "storekit.",
                 groupPrefix: "entitlements."

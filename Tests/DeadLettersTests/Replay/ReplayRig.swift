@@ -64,7 +64,7 @@ final class ReplayRig: Sendable {
     }
 
     var replays: Replays {
-        Replays(names, verifier: .unavailable("none in this test"), database: client)
+        Replays(names: names, verifier: .unavailable("none in this test"), database: client)
     }
 
     func context(_ stage: String = "verify") -> DeadLetterContext {

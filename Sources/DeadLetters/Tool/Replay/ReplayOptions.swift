@@ -12,7 +12,7 @@ extension ToolContext {
         let verifier = try ReplayVerifier { schema throws(SettingsError) in
             try schema.read(arguments, environment: environment, overrides: [])
         }
-        return Replays(names, verifier: verifier, database: client)
+        return Replays(names: names, verifier: verifier, database: client)
     }
 }
 
@@ -78,7 +78,7 @@ enum ReplayOptions {
             argument: "N",
             "Letters shown of those that the verifier does not accept; 20 by default."
         ),
-        AuditorOption.option, groupPrefix,
+        ToolContext.auditorOption, groupPrefix,
     ]
 
     static func limits(_ arguments: CommandArguments) throws(UsageError) -> ReplayLimits {
