@@ -54,12 +54,8 @@ extension HTML {
                 ? [PageColumn("Letters") { $0.letters(of: $1.run, isCut: $1.index == last) }] : [])
             + [
                 PageColumn("Replay") { html, row in
-                    if let replay = row.run.last.replay {
-                        let link = LocalLink("replays", String(replay))
-                        html.element("a", [.href(link)], text: String(replay))
-                    } else {
-                        html.optional(nil)
-                    }
+                    guard let replay = row.run.last.replay else { return html.optional(nil) }
+                    html.link(String(replay), to: LocalLink("replays", String(replay)))
                 },
                 .foreign("Why", "wide", bytesMax: 500, \.run.last.why),
                 .foreign("Detail", bytesMax: 200, \.run.detail),

@@ -5,9 +5,9 @@ struct PageColumn<Row> {
     fileprivate let title: String
     /// The class of its cells, and of the title's if they are numbers.
     fileprivate let cellClass: String?
-    /// Whether its cells name their rows.
-    fileprivate let isRowHeader: Bool
     fileprivate let cell: (inout HTML, Row) -> Void
+    /// Whether its cells name their rows.
+    fileprivate var isRowHeader = false
 
     /// - Parameter cellClass: the class of its cells; nil for none.
     init(
@@ -15,18 +15,8 @@ struct PageColumn<Row> {
         _ cellClass: String? = nil,
         _ cell: @escaping (inout HTML, Row) -> Void
     ) {
-        self.init(title, cellClass, isRowHeader: false, cell)
-    }
-
-    private init(
-        _ title: String,
-        _ cellClass: String?,
-        isRowHeader: Bool,
-        _ cell: @escaping (inout HTML, Row) -> Void
-    ) {
         self.title = title
         self.cellClass = cellClass
-        self.isRowHeader = isRowHeader
         self.cell = cell
     }
 
@@ -36,7 +26,9 @@ struct PageColumn<Row> {
         _ cellClass: String? = nil,
         _ cell: @escaping (inout HTML, Row) -> Void
     ) -> PageColumn {
-        PageColumn(title, cellClass, isRowHeader: true, cell)
+        var column = PageColumn(title, cellClass, cell)
+        column.isRowHeader = true
+        return column
     }
 
     static func number(_ title: String, _ value: @escaping (Row) -> Int64) -> PageColumn {
@@ -125,6 +117,14 @@ extension HTML {
                 html.element("dt", text: name)
                 html.element("dd", text: text)
             }
+        }
+    }
+
+    /// A part of a page in a frame of its own, under a heading.
+    mutating func card(_ title: String, _ content: (inout HTML) -> Void) {
+        element("section", [.class("card"), .label(title)]) { html in
+            html.element("h2", text: title)
+            content(&html)
         }
     }
 

@@ -87,6 +87,10 @@ struct HTML: Sendable {
         element(name, attributes) { $0.text(text) }
     }
 
+    mutating func link(_ text: String, to link: LocalLink, class name: String? = nil) {
+        element("a", (name.map { [.class($0)] } ?? []) + [.href(link)], text: text)
+    }
+
     /// An element without content, such as `input`.
     mutating func void(_ name: StaticString, _ attributes: [Attribute] = []) {
         open(name, attributes)

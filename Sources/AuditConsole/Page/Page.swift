@@ -43,9 +43,7 @@ struct Page: Sendable {
         Page(title, status: status) { html in
             html.element("h1", text: title)
             html.element("p", text: sentence)
-            html.element("p") { html in
-                html.element("a", [.href(LocalLink())], text: "Go to the overview")
-            }
+            html.element("p") { $0.link("Go to the overview", to: LocalLink()) }
         }
     }
 
@@ -97,7 +95,7 @@ struct Page: Sendable {
     }
 
     private func header(_ html: inout HTML, _ visitor: Visitor?, _ formToken: String) {
-        html.element("a", [.class("brand"), .href(LocalLink())], text: "Dead letters")
+        html.link("Dead letters", to: LocalLink(), class: "brand")
         guard let visitor else { return }
         html.element("nav", [.label("Main")]) { html in
             html.element("ul") { html in
@@ -130,23 +128,28 @@ struct Page: Sendable {
 
 extension HTML {
     /// A form that posts, with its token.
+    ///
+    /// - Parameter hidden: values of fields that are not shown.
     mutating func form(
         _ target: LocalLink,
         _ token: String,
+        hidden: KeyValuePairs<String, String> = [:],
         _ content: (inout HTML) -> Void
     ) {
         let posts = [Attribute("method", "post"), Attribute("action", target.text)]
         element("form", posts) { html in
-            html.void("input", [.type("hidden"), .name(ConsoleRequest.tokenField), .value(token)])
+            for (name, value) in [(ConsoleRequest.tokenField, token)] + Array(hidden) {
+                html.void("input", [.type("hidden"), .name(name), .value(value)])
+            }
             content(&html)
         }
     }
 
     /// A required field for a sentence that the history keeps.
-    mutating func sentenceField(_ label: String, id: String, name: String, hint: String) {
+    mutating func sentenceField(_ label: String, _ name: String, id: String? = nil, hint: String) {
         field(
             label,
-            id: id,
+            id: id ?? name,
             [
                 .type("text"), .name(name), Attribute("required", nil),
                 Attribute("maxlength", "500"), Attribute("autocomplete", "off"),

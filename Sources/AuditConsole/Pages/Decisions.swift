@@ -24,7 +24,7 @@ enum DecisionForms {
                 case .suppressed: .suppressed
                 case .replayed: nil
                 }
-            kindAndNote(&html, kinds.filter { $0.kind != current }, id: "decision")
+            kindAndNote(&html, kinds.filter { $0.kind != current })
         }
     }
 
@@ -39,15 +39,13 @@ enum DecisionForms {
                     text: "First a dry run shows what would be sent, and what today's verifier "
                         + "says about each one. Nothing is sent before you confirm."
                 )
-                let link = LocalLink("replays", "new", query: filter.items)
-                html.element("a", [.class("button"), .href(link)], text: "Dry run")
+                dryRun(&html, filter)
             }
             html.element("div", [.class("card")]) { html in
                 html.element("h3", text: "Decide")
-                html.form(LocalLink("decisions"), token) { html in
-                    let query = HTTPForm.encoded(filter.items)
-                    html.void("input", [.type("hidden"), .name("filter"), .value(query)])
-                    kindAndNote(&html, kinds, id: "decision")
+                let hidden: KeyValuePairs = ["filter": HTTPForm.encoded(filter.items)]
+                html.form(LocalLink("decisions"), token, hidden: hidden) { html in
+                    kindAndNote(&html, kinds)
                 }
             }
         }
@@ -57,25 +55,26 @@ enum DecisionForms {
     static func ofGroup(_ html: inout HTML, _ filter: LetterFilter, _ count: Int64, token: String) {
         html.element("section", [.class("card group-actions"), .label("What to do")]) { html in
             html.element("div") { html in
-                let link = LocalLink("replays", "new", query: filter.items)
-                html.element("a", [.class("button"), .href(link)], text: "Dry run")
+                dryRun(&html, filter)
                 html.element(
                     "p",
                     [.class("hint")],
                     text: "What a replay would send, and what today's verifier says."
                 )
             }
-            html.form(LocalLink("decisions"), token) { html in
-                let fields = [
-                    ("filter", HTTPForm.encoded(filter.items)), ("kind", "resolved"),
-                ]
-                for (name, value) in fields {
-                    html.void("input", [.type("hidden"), .name(name), .value(value)])
-                }
-                note(&html, id: "resolution")
+            let hidden: KeyValuePairs = [
+                "filter": HTTPForm.encoded(filter.items), "kind": "resolved",
+            ]
+            html.form(LocalLink("decisions"), token, hidden: hidden) { html in
+                note(&html, id: "resolution-note")
                 html.element("button", text: "Resolve \(Quantity.grouped(count))")
             }
         }
+    }
+
+    private static func dryRun(_ html: inout HTML, _ filter: LetterFilter) {
+        let link = LocalLink("replays", "new", query: filter.items)
+        html.link("Dry run", to: link, class: "button")
     }
 
     /// Shows the effect of a decision about many letters, and asks for confirmation.
@@ -99,47 +98,36 @@ enum DecisionForms {
                 html.fact("Note") { $0.foreign(note, bytesMax: 2000) }
             }
             guard count > 0 else { return }
-            html.form(LocalLink("decisions"), token) { html in
-                let fields = [
-                    ("filter", HTTPForm.encoded(filter.items)), ("kind", kind.rawValue),
-                    ("note", note), ("confirmed", String(count)),
-                ]
-                for (name, value) in fields {
-                    html.void("input", [.type("hidden"), .name(name), .value(value)])
-                }
-                html.element(
-                    "button",
-                    [.class("primary")],
-                    text: "Yes: \(letters) \(kind.rawValue)"
-                )
+            let hidden: KeyValuePairs = [
+                "filter": HTTPForm.encoded(filter.items), "kind": kind.rawValue, "note": note,
+                "confirmed": String(count),
+            ]
+            html.form(LocalLink("decisions"), token, hidden: hidden) { html in
+                let label = "Yes: \(letters) \(kind.rawValue)"
+                html.element("button", [.class("primary")], text: label)
             }
         }
     }
 
     private static func kindAndNote(
         _ html: inout HTML,
-        _ kinds: [(kind: DeadLetterAction.Kind, label: String)],
-        id: String
+        _ kinds: [(kind: DeadLetterAction.Kind, label: String)]
     ) {
         html.element("div", [.class("field")]) { html in
-            html.element("label", [HTML.Attribute("for", "\(id)-kind")], text: "Decision")
-            html.element("select", [.id("\(id)-kind"), .name("kind")]) { html in
+            html.element("label", [HTML.Attribute("for", "decision-kind")], text: "Decision")
+            html.element("select", [.id("decision-kind"), .name("kind")]) { html in
                 for (kind, label) in kinds {
                     html.element("option", [.value(kind.rawValue)], text: label)
                 }
             }
         }
-        note(&html, id: id)
+        note(&html, id: "decision-note")
         html.element("button", text: "Write down")
     }
 
     private static func note(_ html: inout HTML, id: String) {
-        html.sentenceField(
-            "Note",
-            id: "\(id)-note",
-            name: "note",
-            hint: "Why: it stands in the history forever."
-        )
+        let hint = "Why: it stands in the history forever."
+        html.sentenceField("Note", "note", id: id, hint: hint)
     }
 }
 
@@ -204,13 +192,11 @@ struct Decisions: Sendable {
             )
         }
         guard Int64(confirmed) == found else {
-            return .page(
-                .notice(
-                    "Not the same any more",
-                    status: 409,
-                    "Now it would be \(Quantity.counted(found, "dead letter")). Nothing was "
-                        + "changed: look at them again."
-                )
+            return .notice(
+                "Not the same any more",
+                status: 409,
+                "Now it would be \(Quantity.counted(found, "dead letter")). Nothing was changed: "
+                    + "look at them again."
             )
         }
         let count = try await DeadLetterActionTable.decide(

@@ -109,8 +109,7 @@ struct GroupPage: Sendable {
     }
 
     private func alike(_ html: inout HTML, _ letter: DeadLetterRow) {
-        html.element("section", [.class("card"), .label("What is alike")]) { html in
-            html.element("h2", text: "What is alike")
+        html.card("What is alike") { html in
             html.element("dl", [.class("facts")]) { html in
                 html.fact("Reason") { html in
                     html.reason(letter.reason)
@@ -143,7 +142,7 @@ struct GroupPage: Sendable {
         )
         html.element("p") { html in
             let link = LocalLink("search", query: [HTTPItem("group", group.id)])
-            html.element("a", [.href(link)], text: "Search among all \(count), or decide otherwise")
+            html.link("Search among all \(count), or decide otherwise", to: link)
         }
     }
 }

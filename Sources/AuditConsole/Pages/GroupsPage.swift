@@ -28,10 +28,9 @@ struct GroupsPage: Sendable {
             )
             html.element("p") { html in
                 let other = onlyOpen ? [HTTPItem("state", "all")] : []
-                html.element(
-                    "a",
-                    [.href(LocalLink("groups", query: other))],
-                    text: onlyOpen ? "Show groups of all states" : "Show open ones alone"
+                html.link(
+                    onlyOpen ? "Show groups of all states" : "Show open ones alone",
+                    to: LocalLink("groups", query: other)
                 )
             }
             guard !groups.isEmpty else {

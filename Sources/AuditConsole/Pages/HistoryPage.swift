@@ -53,40 +53,26 @@ struct HistoryPage: Sendable {
             let older = HTTPItem("before", String(last.number))
             html.element("p") { html in
                 let link = LocalLink("history", query: filter.items + [older])
-                html.element("a", [.class("button"), .href(link)], text: "Older ones")
+                html.link("Older ones", to: link, class: "button")
             }
         }
     }
 
     private func form(_ html: inout HTML, _ filter: HistoryFilter) {
-        html.element(
-            "form",
-            [HTML.Attribute("method", "get"), HTML.Attribute("action", "/history"), .class("card")]
-        ) { html in
+        html.element("form", HTML.Attribute.search("/history")) { html in
             html.element("details", HTML.Attribute.flag("open", !filter.items.isEmpty)) { html in
                 html.element("summary", text: "Filters")
-                html.element("div", [.class("filters")]) { fields(&$0, filter) }
-                html.element("div", [.class("actions")]) { html in
-                    html.element("button", [.class("primary")], text: "Filter")
-                    html.element("a", [.href(LocalLink("history"))], text: "Clear")
-                }
+                html.filters(
+                    [("What", "action", DeadLetterAction.Kind.allCases.map(\.rawValue))],
+                    [
+                        ("Who", "who", "the whole name"), ("Replay", "replay", "its number"),
+                        ("Since", "since", "2026-01-31, or 7d"),
+                        ("Before", "until", "2026-01-31, or 1h"),
+                    ],
+                    value: filter.value
+                )
+                html.submit("Filter", clearing: LocalLink("history"))
             }
-        }
-    }
-
-    private func fields(_ html: inout HTML, _ filter: HistoryFilter) {
-        html.choice(
-            "What",
-            "action",
-            DeadLetterAction.Kind.allCases.map(\.rawValue),
-            chosen: filter.value("action")
-        )
-        let texts = [
-            ("Who", "who", "the whole name"), ("Replay", "replay", "its number"),
-            ("Since", "since", "2026-01-31, or 7d"), ("Before", "until", "2026-01-31, or 1h"),
-        ]
-        for (label, name, example) in texts {
-            html.filterField(label, name: name, example: example, value: filter.value(name))
         }
     }
 }

@@ -34,8 +34,7 @@ enum LetterFacts {
             html.foreign(row.worker, bytesMax: 120)
         }
         html.fact("Group") { html in
-            let link = LocalLink("groups", row.groupID)
-            html.element("a", [.class("mono"), .href(link)], text: row.groupID)
+            html.link(row.groupID, to: LocalLink("groups", row.groupID), class: "mono")
         }
         if row.copies > 1 {
             html.fact("Copies") { $0.text("written \(row.copies) times; the newest counts") }

@@ -20,11 +20,11 @@ struct LetterPage: Sendable {
     private static let historyShown = 200
 
     /// A letter with its original, or the reason why that could not be read.
-    struct Contents: Sendable {
+    private struct Contents {
         let row: DeadLetterRow
         let history: [DeadLetterAction]
-        let whole: LetterDossier?
-        let problem: String?
+        var whole: LetterDossier?
+        var problem = ""
         /// Why the letter in the topic does not match its link.
         var doubt: String?
     }
@@ -40,12 +40,10 @@ struct LetterPage: Sendable {
     func reveal(_ request: ConsoleRequest) async throws -> ConsoleResponse {
         let why = request.field("why") ?? ""
         guard (1...2000).contains(why.utf8.count) else {
-            return .page(
-                .notice(
-                    "Not revealed",
-                    status: 400,
-                    "Say why, in at most 2,000 bytes: it is recorded beside your name."
-                )
+            return .notice(
+                "Not revealed",
+                status: 400,
+                "Say why, in at most 2,000 bytes: it is recorded beside your name."
             )
         }
         guard let contents = try await contents(request.parameters[0]) else {
@@ -71,36 +69,25 @@ struct LetterPage: Sendable {
             limit: Self.historyMax,
             on: sources.database
         )
-        guard !history.contains(where: { $0.kind == .redacted }) else {
-            // The topic may still hold an earlier copy.
-            return Contents(row: row, history: history, whole: nil, problem: Self.redacted)
-        }
-        let position = RecordPosition(
-            topic: sources.topic.name,
-            partition: row.letterPartition,
-            offset: row.letterOffset
-        )
+        var contents = Contents(row: row, history: history)
+        // The topic may still hold an earlier copy.
+        contents.problem = Self.redacted
+        guard !history.contains(where: { $0.kind == .redacted }) else { return contents }
+        let position = row.position(in: sources.topic.name)
         do {
             let found = try await sources.topic.read(at: position)
             guard let found, found.letter.id == id else {
-                let problem = "It is no longer at \(position): retention may have removed it."
-                return Contents(row: row, history: history, whole: nil, problem: problem)
+                contents.problem =
+                    "It is no longer at \(position): retention may have removed it."
+                return contents
             }
-            guard found.letter.value != .redacted else {
-                return Contents(row: row, history: history, whole: nil, problem: Self.redacted)
-            }
-            let whole = LetterDossier(found.letter, DeadLetterOriginal(found.record))
-            return Contents(
-                row: row,
-                history: history,
-                whole: whole,
-                problem: nil,
-                doubt: ChainLetter(found.letter, found.record)?.problem?.text
-            )
+            guard found.letter.value != .redacted else { return contents }
+            contents.whole = LetterDossier(found.letter, DeadLetterOriginal(found.record))
+            contents.doubt = ChainLetter(found.letter, found.record)?.problem?.text
         } catch {
-            let problem = "Kafka did not return it: \(error)"
-            return Contents(row: row, history: history, whole: nil, problem: problem)
+            contents.problem = "Kafka did not return it: \(error)"
         }
+        return contents
     }
 
     private func page(
@@ -149,8 +136,7 @@ struct LetterPage: Sendable {
     }
 
     private func explanation(_ html: inout HTML, _ row: DeadLetterRow) {
-        html.element("section", [.class("card"), .label("Why it was refused")]) { html in
-            html.element("h2", text: "Why it was refused")
+        html.card("Why it was refused") { html in
             if let reason = RefusalReason(rawValue: row.reason) {
                 let guide = RefusalGuide(reason)
                 html.element("p") { html in
@@ -172,7 +158,7 @@ struct LetterPage: Sendable {
     private func original(_ html: inout HTML, _ contents: Contents, isRevealing: Bool) {
         guard let dossier = contents.whole else {
             html.element("h2", text: "The original")
-            html.notice(contents.problem ?? "", .alert)
+            html.notice(contents.problem, .alert)
             return
         }
         OriginalContents(
@@ -189,27 +175,21 @@ struct LetterPage: Sendable {
     ) {
         let row = contents.row
         if request.visitor.role >= .operator {
-            html.element("section", [.class("card"), .label("Decide")]) { html in
-                html.element("h2", text: "Decide")
+            html.card("Decide") { html in
                 DecisionForms.ofOne(&html, id: row.id, state: row.state, token: request.formToken)
                 let link = LocalLink("replays", "new", query: [HTTPItem("id", row.id)])
                 html.element("p", [.class("hint")]) { html in
                     html.text("Or ")
-                    html.element("a", [.href(link)], text: "replay it")
+                    html.link("replay it", to: link)
                     html.text(", after a dry run.")
                 }
             }
         }
         if request.visitor.role >= .investigator, !isRevealing {
-            html.element("section", [.class("card"), .label("Reveal")]) { html in
-                html.element("h2", text: "Reveal")
+            html.card("Reveal") { html in
                 html.form(LocalLink("letters", row.id, "reveal"), request.formToken) { html in
-                    html.sentenceField(
-                        "Why",
-                        id: "why",
-                        name: "why",
-                        hint: "Recorded with your name before anything is shown."
-                    )
+                    let hint = "Recorded with your name before anything is shown."
+                    html.sentenceField("Why", "why", hint: hint)
                     html.element("button", text: "Show tokens and personal data")
                 }
             }

@@ -67,7 +67,12 @@ struct OverviewPage: Sendable {
                     html.text(". The last ")
                     for (index, span) in Self.spans.enumerated() {
                         if index > 0 { html.text(" · ") }
-                        choice(&html, span, isChosen: span.hours == contents.span.hours)
+                        guard span.hours != contents.span.hours else {
+                            html.element("b", text: span.name)
+                            continue
+                        }
+                        let hours = HTTPItem("hours", String(span.hours))
+                        html.link(span.name, to: LocalLink(query: [hours]))
                     }
                 }
                 figures(&html, contents)
@@ -85,21 +90,10 @@ struct OverviewPage: Sendable {
         }
     }
 
-    private func choice(
-        _ html: inout HTML,
-        _ span: (hours: Int, name: String),
-        isChosen: Bool
-    ) {
-        guard !isChosen else { return html.element("b", text: span.name) }
-        let link = LocalLink(query: [HTTPItem("hours", String(span.hours))])
-        html.element("a", [.href(link)], text: span.name)
-    }
-
     private func figures(_ html: inout HTML, _ contents: Contents) {
         html.figures { html in
             html.figure("Open", Quantity.grouped(contents.open)) { html in
-                let link = LocalLink("search", query: [HTTPItem("state", "open")])
-                html.element("a", [.href(link)], text: "Show them")
+                html.link("Show them", to: LocalLink("search", query: [HTTPItem("state", "open")]))
             }
             html.figure("Oldest open", age(contents)) { html in
                 if let oldest = contents.oldestOpen {

@@ -78,25 +78,18 @@ struct ReplayPages: Sendable {
         guard isRunning || (row.effectiveState != .completed && !row.isHeld) else { return }
         html.element("h2", text: "What to do")
         html.element("div", [.class("actions")]) { html in
-            guard !isRunning else {
-                html.form(LocalLink("replays", number, "stop"), token) { html in
-                    html.element("button", text: "Stop in good order")
-                }
-                return
-            }
-            html.form(LocalLink("replays", number, "continue"), token) { html in
-                html.element("button", [.class("primary")], text: "Send what is left")
+            let action = isRunning ? "stop" : "continue"
+            html.form(LocalLink("replays", number, action), token) { html in
+                isRunning
+                    ? html.element("button", text: "Stop in good order")
+                    : html.element("button", [.class("primary")], text: "Send what is left")
             }
         }
         guard !isRunning else { return }
         html.element("h3", text: "Or abandon it")
         html.form(LocalLink("replays", number, "abandon"), token) { html in
-            html.sentenceField(
-                "Why",
-                id: "why",
-                name: "why",
-                hint: "What it has not sent may then be replayed by another one."
-            )
+            let hint = "What it has not sent may then be replayed by another one."
+            html.sentenceField("Why", "why", hint: hint)
             html.element("button", text: "Abandon")
         }
     }
@@ -122,7 +115,7 @@ extension ReplayPages {
             let plan = try await runs.replays.prepare(selection)
             return .page(planned(plan, filter, request.formToken))
         } catch let error as ReplayError {
-            return .page(.notice("No dry run", status: 409, error.description))
+            return .notice("No dry run", status: 409, error.description)
         }
     }
 
@@ -133,7 +126,7 @@ extension ReplayPages {
                 html.text("Nothing is sent yet. Chosen: ")
                 html.foreign(filter.words, bytesMax: 500)
                 html.text(". ")
-                html.element("a", [.href(filter.link)], text: "Change the filter")
+                html.link("Change the filter", to: filter.link)
             }
             if let note = plan.note { html.notice(note, .note) }
             ReplayTables.plan(&html, plan)
@@ -141,25 +134,17 @@ extension ReplayPages {
             guard plan.count > 0 else { return }
             html.element("h2", text: "Send them")
             html.element("div", [.class("card")]) { html in
-                html.form(LocalLink("replays"), token) { html in
-                    confirmation(&html, plan, filter)
-                }
+                let hidden: KeyValuePairs = [
+                    "filter": HTTPForm.encoded(filter.items), "count": String(plan.count),
+                ]
+                html.form(LocalLink("replays"), token, hidden: hidden) { confirmation(&$0, plan) }
             }
         }
     }
 
-    private func confirmation(_ html: inout HTML, _ plan: ReplayPlan, _ filter: LetterFilter) {
-        let count = String(plan.count)
+    private func confirmation(_ html: inout HTML, _ plan: ReplayPlan) {
         let limits = ReplayLimits()
-        let query = HTTPForm.encoded(filter.items)
-        html.void("input", [.type("hidden"), .name("filter"), .value(query)])
-        html.void("input", [.type("hidden"), .name("count"), .value(count)])
-        html.sentenceField(
-            "Why",
-            id: "why",
-            name: "why",
-            hint: "Recorded before the first record is sent."
-        )
+        html.sentenceField("Why", "why", hint: "Recorded before the first record is sent.")
         html.element("div", [.class("filters")]) { html in
             html.field(
                 "Records per second",
@@ -178,31 +163,23 @@ extension ReplayPages {
                 hint: "Refused again, of the last hundred."
             )
         }
-        html.element("p") { html in
-            html.element("label", [.class("check")]) { html in
-                html.void(
-                    "input",
-                    [.type("checkbox"), .name("confirmed"), .value(count)]
-                        + [HTML.Attribute("required", nil)]
-                )
-                html.text("Send \(Quantity.grouped(plan.count)) records again")
-            }
+        let all = "Send \(Quantity.grouped(plan.count)) records again"
+        check(&html, all, name: "confirmed", value: String(plan.count))
+        if plan.isHopeless {
+            html.notice("Today's verifier refuses all of them.", .alert)
+            let anyway = "Send them although they will be refused again"
+            check(&html, anyway, name: "yes", value: "1")
         }
-        if plan.isHopeless { hopeless(&html) }
         html.element("button", [.class("primary")], text: "Begin the replay")
     }
 
-    /// Asks for a second confirmation if every letter would be refused again.
-    private func hopeless(_ html: inout HTML) {
-        html.notice("Today's verifier refuses all of them.", .alert)
+    /// A box that must be checked.
+    private func check(_ html: inout HTML, _ label: String, name: String, value: String) {
         html.element("p") { html in
             html.element("label", [.class("check")]) { html in
-                html.void(
-                    "input",
-                    [.type("checkbox"), .name("yes"), .value("1")]
-                        + [HTML.Attribute("required", nil)]
-                )
-                html.text("Send them although they will be refused again")
+                let required = HTML.Attribute("required", nil)
+                html.void("input", [.type("checkbox"), .name(name), .value(value), required])
+                html.text(label)
             }
         }
     }
@@ -229,14 +206,12 @@ extension ReplayPages {
         do {
             let plan = try await runs.replays.prepare(selection)
             guard plan.count == confirmed else {
-                return .page(
-                    .notice(
-                        "Not the same any more",
-                        status: 409,
-                        "You confirmed \(Quantity.counted(confirmed, "dead letter")); now it would "
-                            + "be \(Quantity.grouped(plan.count)). Nothing was sent: look at the "
-                            + "dry run again."
-                    )
+                return .notice(
+                    "Not the same any more",
+                    status: 409,
+                    "You confirmed \(Quantity.counted(confirmed, "dead letter")); now it would be "
+                        + "\(Quantity.grouped(plan.count)). Nothing was sent: look at the dry run "
+                        + "again."
                 )
             }
             guard !plan.isHopeless || request.field("yes") != nil else {
@@ -247,7 +222,7 @@ extension ReplayPages {
             runs.start(begun.number, who: who)
             return .redirect(LocalLink("replays", String(begun.number)))
         } catch let error as ReplayError {
-            return .page(.notice("Not begun", status: 409, error.description))
+            return .notice("Not begun", status: 409, error.description)
         }
     }
 
@@ -256,13 +231,8 @@ extension ReplayPages {
             let row = try await runs.replays.replay(number)
         else { return .page(Self.unknown) }
         guard row.effectiveState != .completed, !row.isHeld else {
-            return .page(
-                .notice(
-                    "Not continued",
-                    status: 409,
-                    "It is completed, or another process runs it."
-                )
-            )
+            let why = "It is completed, or another process runs it."
+            return .notice("Not continued", status: 409, why)
         }
         runs.start(number, who: request.visitor.name.auditor)
         return .redirect(LocalLink("replays", String(number)))
@@ -271,9 +241,7 @@ extension ReplayPages {
     private func stop(_ request: ConsoleRequest) async throws -> ConsoleResponse {
         let why = "stopped by \(request.visitor.name)"
         guard let number = Int64(request.parameters[0]), runs.stop(number, why: why) else {
-            return .page(
-                .notice("Not stopped", status: 409, "This console does not run that replay.")
-            )
+            return .notice("Not stopped", status: 409, "This console does not run that replay.")
         }
         return .redirect(LocalLink("replays", String(number)))
     }
@@ -282,16 +250,14 @@ extension ReplayPages {
         guard let number = Int64(request.parameters[0]) else { return .page(Self.unknown) }
         // A run that has just begun may not have its lock in the database yet.
         guard !runs.isRunning(number) else {
-            return .page(
-                .notice("Not abandoned", status: 409, "This console runs it: stop it first.")
-            )
+            return .notice("Not abandoned", status: 409, "This console runs it: stop it first.")
         }
         do {
             let why = request.field("why") ?? ""
             try await runs.replays.abandon(number, who: request.visitor.name.auditor, why: why)
             return .redirect(LocalLink("replays", String(number)))
         } catch let error as ReplayError {
-            return .page(.notice("Not abandoned", status: 409, error.description))
+            return .notice("Not abandoned", status: 409, error.description)
         }
     }
 }

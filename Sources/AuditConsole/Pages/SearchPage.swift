@@ -16,11 +16,9 @@ struct SearchPage: Sendable {
         var count: Int64?
         if filter.problems.isEmpty {
             if let text = filter.text {
-                rows = try await DeadLetterTable.search(
-                    text,
-                    limit: Self.pageSize,
-                    on: sources.database
-                )
+                rows =
+                    try await DeadLetterTable
+                    .search(text, limit: Self.pageSize, on: sources.database)
             } else {
                 rows = try await DeadLetterTable.page(
                     filter.query,
@@ -79,17 +77,14 @@ struct SearchPage: Sendable {
             let next = HTTPItem("after", DeadLetterTable.Cursor(last).text)
             html.element("p") { html in
                 let link = LocalLink("search", query: filter.items + [next])
-                html.element("a", [.class("button"), .href(link)], text: "Older ones")
+                html.link("Older ones", to: link, class: "button")
             }
         }
     }
 
     private func form(_ html: inout HTML, _ filter: LetterFilter) {
         let isOpen = filter.items.contains { $0.name != "q" }
-        html.element(
-            "form",
-            [HTML.Attribute("method", "get"), HTML.Attribute("action", "/search"), .class("card")]
-        ) { html in
+        html.element("form", HTML.Attribute.search("/search")) { html in
             html.field(
                 "Any identifier",
                 id: "q",
@@ -102,59 +97,80 @@ struct SearchPage: Sendable {
             )
             html.element("details", HTML.Attribute.flag("open", isOpen)) { html in
                 html.element("summary", text: "Filters")
-                html.element("div", [.class("filters")]) { fields(&$0, filter) }
+                html.filters(Self.choices, Self.texts, value: filter.value)
             }
-            html.element("div", [.class("actions")]) { html in
-                html.element("button", [.class("primary")], text: "Search")
-                html.element("a", [.href(LocalLink("search"))], text: "Clear")
-            }
+            html.submit("Search", clearing: LocalLink("search"))
         }
     }
 
-    private func fields(_ html: inout HTML, _ filter: LetterFilter) {
-        let choices = [
-            ("Reason", "reason", RefusalReason.allCases.map(\.rawValue)),
-            ("Class", "class", DeadLetterClass.allCases.map(\.rawValue)),
-            ("State", "state", DeadLetterState.allCases.map(\.rawValue)),
-            ("Stage", "stage", ["verify", "dedupe", "link", "entitle"]),
-        ]
-        for (label, name, values) in choices {
-            html.choice(label, name, values, chosen: filter.value(name))
-        }
-        let texts = [
-            ("Failed since", "since", "2026-01-31, or 7d"),
-            ("Failed before", "until", "2026-01-31, or 1h"), ("Bundle ID", "bundle", ""),
-            ("Environment", "environment", "Production"), ("Product ID", "product", ""),
-            ("Transaction ID", "transaction", "of either kind"),
-            ("Certificate", "certificate", "beginning of its SHA-256"), ("Worker", "worker", ""),
-            ("Source record", "source", "topic/partition/offset"), ("Group", "group", ""),
-        ]
-        for (label, name, example) in texts {
-            html.filterField(label, name: name, example: example, value: filter.value(name))
-        }
+    private static let choices = [
+        ("Reason", "reason", RefusalReason.allCases.map(\.rawValue)),
+        ("Class", "class", DeadLetterClass.allCases.map(\.rawValue)),
+        ("State", "state", DeadLetterState.allCases.map(\.rawValue)),
+        ("Stage", "stage", ["verify", "dedupe", "link", "entitle"]),
+    ]
+
+    private static let texts = [
+        ("Failed since", "since", "2026-01-31, or 7d"),
+        ("Failed before", "until", "2026-01-31, or 1h"), ("Bundle ID", "bundle", ""),
+        ("Environment", "environment", "Production"), ("Product ID", "product", ""),
+        ("Transaction ID", "transaction", "of either kind"),
+        ("Certificate", "certificate", "beginning of its SHA-256"), ("Worker", "worker", ""),
+        ("Source record", "source", "topic/partition/offset"), ("Group", "group", ""),
+    ]
+}
+
+extension HTML.Attribute {
+    /// The attributes of a form that filters what a path shows.
+    static func search(_ path: String) -> [Self] {
+        [Self("method", "get"), Self("action", path), .class("card")]
     }
 }
 
 extension HTML {
-    /// A field for a text by which something is filtered.
-    mutating func filterField(
-        _ label: String,
-        name: String,
-        example: String,
-        value: String?
+    mutating func submit(_ label: String, clearing link: LocalLink) {
+        element("div", [.class("actions")]) { html in
+            html.element("button", [.class("primary")], text: label)
+            html.link("Clear", to: link)
+        }
+    }
+
+    /// Fields by which something is filtered.
+    ///
+    /// - Parameters:
+    ///   - choices: labels, names and values of fields with given values.
+    ///   - texts: labels, names and examples of fields for texts.
+    ///   - value: the present value of a field by its name.
+    mutating func filters(
+        _ choices: [(String, String, [String])],
+        _ texts: [(String, String, String)],
+        value: (String) -> String?
     ) {
-        field(
-            label,
-            id: "filter-\(name)",
-            [
-                .type("text"), .name(name), .value(value ?? ""), Attribute("spellcheck", "false"),
-            ],
-            hint: example.isEmpty ? nil : example
-        )
+        element("div", [.class("filters")]) { html in
+            for (label, name, values) in choices {
+                html.choice(label, name, values, chosen: value(name))
+            }
+            for (label, name, example) in texts {
+                html.field(
+                    label,
+                    id: "filter-\(name)",
+                    [
+                        .type("text"), .name(name), .value(value(name) ?? ""),
+                        Attribute("spellcheck", "false"),
+                    ],
+                    hint: example.isEmpty ? nil : example
+                )
+            }
+        }
     }
 
     /// A field with given values, none of them selected at first.
-    mutating func choice(_ label: String, _ name: String, _ choices: [String], chosen: String?) {
+    private mutating func choice(
+        _ label: String,
+        _ name: String,
+        _ choices: [String],
+        chosen: String?
+    ) {
         let id = "filter-\(name)"
         element("div", [.class("field")]) { html in
             html.element("label", [Attribute("for", id)], text: label)

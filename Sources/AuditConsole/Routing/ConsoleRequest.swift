@@ -1,3 +1,4 @@
+import Foundation
 import HTTP
 
 /// A signed-in user's request for a page.
@@ -15,25 +16,24 @@ struct ConsoleRequest: Sendable {
 
     /// The value of a field of the form, without blanks around it; nil if it is missing.
     func field(_ name: String) -> String? {
-        form.last { $0.name == name }.map { Self.trimmed($0.value) }
+        form.last { $0.name == name }?.value.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
     /// The value of an argument of the query; nil if it is missing or empty.
     func argument(_ name: String) -> String? {
         guard let item = http.queryItems.last(where: { $0.name == name }) else { return nil }
-        let value = Self.trimmed(item.value)
+        let value = item.value.trimmingCharacters(in: .whitespacesAndNewlines)
         return value.isEmpty ? nil : value
-    }
-
-    private static func trimmed(_ text: String) -> String {
-        let isBlank: (Character) -> Bool = { $0.isWhitespace }
-        return String(text.drop(while: isBlank).reversed().drop(while: isBlank).reversed())
     }
 }
 
 enum ConsoleResponse: Sendable {
     case page(Page)
     case redirect(LocalLink)
+
+    static func notice(_ title: String, status: Int, _ sentence: String) -> ConsoleResponse {
+        .page(.notice(title, status: status, sentence))
+    }
 }
 
 /// A method of a path, the role that it requires, and its page.

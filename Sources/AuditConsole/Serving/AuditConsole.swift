@@ -14,19 +14,19 @@ package final class AuditConsole: Sendable {
     private let gate: SignInGate
     private let tokens = FormTokens()
     private let router: ConsoleRouter
-    private let actions: any SignInRecording
+    private let database: PostgresClient
     private let log: Log
 
     init(
         _ settings: SettingsValues,
         origin: RequestOrigin,
         routes: [ConsoleRoute],
-        recording actions: any SignInRecording,
+        database: PostgresClient,
         log: Log
     ) throws(SettingsError) {
         gate = try SignInGate(settings)
         self.origin = origin
-        self.actions = actions
+        self.database = database
         self.log = log
         router = ConsoleRouter(routes: routes)
     }
@@ -169,7 +169,7 @@ package final class AuditConsole: Sendable {
 
     private func signOut(_ visitor: Visitor) async -> HTTPResponse {
         gate.sessions.end(visitor.sessionID)
-        await actions.signedOut(visitor)
+        await record(visitor, .signedOut)
         var response = redirect(LocalLink("sign-in"))
         response.headers["Set-Cookie"] = gate.endingCookieField
         return response
@@ -208,7 +208,7 @@ extension AuditConsole {
             return redirect(LocalLink("sign-in", query: [HTTPItem("next", asked)]))
         }
         guard request.method == .post else {
-            return signInPage(request, next: request.query["next"], SignInPage.Problem.none)
+            return signInPage(request, next: request.query["next"], nil)
         }
         let form = HTTPForm.items(request.body)
         let fields = Dictionary(form.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
@@ -218,19 +218,15 @@ extension AuditConsole {
         }
         let name = fields["name"] ?? ""
         switch await gate.attempt(name, fields["password"] ?? "", request) {
-        case .wrong:
-            log.notice("sign-in refused", ["peer": .string("\(request.peer?.description ?? "?")")])
-            return signInPage(request, next: next, .wrong)
-        case .tooSoon(let wait):
-            let seconds = Int(wait.components.seconds) + 1
-            var response = signInPage(request, next: next, .tooSoon(seconds: seconds))
-            response.headers["Retry-After"] = String(seconds)
-            return response
-        case .busy:
-            return signInPage(request, next: next, .busy)
-        case .signedIn(let visitor, let cookie):
+        case .failure(let problem):
+            if problem == .wrong {
+                let peer = request.peer?.description ?? "?"
+                log.notice("sign-in refused", ["peer": .string(peer)])
+            }
+            return signInPage(request, next: next, problem)
+        case .success(let (visitor, cookie)):
             log.info("user signed in", ["user": .string(visitor.name.text)])
-            await actions.signedIn(visitor)
+            await record(visitor, .signedIn)
             var response = redirect(next.flatMap(LocalLink.init(parsing:)) ?? LocalLink())
             response.headers["Set-Cookie"] = cookie
             return response
@@ -240,7 +236,7 @@ extension AuditConsole {
     private func signInPage(
         _ request: HTTPRequest,
         next: String?,
-        _ problem: SignInPage.Problem
+        _ problem: SignInProblem?
     ) -> HTTPResponse {
         let known = gate.formSecret(request)
         let secret = known ?? SecretText.make(32)
@@ -249,13 +245,23 @@ extension AuditConsole {
         if known == nil {
             response.headers["Set-Cookie"] = gate.formCookieField(secret)
         }
+        if case .tooSoon(let seconds) = problem {
+            response.headers["Retry-After"] = String(seconds)
+        }
         return response
     }
-}
 
-/// Records sign-ins and sign-outs.
-protocol SignInRecording: Sendable {
-    /// Returns even if it could not be recorded.
-    func signedIn(_ visitor: Visitor) async
-    func signedOut(_ visitor: Visitor) async
+    /// Writes a sign-in or sign-out into the history, and returns even if that fails.
+    private func record(_ visitor: Visitor, _ kind: DeadLetterAction.Kind) async {
+        let action = NewDeadLetterAction(
+            who: visitor.name.auditor,
+            kind: kind,
+            detail: visitor.role.rawValue
+        )
+        do {
+            try await DeadLetterActionTable.append([action], on: database)
+        } catch {
+            log.warning("sign-in or sign-out not recorded", ["error": .string("\(error)")])
+        }
+    }
 }

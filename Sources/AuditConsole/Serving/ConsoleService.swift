@@ -45,7 +45,7 @@ package final class ConsoleService: Sendable {
             values,
             origin: origin,
             routes: sources.routes,
-            recording: SignInRecord(database: database, log: log),
+            database: database,
             log: log
         )
         do {
@@ -94,27 +94,5 @@ package final class ConsoleService: Sendable {
         server.stop()
         watching.cancel()
         await runs.stopAll()
-    }
-}
-
-/// Writes sign-ins and sign-outs into the history.
-struct SignInRecord: SignInRecording {
-    let database: PostgresClient
-    let log: Log
-
-    func signedIn(_ visitor: Visitor) async { await record(visitor, .signedIn) }
-    func signedOut(_ visitor: Visitor) async { await record(visitor, .signedOut) }
-
-    private func record(_ visitor: Visitor, _ kind: DeadLetterAction.Kind) async {
-        let action = NewDeadLetterAction(
-            who: visitor.name.auditor,
-            kind: kind,
-            detail: visitor.role.rawValue
-        )
-        do {
-            try await DeadLetterActionTable.append([action], on: database)
-        } catch {
-            log.warning("sign-in or sign-out not recorded", ["error": .string("\(error)")])
-        }
     }
 }

@@ -80,35 +80,31 @@ package enum ConsoleSettings {
 
     /// Problems that show only in the combination of settings.
     package static func problems(_ values: SettingsValues) -> [SettingProblem] {
+        func problem(_ setting: SettingDeclaration, _ message: String) -> [SettingProblem] {
+            [SettingProblem(setting: setting.name, message: message)]
+        }
         let hasProxy = !values[proxyAddresses].isEmpty
         if !hasProxy, values[passwordFile] == nil {
-            return [
-                SettingProblem(
-                    setting: passwordFile.declaration.name,
-                    message:
-                        "nobody could sign in: name a file of passwords (CONSOLE_PASSWORD_FILE; "
-                        + "'dead-letter password NAME --role ROLE' prints its lines), or the "
-                        + "addresses of a proxy that signs users in (CONSOLE_PROXY_ADDRESSES)"
-                )
-            ]
+            return problem(
+                passwordFile.declaration,
+                "nobody could sign in: name a file of passwords (CONSOLE_PASSWORD_FILE; "
+                    + "'dead-letter password NAME --role ROLE' prints its lines), or the "
+                    + "addresses of a proxy that signs users in (CONSOLE_PROXY_ADDRESSES)"
+            )
         }
         if ["0.0.0.0", "::"].contains(values[address]), values[publicURL] == nil {
-            return [
-                SettingProblem(
-                    setting: publicURL.declaration.name,
-                    message: "has to say under which host the console is reached where it listens "
-                        + "on all addresses: any other host is refused"
-                )
-            ]
+            return problem(
+                publicURL.declaration,
+                "has to say under which host the console is reached where it listens on all "
+                    + "addresses: any other host is refused"
+            )
         }
         if hasProxy, values[proxyRoles].isEmpty {
-            return [
-                SettingProblem(
-                    setting: proxyRoles.declaration.name,
-                    message: "no user of the proxy would have a role: expected "
-                        + "group=role, such as auditors=viewer,oncall=operator"
-                )
-            ]
+            return problem(
+                proxyRoles.declaration,
+                "no user of the proxy would have a role: expected group=role, such as "
+                    + "auditors=viewer,oncall=operator"
+            )
         }
         return []
     }

@@ -32,12 +32,9 @@ package struct PasswordHash: Hashable, Sendable, CustomStringConvertible {
         return PasswordHash(parameters: strength, salt: salt, hash: hash)
     }
 
-    private init(parameters: Scrypt, salt: [UInt8], hash: [UInt8]) {
-        self.parameters = parameters
-        self.salt = salt
-        self.hash = hash
-    }
+}
 
+extension PasswordHash {
     /// Reads the output of `description`; nil for anything else.
     package init?(_ text: some StringProtocol) {
         let parts = String(text).split(separator: "$", omittingEmptySubsequences: false)

@@ -82,26 +82,25 @@ final class SignInGate: Sendable {
         return visitor
     }
 
-    enum Attempt: Sendable {
-        case signedIn(Visitor, cookie: String)
-        case wrong
-        case tooSoon(Duration)
-        /// Too many others are being checked.
-        case busy
-    }
+    /// The user with the cookie to be set, or why nobody was signed in.
+    typealias Attempt = Result<(Visitor, cookie: String), SignInProblem>
 
     func attempt(_ name: String, _ password: String, _ request: HTTPRequest) async -> Attempt {
-        guard let users = passwords?.users, name.utf8.count <= 255 else { return .wrong }
+        guard let users = passwords?.users, name.utf8.count <= 255 else { return .failure(.wrong) }
         let network = PeerNetwork(client(request))
         let result = await check.withPlace { () async -> Attempt in
-            if let wait = throttle.begin(network, name) { return .tooSoon(wait) }
-            guard let user = await check.user(name, password, among: users) else { return .wrong }
+            if let wait = throttle.begin(network, name) {
+                return .failure(.tooSoon(seconds: Int(wait.components.seconds) + 1))
+            }
+            guard let user = await check.user(name, password, among: users) else {
+                return .failure(.wrong)
+            }
             throttle.succeeded(network, name)
             if let former = cookie(sessionCookie, request) { sessions.end(former) }
             let visitor = sessions.begin(user.name, user.role, .password)
-            return .signedIn(visitor, cookie: cookieField(visitor))
+            return .success((visitor, cookie: cookieField(visitor)))
         }
-        return result ?? .busy
+        return result ?? .failure(.busy)
     }
 
     /// The address of the browser: the peer's, or the last one that a trusted proxy received from
