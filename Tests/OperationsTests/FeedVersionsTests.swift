@@ -1,8 +1,9 @@
-import Operations
 import Postgres
 import Settings
 import TestSupport
 import Testing
+
+@testable import Operations
 
 @Suite struct FeedVersionsTests {
     @Test func `publishing all users again ends where nobody publishes`() async throws {
@@ -17,7 +18,7 @@ import Testing
                 """
         )
         let settings = try SettingsSchema([]).read(environment: [:])
-        let versions = FeedVersions(settings, stallMax: .seconds(1))
+        let versions = FeedVersions(settings: settings, stallMax: .seconds(1))
         let error = await #expect(throws: CommandError.self) {
             _ = try await versions.republish(on: connection) { _ in }
         }

@@ -22,7 +22,6 @@ import Testing
         let found = TopicDifference.between(
             try plan("storekit.raw"),
             partitions: 8,
-            replication: nil,
             configuration: ["message.timestamp.type": "CreateTime"]
         )
         #expect(found.map(\.property) == ["message.timestamp.type"])
@@ -36,7 +35,6 @@ import Testing
         let found = TopicDifference.between(
             try plan("storekit.linked"),
             partitions: 8,
-            replication: nil,
             configuration: ["unclean.leader.election.enable": "true"]
         )
         #expect(found.map(\.property) == ["unclean.leader.election.enable"])
@@ -73,7 +71,6 @@ import Testing
         let found = TopicDifference.between(
             plan,
             partitions: 8,
-            replication: 1,
             configuration: ["retention.ms": "-1", "retention.bytes": "-1"]
         )
         #expect(found.map(\.property) == ["retention.bytes", "retention.ms"])
@@ -93,7 +90,6 @@ import Testing
         let found = TopicDifference.between(
             plan,
             partitions: 8,
-            replication: 1,
             configuration: plan.configuration.merging(["segment.bytes": "1"]) { $1 }
         )
         #expect(found.isEmpty)
@@ -103,7 +99,6 @@ import Testing
         let found = TopicDifference.between(
             try plan("storekit.raw"),
             partitions: 8,
-            replication: nil,
             configuration: [:]
         )
         #expect(found.isEmpty)
@@ -116,7 +111,6 @@ import Testing
         let found = TopicDifference.between(
             plan,
             partitions: 4,
-            replication: 1,
             configuration: [
                 "max.message.bytes": "1048588", "retention.ms": "-1", "cleanup.policy": "compact",
             ]

@@ -1,4 +1,5 @@
 import AppStore
+import EntitleStage
 import Entitlements
 import Holdings
 package import JSON
@@ -96,7 +97,12 @@ extension ExplainedPurchase {
             credits = pipeline.add(details.credits, subject)
         }
 
-        func purchases(_ answers: PipelineAnswers) -> [ExplainedPurchase] {
+        /// - Parameter userID: whose contributions are shown; nil for all users'.
+        func purchases(
+            _ answers: PipelineAnswers,
+            of userID: Identifier?,
+            _ client: PostgresClient
+        ) async throws -> [ExplainedPurchase] {
             var found: [PurchaseKey: ExplainedPurchase] = [:]
             for row in answers[owners] {
                 found[row.key] = ExplainedPurchase(row)
@@ -113,7 +119,12 @@ extension ExplainedPurchase {
             for row in answers[credits] {
                 found[row.purchase]?.add(row.credit)
             }
-            return found.values.sorted { $0.key < $1.key }
+            let keys = found.keys.sorted()
+            let contributions = try await Reprojector(client: client).contributions(of: keys)
+            for key in keys {
+                found[key]?.add(contributions[key] ?? [], of: userID)
+            }
+            return keys.compactMap { found[$0] }
         }
     }
 
@@ -139,7 +150,7 @@ extension ExplainedPurchase {
     }
 
     /// - Parameter userID: whose; nil for all users'.
-    mutating func add(_ contributions: [Contribution], of userID: Identifier?) {
+    private mutating func add(_ contributions: [Contribution], of userID: Identifier?) {
         let own = contributions.filter { contribution in
             contribution.userID == nil || userID == nil || contribution.userID == userID
         }

@@ -1,6 +1,4 @@
 import AppStore
-import EntitleStage
-import Entitlements
 import JSON
 import Postgres
 import Store
@@ -60,13 +58,7 @@ extension TransactionExplanation {
         let answers = try await client.run(pipeline)
         found.catalogVersion = answers[catalog][0]
         found.changes = Array(answers[changes])
-        found.purchases = purchases.purchases(answers)
-        let contributions = try await Reprojector(client: client)
-            .contributions(of: found.purchases.map(\.key))
-        for index in found.purchases.indices {
-            let key = found.purchases[index].key
-            found.purchases[index].add(contributions[key] ?? [], of: nil)
-        }
+        found.purchases = try await purchases.purchases(answers, of: nil, client)
         return found
     }
 }

@@ -1,6 +1,4 @@
 import AppStore
-import EntitleStage
-import Entitlements
 package import JSON
 import Postgres
 import Settings
@@ -20,11 +18,6 @@ struct UserExplanation {
     var debits: [UserDetails.Debit] = []
     var changes: [RecordedChange] = []
     var others: [UserDetails.OtherEnvironment] = []
-
-    init(_ userID: Identifier, _ environment: String) {
-        self.userID = userID
-        self.environment = environment
-    }
 
     func lines(now: Int64) -> [String] {
         let catalog = catalogVersion.map { "catalog version \($0)" } ?? "no catalog"
@@ -69,7 +62,7 @@ extension UserExplanation {
         _ environment: String,
         _ client: PostgresClient
     ) async throws -> UserExplanation {
-        var user = UserExplanation(userID, environment)
+        var user = UserExplanation(userID: userID, environment: environment)
         let subject = PurchaseDetails.Subject(id: userID, environment: environment)
         var pipeline = Pipeline()
         let versions = pipeline.add(UserDetails.versions, userID)
@@ -87,12 +80,7 @@ extension UserExplanation {
         user.changes = Array(answers[changes])
         user.debits = Array(answers[debits])
         user.others = Array(answers[others])
-        user.purchases = purchases.purchases(answers)
-        let contributions = try await Reprojector(client: client)
-            .contributions(of: user.purchases.map(\.key))
-        for index in user.purchases.indices {
-            user.purchases[index].add(contributions[user.purchases[index].key] ?? [], of: userID)
-        }
+        user.purchases = try await purchases.purchases(answers, of: userID, client)
         return user
     }
 }

@@ -9,12 +9,9 @@ struct ArchiveHeader: Equatable {
     /// In `history_archives`.
     let number: Int64
     let table: HistoryArchiving.Table
+}
 
-    init(number: Int64, table: HistoryArchiving.Table) {
-        self.number = number
-        self.table = table
-    }
-
+extension ArchiveHeader {
     /// Nil if the line is no such header.
     init?(_ line: [UInt8]) {
         guard let root = try? JSONDocument(parsing: line).root,

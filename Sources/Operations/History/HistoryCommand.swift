@@ -73,7 +73,7 @@ extension ToolCommand {
         var total = 0
         for file in context.arguments.operands {
             total += try await settings.withDatabase { connection in
-                try await HistoryRestore(connection).run(file) { rows, total in
+                try await HistoryRestore(connection: connection).run(file) { rows, total in
                     progress.show(file, done: rows, of: total, "row")
                 }
             }

@@ -8,11 +8,7 @@ struct HistoryRestore {
     private static let lineBytesMax = 64 * 1_048_576
     private static let rowsPerTransaction = 200
 
-    private let connection: PostgresConnection
-
-    init(_ connection: PostgresConnection) {
-        self.connection = connection
-    }
+    let connection: PostgresConnection
 
     /// - Parameter report: called after each transaction with how many rows were read so far, and
     ///   how many there should be; nil if that is unknown.

@@ -34,14 +34,7 @@ enum LinkLine {
         guard let kind = LinkKind(spelling: fields.kind) else {
             throw Fault(expected: "a kind, one of \(LinkKind.spellings)")
         }
-        return try link(
-            kind,
-            key: fields.key,
-            user: fields.user,
-            environment: fields.environment,
-            bundle: fields.bundle,
-            isUserRequired: isUserRequired
-        )
+        return try link(kind, fields, isUserRequired: isUserRequired)
     }
 
     private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
@@ -50,10 +43,7 @@ enum LinkLine {
     /// purchase could match.
     static func link(
         _ kind: LinkKind,
-        key: String,
-        user: String,
-        environment: String,
-        bundle: String,
+        _ fields: Fields,
         isUserRequired: Bool
     ) throws(Fault) -> AccountLink {
         func identifier(
@@ -67,6 +57,7 @@ enum LinkLine {
             }
             return identifier
         }
+        let (_, key, user, environment, bundle) = fields
         guard environment.isEmpty || AppleEnvironment(rawValue: environment) != nil else {
             throw Fault(expected: "one of \(AppleEnvironment.names) as environment")
         }
@@ -111,7 +102,7 @@ enum LinkLine {
         }
     }
 
-    private typealias Fields = (
+    typealias Fields = (
         kind: String, key: String, user: String, environment: String, bundle: String
     )
 

@@ -20,10 +20,7 @@ struct LinkSource {
             guard operands.isEmpty else {
                 throw UsageError("--from: the links come from the file, not also as operands")
             }
-            lines = LineReader(
-                lineBytesMax: Self.lineBytesMax,
-                of: try BodySource.open(path)
-            )
+            lines = LineReader(lineBytesMax: Self.lineBytesMax, of: try BodySource.open(path))
             name = BodySource.name(of: path)
             return
         }
@@ -36,15 +33,12 @@ struct LinkSource {
             throw UsageError("expected one of \(LinkKind.spellings), found \"\(operands[0])\"")
         }
         do throws(LinkLine.Fault) {
-            let link = try LinkLine.link(
-                kind,
-                key: operands[1],
-                user: isUserRequired ? operands[2] : "",
+            let fields: LinkLine.Fields = (
+                kind: operands[0], key: operands[1], user: isUserRequired ? operands[2] : "",
                 environment: arguments.value("environment") ?? "",
-                bundle: arguments.value("bundle") ?? "",
-                isUserRequired: isUserRequired
+                bundle: arguments.value("bundle") ?? ""
             )
-            single = [link]
+            single = [try LinkLine.link(kind, fields, isUserRequired: isUserRequired)]
         } catch {
             throw UsageError("expected \(error.expected)")
         }

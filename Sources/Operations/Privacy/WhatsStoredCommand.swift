@@ -72,71 +72,51 @@ struct StoredReport: Report {
     let identifiers: [StoredAboutUser.SearchKey]
     let archives: [SearchedArchive]
 
-    /// The purpose of a table, and how long its rows are kept.
-    private struct Meaning {
-        let what: String
-        let afterwards: String
-    }
-
-    private static let meanings: [String: Meaning] = [
-        "account_links": Meaning(what: "links to purchases", afterwards: "removed by forget"),
-        "ownership_claims": Meaning(
-            what: "purchases that the ingestion service named the user for",
-            afterwards: "removed by forget"
+    /// The purpose of each table, and how long its rows are kept.
+    private static let meanings: [String: (what: String, afterwards: String)] = [
+        "account_links": ("links to purchases", "removed by forget"),
+        "ownership_claims": (
+            "purchases that the ingestion service named the user for",
+            "removed by forget"
         ),
-        "ownership_facts": Meaning(
-            what: "transactions whose account token is the user's ID",
-            afterwards: "token removed by forget, where tokens are user IDs"
+        "ownership_facts": (
+            "transactions whose account token is the user's ID",
+            "token removed by forget, where tokens are user IDs"
         ),
-        "ownership_renewals": Meaning(
-            what: "renewal infos whose account token is the user's ID",
-            afterwards: "token removed by forget, where tokens are user IDs"
+        "ownership_renewals": (
+            "renewal infos whose account token is the user's ID",
+            "token removed by forget, where tokens are user IDs"
         ),
-        "owners": Meaning(
-            what: "purchases that are the user's now",
-            afterwards: "pass to another user, or to nobody, after forget"
+        "owners": (
+            "purchases that are the user's now",
+            "pass to another user, or to nobody, after forget"
         ),
-        "entitlements": Meaning(
-            what: "what the user may use, and could",
-            afterwards: "follow the purchases' owners"
+        "entitlements": ("what the user may use, and could", "follow the purchases' owners"),
+        "stacked_purchases": (
+            "non-renewing purchases that extend each other",
+            "follow the purchases' owners"
         ),
-        "stacked_purchases": Meaning(
-            what: "non-renewing purchases that extend each other",
-            afterwards: "follow the purchases' owners"
+        "grants": (
+            "entitlements that a person granted",
+            "kept; end them with 'pipeline revoke-grant'"
         ),
-        "grants": Meaning(
-            what: "entitlements that a person granted",
-            afterwards: "kept; end them with 'pipeline revoke-grant'"
+        "ledger": ("credits of consumables", "follow the purchases' owners"),
+        "ledger_debits": ("spent credits", "kept for the accounts"),
+        "changes": ("the history of what the user could use", "kept for the accounts"),
+        "unpublished_changes": (
+            "changes that are not published yet",
+            "removed within seconds, by entitle-worker"
         ),
-        "ledger": Meaning(
-            what: "credits of consumables",
-            afterwards: "follow the purchases' owners"
+        "user_versions": ("the number of the last change", "kept for the accounts"),
+        "feed_repetitions": (
+            "a state that is published once more",
+            "removed within minutes, by entitle-worker"
         ),
-        "ledger_debits": Meaning(what: "spent credits", afterwards: "kept for the accounts"),
-        "changes": Meaning(
-            what: "the history of what the user could use",
-            afterwards: "kept for the accounts"
+        "dead_letters": (
+            "refused records that name a purchase of the user",
+            "kept as long as the topic; see 'dead-letter redact'"
         ),
-        "unpublished_changes": Meaning(
-            what: "changes that are not published yet",
-            afterwards: "removed within seconds, by entitle-worker"
-        ),
-        "user_versions": Meaning(
-            what: "the number of the last change",
-            afterwards: "kept for the accounts"
-        ),
-        "feed_repetitions": Meaning(
-            what: "a state that is published once more",
-            afterwards: "removed within minutes, by entitle-worker"
-        ),
-        "dead_letters": Meaning(
-            what: "refused records that name a purchase of the user",
-            afterwards: "kept as long as the topic; see 'dead-letter redact'"
-        ),
-        "forgotten_users": Meaning(
-            what: "times the user was forgotten",
-            afterwards: "kept; holds a hash of the ID"
-        ),
+        "forgotten_users": ("times the user was forgotten", "kept; holds a hash of the ID"),
     ]
 
     private static let topicsNote =

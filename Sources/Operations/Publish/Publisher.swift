@@ -106,11 +106,6 @@ package struct PublishReport: Sendable {
     /// The first body that the cluster would take and does not have; nil if it has all of these.
     private(set) var missing: BodyOrigin?
 
-    package init(topic: String, total: Int? = nil) {
-        self.topic = topic
-        self.total = total
-    }
-
     var triedCount: Int { acknowledgedCount + failedCount }
 
     /// Nil if unknown.

@@ -71,7 +71,7 @@ extension FactReview {
             let index = asked[at]
             switch reading {
             case .facts(let read):
-                facts[index] = Fact(of: read)
+                facts[index] = read[keyPath: Fact.signed]
                 facts[index]?.revision = questions[at].revision
             case .unreadable: faults[index] = .contentUnreadable
             case .missing where rows[index].isMissing: faults[index] = .rowMissingAmbiguous

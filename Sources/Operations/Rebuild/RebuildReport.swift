@@ -16,11 +16,6 @@ struct RebuildReport {
     var lastingCount = 0
     var refusedCount = 0
 
-    init(isReplaced: Bool, isOfOwners: Bool) {
-        self.isReplaced = isReplaced
-        self.isOfOwners = isOfOwners
-    }
-
     mutating func add(_ differences: RebuildDifferences) {
         differenceCount += differences.count
         lastingCount += differences.lastingCount

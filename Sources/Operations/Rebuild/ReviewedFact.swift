@@ -7,9 +7,8 @@ import Store
 /// A fact whose row a rebuild derives again from the contents in `revisions`.
 protocol ReviewedFact: Sendable {
     static var table: ReviewedTable<Self> { get }
-
     /// The fact of a content that was read again; nil if it is a content of another kind.
-    init?(of facts: SignedFacts)
+    static var signed: KeyPath<SignedFacts, Self?> { get }
 
     /// The ID under which its contents stand.
     var subject: RevisionTable.Subject { get }
@@ -100,10 +99,7 @@ extension TransactionFact: ReviewedFact, OwnedFact {
         ReviewedTable(name: "ownership_facts", replace: OwnershipFactTables.replaceFacts)
     }
 
-    init?(of facts: SignedFacts) {
-        guard let fact = facts.transaction else { return nil }
-        self = fact
-    }
+    static var signed: KeyPath<SignedFacts, TransactionFact?> { \.transaction }
 
     var subject: RevisionTable.Subject {
         RevisionTable.Subject(
@@ -145,10 +141,7 @@ extension RenewalFact: OwnedFact {
         replace: OwnershipFactTables.replaceRenewals
     )
 
-    init?(of facts: SignedFacts) {
-        guard let fact = facts.renewal else { return nil }
-        self = fact
-    }
+    static var signed: KeyPath<SignedFacts, RenewalFact?> { \.renewal }
 
     var subject: RevisionTable.Subject { key.scope.renewals }
     var purchase: PurchaseScope? { key.scope }
@@ -158,10 +151,7 @@ extension RenewalFact: OwnedFact {
 extension AppTransactionFact: ReviewedFact {
     static let table = ReviewedTable(name: "app_downloads", replace: AppDownloadTable.replace)
 
-    init?(of facts: SignedFacts) {
-        guard let fact = facts.appTransaction else { return nil }
-        self = fact
-    }
+    static var signed: KeyPath<SignedFacts, AppTransactionFact?> { \.appTransaction }
 
     var subject: RevisionTable.Subject {
         RevisionTable.Subject(

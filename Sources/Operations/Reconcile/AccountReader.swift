@@ -51,15 +51,7 @@ package struct AccountReader: Sendable {
         let metadata = try await admin.metadata(deadline: Self.deadline)
         var partitions: [String: [TopicPartition]] = [:]
         for topic in TopicLayout.flow + [Topic.deadLetter] {
-            let name = settings.topic(topic)
-            guard let found = metadata[topic: name], found.error == nil else {
-                throw CommandError(
-                    ExitCode.unavailable,
-                    "topic \(name) is missing or not authorized: create it with "
-                        + "'\(PipelineTool.name) topics', or give its prefix"
-                )
-            }
-            partitions[topic] = found.partitions
+            partitions[topic] = try metadata.partitions(of: settings.topic(topic))
         }
         return partitions
     }
@@ -114,6 +106,19 @@ package struct AccountReader: Sendable {
             isCountedFromStart: stages.allSatisfy(\.isCountedFromStart)
         )
         return forwards + [deadLetters]
+    }
+}
+
+extension ClusterMetadata {
+    func partitions(of topic: String) throws(CommandError) -> [TopicPartition] {
+        guard let found = self[topic: topic], found.error == nil else {
+            throw CommandError(
+                ExitCode.unavailable,
+                "topic \(topic) is missing or not authorized: create it with "
+                    + "'\(PipelineTool.name) topics', or give its prefix"
+            )
+        }
+        return found.partitions
     }
 }
 

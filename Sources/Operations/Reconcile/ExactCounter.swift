@@ -7,11 +7,7 @@ struct ExactCounter {
     /// A topic, how many of its offsets were read, and of how many.
     typealias Progress = (_ topic: String, _ done: Int64, _ total: Int64) -> Void
 
-    private let reader: TopicReader
-
-    init(_ reader: TopicReader) {
-        self.reader = reader
-    }
+    let reader: TopicReader
 
     /// The exact counts of a topic, by each of its writers.
     ///
@@ -73,24 +69,15 @@ extension ExactCounter {
         for flow in quick.flows {
             let stages = quick.stages.filter { flow.writers.contains($0.stage) }
             var flow = flow
-            if stages.count == 1, let stage = stages.first?.stage {
-                flow.exact = try await count(
-                    flow.topic,
-                    by: stages,
-                    progress,
-                    counted: { $0.forwarded }
-                ) { record in
-                    try Self.observed(record).map { (stage, $0) }
-                }
-            } else {
-                flow.exact = try await count(
-                    flow.topic,
-                    by: stages,
-                    progress,
-                    counted: { $0.deadLettered }
-                ) { record in
-                    Self.deadLettered(record, stages)
-                }
+            let only = stages.count == 1 ? stages.first?.stage : nil
+            flow.exact = try await count(
+                flow.topic,
+                by: stages,
+                progress,
+                counted: { only == nil ? $0.counts[.deadLettered] ?? 0 : $0.forwarded }
+            ) { record in
+                guard let only else { return Self.deadLettered(record, stages) }
+                return try Self.observed(record).map { (only, $0) }
             }
             flows.append(flow)
         }
@@ -145,10 +132,6 @@ extension PartitionAccount {
         let end = min(committed, held.upperBound)
         return min(tally.began, end)..<end
     }
-}
-
-extension StageTally {
-    fileprivate var deadLettered: Int64 { counts[.deadLettered] ?? 0 }
 }
 
 /// Distinct positions of one input partition, a bit for each.

@@ -60,7 +60,7 @@ extension ToolCommand {
         }
         reconciliation.skippedMax = Int64(skippedMax)
         if context.arguments.isSet("exact") {
-            let counter = ExactCounter(TopicReader(settings.kafkaConfiguration))
+            let counter = ExactCounter(reader: TopicReader(settings.kafkaConfiguration))
             var progress = ProgressLine(console: context.console)
             reconciliation = try await counter.count(reconciliation) { topic, done, total in
                 progress.show("counting \(topic)", done: done, of: total, "record")

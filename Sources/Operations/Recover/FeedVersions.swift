@@ -1,27 +1,21 @@
 import AppStore
 import JSON
 import Kafka
-package import Postgres
+import Postgres
 import Records
-package import Settings
+import Settings
 import Store
 
 /// Compares the versions that the feed's topics hold with those that the database gives out.
-package struct FeedVersions {
+struct FeedVersions {
     private static let usersPerTransaction = 500
     /// How much waits for entitle-worker at most.
     private static let backlogMax: Int64 = 50_000
     private static let backlogPause = Duration.milliseconds(200)
 
-    private let settings: SettingsValues
-    private let stallMax: Duration
-
-    /// - Parameter stallMax: how long `republish` waits for entitle-worker to publish more than
-    ///   comes in.
-    package init(_ settings: SettingsValues, stallMax: Duration = .seconds(60)) {
-        self.settings = settings
-        self.stallMax = stallMax
-    }
+    let settings: SettingsValues
+    /// How long `republish` waits for entitle-worker to publish more than comes in.
+    var stallMax = Duration.seconds(60)
 
     /// The newest version of each user in the topics.
     ///
@@ -76,7 +70,7 @@ package struct FeedVersions {
     /// Throws `CommandError` if entitle-worker publishes nothing for a while.
     ///
     /// - Returns: how many users.
-    package func republish(
+    func republish(
         on connection: PostgresConnection,
         report: (Int64) -> Void
     ) async throws -> Int64 {
@@ -91,6 +85,7 @@ package struct FeedVersions {
             report(total)
         }
     }
+
     private func waitForRoom(on connection: PostgresConnection) async throws {
         var last = Int64.max
         var progressed = ContinuousClock.now

@@ -17,39 +17,27 @@ struct GroupRewind {
 struct GroupRewinding {
     private static let deadline = Duration.seconds(30)
 
-    private let settings: SettingsValues
-    /// UNIX milliseconds; nil for the beginning.
-    private let instant: Timestamp?
-
-    init(_ settings: SettingsValues, instant: Timestamp?) {
-        self.settings = settings
-        self.instant = instant
-    }
+    let settings: SettingsValues
+    /// Nil for the beginning.
+    let instant: Timestamp?
 
     /// Plans the offsets that a stage's group is set back to.
     ///
     /// Leaves out partitions without a commit and those whose commit lies before.
     func plan(_ stage: StageDescription, _ admin: KafkaAdmin) async throws -> GroupRewind {
-        let topic = settings.topic(stage.inputTopic)
         let metadata = try await admin.metadata(deadline: Self.deadline)
-        guard let found = metadata[topic: topic], found.error == nil else {
-            throw CommandError(
-                ExitCode.unavailable,
-                "topic \(topic) is missing or not authorized: create it with "
-                    + "'\(PipelineTool.name) topics', or give its prefix"
-            )
-        }
+        let partitions = try metadata.partitions(of: settings.topic(stage.inputTopic))
         let group = settings.group(stage)
         let committed = try await admin.committedOffsets(
             group: group,
-            found.partitions,
+            partitions,
             deadline: Self.deadline
         )
-        let marks = try await admin.listOffsets(found.partitions, deadline: Self.deadline)
-        let written = try await since(found.partitions, admin)
+        let marks = try await admin.listOffsets(partitions, deadline: Self.deadline)
+        let written = try await since(partitions, admin)
         var offsets: [TopicPartition: Int64] = [:]
         var count: Int64 = 0
-        for partition in found.partitions {
+        for partition in partitions {
             guard let known = committed[partition]?.offset, let mark = marks[partition] else {
                 continue
             }

@@ -37,7 +37,11 @@ extension ToolCommand {
         let environment = Environment(rawValue: try context.environment())
         let bundleID = context.arguments.value("bundle").map { Identifier($0) }
         return try await context.withDatabase { connection in
-            let questions = AppleQuestions(connection, environment, bundleID)
+            let questions = AppleQuestions(
+                connection: connection,
+                environment: environment,
+                bundleID: bundleID
+            )
             let requests = try await questions.add(source)
             guard !requests.isEmpty else {
                 context.console.note("nothing to ask Apple about")
@@ -114,22 +118,12 @@ struct AppleQuestions {
         }
     }
 
-    private let connection: PostgresConnection
-    private let environment: Environment
-    private let bundleID: Identifier?
+    let connection: PostgresConnection
+    let environment: Environment
+    let bundleID: Identifier?
 
     private static let batchMax = 1_000
     private static let pollInterval = Duration.milliseconds(250)
-
-    init(
-        _ connection: PostgresConnection,
-        _ environment: Environment,
-        _ bundleID: Identifier?
-    ) {
-        self.connection = connection
-        self.environment = environment
-        self.bundleID = bundleID
-    }
 
     /// Queues the questions.
     ///

@@ -20,7 +20,7 @@ extension ToolCommand {
         let isRepublishing = context.arguments.isSet("republish")
         let settings = try context.settings([.kafka, .database])
         var progress = ProgressLine(console: context.console)
-        let recovery = FeedVersions(settings)
+        let recovery = FeedVersions(settings: settings)
         let published = try await recovery.published { topic, done, total in
             progress.show("reading \(topic)", done: done, of: total, "record")
         }

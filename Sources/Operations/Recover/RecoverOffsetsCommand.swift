@@ -43,7 +43,7 @@ extension ToolCommand {
         let stages = try stages(context.arguments)
         let settings = try context.settings(.kafka)
         let isConfirmed = context.arguments.isSet("yes")
-        let rewinding = GroupRewinding(settings, instant: instant)
+        let rewinding = GroupRewinding(settings: settings, instant: instant)
         let rewinds = try await KafkaAdmin.lend(settings.kafkaConfiguration) { admin in
             var rewinds: [GroupRewind] = []
             for stage in stages {

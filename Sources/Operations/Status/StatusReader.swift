@@ -20,7 +20,7 @@ extension ToolCommand {
             ]
     ) { context in
         let arguments = context.arguments
-        let reader = StatusReader(try context.settings(.kafka))
+        let reader = StatusReader(settings: try context.settings(.kafka))
         if arguments.isSet("watch") {
             return try await StatusWatch(reader, arguments, context.console).run()
         }
@@ -37,11 +37,7 @@ struct StatusReader {
     /// For what a status can do without.
     private static let topicsDeadline = Duration.seconds(5)
 
-    private let settings: SettingsValues
-
-    init(_ settings: SettingsValues) {
-        self.settings = settings
-    }
+    let settings: SettingsValues
 
     /// - Parameters:
     ///   - now: UNIX milliseconds.
@@ -103,7 +99,6 @@ struct StatusReader {
                 TopicDifference.between(
                     plan,
                     partitions: plan.partitions,
-                    replication: nil,
                     configuration: configurations[plan.name]?.mapValues(\.value) ?? [:]
                 )
             }

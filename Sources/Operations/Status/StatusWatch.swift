@@ -35,9 +35,7 @@ struct StatusWatch: Sendable {
     func run() async throws -> Int32 {
         do {
             try await Interruption.cancelling { try await watch() }
-        } catch is CancellationError {
-            return ExitCode.success
-        }
+        } catch is CancellationError {}
         return ExitCode.success
     }
 

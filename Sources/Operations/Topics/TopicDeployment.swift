@@ -30,36 +30,39 @@ package struct TopicDeployment: Sendable {
         guard !existing.isEmpty else { return report }
         try await compare(existing, &report)
         if isAddingPartitions {
-            report.extended = try await addPartitions(report.differences)
-            try await waitUntilExtended(existing, &report)
+            let extended = try await addPartitions(report.differences)
+            report.extended = extended
+            try await compare(existing, &report) { difference in
+                difference.isMissingPartitions && extended.contains(difference.topic)
+            }
         }
         guard isAltering else { return report }
         report.altered = try await alter(report.differences)
-        try await waitUntilAltered(existing, &report)
+        try await compare(existing, &report, until: \.isSetting)
         return report
     }
 
-    /// The brokers need a moment to pass on what was changed.
-    private func waitUntilAltered(
+    /// Compares again and again, as the brokers need a moment to pass on what was changed.
+    ///
+    /// - Parameter isPassing: whether a difference is to be waited for.
+    private func compare(
         _ plans: [TopicPlan],
-        _ report: inout TopicReport
+        _ report: inout TopicReport,
+        until isPassing: (TopicDifference) -> Bool
     ) async throws {
         let end = ContinuousClock.now + Self.deadline
-        repeat {
+        while ContinuousClock.now < end {
             report.differences = []
             try await compare(plans, &report)
-            guard report.differences.contains(where: \.isSetting) else { return }
+            guard report.differences.contains(where: isPassing) else { return }
             try await Task.sleep(for: Self.propagationPause)
-        } while ContinuousClock.now < end
+        }
     }
 
     private func create() async throws -> [String] {
         // All topics are asked for: asking for one by its name creates it on some clusters.
         let metadata = try await admin.metadata(deadline: Self.deadline)
-        let missing = layout.plans.filter { plan in
-            metadata[topic: plan.name].map { $0.error != nil } ?? true
-        }
-        let names = missing.map(\.name)
+        let names = layout.plans.map(\.name).filter { !metadata.knows($0) }
         let fitting = layout.fitting(brokerCount: metadata.brokerIDs.count)
         let failures = try await admin.createTopics(
             fitting.plans.filter { names.contains($0.name) }.map { plan in
@@ -100,9 +103,7 @@ package struct TopicDeployment: Sendable {
         let end = ContinuousClock.now + Self.deadline
         while true {
             let metadata = try await admin.metadata(deadline: Self.deadline)
-            let unknown = layout.plans.first { plan in
-                metadata[topic: plan.name].map { $0.error != nil } ?? true
-            }
+            let unknown = layout.plans.first { !metadata.knows($0.name) }
             guard let unknown else { return }
             guard ContinuousClock.now < end else {
                 throw KafkaError.deadline("waiting for topic \(unknown.name)")
@@ -125,7 +126,6 @@ package struct TopicDeployment: Sendable {
             report.differences += TopicDifference.between(
                 plan,
                 partitions: Int32(clamping: topic.partitionCount),
-                replication: nil,
                 configuration: answer.value?[plan.name]?.mapValues(\.value) ?? [:]
             )
         }
@@ -145,22 +145,6 @@ package struct TopicDeployment: Sendable {
         return totals.keys.sorted()
     }
 
-    private func waitUntilExtended(
-        _ plans: [TopicPlan],
-        _ report: inout TopicReport
-    ) async throws {
-        let end = ContinuousClock.now + Self.deadline
-        while ContinuousClock.now < end {
-            report.differences = []
-            try await compare(plans, &report)
-            let isWaiting = report.differences.contains { difference in
-                difference.isMissingPartitions && report.extended.contains(difference.topic)
-            }
-            guard isWaiting else { return }
-            try await Task.sleep(for: Self.propagationPause)
-        }
-    }
-
     private func alter(_ differences: [TopicDifference]) async throws -> [String] {
         let changes = Dictionary(grouping: differences.filter(\.isSetting), by: \.topic)
         for (topic, settings) in changes {
@@ -177,6 +161,12 @@ package struct TopicDeployment: Sendable {
             }
         }
         return changes.keys.sorted()
+    }
+}
+
+extension ClusterMetadata {
+    fileprivate func knows(_ topic: String) -> Bool {
+        self[topic: topic].map { $0.error == nil } ?? false
     }
 }
 

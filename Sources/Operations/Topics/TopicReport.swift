@@ -12,8 +12,6 @@ package struct TopicReport: Hashable, Report, Sendable {
     /// Why the settings of existing topics were not compared, where the broker reports none.
     package var unanswered: String?
 
-    package init() {}
-
     /// Whether the workers can do their work with the topics as they are.
     package var isUsable: Bool { !differences.contains(where: \.isHarmful) }
 
@@ -54,7 +52,7 @@ extension TopicDifference: JSONRepresentable {
 /// Where an existing topic is not as it was planned; said, and left to a person to change.
 package struct TopicDifference: Hashable, Sendable {
     package let topic: String
-    /// Kafka's name of the property, or `partitions`, or `replication`.
+    /// Kafka's name of the property, or `partitions`.
     package let property: String
     package let planned: String
     package let found: String
@@ -69,7 +67,6 @@ package struct TopicDifference: Hashable, Sendable {
     package static func between(
         _ plan: TopicPlan,
         partitions: Int32,
-        replication: Int16?,
         configuration: [String: String]
     ) -> [TopicDifference] {
         var found: [TopicDifference] = []
@@ -86,9 +83,6 @@ package struct TopicDifference: Hashable, Sendable {
             )
         }
         compare("partitions", String(plan.partitions), String(partitions), isHarmful: false)
-        if let planned = plan.replication, let replication {
-            compare("replication", String(planned), String(replication), isHarmful: false)
-        }
         for (property, planned) in plan.configuration.sorted(by: { $0.key < $1.key }) {
             guard let value = configuration[property] else { continue }
             let isHarmful = isHarmful(property, planned: planned, found: value)
