@@ -2,24 +2,21 @@ import DeadLetters
 import Foundation
 import Settings
 
-/// `dead-letter password`: prints a line for the file of users.
 enum PasswordCommand: DeadLetterCommand {
     static let name = "password"
-
-    static let syntax = CommandSyntax(
-        "\(DeadLetterTool.name) \(name)",
+    static let summary =
         "Makes a line for the console's file of users (console.password_file): append it there. "
-            + "The password is asked for on the terminal, or is the first line of standard input.",
-        operands: "NAME",
-        operandCount: 1...1,
-        options: [
-            CommandOption(
-                "role",
-                argument: "ROLE",
-                "What the user may do: viewer, investigator (may reveal) or operator (may replay)."
-            )
-        ]
-    )
+        + "The password is asked for on the terminal, or is the first line of standard input."
+    static let operands = "NAME"
+    static let operandCount = 1...1
+    static let options = [
+        CommandOption(
+            "role",
+            argument: "ROLE",
+            "What the user may do: viewer, investigator (may reveal) or operator (may replay)."
+        )
+    ]
+    static let commonOptions: [CommandOption] = []
 
     /// People choose passwords that are guessed the sooner the shorter they are.
     static let charactersMin = 12

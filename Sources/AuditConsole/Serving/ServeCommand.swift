@@ -9,9 +9,13 @@ package enum ConsoleCommands {
     ]
 }
 
-/// `dead-letter serve`: runs the console until a signal ends it.
 enum ServeCommand: DeadLetterCommand {
     static let name = "serve"
+    static let summary =
+        "Serves the web console to signed-in users alone: with a file of passwords "
+        + "(console.password_file) or behind a proxy that signs them in "
+        + "(console.proxy_addresses). Ends on SIGTERM or Ctrl-C. Its settings stand in "
+        + "deploy/SETTINGS.md."
     static let role = DatabaseRole.replay
     static let settings = ConsoleSettings.declarations
 
@@ -38,14 +42,8 @@ enum ServeCommand: DeadLetterCommand {
         ),
     ]
 
-    static let syntax = CommandSyntax(
-        "\(DeadLetterTool.name) \(name)",
-        "Serves the web console to signed-in users alone: with a file of passwords "
-            + "(console.password_file) or behind a proxy that signs them in "
-            + "(console.proxy_addresses). Ends on SIGTERM or Ctrl-C. Its settings stand in "
-            + "deploy/SETTINGS.md.",
-        options: overrides.map(\.option) + [.check, .connect] + DeadLetterSettings.options
-    )
+    static let options: [CommandOption] = overrides.map(\.option) + [.check, .connect]
+    static let commonOptions = DeadLetterSettings.options
 
     static func run(_ context: ToolContext) async throws -> Int32 {
         let isCheck = try CommandOption.isCheckWanted(context.arguments)

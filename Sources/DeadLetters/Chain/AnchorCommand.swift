@@ -1,17 +1,11 @@
 import Settings
 
-/// `dead-letter anchor`: prints the ends of the chains, for a third party to keep.
 enum AnchorCommand: DeadLetterCommand {
     static let name = "anchor"
-
-    static var syntax: CommandSyntax {
-        syntax(
-            "Prints the last link of every chain as JSON. Kept where nobody who can write to Kafka "
-                + "can change it, it proves later that no letter has been replaced: "
-                + "'dead-letter verify --anchor FILE'.",
-            options: []
-        )
-    }
+    static let summary =
+        "Prints the last link of every chain as JSON. Kept where nobody who can write to Kafka "
+        + "can change it, it proves later that no letter has been replaced: "
+        + "'dead-letter verify --anchor FILE'."
 
     static func run(_ context: ToolContext) async throws -> Int32 {
         let cluster = try await context.commits.clusterID()

@@ -7,31 +7,26 @@ import Records
 import Settings
 import Store
 
-/// `dead-letter export`: writes dead letters to files that prove themselves.
 enum ExportCommand: DeadLetterCommand {
     static let name = "export"
-
-    static var syntax: CommandSyntax {
-        syntax(
-            "Writes dead letters as lines of JSON, and a manifest of them: counts, the first and "
-                + "last links of each chain and a SHA-256. 'dead-letter verify --offline' checks "
-                + "both with nothing but the files. The originals may hold tokens and personal "
-                + "data; --without-originals leaves them out.",
-            options: [
-                CommandOption(
-                    "to",
-                    argument: "FOLDER",
-                    "A new folder, or an empty one, for the files."
-                ),
-                CommandOption("since", argument: "TIME", "Failed at or after; see 'list --help'."),
-                CommandOption("until", argument: "TIME", "Failed before."),
-                CommandOption(
-                    "without-originals",
-                    "Leave out the originals' keys, values and headers."
-                ),
-            ]
-        )
-    }
+    static let summary =
+        "Writes dead letters as lines of JSON, and a manifest of them: counts, the first and "
+        + "last links of each chain and a SHA-256. 'dead-letter verify --offline' checks "
+        + "both with nothing but the files. The originals may hold tokens and personal "
+        + "data; --without-originals leaves them out."
+    static let options: [CommandOption] = [
+        CommandOption(
+            "to",
+            argument: "FOLDER",
+            "A new folder, or an empty one, for the files."
+        ),
+        CommandOption("since", argument: "TIME", "Failed at or after; see 'list --help'."),
+        CommandOption("until", argument: "TIME", "Failed before."),
+        CommandOption(
+            "without-originals",
+            "Leave out the originals' keys, values and headers."
+        ),
+    ]
 
     static let recordsFile = "dead-letters.ndjson"
     static let manifestFile = "manifest.json"

@@ -6,32 +6,27 @@ import Records
 import Platform
 import Settings
 
-/// `dead-letter verify`: checks that the dead letters are complete and unchanged.
 enum VerifyCommand: DeadLetterCommand {
     static let name = "verify"
-
-    static var syntax: CommandSyntax {
-        syntax(
-            "Walks the hash chains and names what is missing, altered, inserted or out of order. "
-                + "A chain is the dead letters of one stage and source partition. The exit code is "
-                + "0 where nothing is, 1 where something is. Without an anchor it cannot show "
-                + "that somebody has replaced a whole chain "
-                + "and the group's commits with it.",
-            options: [
-                CommandOption(
-                    "anchor",
-                    argument: "FILE",
-                    "Compare with what 'dead-letter anchor' printed before."
-                ),
-                CommandOption(
-                    "offline",
-                    argument: "MANIFEST",
-                    "Verify an export instead of the topic, with nothing but its files."
-                ),
-                .wide,
-            ]
-        )
-    }
+    static let summary =
+        "Walks the hash chains and names what is missing, altered, inserted or out of order. "
+        + "A chain is the dead letters of one stage and source partition. The exit code is "
+        + "0 where nothing is, 1 where something is. Without an anchor it cannot show "
+        + "that somebody has replaced a whole chain "
+        + "and the group's commits with it."
+    static let options: [CommandOption] = [
+        CommandOption(
+            "anchor",
+            argument: "FILE",
+            "Compare with what 'dead-letter anchor' printed before."
+        ),
+        CommandOption(
+            "offline",
+            argument: "MANIFEST",
+            "Verify an export instead of the topic, with nothing but its files."
+        ),
+        .wide,
+    ]
 
     static func run(_ context: ToolContext) async throws -> Int32 {
         let anchor = try context.arguments.value("anchor").map(readAnchor)

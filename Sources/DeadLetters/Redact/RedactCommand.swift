@@ -8,27 +8,23 @@ import Store
 enum RedactCommand: DeadLetterCommand {
     static let name = "redact"
     static let role = DatabaseRole.replay
-
-    static var syntax: CommandSyntax {
-        syntax(
-            "Removes the original from a dead letter, and what it says of itself. A later letter "
-                + "of the same ID replaces it, with the same link, so that 'verify' still "
-                + "shows that nothing is missing. It cannot be sent again afterwards. Kafka keeps "
-                + "the earlier record until the topic's retention removes it: no record of a log "
-                + "can be removed alone. The tools show it no more.",
-            operands: "ID",
-            operandCount: 1...1,
-            options: [
-                CommandOption(
-                    "why",
-                    short: "w",
-                    argument: "TEXT",
-                    "Why, for the history. Required."
-                ),
-                ToolContext.auditorOption,
-            ]
-        )
-    }
+    static let summary =
+        "Removes the original from a dead letter, and what it says of itself. A later letter "
+        + "of the same ID replaces it, with the same link, so that 'verify' still "
+        + "shows that nothing is missing. It cannot be sent again afterwards. Kafka keeps "
+        + "the earlier record until the topic's retention removes it: no record of a log "
+        + "can be removed alone. The tools show it no more."
+    static let operands = "ID"
+    static let operandCount = 1...1
+    static let options: [CommandOption] = [
+        CommandOption(
+            "why",
+            short: "w",
+            argument: "TEXT",
+            "Why, for the history. Required."
+        ),
+        ToolContext.auditorOption,
+    ]
 
     private static let deadline = Duration.seconds(30)
 

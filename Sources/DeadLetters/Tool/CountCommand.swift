@@ -7,26 +7,21 @@ import Settings
 import Store
 import Telemetry
 
-/// `dead-letter count`: how many, by a property in common.
 enum CountCommand: DeadLetterCommand {
     static let name = "count"
-
-    static var syntax: CommandSyntax {
-        syntax(
-            "Counts dead letters, each once however often it was repeated.",
-            options: FilterOptions.options + [
-                CommandOption(
-                    "by",
-                    argument: "WHAT",
-                    choices: DeadLetterGrouping.allCases.map(\.rawValue),
-                    "Group by reason (the default), class, stage, hour or day of failure, bundle, "
-                        + "certificate (the leaf's fingerprint), worker or state."
-                ),
-                ToolContext.fromTopic,
-                MetricsFile.option("Write how many are open, by class, as metrics and no table"),
-            ]
-        )
-    }
+    static let summary = "Counts dead letters, each once however often it was repeated."
+    static let options: [CommandOption] =
+        FilterOptions.options + [
+            CommandOption(
+                "by",
+                argument: "WHAT",
+                choices: DeadLetterGrouping.allCases.map(\.rawValue),
+                "Group by reason (the default), class, stage, hour or day of failure, bundle, "
+                    + "certificate (the leaf's fingerprint), worker or state."
+            ),
+            ToolContext.fromTopic,
+            MetricsFile.option("Write how many are open, by class, as metrics and no table"),
+        ]
 
     private typealias Count = DeadLetterCounts.Count
 

@@ -8,7 +8,14 @@ package import Store
 
 package protocol DeadLetterCommand: SendableMetatype {
     static var name: String { get }
-    static var syntax: CommandSyntax { get }
+    static var summary: String { get }
+    /// The operands' name in the help; empty if the command takes none.
+    static var operands: String { get }
+    static var operandCount: ClosedRange<Int> { get }
+    /// Options of the command alone.
+    static var options: [CommandOption] { get }
+    /// Options that it shares with others.
+    static var commonOptions: [CommandOption] { get }
     /// The role of `pipeline grants` that has all rights of the command.
     static var role: DatabaseRole { get }
     /// Settings that this command alone reads.
@@ -19,22 +26,20 @@ package protocol DeadLetterCommand: SendableMetatype {
 }
 
 extension DeadLetterCommand {
+    package static var operands: String { "" }
+    package static var operandCount: ClosedRange<Int> { 0...0 }
+    package static var options: [CommandOption] { [] }
+    package static var commonOptions: [CommandOption] { DeadLetterSettings.options + [.json] }
     package static var role: DatabaseRole { .auditor }
     package static var settings: [SettingDeclaration] { [] }
 
-    /// The command's syntax with the options common to all commands.
-    package static func syntax(
-        _ summary: String,
-        operands: String = "",
-        operandCount: ClosedRange<Int> = 0...0,
-        options: [CommandOption]
-    ) -> CommandSyntax {
+    package static var syntax: CommandSyntax {
         CommandSyntax(
             "\(DeadLetterTool.name) \(name)",
             summary,
             operands: operands,
             operandCount: operandCount,
-            options: options + DeadLetterSettings.options + [.json]
+            options: options + commonOptions
         )
     }
 }

@@ -3,47 +3,44 @@ package import Postgres
 import Settings
 import Store
 
-/// `dead-letter resolve`: marks dead letters as resolved.
 enum ResolveCommand: DecisionCommand {
     static let name = "resolve"
     static let kind = DeadLetterAction.Kind.resolved
-    static let summary = "Marks dead letters as resolved: nothing is left to do about them."
+    static let effect = "Marks dead letters as resolved: nothing is left to do about them."
 }
 
-/// `dead-letter suppress`: marks dead letters as known and not to be looked at.
 enum SuppressCommand: DecisionCommand {
     static let name = "suppress"
     static let kind = DeadLetterAction.Kind.suppressed
-    static let summary = "Marks dead letters as suppressed: known, and nobody has to look."
+    static let effect = "Marks dead letters as suppressed: known, and nobody has to look."
 }
 
-/// `dead-letter reopen`: reverts such a decision.
 enum ReopenCommand: DecisionCommand {
     static let name = "reopen"
     static let kind = DeadLetterAction.Kind.reopened
-    static let summary = "Marks dead letters as open again."
+    static let effect = "Marks dead letters as open again."
 }
 
 /// A decision about dead letters, recorded in their history.
 protocol DecisionCommand: DeadLetterCommand {
     static var kind: DeadLetterAction.Kind { get }
-    static var summary: String { get }
+    static var effect: String { get }
 }
 
 extension DecisionCommand {
     static var role: DatabaseRole { .investigator }
 
-    static var syntax: CommandSyntax {
-        syntax(
-            summary + " Recorded in the history with who, when and why; nothing is deleted.",
-            operands: "[ID…]",
-            operandCount: 0...1_000,
-            options: FilterOptions.options + [
-                CommandOption("why", argument: "TEXT", "The reason, for the history; required."),
-                CommandOption("yes", short: "y", "Do it for more than one letter without asking."),
-                ToolContext.auditorOption,
-            ]
-        )
+    static var summary: String {
+        effect + " Recorded in the history with who, when and why; nothing is deleted."
+    }
+    static var operands: String { "[ID…]" }
+    static var operandCount: ClosedRange<Int> { 0...1_000 }
+    static var options: [CommandOption] {
+        FilterOptions.options + [
+            CommandOption("why", argument: "TEXT", "The reason, for the history; required."),
+            CommandOption("yes", short: "y", "Do it for more than one letter without asking."),
+            ToolContext.auditorOption,
+        ]
     }
 
     static func run(_ context: ToolContext) async throws -> Int32 {

@@ -2,18 +2,13 @@ import AppStore
 import Settings
 import Store
 
-/// `dead-letter groups`: dead letters that look alike, the largest groups first.
 enum GroupsCommand: DeadLetterCommand {
     static let name = "groups"
-
-    static var syntax: CommandSyntax {
-        syntax(
-            "Groups dead letters that look alike: refused for the same reason, with the same leaf "
-                + "certificate, bundle ID, source topic and producer. The trend compares the last "
-                + "\(DeadLetterGroupTable.trendHours) hours with as many before.",
-            options: FilterOptions.options + [ListCommand.limitOption, .wide]
-        )
-    }
+    static let summary =
+        "Groups dead letters that look alike: refused for the same reason, with the same leaf "
+        + "certificate, bundle ID, source topic and producer. The trend compares the last "
+        + "\(DeadLetterGroupTable.trendHours) hours with as many before."
+    static let options: [CommandOption] = FilterOptions.options + [ListCommand.limitOption, .wide]
 
     static func run(_ context: ToolContext) async throws -> Int32 {
         let query = try FilterOptions.query(context.arguments, now: context.now)

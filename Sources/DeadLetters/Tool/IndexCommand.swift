@@ -4,41 +4,36 @@ import Settings
 import Store
 import Synchronization
 
-/// `dead-letter index`: keeps the index of the dead-letter topic.
 enum IndexCommand: DeadLetterCommand {
     static let name = "index"
     static let role = DatabaseRole.deadLetterIndex
-
-    static var syntax: CommandSyntax {
-        syntax(
-            "Keeps the index of the dead-letter topic, until it is stopped. Follows the topic as "
-                + "a consumer group; a copy more takes some of the partitions. SIGTERM ends it in "
-                + "order. What was done about dead letters is never touched.",
-            options: [
-                CommandOption(
-                    "group",
-                    argument: "NAME",
-                    "The consumer group; \(groupDefault) by default."
-                ),
-                CommandOption(
-                    "until-end",
-                    "Index what is there, and exit; not with --rebuild, which does so anyway."
-                ),
-                CommandOption(
-                    "rebuild",
-                    "Read the topic from its beginning and make the index what it says, at once "
-                        + "for all readers; prints the difference. Decisions wait until it ends."
-                ),
-                CommandOption(
-                    "prune",
-                    "Remove the rows of letters that the topic's retention has removed, without "
-                        + "reading the topic; without --yes only count them. What was done about "
-                        + "them stays. May run beside the index, from a timer."
-                ),
-                CommandOption("yes", short: "y", "With --prune: remove them."),
-            ]
-        )
-    }
+    static let summary =
+        "Keeps the index of the dead-letter topic, until it is stopped. Follows the topic as "
+        + "a consumer group; a copy more takes some of the partitions. SIGTERM ends it in "
+        + "order. What was done about dead letters is never touched."
+    static let options: [CommandOption] = [
+        CommandOption(
+            "group",
+            argument: "NAME",
+            "The consumer group; \(groupDefault) by default."
+        ),
+        CommandOption(
+            "until-end",
+            "Index what is there, and exit; not with --rebuild, which does so anyway."
+        ),
+        CommandOption(
+            "rebuild",
+            "Read the topic from its beginning and make the index what it says, at once "
+                + "for all readers; prints the difference. Decisions wait until it ends."
+        ),
+        CommandOption(
+            "prune",
+            "Remove the rows of letters that the topic's retention has removed, without "
+                + "reading the topic; without --yes only count them. What was done about "
+                + "them stays. May run beside the index, from a timer."
+        ),
+        CommandOption("yes", short: "y", "With --prune: remove them."),
+    ]
 
     static let groupDefault = "dead-letter-index"
 

@@ -5,16 +5,12 @@ import Records
 import Settings
 import Store
 
-/// `dead-letter list`: one line for each, the newest first, nothing of the originals' content.
 enum ListCommand: DeadLetterCommand {
     static let name = "list"
-
-    static var syntax: CommandSyntax {
-        syntax(
-            "Lists dead letters, the newest first, each once however often it was repeated.",
-            options: FilterOptions.options + [limitOption, .wide, ToolContext.fromTopic]
-        )
-    }
+    static let summary =
+        "Lists dead letters, the newest first, each once however often it was repeated."
+    static let options: [CommandOption] =
+        FilterOptions.options + [limitOption, .wide, ToolContext.fromTopic]
 
     static let limitOption = CommandOption(
         "limit",

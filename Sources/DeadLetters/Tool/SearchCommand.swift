@@ -1,20 +1,15 @@
 import Settings
 import Store
 
-/// `dead-letter search`: finds letters by any identifier.
 enum SearchCommand: DeadLetterCommand {
     static let name = "search"
-
-    static var syntax: CommandSyntax {
-        syntax(
-            "Finds dead letters by any identifier: a transaction, bundle or product ID, a worker, "
-                + "a group, the position of the source record, of its body or of the letter, or "
-                + "the beginning of a letter's ID or (six digits) of a certificate's fingerprint.",
-            operands: "TEXT",
-            operandCount: 1...1,
-            options: [ListCommand.limitOption, .wide]
-        )
-    }
+    static let summary =
+        "Finds dead letters by any identifier: a transaction, bundle or product ID, a worker, "
+        + "a group, the position of the source record, of its body or of the letter, or "
+        + "the beginning of a letter's ID or (six digits) of a certificate's fingerprint."
+    static let operands = "TEXT"
+    static let operandCount = 1...1
+    static let options: [CommandOption] = [ListCommand.limitOption, .wide]
 
     static func run(_ context: ToolContext) async throws -> Int32 {
         let text = context.arguments.operands[0]

@@ -4,41 +4,36 @@ import Records
 import Settings
 import Store
 
-/// `dead-letter show`: one dead letter whole, the original included.
 enum ShowCommand: DeadLetterCommand {
     static let name = "show"
     static let role = DatabaseRole.investigator
-
-    static var syntax: CommandSyntax {
-        syntax(
-            "Shows one dead letter whole, with the original's headers, key and value, header and "
-                + "payload of each JWS and receipt in it, decoded and unverified, the rule that "
-                + "refused it, its certificates and what is wrong with them, its state and its "
-                + "history. Of the original only members and headers are shown that are known to "
-                + "be harmless, and the size of everything else, unless --reveal asks for it, "
-                + "which is recorded in the history first. For a letter that topic and index have "
-                + "no more, its whole ID still shows the history.",
-            operands: "ID|TOPIC/PARTITION/OFFSET",
-            operandCount: 1...1,
-            options: [
-                CommandOption(
-                    "original",
-                    "Print the original's value alone, byte for byte, as 'pipeline publish --whole'"
-                        + " takes it; to a file or a pipe. Counts as --reveal."
-                ),
-                CommandOption(
-                    "reveal",
-                    "Show what is hidden too; JSON then holds the original whole."
-                ),
-                CommandOption(
-                    "force",
-                    short: "f",
-                    "Print the original to a terminal too, which may interpret control sequences."
-                ),
-                ToolContext.auditorOption, ToolContext.fromTopic,
-            ]
-        )
-    }
+    static let summary =
+        "Shows one dead letter whole, with the original's headers, key and value, header and "
+        + "payload of each JWS and receipt in it, decoded and unverified, the rule that "
+        + "refused it, its certificates and what is wrong with them, its state and its "
+        + "history. Of the original only members and headers are shown that are known to "
+        + "be harmless, and the size of everything else, unless --reveal asks for it, "
+        + "which is recorded in the history first. For a letter that topic and index have "
+        + "no more, its whole ID still shows the history."
+    static let operands = "ID|TOPIC/PARTITION/OFFSET"
+    static let operandCount = 1...1
+    static let options: [CommandOption] = [
+        CommandOption(
+            "original",
+            "Print the original's value alone, byte for byte, as 'pipeline publish --whole'"
+                + " takes it; to a file or a pipe. Counts as --reveal."
+        ),
+        CommandOption(
+            "reveal",
+            "Show what is hidden too; JSON then holds the original whole."
+        ),
+        CommandOption(
+            "force",
+            short: "f",
+            "Print the original to a terminal too, which may interpret control sequences."
+        ),
+        ToolContext.auditorOption, ToolContext.fromTopic,
+    ]
 
     private static let idDigitsMin = 6
 

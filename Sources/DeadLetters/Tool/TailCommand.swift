@@ -3,26 +3,22 @@ import Kafka
 import Settings
 import Store
 
-/// `dead-letter tail`: the newest dead letters, and new ones as they arrive.
 enum TailCommand: DeadLetterCommand {
     static let name = "tail"
-
-    static var syntax: CommandSyntax {
-        syntax(
-            "Shows the newest dead letters, the newest last; with --follow also new ones as they "
-                + "come to the topic, until it is interrupted.",
-            options: FilterOptions.options + [
-                CommandOption(
-                    "limit",
-                    short: "n",
-                    argument: "N",
-                    "How many to begin with; 10 by default, 0 for none."
-                ),
-                CommandOption("follow", short: "f", "Wait for new ones."),
-                ToolContext.fromTopic,
-            ]
-        )
-    }
+    static let summary =
+        "Shows the newest dead letters, the newest last; with --follow also new ones as they "
+        + "come to the topic, until it is interrupted."
+    static let options: [CommandOption] =
+        FilterOptions.options + [
+            CommandOption(
+                "limit",
+                short: "n",
+                argument: "N",
+                "How many to begin with; 10 by default, 0 for none."
+            ),
+            CommandOption("follow", short: "f", "Wait for new ones."),
+            ToolContext.fromTopic,
+        ]
 
     static func run(_ context: ToolContext) async throws -> Int32 {
         let query = try FilterOptions.query(context.arguments, now: context.now)

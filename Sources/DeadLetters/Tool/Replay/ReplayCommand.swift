@@ -3,23 +3,18 @@ import Kafka
 import Settings
 import Store
 
-/// `dead-letter replay`: the dry run, and with `--send` the replay itself.
 enum ReplayCommand: DeadLetterCommand {
     static let name = "replay"
     static let role = DatabaseRole.replay
-
-    static var syntax: CommandSyntax {
-        syntax(
-            "Sends dead letters again, once their cause is mended. Without --send it shows what "
-                + "would be sent and what today's verifier says about it. What is sent is recorded "
-                + "before, and followed until each outcome is known. Exit codes: 0 "
-                + "all accepted, 1 some refused again, not sent, or stopped; 69 interrupted, to be "
-                + "continued by --continue.",
-            operands: "[ID…]",
-            operandCount: 0...10_000,
-            options: ReplayOptions.options + FilterOptions.options + [.wide]
-        )
-    }
+    static let summary =
+        "Sends dead letters again, once their cause is mended. Without --send it shows what "
+        + "would be sent and what today's verifier says about it. What is sent is recorded "
+        + "before, and followed until each outcome is known. Exit codes: 0 "
+        + "all accepted, 1 some refused again, not sent, or stopped; 69 interrupted, to be "
+        + "continued by --continue."
+    static let operands = "[ID…]"
+    static let operandCount = 0...10_000
+    static let options: [CommandOption] = ReplayOptions.options + FilterOptions.options + [.wide]
 
     static func run(_ context: ToolContext) async throws -> Int32 {
         do {

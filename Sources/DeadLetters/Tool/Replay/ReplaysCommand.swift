@@ -2,33 +2,27 @@ import JSON
 import Settings
 import Store
 
-/// `dead-letter replays`: lists replays with their author, reason and outcome.
 enum ReplaysCommand: DeadLetterCommand {
     static let name = "replays"
-
-    static var syntax: CommandSyntax {
-        syntax(
-            "Lists replays, the newest first; with a number, that one and its records.",
-            operands: "[N]",
-            operandCount: 0...1,
-            options: [
-                CommandOption(
-                    "outcome",
-                    argument: "OUTCOME",
-                    isRepeatable: true,
-                    "Of one replay, only records with this outcome: accepted, refused, unsent or "
-                        + "unknown."
-                ),
-                CommandOption(
-                    "limit",
-                    short: "n",
-                    argument: "N",
-                    "Maximum number of replays or records; 50 by default."
-                ),
-                ReplayOptions.groupPrefix, .wide,
-            ]
-        )
-    }
+    static let summary = "Lists replays, the newest first; with a number, that one and its records."
+    static let operands = "[N]"
+    static let operandCount = 0...1
+    static let options: [CommandOption] = [
+        CommandOption(
+            "outcome",
+            argument: "OUTCOME",
+            isRepeatable: true,
+            "Of one replay, only records with this outcome: accepted, refused, unsent or "
+                + "unknown."
+        ),
+        CommandOption(
+            "limit",
+            short: "n",
+            argument: "N",
+            "Maximum number of replays or records; 50 by default."
+        ),
+        ReplayOptions.groupPrefix, .wide,
+    ]
 
     static func run(_ context: ToolContext) async throws -> Int32 {
         let limit = try context.arguments.value("limit", as: .int(1...1_000_000)) ?? 50
