@@ -26,11 +26,7 @@ package struct DeadLetterTopic: Sendable {
     /// - Parameters:
     ///   - configuration: librdkafka's properties, bootstrap servers included.
     ///   - deadline: for one answer of the brokers.
-    package init(
-        name: String,
-        configuration: [String: String],
-        deadline: Duration = .seconds(15)
-    ) {
+    package init(name: String, configuration: [String: String], deadline: Duration = .seconds(15)) {
         self.name = name
         self.configuration = configuration
         self.deadline = deadline

@@ -90,9 +90,7 @@ import Testing
     }
 
     @Test(arguments: ["since=yesterday", "state=closed", "source=raw"])
-    func `an invalid filter is named, and nothing is shown`(
-        filter: String
-    ) async throws {
+    func `an invalid filter is named, and nothing is shown`(filter: String) async throws {
         let fixture = try await ConsoleFixture()
         let page = try await fixture.client(as: "vera").get("/search?\(filter)").body
         #expect(page.contains("role=\"alert\""))

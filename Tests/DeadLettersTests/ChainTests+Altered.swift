@@ -60,9 +60,7 @@ import Testing
             records: 1
         )
         var report = verifier.report(evidence)
-        report.compare(
-            Dictionary(uniqueKeysWithValues: records.map { (RecordPosition($0), $0) })
-        )
+        report.compare(Dictionary(uniqueKeysWithValues: records.map { (RecordPosition($0), $0) }))
         return report
     }
 

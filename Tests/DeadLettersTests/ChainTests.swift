@@ -71,10 +71,7 @@ import Testing
 
         /// The report with the group's commit.
         func reportWithHead(counted: Int64, from start: Int64 = 0) throws -> ChainReport {
-            try report(
-                { $0.heads[Self.name] = head(counted: counted) },
-                from: start
-            )
+            try report({ $0.heads[Self.name] = head(counted: counted) }, from: start)
         }
 
         func head(counted: Int64) -> ChainHead {
@@ -131,9 +128,7 @@ import Testing
 
     @Test(
         "an altered letter is named with its position",
-        arguments: [
-            "value", "key", "reason", "source", "own header",
-        ]
+        arguments: ["value", "key", "reason", "source", "own header"]
     )
     func altered(what: String) throws {
         var chain = Chain([3, 5, 8])

@@ -122,10 +122,7 @@ import Testing
         }
         #expect(!fold.isComplete)
         guard
-            case .counts(replacing: nil) = fold.add(
-                try row(Sample.original(offset: 2)),
-                2
-            )
+            case .counts(replacing: nil) = fold.add(try row(Sample.original(offset: 2)), 2)
         else {
             Issue.record("an ID that is not held was found")
             return

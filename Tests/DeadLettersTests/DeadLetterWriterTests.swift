@@ -103,11 +103,7 @@ import Testing
 
     @Test func `a later stage names the body and the observation's subject`() throws {
         let conflict = Refusal(reason: .transactionConflict, detail: "product differs")
-        let letter = letter(
-            Sample.original(try Sample.observation()),
-            conflict,
-            stage: "dedupe"
-        )
+        let letter = letter(Sample.original(try Sample.observation()), conflict, stage: "dedupe")
         let expected = [
             "dlq.class": "conflict", "dlq.raw.topic": "storekit.raw", "dlq.raw.partition": "6",
             "dlq.raw.offset": "99", "dlq.unverified.transaction-id": "7",

@@ -47,10 +47,7 @@ import Testing
         let jws = try transaction()
         let shapes: [([UInt8], [String])] = [
             (jws, ["body"]),
-            (
-                try notification(),
-                ["signedPayload", "signedPayload.data.signedTransactionInfo"]
-            ),
+            (try notification(), ["signedPayload", "signedPayload.data.signedTransactionInfo"]),
             (Body.transaction(jws), ["signedTransaction"]),
             (Body.history([jws, jws]), ["signedTransactions[0]", "signedTransactions[1]"]),
             (Body.renewalInfo(jws), ["signedRenewalInfo"]),
@@ -88,9 +85,7 @@ import Testing
 
     @Test func `the rendering of a large body is bounded`() throws {
         let jws = try transaction()
-        let contents = UnverifiedContents(
-            of: Body.history(Array(repeating: jws, count: 400))
-        )
+        let contents = UnverifiedContents(of: Body.history(Array(repeating: jws, count: 400)))
         #expect(contents.parts.count <= 100)
         #expect(!contents.isWhole)
         let long = try authority.sign(

@@ -11,11 +11,7 @@ import Worker
             writer: .dedupe,
             input: "t.verified",
             partitions: partitions.enumerated().map { index, numbers in
-                ExactCount.Partition(
-                    partition: Int32(index),
-                    counted: numbers.0,
-                    found: numbers.1
-                )
+                ExactCount.Partition(partition: Int32(index), counted: numbers.0, found: numbers.1)
             },
             repeated: 0,
             removed: removed

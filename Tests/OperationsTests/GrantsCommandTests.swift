@@ -14,9 +14,7 @@ import Testing
         let database = try await PostgresServer.shared.migratedDatabase()
         let context = CommandContext(
             console: transcript.console(),
-            environment: [
-                "KAFKA_BOOTSTRAP": bootstrap, "DATABASE_URL": database.connectionString,
-            ],
+            environment: ["KAFKA_BOOTSTRAP": bootstrap, "DATABASE_URL": database.connectionString],
             executables: "/nowhere"
         )
         let arguments = ["grants", "--apply", "--name-prefix=open-"]

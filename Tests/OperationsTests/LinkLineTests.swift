@@ -69,9 +69,7 @@ import Testing
     @Test func `a link to be removed needs no user`() throws {
         let anybody = AccountLink(kind: .accountToken, key: "t", userID: "")
         #expect(try parse("account_token,t", isUserRequired: false) == anybody)
-        let fault = LinkLine.Fault(
-            expected: "for the user \(Identifier.entryRule)"
-        )
+        let fault = LinkLine.Fault(expected: "for the user \(Identifier.entryRule)")
         #expect(throws: fault) {
             try parse("app_transaction_id,7")
         }

@@ -96,10 +96,7 @@ import Topology
         )
         #expect(balanced.isBalanced)
         #expect(balanced.isSettled)
-        let lossy = Reconciliation(
-            stages: [stage(good)],
-            flows: [flow(counted: 100, given: 99)]
-        )
+        let lossy = Reconciliation(stages: [stage(good)], flows: [flow(counted: 100, given: 99)])
         #expect(!lossy.isBalanced)
     }
 }

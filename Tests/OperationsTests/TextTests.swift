@@ -29,9 +29,7 @@ import Settings
         #expect(Quantity.span(milliseconds: milliseconds) == text)
     }
 
-    @Test(arguments: [
-        (12, "12 B"), (1_024, "1 KiB"), (5_600, "5.4 KiB"), (2_097_152, "2 MiB"),
-    ])
+    @Test(arguments: [(12, "12 B"), (1_024, "1 KiB"), (5_600, "5.4 KiB"), (2_097_152, "2 MiB")])
     func `bytes are written in binary units`(count: Int, text: String) {
         #expect(Quantity.bytes(count) == text)
     }

@@ -33,12 +33,7 @@ enum Assets {
         contentType: "text/javascript; charset=utf-8",
         PackageResources.console_js
     )
-    static let icon = Asset(
-        "icon",
-        "svg",
-        contentType: "image/svg+xml",
-        PackageResources.icon_svg
-    )
+    static let icon = Asset("icon", "svg", contentType: "image/svg+xml", PackageResources.icon_svg)
 
     /// By name: a path can ask for these and for nothing else.
     static let byName = Dictionary(

@@ -10,11 +10,7 @@ struct PageColumn<Row> {
     fileprivate var isRowHeader = false
 
     /// - Parameter cellClass: the class of its cells; nil for none.
-    init(
-        _ title: String,
-        _ cellClass: String? = nil,
-        _ cell: @escaping (inout HTML, Row) -> Void
-    ) {
+    init(_ title: String, _ cellClass: String? = nil, _ cell: @escaping (inout HTML, Row) -> Void) {
         self.title = title
         self.cellClass = cellClass
         self.cell = cell

@@ -79,10 +79,7 @@ struct Page: Sendable {
         )
         html.void("meta", [.name("color-scheme"), HTML.Attribute("content", "light dark")])
         html.element("title", text: "\(title) – Dead letters")
-        html.void(
-            "link",
-            [HTML.Attribute("rel", "stylesheet"), .href(Assets.stylesheet.link)]
-        )
+        html.void("link", [HTML.Attribute("rel", "stylesheet"), .href(Assets.stylesheet.link)])
         html.void(
             "link",
             [HTML.Attribute("rel", "icon"), .type("image/svg+xml"), .href(Assets.icon.link)]

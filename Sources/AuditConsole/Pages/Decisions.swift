@@ -10,12 +10,7 @@ enum DecisionForms {
     ]
 
     /// The form for one letter.
-    static func ofOne(
-        _ html: inout HTML,
-        id: String,
-        state: DeadLetterState,
-        token: String
-    ) {
+    static func ofOne(_ html: inout HTML, id: String, state: DeadLetterState, token: String) {
         html.form(LocalLink("letters", id, "state"), token) { html in
             let current: DeadLetterAction.Kind? =
                 switch state {

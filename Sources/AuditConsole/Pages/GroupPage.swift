@@ -36,12 +36,7 @@ struct GroupPage: Sendable {
         guard let group = groups.first, let newest = letters.first else {
             return .page(Self.unknown)
         }
-        let chart = try await HourlyChart(
-            query,
-            Self.chartHours,
-            now: now,
-            on: sources.database
-        )
+        let chart = try await HourlyChart(query, Self.chartHours, now: now, on: sources.database)
         let page = Page("Group \(group.id.prefix(8))", section: .groups) { html in
             html.element("h1") { html in
                 html.text("Group ")
@@ -68,11 +63,7 @@ struct GroupPage: Sendable {
         return .page(page)
     }
 
-    private func actions(
-        _ html: inout HTML,
-        _ request: ConsoleRequest,
-        _ group: DeadLetterGroup
-    ) {
+    private func actions(_ html: inout HTML, _ request: ConsoleRequest, _ group: DeadLetterGroup) {
         guard group.openLetters > 0 else {
             html.element("p", [.class("soft")], text: "Nothing of it is open.")
             return

@@ -17,11 +17,7 @@ enum LetterFacts {
             versions(&html, row)
         }
         html.element("h2", text: "What the original says of itself")
-        html.element(
-            "p",
-            [.class("hint")],
-            text: "For search alone: nobody vouches for it."
-        )
+        html.element("p", [.class("hint")], text: "For search alone: nobody vouches for it.")
         html.element("dl", [.class("facts")]) { unverified(&$0, row.identifiers) }
     }
 
@@ -161,11 +157,7 @@ struct OriginalContents {
         if let note = original.headersNote { html.element("p", [.class("cut")], text: note) }
     }
 
-    private func content(
-        _ html: inout HTML,
-        _ content: OriginalRendering.Content,
-        label: String
-    ) {
+    private func content(_ html: inout HTML, _ content: OriginalRendering.Content, label: String) {
         html.element("p", [.class("hint")], text: content.note)
         if let text = content.text { block(&html, text, label: label) }
     }

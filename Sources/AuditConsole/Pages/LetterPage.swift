@@ -90,11 +90,7 @@ struct LetterPage: Sendable {
         return contents
     }
 
-    private func page(
-        _ request: ConsoleRequest,
-        _ contents: Contents,
-        isRevealing: Bool
-    ) -> Page {
+    private func page(_ request: ConsoleRequest, _ contents: Contents, isRevealing: Bool) -> Page {
         let row = contents.row
         return Page("Letter \(row.id.prefix(12))", section: nil) { html in
             html.element("h1") { html in

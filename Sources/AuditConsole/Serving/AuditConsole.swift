@@ -156,11 +156,7 @@ package final class AuditConsole: Sendable {
     )
 
     /// Whether it is a form of this console and this session, in the encoding of forms.
-    private func isOwnForm(
-        _ request: HTTPRequest,
-        _ form: [HTTPItem],
-        _ secret: String
-    ) -> Bool {
+    private func isOwnForm(_ request: HTTPRequest, _ form: [HTTPItem], _ secret: String) -> Bool {
         let type = request.headers["content-type"]?.prefix { $0 != ";" }.lowercased()
         let sent = form.filter { $0.name == ConsoleRequest.tokenField }
         guard type == "application/x-www-form-urlencoded", sent.count == 1 else { return false }

@@ -64,11 +64,7 @@ extension PasswordHash {
     /// Blocks as long as `make`; the time does not reveal what is wrong with the password.
     func matches(_ password: String) -> Bool? {
         guard
-            let derived = parameters.derive(
-                Array(password.utf8),
-                salt: salt,
-                count: hash.count
-            )
+            let derived = parameters.derive(Array(password.utf8), salt: salt, count: hash.count)
         else { return nil }
         return SecretComparison.isEqual(derived, hash)
     }

@@ -152,11 +152,7 @@ struct ChainWalk {
             isCut = true
         } else {
             findings.append(
-                .missing(
-                    name,
-                    after: earlier.map { position($0.last) },
-                    before: position(letter)
-                )
+                .missing(name, after: earlier.map { position($0.last) }, before: position(letter))
             )
         }
         return earlier

@@ -15,17 +15,10 @@ enum ExportCommand: DeadLetterCommand {
         + "both with nothing but the files. The originals may hold tokens and personal "
         + "data; --without-originals leaves them out."
     static let options: [CommandOption] = [
-        CommandOption(
-            "to",
-            argument: "FOLDER",
-            "A new folder, or an empty one, for the files."
-        ),
+        CommandOption("to", argument: "FOLDER", "A new folder, or an empty one, for the files."),
         CommandOption("since", argument: "TIME", "Failed at or after; see 'list --help'."),
         CommandOption("until", argument: "TIME", "Failed before."),
-        CommandOption(
-            "without-originals",
-            "Leave out the originals' keys, values and headers."
-        ),
+        CommandOption("without-originals", "Leave out the originals' keys, values and headers."),
     ]
 
     static let recordsFile = "dead-letters.ndjson"

@@ -156,15 +156,8 @@ package final class DeadLetterIndexer: Sendable {
         )
     }
 
-    private func retrying<T>(
-        _ what: String,
-        _ body: () async throws -> T
-    ) async throws -> T {
-        try await Retrying(
-            what: what,
-            delayMax: settings.retryDelayMax,
-            report: report
-        ).run(body)
+    private func retrying<T>(_ what: String, _ body: () async throws -> T) async throws -> T {
+        try await Retrying(what: what, delayMax: settings.retryDelayMax, report: report).run(body)
     }
 
     private func pause(after error: any Error, what: String, attempt: Int) async {

@@ -134,10 +134,7 @@ final class IndexSession {
         lanes[lane(of: partition)].append((partition, record.offset, row))
     }
 
-    private func settle(
-        _ write: PendingWrite,
-        _ outcome: Result<Void, any Error>
-    ) throws {
+    private func settle(_ write: PendingWrite, _ outcome: Result<Void, any Error>) throws {
         try outcome.get()
         for (partition, offset) in write.nextOffsets where indexed[partition] != nil {
             indexed[partition] = max(indexed[partition, default: 0], offset)

@@ -17,12 +17,7 @@ enum RedactCommand: DeadLetterCommand {
     static let operands = "ID"
     static let operandCount = 1...1
     static let options: [CommandOption] = [
-        CommandOption(
-            "why",
-            short: "w",
-            argument: "TEXT",
-            "Why, for the history. Required."
-        ),
+        CommandOption("why", short: "w", argument: "TEXT", "Why, for the history. Required."),
         ToolContext.auditorOption,
     ]
 

@@ -98,10 +98,7 @@ struct ReplayAccount {
     }
 
     /// The outcome by a new dead letter; nil if it is about none of the replay's records.
-    mutating func decision(
-        by letter: DeadLetter,
-        replayOf: String?
-    ) -> ReplayRecordTable.Decided? {
+    mutating func decision(by letter: DeadLetter, replayOf: String?) -> ReplayRecordTable.Decided? {
         guard let ordinal = refused(by: letter, replayOf), let found = sent[ordinal],
             !found.isRefused, found.letterID != letter.id
         else { return nil }
@@ -137,9 +134,7 @@ struct ReplayAccount {
     ///
     /// - Parameter committed: the offsets of the stage's group, read before the dead-letter topic
     ///   was read to its end.
-    mutating func accepted(
-        committed: [TopicPartition: Int64]
-    ) -> [ReplayRecordTable.Decided] {
+    mutating func accepted(committed: [TopicPartition: Int64]) -> [ReplayRecordTable.Decided] {
         let passed = undecided.filter { ordinal in
             guard let position = sent[ordinal]?.position,
                 let offset = committed[position.topicPartition]

@@ -17,9 +17,7 @@ package struct ReplayNames: Sendable {
 
     /// The stages by their input topics; nothing is ever written to other topics.
     var stages: [String: StageDescription] {
-        Dictionary(
-            uniqueKeysWithValues: Topology.stages.map { (topicPrefix + $0.inputTopic, $0) }
-        )
+        Dictionary(uniqueKeysWithValues: Topology.stages.map { (topicPrefix + $0.inputTopic, $0) })
     }
 
     func group(_ stage: StageDescription) -> String { groupPrefix + stage.name }

@@ -19,10 +19,7 @@ package struct ReplayPreparation {
     let verifier: ReplayVerifier
     let database: PostgresClient
 
-    func plan(
-        _ selection: ReplaySelection,
-        progress: Progress
-    ) async throws -> ReplayPlan {
+    func plan(_ selection: ReplaySelection, progress: Progress) async throws -> ReplayPlan {
         var skipped: [(id: String, why: ReplayPlan.Skipped)] = []
         let rows = try await select(selection, &skipped)
         let (verdicts, sourcesNote) = try await verdicts(on: rows, progress)
@@ -87,9 +84,7 @@ package struct ReplayPreparation {
         return rows
     }
 
-    private func lastReplays(
-        _ ids: [String]
-    ) async throws -> [String: ReplayRecordTable.Last] {
+    private func lastReplays(_ ids: [String]) async throws -> [String: ReplayRecordTable.Last] {
         guard !ids.isEmpty else { return [:] }
         let last = try await database.run(ReplayRecordTable.last, ids)
         return Dictionary(last.map { ($0.letterID, $0) }, uniquingKeysWith: { $1 })

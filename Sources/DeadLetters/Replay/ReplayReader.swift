@@ -132,9 +132,7 @@ final class ReplayReader {
         return held.isEmpty ? [:] : try await scan.records(at: held, asking: admin)
     }
 
-    private typealias Letter = (
-        letter: DeadLetter, record: ConsumerRecord, stage: StageDescription
-    )
+    private typealias Letter = (letter: DeadLetter, record: ConsumerRecord, stage: StageDescription)
 
     /// The letter of a link, from the record at its position.
     private func letter(

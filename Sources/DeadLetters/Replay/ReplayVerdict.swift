@@ -70,10 +70,7 @@ package enum ReplayVerifier: Sendable {
                 case .success(.items), .success(.undetermined): return .accepted
                 case .success(.ignored): return .ignored
                 case .failure(let refusal):
-                    return .refused(
-                        reason: refusal.reason.rawValue,
-                        detail: refusal.detail
-                    )
+                    return .refused(reason: refusal.reason.rawValue, detail: refusal.detail)
                 }
             }
         }

@@ -85,9 +85,7 @@ package enum DeadLetterText {
         }
     }
 
-    private static func identifiers(
-        _ identifiers: UnverifiedIdentifiers
-    ) -> [(String, String)] {
+    private static func identifiers(_ identifiers: UnverifiedIdentifiers) -> [(String, String)] {
         let texts = [
             ("transaction", identifiers.transactionID),
             ("original transaction", identifiers.originalTransactionID),

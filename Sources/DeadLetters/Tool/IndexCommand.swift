@@ -12,11 +12,7 @@ enum IndexCommand: DeadLetterCommand {
         + "a consumer group; a copy more takes some of the partitions. SIGTERM ends it in "
         + "order. What was done about dead letters is never touched."
     static let options: [CommandOption] = [
-        CommandOption(
-            "group",
-            argument: "NAME",
-            "The consumer group; \(groupDefault) by default."
-        ),
+        CommandOption("group", argument: "NAME", "The consumer group; \(groupDefault) by default."),
         CommandOption(
             "until-end",
             "Index what is there, and exit; not with --rebuild, which does so anyway."

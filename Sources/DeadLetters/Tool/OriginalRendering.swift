@@ -69,11 +69,7 @@ package struct OriginalRendering: Sendable {
             isRevealing: isRevealing
         )
         if !isRevealing, letter.value != .omitted, let root = contents.root {
-            value.text = JSONRendering.text(
-                root,
-                isRevealing: false,
-                bytesMax: Self.valueBytesMax
-            )
+            value.text = JSONRendering.text(root, isRevealing: false, bytesMax: Self.valueBytesMax)
         }
         self.value = value
         addHeaders(original.headers)
@@ -132,11 +128,7 @@ package struct OriginalRendering: Sendable {
         }
     }
 
-    private static func content(
-        _ bytes: [UInt8]?,
-        isOmitted: Bool,
-        isRevealing: Bool
-    ) -> Content {
+    private static func content(_ bytes: [UInt8]?, isOmitted: Bool, isRevealing: Bool) -> Content {
         guard !isOmitted else { return Content(note: "left out for its size") }
         guard let bytes else { return Content(note: "null") }
         guard !bytes.isEmpty else { return Content(note: "empty") }

@@ -23,10 +23,7 @@ enum ShowCommand: DeadLetterCommand {
             "Print the original's value alone, byte for byte, as 'pipeline publish --whole'"
                 + " takes it; to a file or a pipe. Counts as --reveal."
         ),
-        CommandOption(
-            "reveal",
-            "Show what is hidden too; JSON then holds the original whole."
-        ),
+        CommandOption("reveal", "Show what is hidden too; JSON then holds the original whole."),
         CommandOption(
             "force",
             short: "f",

@@ -77,10 +77,7 @@ package enum DeadLetterSettings {
         role: DatabaseRole
     ) async -> [ConnectionFinding] {
         let sources = Topology.stages.map { TopicNeed(topic: values.topic($0.inputTopic)) }
-        let letters = TopicNeed(
-            topic: values.topic(Topic.deadLetter),
-            isOfDeadLetters: true
-        )
+        let letters = TopicNeed(topic: values.topic(Topic.deadLetter), isOfDeadLetters: true)
         let topics = await KafkaCheck.findings(clientProperties(values), needs: [letters] + sources)
         guard !values[database].isEmpty else {
             let message = "required: set database.url (DATABASE_URL) or --postgres"

@@ -14,10 +14,7 @@ package struct AccessPlan: Sendable {
     private let principal: @Sendable (String) -> String
 
     /// - Parameter principal: what Kafka calls the holder of a name, with its type.
-    package init(
-        _ settings: SettingsValues,
-        principal: @escaping @Sendable (String) -> String
-    ) {
+    package init(_ settings: SettingsValues, principal: @escaping @Sendable (String) -> String) {
         prefix = settings[KafkaSettings.topicPrefix]
         groupPrefix = settings[KafkaSettings.groupPrefix]
         self.principal = principal

@@ -56,9 +56,7 @@ extension ToolCommand {
     ///
     /// - Throws: for a file that is no catalog; and for one without products unless that is meant,
     ///   since a file that was cut or exported with a filter would take every product's keys.
-    private static func readFile(
-        _ context: OperatorContext
-    ) throws(CommandError) -> CatalogFile {
+    private static func readFile(_ context: OperatorContext) throws(CommandError) -> CatalogFile {
         let arguments = context.arguments
         var file = try CatalogFile(path: arguments.operands[0])
         if let path = arguments.value("with") {

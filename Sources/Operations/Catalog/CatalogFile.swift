@@ -38,10 +38,7 @@ struct CatalogFile {
             throw CommandError(ExitCode.noInput, "cannot read \(path)")
         }
         guard data.count <= bytesMax else {
-            throw CommandError(
-                ExitCode.data,
-                "\(path) is larger than \(Quantity.bytes(bytesMax))"
-            )
+            throw CommandError(ExitCode.data, "\(path) is larger than \(Quantity.bytes(bytesMax))")
         }
         return Array(data)
     }

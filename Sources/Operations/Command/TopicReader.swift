@@ -44,9 +44,7 @@ package struct TopicReader: Sendable {
     }
 
     /// The first record of each range that holds any.
-    package func first(
-        in ranges: [TopicPartition: Range<Int64>]
-    ) async throws -> [ConsumerRecord] {
+    package func first(in ranges: [TopicPartition: Range<Int64>]) async throws -> [ConsumerRecord] {
         var records: [ConsumerRecord] = []
         try await TopicScan.with(configuration) { scan in
             try await scan.read(ranges, firstOnly: true) { records += $0 }

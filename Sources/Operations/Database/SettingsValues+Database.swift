@@ -5,9 +5,7 @@ import Store
 
 extension SettingsValues {
     /// Lends a connection to the database and closes it afterwards, however `body` ends.
-    func withDatabase<T>(
-        _ body: (PostgresConnection) async throws -> T
-    ) async throws -> T {
+    func withDatabase<T>(_ body: (PostgresConnection) async throws -> T) async throws -> T {
         let options = DatabaseSettings.options(self, applicationName: PipelineTool.name)
         return try await PostgresConnection.lend(options, body)
     }

@@ -47,9 +47,7 @@ struct ExplainedTransaction: JSONRepresentable {
                 + (contribution.period.map { PostgresPeriod($0).phrase } ?? "grants nothing")
                 + (contribution.productID == productID ? "" : " of \(contribution.productID)")
         }
-        return [
-            "  transaction \(fact.key.transactionID): \(kind)"
-        ]
+        return ["  transaction \(fact.key.transactionID): \(kind)"]
             + ["    \(words.joined(separator: ", "))"] + rules
             + credits.map { "    \($0.phrase(isOfOneUser: userID != nil))" }
             + sources.map { "    \($0.phrase)" }

@@ -20,11 +20,7 @@ extension ToolCommand {
             + "committed; what is broken off is done by the next run. The files hold signed "
             + "payloads and account tokens: keep them as you keep the database.",
         options: [
-            CommandOption(
-                "older-than",
-                argument: "AGE",
-                "From 30d on, such as 400d. Required."
-            ),
+            CommandOption("older-than", argument: "AGE", "From 30d on, such as 400d. Required."),
             CommandOption(
                 "to",
                 argument: "FOLDER",

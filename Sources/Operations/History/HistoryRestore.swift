@@ -67,10 +67,7 @@ struct HistoryRestore {
         return restored
     }
 
-    private func add(
-        _ rows: [JSONText],
-        to table: HistoryArchiving.Table
-    ) async throws -> Int {
+    private func add(_ rows: [JSONText], to table: HistoryArchiving.Table) async throws -> Int {
         try await connection.transaction { transaction in
             switch table {
             case .revisions:

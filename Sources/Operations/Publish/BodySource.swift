@@ -104,11 +104,7 @@ struct BodySource: Sendable {
 
     /// The line that was read last.
     private var origin: BodyOrigin {
-        BodyOrigin(
-            reader?.name ?? "",
-            input: paths.startIndex - 1,
-            line: reader?.lines.lineNumber
-        )
+        BodyOrigin(reader?.name ?? "", input: paths.startIndex - 1, line: reader?.lines.lineNumber)
     }
 
     private mutating func open(_ path: String) throws(CommandError) {

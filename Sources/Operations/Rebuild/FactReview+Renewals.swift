@@ -42,10 +42,7 @@ extension FactReview {
     /// Compares `renewal_spans` with all spans that contents state.
     ///
     /// - Parameter uncertain: keys whose contents are not all there; their spans stay.
-    mutating func review(
-        _ stored: [RenewalTable.Span],
-        _ uncertain: Set<RenewalKey>
-    ) async throws {
+    mutating func review(_ stored: [RenewalTable.Span], _ uncertain: Set<RenewalKey>) async throws {
         let asked = Array(scopes)
         var keys: [RenewalKey] = []
         var questions: [RecordedContents.Question] = []
@@ -63,9 +60,7 @@ extension FactReview {
         var unreadable: [RenewalKey] = []
         try await contents.read(questions) { index, reading in
             if case .facts(let read) = reading, let fact = read.renewal {
-                stated.formUnion(
-                    fact.spans.map { RenewalTable.Span(key: fact.key, span: $0) }
-                )
+                stated.formUnion(fact.spans.map { RenewalTable.Span(key: fact.key, span: $0) })
             } else {
                 unreadable.append(keys[index])
             }

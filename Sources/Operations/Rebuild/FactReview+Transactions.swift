@@ -5,10 +5,7 @@ import Store
 
 extension FactReview {
     /// Compares the rows of `transactions`, and of `ownership_facts` beside them.
-    mutating func review(
-        _ stored: [TransactionFact],
-        _ ownership: [TransactionFact]
-    ) async throws {
+    mutating func review(_ stored: [TransactionFact], _ ownership: [TransactionFact]) async throws {
         let known = Dictionary(ownership.map { ($0.ownershipKey, $0) }) { first, _ in first }
         let all = stored.map { ReviewedRow(fact: $0) } + (try await missingRows(stored, ownership))
         // As many as payloads are read at once: one for each.

@@ -58,9 +58,7 @@ extension RowDifference {
     /// - Parameter isKept: whether `--replace` has left it as it is.
     func json(isKept: Bool) -> JSONContent {
         purchase.json(isCredit ? "credit" : "entitlement", userID)
-            + [
-                "subject": subject, "found": found, "expected": expected, "is_kept": isKept,
-            ]
+            + ["subject": subject, "found": found, "expected": expected, "is_kept": isKept]
     }
 }
 

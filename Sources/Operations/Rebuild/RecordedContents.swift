@@ -37,10 +37,7 @@ struct RecordedContents {
     }
 
     /// Reads contents, `payloadsMax` at a time, and hands each to the body with its index.
-    func read(
-        _ questions: [Question],
-        _ body: (Int, Reading) -> Void
-    ) async throws {
+    func read(_ questions: [Question], _ body: (Int, Reading) -> Void) async throws {
         var start = 0
         while start < questions.count {
             let part = questions[start..<min(start + Self.payloadsMax, questions.count)]

@@ -90,9 +90,7 @@ extension ExactCounter {
     /// no stage has written.
     ///
     /// - Throws: `CommandError` for what a later version has written, which cannot be counted.
-    private static func observed(
-        _ record: ConsumerRecord
-    ) throws(CommandError) -> InputPosition? {
+    private static func observed(_ record: ConsumerRecord) throws(CommandError) -> InputPosition? {
         do {
             return try Observation(record).inputPosition
         } catch {
@@ -183,10 +181,7 @@ struct PositionSet {
         return true
     }
 
-    private mutating func insertFurther(
-        _ word: Word,
-        _ bit: UInt64
-    ) throws(CommandError) -> Bool {
+    private mutating func insertFurther(_ word: Word, _ bit: UInt64) throws(CommandError) -> Bool {
         let bits = further[word] ?? 0
         guard bits & bit == 0 else { return false }
         guard bits != 0 || further.count < furtherWordsMax else {

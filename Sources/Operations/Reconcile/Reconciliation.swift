@@ -59,10 +59,7 @@ extension Reconciliation {
             && stages.allSatisfy { $0.end == 0 && $0.partitions.allSatisfy { $0.committed == nil } }
     }
 
-    private static func row(
-        _ partition: PartitionAccount,
-        of stage: StageDescription
-    ) -> [String] {
+    private static func row(_ partition: PartitionAccount, of stage: StageDescription) -> [String] {
         let settled: String
         let sum: String
         switch partition.standing {

@@ -20,17 +20,12 @@ struct FeedVersions {
     /// The newest version of each user in the topics.
     ///
     /// - Parameter report: called with a topic, and how much of it was read.
-    func published(
-        report: (String, Int64, Int64) -> Void
-    ) async throws -> [Identifier: Int64] {
+    func published(report: (String, Int64, Int64) -> Void) async throws -> [Identifier: Int64] {
         let reader = TopicReader(settings.kafkaConfiguration)
         var versions: [Identifier: Int64] = [:]
         for topic in [Topic.current, Topic.changed] {
             let name = settings.topic(topic)
-            _ = try await reader.visit(
-                name,
-                progress: { report(name, $0, $1) }
-            ) { record in
+            _ = try await reader.visit(name, progress: { report(name, $0, $1) }) { record in
                 guard let key = record.key, let value = record.value,
                     let root = try? JSONDocument(parsing: value).root,
                     let version = root["version"]?.int64

@@ -24,20 +24,14 @@ package final class ChildPrograms: Sendable {
         self.executables = executables
         self.logs = logs
         do {
-            try FileManager.default.createDirectory(
-                atPath: logs,
-                withIntermediateDirectories: true
-            )
+            try FileManager.default.createDirectory(atPath: logs, withIntermediateDirectories: true)
         } catch {
             throw CommandError(ExitCode.noInput, "cannot make a folder at \(logs)")
         }
     }
 
     /// Fails if a program has not been built.
-    package static func require(
-        _ names: [String],
-        in executables: String
-    ) throws(CommandError) {
+    package static func require(_ names: [String], in executables: String) throws(CommandError) {
         let missing = names.filter { name in
             !FileManager.default.isExecutableFile(atPath: "\(executables)/\(name)")
         }
@@ -50,11 +44,7 @@ package final class ChildPrograms: Sendable {
         }
     }
 
-    func start(
-        _ name: String,
-        _ arguments: [String],
-        _ environment: [String: String]
-    ) throws {
+    func start(_ name: String, _ arguments: [String], _ environment: [String: String]) throws {
         let path = self.path(of: name)
         guard FileManager.default.createFile(atPath: path, contents: nil),
             let log = FileHandle(forWritingAtPath: path)

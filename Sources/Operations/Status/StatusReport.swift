@@ -99,9 +99,7 @@ struct StatusReport: Report, Sendable {
     private func rate(of stage: StageAccount, since former: StatusReport) -> String {
         let before = former.reconciliation[stage.stage]?.settled ?? 0
         guard now > former.now, stage.settled >= before else { return "-" }
-        return Quantity.grouped(
-            Int128(stage.settled - before) * 1_000 / Int128(now - former.now)
-        )
+        return Quantity.grouped(Int128(stage.settled - before) * 1_000 / Int128(now - former.now))
     }
 
     /// The time until nothing waits for a stage, at the rate by which less has waited since an

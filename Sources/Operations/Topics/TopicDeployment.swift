@@ -114,10 +114,7 @@ package struct TopicDeployment: Sendable {
 
     private func compare(_ plans: [TopicPlan], _ report: inout TopicReport) async throws {
         let metadata = try await admin.metadata(deadline: Self.deadline)
-        let answer = try await admin.topicConfigurations(
-            plans.map(\.name),
-            deadline: Self.deadline
-        )
+        let answer = try await admin.topicConfigurations(plans.map(\.name), deadline: Self.deadline)
         if case .unanswered(let error) = answer {
             report.unanswered = error.description
         }

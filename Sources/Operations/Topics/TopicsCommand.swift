@@ -101,9 +101,7 @@ extension TopicLayout {
         }
     }
 
-    private static let compressions = [
-        "producer", "lz4", "zstd", "snappy", "gzip", "uncompressed",
-    ]
+    private static let compressions = ["producer", "lz4", "zstd", "snappy", "gzip", "uncompressed"]
 
     /// Milliseconds; nil for `forever`.
     private static func retention(

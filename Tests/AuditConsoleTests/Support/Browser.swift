@@ -48,13 +48,7 @@ final class Browser: Sendable {
             "goog:chromeOptions": ["binary": Self.chromium, "args": arguments],
             "goog:loggingPrefs": ["browser": "ALL"],
         ]
-        let answer = try await Self.ask(
-            "POST",
-            driver,
-            [
-                "capabilities": ["alwaysMatch": wanted]
-            ]
-        )
+        let answer = try await Self.ask("POST", driver, ["capabilities": ["alwaysMatch": wanted]])
         guard let value = answer as? [String: Any], let id = value["sessionId"] as? String else {
             throw Failure(what: "no session: \(answer)")
         }
@@ -105,9 +99,7 @@ final class Browser: Sendable {
     /// Presses keys at the present focus; `\u{E004}` is the tabulator.
     func press(_ keys: String) async throws {
         let actions = keys.map { key in
-            [
-                ["type": "keyDown", "value": String(key)], ["type": "keyUp", "value": String(key)],
-            ]
+            [["type": "keyDown", "value": String(key)], ["type": "keyUp", "value": String(key)]]
         }.flatMap { $0 }
         try await command("actions", ["actions": [["type": "key", "id": "k", "actions": actions]]])
     }

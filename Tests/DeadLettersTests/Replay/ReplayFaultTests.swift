@@ -203,9 +203,7 @@ import Testing
         try await rig.refuse(rig.bodies(2))
         let ids = try await rig.refuse(rig.bodies(2, "strange")) { letter in
             letter.headers.removeAll { $0.name == DeadLetterHeader.sourcePartition }
-            letter.headers.append(
-                KafkaHeader(name: DeadLetterHeader.sourcePartition, text: "-7")
-            )
+            letter.headers.append(KafkaHeader(name: DeadLetterHeader.sourcePartition, text: "-7"))
         }
         // The index remembers a partition that the topic no longer has: the chain knows the
         // letter's position.

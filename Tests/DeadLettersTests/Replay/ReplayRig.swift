@@ -169,12 +169,7 @@ final class ReplayRig: Sendable {
             next[record.topicPartition.partition] = record.offset + 1
             return (record.topicPartition.partition, record.offset, DeadLetterRow(record))
         }
-        _ = try await DeadLetterIndexTable.add(
-            read,
-            of: letterTopic,
-            nextOffsets: next,
-            on: client
-        )
+        _ = try await DeadLetterIndexTable.add(read, of: letterTopic, nextOffsets: next, on: client)
     }
 
     func bodies(_ count: Int, _ name: String = "body") -> [ProducerRecord] {

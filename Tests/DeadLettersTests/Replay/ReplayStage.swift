@@ -91,11 +91,7 @@ final class ReplayStage: Sendable {
         if let failure = await rig.producer.send(letters).failures.values.first { throw failure }
         let commits = records.reduce(into: [TopicPartition: OffsetCommit]()) {
             let source = $1.topicPartition
-            let name = ChainName(
-                stage: "verify",
-                topic: source.topic,
-                partition: source.partition
-            )
+            let name = ChainName(stage: "verify", topic: source.topic, partition: source.partition)
             $0[source] = OffsetCommit(offset: $1.offset + 1, metadata: rig.metadata(of: name))
         }
         await commit(commits)

@@ -82,9 +82,7 @@ import Testing
             let last = try await rig.replays.run(number, who: rig.auditor)
             #expect(last.state == .completed)
             #expect(last.counts.accepted == 9 && last.counts.refused == 1)
-            let row = try #require(
-                try await rig.outcomes(number).first { $0.outcome == .refused }
-            )
+            let row = try #require(try await rig.outcomes(number).first { $0.outcome == .refused })
             #expect(row.letterID == ids[3])
             #expect(row.outcomeReason == "bundle_mismatch in verify: still not configured")
             try await rig.index()

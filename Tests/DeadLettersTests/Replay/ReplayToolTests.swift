@@ -91,9 +91,7 @@ import Testing
         ["replay", "--all", "--include-resolved"], ["replays", "one"],
         ["replay", "--abandon", "1"],
     ])
-    func `an incomplete command line is refused before any question`(
-        arguments: [String]
-    ) async {
+    func `an incomplete command line is refused before any question`(arguments: [String]) async {
         let run = await ToolRun(
             arguments,
             environment: ["DATABASE_URL": "postgresql://127.0.0.1:1/none", "USER": "kim"]

@@ -87,11 +87,7 @@ enum ReplayCommand: DeadLetterCommand {
         return try await send(number, who: who, limits: limits, replays, context)
     }
 
-    private static func show(
-        _ plan: ReplayPlan,
-        isSending: Bool,
-        _ context: ToolContext
-    ) throws {
+    private static func show(_ plan: ReplayPlan, isSending: Bool, _ context: ToolContext) throws {
         let limit = try context.arguments.value("show", as: .int(0...100_000)) ?? 20
         if !context.isJSON {
             context.console.print(ReplayText.plan(plan, shown: limit), isWide: context.isWide)

@@ -33,11 +33,7 @@ enum ReplayOptions {
             argument: "TEXT",
             "Why, for the history; required to send or abandon."
         ),
-        CommandOption(
-            "rate",
-            argument: "N",
-            "Records per second at most; 100 by default."
-        ),
+        CommandOption("rate", argument: "N", "Records per second at most; 100 by default."),
         CommandOption(
             "failing-share-max",
             argument: "SHARE",
