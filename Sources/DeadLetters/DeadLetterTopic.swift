@@ -23,9 +23,7 @@ package struct DeadLetterTopic: Sendable {
     package let configuration: [String: String]
     private let deadline: Duration
 
-    /// - Parameters:
-    ///   - configuration: librdkafka's properties, bootstrap servers included.
-    ///   - deadline: for one answer of the brokers.
+    /// - Parameter deadline: for one answer of the brokers.
     package init(name: String, configuration: [String: String], deadline: Duration = .seconds(15)) {
         self.name = name
         self.configuration = configuration
@@ -47,21 +45,31 @@ package struct DeadLetterTopic: Sendable {
         foreign: (ConsumerRecord) -> Void = { _ in },
         _ visit: (DeadLetter, ConsumerRecord) -> Void
     ) async throws(DeadLetterTopicError) -> Summary {
-        let (wanted, held) = try await spans(since: since)
-        var spans: Spans = [:]
-        for (partition, span) in wanted {
+        var (spans, held) = try await spans(since: since)
+        for (partition, span) in spans {
             let start = max(span.lowerBound, next[partition.partition] ?? span.lowerBound)
-            if start < span.upperBound { spans[partition] = start..<span.upperBound }
+            spans[partition] = start < span.upperBound ? start..<span.upperBound : nil
         }
-        var summary = try await read(
-            spans,
-            since: since,
-            progress: progress,
-            foreign: foreign,
-            visit
-        )
+        var summary = Summary()
         for (partition, held) in held {
             summary.held[partition.partition] = held
+        }
+        do {
+            try await self.visit(spans, takesValues: true, progress) { records in
+                summary.records += records.count
+                for record in records {
+                    guard let letter = try? DeadLetter(decoding: record) else {
+                        summary.foreign += 1
+                        foreign(record)
+                        continue
+                    }
+                    if since.map({ $0 <= letter.failedAt }) ?? true {
+                        visit(letter, record)
+                    }
+                }
+            }
+        } catch {
+            throw DeadLetterTopicError(error, otherwise: .stalled, "reading \(name)")
         }
         return summary
     }
@@ -103,7 +111,7 @@ package struct DeadLetterTopic: Sendable {
         _ body: ([ConsumerRecord]) async throws -> Void
     ) async throws -> [Int32: Int64] {
         let marks = try await watermarks()
-        var spans: [TopicPartition: Range<Int64>] = [:]
+        var spans: Spans = [:]
         for (partition, mark) in marks where mark.low < mark.high {
             spans[TopicPartition(topic: name, partition: partition)] = mark.low..<mark.high
         }
@@ -128,36 +136,8 @@ package struct DeadLetterTopic: Sendable {
         }
     }
 
-    private func read(
-        _ spans: [TopicPartition: Range<Int64>],
-        since: Timestamp?,
-        progress: TopicScan.Progress,
-        foreign: (ConsumerRecord) -> Void,
-        _ visit: (DeadLetter, ConsumerRecord) -> Void
-    ) async throws(DeadLetterTopicError) -> Summary {
-        var summary = Summary()
-        do {
-            try await self.visit(spans, takesValues: true, progress) { records in
-                summary.records += records.count
-                for record in records {
-                    guard let letter = try? DeadLetter(decoding: record) else {
-                        summary.foreign += 1
-                        foreign(record)
-                        continue
-                    }
-                    if since.map({ $0 <= letter.failedAt }) ?? true {
-                        visit(letter, record)
-                    }
-                }
-            }
-        } catch {
-            throw DeadLetterTopicError(error, otherwise: .stalled, "reading \(name)")
-        }
-        return summary
-    }
-
     private func visit(
-        _ spans: [TopicPartition: Range<Int64>],
+        _ spans: Spans,
         takesValues: Bool,
         _ progress: TopicScan.Progress,
         _ body: ([ConsumerRecord]) async throws -> Void
@@ -178,7 +158,25 @@ package struct DeadLetterTopic: Sendable {
     private func spans(
         since: Timestamp?
     ) async throws(DeadLetterTopicError) -> (wanted: Spans, held: Spans) {
-        try await asking { try await spans($0, since: since) }
+        try await asking { admin in
+            let held = try await watermarks(admin).mapValues { $0.low..<max($0.low, $0.high) }
+            var spans = held
+            if let since {
+                let starts = try await admin.offsets(
+                    Array(held.keys),
+                    atMilliseconds: since.milliseconds,
+                    deadline: deadline
+                )
+                // A partition without an offset of that time holds nothing new enough. Brokers that
+                // cannot search by time (librdkafka's mock) return no offsets: then everything is
+                // read.
+                for (partition, span) in spans where !starts.isEmpty {
+                    let start = max(starts[partition] ?? span.upperBound, span.lowerBound)
+                    spans[partition] = min(start, span.upperBound)..<span.upperBound
+                }
+            }
+            return (spans.filter { !$0.value.isEmpty }, held)
+        }
     }
 
     /// The offsets between which each partition holds records.
@@ -207,28 +205,6 @@ package struct DeadLetterTopic: Sendable {
             )
         }
         return try await admin.listOffsets(topic.partitions, deadline: deadline)
-    }
-
-    private func spans(
-        _ admin: KafkaAdmin,
-        since: Timestamp?
-    ) async throws -> (wanted: Spans, held: Spans) {
-        let held = try await watermarks(admin).mapValues { $0.low..<max($0.low, $0.high) }
-        var spans = held
-        if let since {
-            let starts = try await admin.offsets(
-                Array(held.keys),
-                atMilliseconds: since.milliseconds,
-                deadline: deadline
-            )
-            // A partition without an offset of that time holds nothing new enough. Brokers that
-            // cannot search by time (librdkafka's mock) return no offsets: then everything is read.
-            for (partition, span) in spans where !starts.isEmpty {
-                let start = max(starts[partition] ?? span.upperBound, span.lowerBound)
-                spans[partition] = min(start, span.upperBound)..<span.upperBound
-            }
-        }
-        return (spans.filter { !$0.value.isEmpty }, held)
     }
 }
 

@@ -54,24 +54,21 @@ package struct RefusalGuide: Sendable, Equatable {
             )
         case .rootUntrusted:
             (
-                "The chain ends in one of Apple's pinned roots, or in a root "
-                    + "that is configured for "
-                    + "this app in this environment.",
+                "The chain ends in one of Apple's pinned roots, or in a root that is configured "
+                    + "for this app in this environment.",
                 "If it is your own test root, name it in the app's roots and replay. Else somebody "
                     + "signs with a chain of their own: find the source."
             )
         case .chainInvalid:
             (
-                "Each certificate is signed by the next one and names it; "
-                    + "issuers are CAs, keys and "
-                    + "algorithms are strong, critical extensions are known.",
+                "Each certificate is signed by the next one and names it; issuers are CAs, keys "
+                    + "and algorithms are strong, critical extensions are known.",
                 "A chain put together from parts: find the source."
             )
         case .certificatePurpose:
             (
-                "The leaf is no CA, has a key on P-256 and its marker OID; the "
-                    + "intermediate is a CA "
-                    + "and has its marker OID.",
+                "The leaf is no CA, has a key on P-256 and its marker OID; the intermediate is a "
+                    + "CA and has its marker OID.",
                 "A certificate that Apple gave out for something else: find the source."
             )
         case .receiptSignatureInvalid:
@@ -139,9 +136,8 @@ package struct RefusalGuide: Sendable, Equatable {
             )
         default:
             (
-                "A signed payload is a JSON object of one known kind with its "
-                    + "required fields, each "
-                    + "of its type.",
+                "A signed payload is a JSON object of one known kind with its required fields, "
+                    + "each of its type.",
                 "Look at the detail: Apple may have added a kind that this version does not know. "
                     + "Replay after an update."
             )
@@ -201,9 +197,8 @@ package struct RefusalGuide: Sendable, Equatable {
             )
         default:
             (
-                "Original transaction ID, product, purchase date, type and "
-                    + "quantity of a transaction "
-                    + "never change.",
+                "Original transaction ID, product, purchase date, type and quantity of a "
+                    + "transaction never change.",
                 "Compare with the stored facts (pipeline explain) and ask Apple "
                     + "for the transaction."
             )

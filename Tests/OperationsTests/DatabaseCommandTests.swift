@@ -19,8 +19,7 @@ import Testing
             arguments,
             in: CommandContext(
                 console: transcript.console(),
-                environment: ["DATABASE_URL": options.connectionString],
-                executables: "/nowhere"
+                environment: ["DATABASE_URL": options.connectionString]
             )
         )
     }
@@ -44,8 +43,7 @@ import Testing
         let shown = ConsoleTranscript()
         let context = CommandContext(
             console: shown.console(isInteractive: true),
-            environment: ["DATABASE_URL": options.connectionString],
-            executables: "/nowhere"
+            environment: ["DATABASE_URL": options.connectionString]
         )
         #expect(await PipelineTool.tool.run(["rebuild"], in: context) == 0)
         #expect(shown.notes.contains("\r\u{1B}[Kcomparing: 0 of 0 purchases"), "\(shown.notes)")
@@ -59,8 +57,7 @@ import Testing
         let printed = ConsoleTranscript()
         let context = CommandContext(
             console: printed.console(),
-            environment: ["DATABASE_URL": options.connectionString],
-            executables: "/nowhere"
+            environment: ["DATABASE_URL": options.connectionString]
         )
         let arguments = ["grants", "--only=postgres", "--name-prefix=\(prefix)"]
         #expect(await PipelineTool.tool.run(arguments, in: context) == 0)
@@ -93,11 +90,7 @@ import Testing
     @Test func `a server that is not there ends with 69`() async throws {
         let code = await PipelineTool.tool.run(
             ["migrate", "--postgres", "postgresql://127.0.0.1:1/none"],
-            in: CommandContext(
-                console: transcript.console(),
-                environment: [:],
-                executables: "/nowhere"
-            )
+            in: CommandContext(console: transcript.console(), environment: [:])
         )
         #expect(code == 69)
     }

@@ -14,8 +14,7 @@ import Testing
         let database = try await PostgresServer.shared.migratedDatabase()
         let context = CommandContext(
             console: transcript.console(),
-            environment: ["KAFKA_BOOTSTRAP": bootstrap, "DATABASE_URL": database.connectionString],
-            executables: "/nowhere"
+            environment: ["KAFKA_BOOTSTRAP": bootstrap, "DATABASE_URL": database.connectionString]
         )
         let arguments = ["grants", "--apply", "--name-prefix=open-"]
         #expect(await PipelineTool.tool.run(arguments, in: context) == 0, "\(transcript.notes)")

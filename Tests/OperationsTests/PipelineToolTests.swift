@@ -12,11 +12,7 @@ import Testing
     private func run(_ arguments: String..., environment: [String: String] = [:]) async -> Int32 {
         await PipelineTool.tool.run(
             arguments,
-            in: CommandContext(
-                console: transcript.console(),
-                environment: environment,
-                executables: "/nowhere"
-            )
+            in: CommandContext(console: transcript.console(), environment: environment)
         )
     }
 
@@ -89,8 +85,7 @@ import Testing
             arguments,
             in: CommandContext(
                 console: transcript.console(),
-                environment: ["KAFKA_BOOTSTRAP": "127.0.0.1:1"],
-                executables: "/nowhere"
+                environment: ["KAFKA_BOOTSTRAP": "127.0.0.1:1"]
             )
         )
         #expect(code == 64)
@@ -115,11 +110,7 @@ import Testing
     func `a slip inside a family of commands is named`(arguments: [String], message: String) async {
         let code = await PipelineTool.tool.run(
             arguments,
-            in: CommandContext(
-                console: transcript.console(),
-                environment: [:],
-                executables: "/nowhere"
-            )
+            in: CommandContext(console: transcript.console(), environment: [:])
         )
         #expect(code == 64)
         #expect(transcript.notes.contains(message), "\(transcript.notes)")
@@ -138,8 +129,7 @@ import Testing
                 environment: [
                     "VERIFY_THREDS": "3", "KAFKA_BOOTSTRP": "a:1", "DATABASE_CONNECTIONS_MAX": "2",
                     "KAFKA_SESSION_TIMEOUT": "9s", "VERIFY_SERVICE_HOST": "10.0.0.1",
-                ],
-                executables: "/nowhere"
+                ]
             )
         )
         #expect(code == 66)

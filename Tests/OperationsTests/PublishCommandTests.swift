@@ -25,8 +25,7 @@ import Testing
                 console: transcript.console(),
                 environment: environment.merging([
                     "KAFKA_BOOTSTRAP": cluster.bootstrapServers
-                ]) { $1 },
-                executables: "/nowhere"
+                ]) { $1 }
             )
         )
     }

@@ -27,8 +27,7 @@ import Topology
                 environment: [
                     "KAFKA_BOOTSTRAP": cluster.bootstrapServers,
                     "KAFKA_GROUP_PREFIX": cluster.name("g") + ".",
-                ],
-                executables: "/nowhere"
+                ]
             )
         )
     }

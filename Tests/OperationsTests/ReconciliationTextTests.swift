@@ -44,7 +44,7 @@ import Topology
 
     @Test func `the sum stands beside what was settled`() {
         #expect(
-            reconciliation.parts(showingPartitions: true).lines == [
+            reconciliation.parts.lines == [
                 "stage   reads          settled  =                            "
                     + "                    waiting",
                 "verify  t.raw            2,000  1,867 forwarded + 3 ignored +"
@@ -79,7 +79,7 @@ import Topology
             ]
         )
         let reconciliation = Reconciliation(stages: [stage], flows: [])
-        let text = reconciliation.parts(showingPartitions: true).lines.joined(separator: "\n")
+        let text = reconciliation.parts.lines.joined(separator: "\n")
         #expect(text.contains("19 ignored + 1,781 skipped"))
         #expect(text.contains("nothing committed yet, and 12 offsets gone by retention"))
         #expect(
@@ -110,7 +110,7 @@ import Topology
         )
         reconciliation.skippedMax = skippedMax
         #expect(reconciliation.isBalanced == isBalanced)
-        let text = reconciliation.parts(showingPartitions: false).lines.joined(separator: "\n")
+        let text = reconciliation.parts.lines.joined(separator: "\n")
         #expect(text.contains("8 offsets of t.raw held no record"))
     }
 
@@ -139,7 +139,7 @@ import Topology
             ]
         )
         #expect(
-            untouched.parts(showingPartitions: true).lines == [
+            untouched.parts.lines == [
                 "Nothing has been published yet, so there is nothing to account for."
             ]
         )

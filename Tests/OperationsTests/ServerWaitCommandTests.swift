@@ -12,11 +12,7 @@ import Testing
     private func run(_ arguments: [String], _ environment: [String: String]) async -> Int32 {
         await PipelineTool.tool.run(
             arguments,
-            in: CommandContext(
-                console: transcript.console(),
-                environment: environment,
-                executables: "/nowhere"
-            )
+            in: CommandContext(console: transcript.console(), environment: environment)
         )
     }
 

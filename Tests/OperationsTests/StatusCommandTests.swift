@@ -30,11 +30,7 @@ import Topology
     ) async -> Int32 {
         await PipelineTool.tool.run(
             ["status"] + arguments,
-            in: CommandContext(
-                console: console,
-                environment: ["KAFKA_BOOTSTRAP": bootstrap],
-                executables: "/nowhere"
-            )
+            in: CommandContext(console: console, environment: ["KAFKA_BOOTSTRAP": bootstrap])
         )
     }
 

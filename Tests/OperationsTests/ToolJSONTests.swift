@@ -21,11 +21,7 @@ import Topology
         let arguments = arguments + ["--json"]
         let found = await PipelineTool.tool.run(
             arguments,
-            in: CommandContext(
-                console: transcript.console(),
-                environment: environment,
-                executables: "/nowhere"
-            )
+            in: CommandContext(console: transcript.console(), environment: environment)
         )
         #expect(found == code, "\(arguments): \(transcript.notes)", sourceLocation: sourceLocation)
         #expect(!transcript.output.isEmpty, "\(arguments)", sourceLocation: sourceLocation)

@@ -12,8 +12,7 @@ import Testing
             ["topics", "--prefix", cluster.name("topics") + "."] + arguments,
             in: CommandContext(
                 console: transcript.console(),
-                environment: ["KAFKA_BOOTSTRAP": cluster.bootstrapServers],
-                executables: "/nowhere"
+                environment: ["KAFKA_BOOTSTRAP": cluster.bootstrapServers]
             )
         )
     }

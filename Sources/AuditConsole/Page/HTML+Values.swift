@@ -29,17 +29,17 @@ extension HTML {
 
     /// A reason that links to its explanation.
     mutating func reason(_ reason: String) {
-        guard RefusalReason(rawValue: reason) != nil else {
-            element("code") { $0.foreign(reason, bytesMax: 80) }
-            return
-        }
-        element("a", [.href(LocalLink("help", fragment: reason))]) { $0.breakable(reason) }
+        guard RefusalReason(rawValue: reason) != nil else { return name(of: reason) }
+        element("a", [.href(LocalLink("help", fragment: reason))]) { $0.name(of: reason) }
     }
 
-    /// A name of ours as code that may break after an underscore.
-    private mutating func breakable(_ name: String) {
+    /// A reason as code; one of ours may break after an underscore.
+    private mutating func name(of reason: String) {
+        guard RefusalReason(rawValue: reason) != nil else {
+            return element("code") { $0.foreign(reason, bytesMax: 80) }
+        }
         element("code", [.class("name")]) { html in
-            let parts = name.split(separator: "_")
+            let parts = reason.split(separator: "_")
             for part in parts.dropLast() {
                 html.text("\(part)_")
                 html.void("wbr")
@@ -116,13 +116,7 @@ extension HTML {
     /// A group's reason, which links to the group.
     private mutating func group(_ group: DeadLetterGroup) {
         let link = LocalLink("groups", group.id)
-        element("a", [.href(link), Attribute("data-row", nil)]) { html in
-            if RefusalReason(rawValue: group.reason) != nil {
-                html.breakable(group.reason)
-            } else {
-                html.element("code") { $0.foreign(group.reason, bytesMax: 80) }
-            }
-        }
+        element("a", [.href(link), Attribute("data-row", nil)]) { $0.name(of: group.reason) }
     }
 
     /// The letters of the last hours, with a sign that compares them with as many hours before.

@@ -1,3 +1,4 @@
+import DeadLetters
 import HTTP
 import Platform
 import Settings
@@ -49,7 +50,7 @@ struct HTML: Sendable {
     /// Untrusted text: its direction affects no text around it, and a long one is cut, with the
     /// number of hidden bytes.
     mutating func foreign(_ text: String, bytesMax: Int = foreignBytesMax) {
-        let shown = Self.beginning(text, bytesMax)
+        let shown = ShownBytes.beginning(text, bytesMax, mark: "")
         let rest = text.utf8.count - shown.utf8.count
         element("bdi") { $0.text(shown) }
         if rest > 0 {
@@ -59,19 +60,6 @@ struct HTML: Sendable {
     }
 
     static let foreignBytesMax = 2048
-
-    /// The beginning of a text, with a maximum of bytes, cut between characters.
-    static func beginning(_ text: String, _ bytesMax: Int) -> String {
-        guard text.utf8.count > bytesMax else { return text }
-        var kept = String.UnicodeScalarView()
-        var bytes = 0
-        for scalar in text.unicodeScalars {
-            bytes += UTF8.width(scalar)
-            guard bytes <= bytesMax else { break }
-            kept.append(scalar)
-        }
-        return String(kept)
-    }
 
     mutating func element(
         _ name: StaticString,

@@ -9,7 +9,6 @@ enum DecisionForms {
         (.reopened, "Reopen: has to be dealt with"),
     ]
 
-    /// The form for one letter.
     static func ofOne(_ html: inout HTML, id: String, state: DeadLetterState, token: String) {
         html.form(LocalLink("letters", id, "state"), token) { html in
             let current: DeadLetterAction.Kind? =

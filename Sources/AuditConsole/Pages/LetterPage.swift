@@ -24,7 +24,7 @@ struct LetterPage: Sendable {
         let row: DeadLetterRow
         let history: [DeadLetterAction]
         var whole: LetterDossier?
-        var problem = ""
+        var problem: String
         /// Why the letter in the topic does not match its link.
         var doubt: String?
     }
@@ -69,16 +69,14 @@ struct LetterPage: Sendable {
             limit: Self.historyMax,
             on: sources.database
         )
-        var contents = Contents(row: row, history: history)
+        var contents = Contents(row: row, history: history, problem: Self.redacted)
         // The topic may still hold an earlier copy.
-        contents.problem = Self.redacted
         guard !history.contains(where: { $0.kind == .redacted }) else { return contents }
         let position = row.position(in: sources.topic.name)
         do {
             let found = try await sources.topic.read(at: position)
             guard let found, found.letter.id == id else {
-                contents.problem =
-                    "It is no longer at \(position): retention may have removed it."
+                contents.problem = "It is no longer at \(position): retention may have removed it."
                 return contents
             }
             guard found.letter.value != .redacted else { return contents }

@@ -52,7 +52,6 @@ enum ReplayTables {
         html.element("p", [.class("note")]) { $0.foreign(row.note, bytesMax: 1000) }
     }
 
-    /// The progress of a replay.
     static func progress(_ html: inout HTML, _ row: ReplayRow) {
         html.element("p", [.class("lead")]) { html in
             html.tag(row.effectiveState.rawValue)

@@ -125,7 +125,6 @@ extension ConsoleSettings {
 }
 
 extension SettingKind where Value == [IPNetwork] {
-    /// Addresses and networks.
     fileprivate static var networks: SettingKind {
         .list(
             "address list",

@@ -31,7 +31,6 @@ package struct PasswordHash: Hashable, Sendable, CustomStringConvertible {
         else { return nil }
         return PasswordHash(parameters: strength, salt: salt, hash: hash)
     }
-
 }
 
 extension PasswordHash {

@@ -62,13 +62,10 @@ package enum ChainFinding: Sendable, Equatable {
     case reordered(ChainName, RecordPosition)
     /// The chain begins a second time, after this letter.
     case beganAnew(ChainName, after: RecordPosition)
-    /// Fewer letters than the group has counted.
     case fewer(ChainName, counted: Int64, found: Int)
-    /// A dead letter without a link.
     case unchained(RecordPosition)
     /// A record of the topic that is no dead letter.
     case foreign(RecordPosition)
-    /// An anchored link is missing.
     case anchorMissing(ChainName, SHA256Digest)
     /// The file of an export differs from its manifest.
     case fileDiffers(String, String)

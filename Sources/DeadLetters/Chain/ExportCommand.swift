@@ -174,7 +174,6 @@ final class ExportFile {
         return (bytes, hasher.finish())
     }
 
-    /// Writes the last line.
     func finish(with line: [UInt8]) throws(CommandError) {
         try write(line)
         _ = try finish()

@@ -60,12 +60,10 @@ struct ReplayAccount {
         return Double(refused) > failingShareMax * Double(max(recent.count, Self.firstMax))
     }
 
-    /// The partitions that hold sent records.
     var sentPartitions: Set<TopicPartition> {
         Set(undecided.compactMap { sent[$0]?.position.topicPartition })
     }
 
-    /// The topics of sent records.
     var sentTopics: Set<String> { Set(sent.values.map(\.position.topic)) }
 
     /// The next records to send, up to a count.

@@ -1,7 +1,6 @@
 /// Why a replay does not begin or continue.
 package struct ReplayError: Error, Equatable, Sendable, CustomStringConvertible {
     package enum Code: Sendable {
-        /// There is no replay of this number.
         case notFound
         /// Another process runs it.
         case running

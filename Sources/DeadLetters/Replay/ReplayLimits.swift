@@ -42,7 +42,6 @@ package struct ReplayProgress: Sendable, Equatable {
     /// Why it ended before everything was decided; empty otherwise.
     package let note: String
 
-    /// Whether every record was sent and accepted.
     package var isAllAccepted: Bool {
         state == .completed && counts.accepted == Int64(count)
     }

@@ -26,21 +26,14 @@ final class ReplayRun {
     private var lastDecision = ContinuousClock.now
     private var lastLook = ContinuousClock.now
 
-    /// The recorded facts that a run needs.
-    struct Written {
-        let row: ReplayRow
-        let records: [ReplayRecordRow]
-        let positions: [TopicPartition: Int64]
-        let vouched: VouchedLetters
-    }
-
-    private init(
+    init(
         _ names: ReplayNames,
         _ ledger: ReplayLedger,
-        _ written: Written,
+        _ row: ReplayRow,
         limits: ReplayLimits,
+        account: ReplayAccount,
         reader: ReplayReader,
-        letters: TopicScan,
+        letters: LetterFollower,
         producer: KafkaProducer,
         stop: ReplayStop,
         report: @escaping (ReplayProgress) -> Void
@@ -50,45 +43,17 @@ final class ReplayRun {
         self.limits = limits
         self.stop = stop
         self.report = report
-        count = Int(written.row.count)
-        counts = written.row.counts
-        account = ReplayAccount(written.records, failingShareMax: limits.failingShareMax)
-        self.written = written.positions
+        count = Int(row.count)
+        counts = row.counts
+        self.account = account
+        written = letters.next
         self.reader = reader
-        self.letters = LetterFollower(scan: letters, next: written.positions)
+        self.letters = letters
         self.producer = producer
     }
 
-    /// Opens the clients of a run, and closes them when it has ended.
-    static func run(
-        _ names: ReplayNames,
-        _ ledger: ReplayLedger,
-        _ written: Written,
-        limits: ReplayLimits,
-        stop: ReplayStop,
-        report: @escaping (ReplayProgress) -> Void
-    ) async throws -> ReplayProgress {
-        try await ReplayReader.with(names, written.vouched) { reader in
-            try await TopicScan.with(names.kafka) { letters in
-                try await KafkaProducer.with(names.kafka) { producer in
-                    try await ReplayRun(
-                        names,
-                        ledger,
-                        written,
-                        limits: limits,
-                        reader: reader,
-                        letters: letters,
-                        producer: producer,
-                        stop: stop,
-                        report: report
-                    ).run()
-                }
-            }
-        }
-    }
-
     /// Sends what is left and waits until every outcome is known.
-    private func run() async throws -> ReplayProgress {
+    func run() async throws -> ReplayProgress {
         var due = ContinuousClock.now
         var failure: String?
         // After too many failures nothing more is sent, but sent records are still followed.

@@ -3,11 +3,9 @@ import Records
 
 /// The verdict of today's program on a dead letter before it is sent again.
 package enum ReplayVerdict: Equatable, Sendable {
-    /// The verifier accepts the body.
     case accepted
     /// A genuine body without a purchase.
     case ignored
-    /// The verifier refuses it again.
     case refused(reason: String, detail: String)
     /// The named worker decides it, with its database.
     case worker(String)

@@ -141,24 +141,30 @@ package struct Replays: Sendable {
         _ progress: @escaping (ReplayProgress) -> Void
     ) async throws -> ReplayProgress {
         let records = try await ledger.records()
-        let written = ReplayRun.Written(
-            row: row,
-            records: records,
-            positions: try await ledger.positions(topic: names.deadLetterTopic),
-            vouched: try await VouchedLetters.read(
-                names,
-                keeping: Set(records.lazy.filter { $0.sentAt == nil }.map(\.letterID)),
-                redactions: try await DeadLetterActionTable.redacted(on: database)
-            )
-        )
-        return try await ReplayRun.run(
+        let positions = try await ledger.positions(topic: names.deadLetterTopic)
+        let vouched = try await VouchedLetters.read(
             names,
-            ledger,
-            written,
-            limits: limits,
-            stop: stop,
-            report: progress
+            keeping: Set(records.lazy.filter { $0.sentAt == nil }.map(\.letterID)),
+            redactions: try await DeadLetterActionTable.redacted(on: database)
         )
+        return try await ReplayReader.with(names, vouched) { reader in
+            try await TopicScan.with(names.kafka) { letters in
+                try await KafkaProducer.with(names.kafka) { producer in
+                    try await ReplayRun(
+                        names,
+                        ledger,
+                        row,
+                        limits: limits,
+                        account: ReplayAccount(records, failingShareMax: limits.failingShareMax),
+                        reader: reader,
+                        letters: LetterFollower(scan: letters, next: positions),
+                        producer: producer,
+                        stop: stop,
+                        report: progress
+                    ).run()
+                }
+            }
+        }
     }
 }
 

@@ -39,7 +39,6 @@ extension DeadLetterRow {
         ]
     }
 
-    /// The letter for other programs.
     package func json(topic: String) -> JSONContent {
         JSONContent(self, Self.columns(topic: topic))
     }
@@ -66,7 +65,6 @@ extension UnverifiedIdentifiers {
 }
 
 extension DeadLetter {
-    /// The letter by its headers.
     var json: JSONContent {
         [
             "id": id, "reason": reason, "class": deadLetterClass, "detail": detail,

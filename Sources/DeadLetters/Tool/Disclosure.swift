@@ -66,7 +66,6 @@ package enum Disclosure {
         "unclaimSeatIds", "applicationUsername", "sharedSecret", "ingestUserID", "userID",
     ]
 
-    /// Headers whose values are shown.
     package static let shownHeaders: Set<String> = [
         "correlation-id", "traceparent", "producer", "client-id", "source", "ce_source", "ce_type",
         "ce_specversion", "content-type", DeadLetterHeader.replayOf,

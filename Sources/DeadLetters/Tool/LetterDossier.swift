@@ -47,7 +47,6 @@ package struct LetterDossier: Sendable {
     /// More than an auditor reads.
     static let historyMax = 1_000
 
-    /// Adds the letter's actions from the database.
     package mutating func addHistory(from client: PostgresClient) async throws {
         standing = try await DeadLetterActionTable.standing(of: [letter.id], on: client)[letter.id]
         history = try await DeadLetterActionTable.history(

@@ -196,10 +196,12 @@ package struct ShownBytes {
     }
 
     /// The beginning of a text, with a maximum of bytes, cut between characters.
-    static func beginning(_ text: String, _ bytesMax: Int) -> String {
+    ///
+    /// - Parameter mark: follows it where it is cut.
+    package static func beginning(_ text: String, _ bytesMax: Int, mark: String = "…") -> String {
         guard text.utf8.count > bytesMax else { return text }
         let bytes = Array(text.utf8.prefix(bytesMax + 1))
-        return String(decoding: bytes[..<wholeEnd(bytes, bytesMax)], as: UTF8.self) + "…"
+        return String(decoding: bytes[..<wholeEnd(bytes, bytesMax)], as: UTF8.self) + mark
     }
 
     /// The end of the last code point that ends at or before this index, which lies in the text.

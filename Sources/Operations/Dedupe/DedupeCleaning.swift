@@ -45,22 +45,16 @@ struct DedupeCleaning {
                 let step: DedupeForgetting.Step = (selection: selection, firstPage: first)
                 counts[keyPath: count] +=
                     isDeleting
-                    ? try await delete(step, from: table) : try await self.count(step, in: table)
+                    ? try await delete(step, from: table)
+                    : try await connection.run(
+                        DedupeForgetting.count(in: table),
+                        step,
+                        deadline: Self.stepDeadline
+                    )[0]
                 report(counts)
             }
         }
         return counts
-    }
-
-    private func count(
-        _ step: DedupeForgetting.Step,
-        in table: DedupeForgetting.Table
-    ) async throws -> Int64 {
-        try await connection.run(
-            DedupeForgetting.count(in: table),
-            step,
-            deadline: Self.stepDeadline
-        )[0]
     }
 
     private func delete(

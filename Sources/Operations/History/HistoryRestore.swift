@@ -30,41 +30,22 @@ struct HistoryRestore {
             )
         }
         return try await connection.withHistoryLock {
-            let restored = try await addAll(
-                of: &lines,
-                in: path,
-                header,
-                rowCount: rowCount,
-                report
-            )
+            var (read, restored) = (0, 0)
+            while case let rows = try some(of: &lines, path), !rows.isEmpty {
+                restored += try await add(rows, to: header.table)
+                read += rows.count
+                report(read, rowCount)
+            }
+            if let rowCount, read < rowCount {
+                throw CommandError(
+                    ExitCode.data,
+                    "\(path) holds \(read) of its \(rowCount) rows; these are restored, find the "
+                        + "rest"
+                )
+            }
             _ = try await connection.run(HistoryRestoring.finish, header.number)
             return restored
         }
-    }
-
-    private func addAll(
-        of lines: inout LineReader,
-        in path: String,
-        _ header: ArchiveHeader,
-        rowCount: Int64?,
-        _ report: (Int, Int64?) -> Void
-    ) async throws -> Int {
-        var read = 0
-        var restored = 0
-        while true {
-            let rows = try some(of: &lines, path)
-            if rows.isEmpty { break }
-            restored += try await add(rows, to: header.table)
-            read += rows.count
-            report(read, rowCount)
-        }
-        if let rowCount, read < rowCount {
-            throw CommandError(
-                ExitCode.data,
-                "\(path) holds \(read) of its \(rowCount) rows; these are restored, find the rest"
-            )
-        }
-        return restored
     }
 
     private func add(_ rows: [JSONText], to table: HistoryArchiving.Table) async throws -> Int {

@@ -39,7 +39,6 @@ package struct Publisher {
         report = PublishReport(topic: topic, total: total)
     }
 
-    /// Takes one record.
     package mutating func add(_ record: ProducerRecord, origin: BodyOrigin) async {
         records.append(record)
         origins.append(origin)

@@ -68,14 +68,7 @@ extension ToolCommand {
             progress.clear()
         }
         try metricsFile?.write(reconciliation.metrics(at: Date()))
-        if context.isJSON {
-            context.console.print(json: reconciliation)
-        } else {
-            context.console.print(
-                reconciliation.parts(showingPartitions: true),
-                isWide: context.arguments.isSet("wide")
-            )
-        }
+        context.console.print(reconciliation, context.arguments)
         return reconciliation.isBalanced ? ExitCode.success : ExitCode.negative
     }
 

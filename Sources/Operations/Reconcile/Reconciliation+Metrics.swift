@@ -2,7 +2,6 @@ import Foundation
 import Telemetry
 
 extension Reconciliation {
-    /// The result as metrics.
     func metrics(at time: Date) -> MetricsRegistry {
         let registry = MetricsRegistry()
         registry.gauge(

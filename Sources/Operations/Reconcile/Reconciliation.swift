@@ -1,5 +1,5 @@
 package import Records
-import Settings
+package import Settings
 
 /// Whether every record is accounted for, stage by stage and from topic to topic.
 package struct Reconciliation: Hashable, Sendable {
@@ -28,11 +28,11 @@ package struct Reconciliation: Hashable, Sendable {
     }
 }
 
-extension Reconciliation {
-    /// For people: each stage in a line, its partitions below it if wanted, then the topics.
+extension Reconciliation: Report {
+    /// For people: each stage in a line, its partitions below it, then the topics.
     ///
     /// One line if nothing was ever published.
-    func parts(showingPartitions: Bool) -> [TextPart] {
+    package var parts: [TextPart] {
         guard !isUntouched else {
             return [.line("Nothing has been published yet, so there is nothing to account for.")]
         }
@@ -45,7 +45,6 @@ extension Reconciliation {
                 stage.stage.name, stage.topic, Quantity.grouped(stage.settled),
                 Self.sum(stage.counts, of: stage.stage), Quantity.grouped(stage.lag),
             ])
-            guard showingPartitions else { continue }
             for partition in stage.partitions {
                 table.add(Self.row(partition, of: stage.stage))
             }

@@ -41,7 +41,6 @@ package struct StageAccount: Hashable, Sendable {
         }
     }
 
-    /// Whether everything the topic holds is settled.
     package var isSettled: Bool { lag == 0 }
 
     /// Why the account does not add up; empty when it does.
@@ -66,7 +65,6 @@ package struct StageAccount: Hashable, Sendable {
 package struct PartitionAccount: Hashable, Sendable {
     /// How far the stage's group has come.
     package enum Standing: Hashable, Sendable {
-        /// The group has committed nothing.
         case notBegun
         /// An offset without a tally: another program committed it, or reset the group.
         case withoutTally(committed: Int64)

@@ -199,7 +199,6 @@ struct AppleQuestions {
         return app
     }
 
-    /// Waits for the answers.
     func answers(
         to requests: [Request],
         progress: (Int) -> Void

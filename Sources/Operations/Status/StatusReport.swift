@@ -9,7 +9,6 @@ struct StatusReport: Report, Sendable {
     let reconciliation: Reconciliation
     /// UNIX milliseconds of the oldest record that waits for each stage; none if nothing waits.
     let oldestWaiting: [StageDescription: Int64]
-    /// Records in the dead-letter topic.
     let deadLettersHeld: Int64
     /// Settings of topics by which records would be refused or lost.
     let differences: [TopicDifference]

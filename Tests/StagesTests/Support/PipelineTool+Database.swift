@@ -16,8 +16,7 @@ extension PipelineTool {
             arguments,
             in: CommandContext(
                 console: transcript.console(),
-                environment: ["DATABASE_URL": url],
-                executables: "/nowhere"
+                environment: ["DATABASE_URL": url]
             )
         )
         PublishedSchema.expect("pipeline", arguments, transcript.output.utf8)
