@@ -1,10 +1,11 @@
-internal import JSON
+import AppStore
+import JSON
 
 /// The shapes of bodies in which ingestion services forward what Apple signed.
 package enum Body {
     /// A notification, as Apple's servers post it.
     package static func notification(_ jws: [UInt8]) -> [UInt8] {
-        object([("signedPayload", jws)])
+        object("signedPayload", jws)
     }
 
     /// A transaction, as an app posts it with claims as raw JSON.
@@ -12,7 +13,7 @@ package enum Body {
         _ jws: [UInt8],
         claims: KeyValuePairs<String, String> = [:]
     ) -> [UInt8] {
-        object([("signedTransaction", jws)], members: claims)
+        object("signedTransaction", jws, claims)
     }
 
     /// A page of `Get Transaction History`.
@@ -20,17 +21,7 @@ package enum Body {
         _ transactions: [[UInt8]],
         members: KeyValuePairs<String, String> = [:]
     ) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.beginObject()
-        append(members, to: &writer)
-        writer.key("signedTransactions")
-        writer.beginArray()
-        for jws in transactions {
-            writer.string(utf8: jws)
-        }
-        writer.endArray()
-        writer.endObject()
-        return writer.bytes
+        (raw(members) + ["signedTransactions": transactions.map(text)]).bytes
     }
 
     /// A receipt in base64, as an old app posts it.
@@ -38,22 +29,22 @@ package enum Body {
         _ text: [UInt8],
         members: KeyValuePairs<String, String> = [:]
     ) -> [UInt8] {
-        object([("receipt-data", text)], members: members)
+        object("receipt-data", text, members)
     }
 
     /// The answer of `Get Transaction Info`.
     package static func transactionInfo(_ jws: [UInt8]) -> [UInt8] {
-        object([("signedTransactionInfo", jws)])
+        object("signedTransactionInfo", jws)
     }
 
     /// A renewal info in its field of an API response.
     package static func renewalInfo(_ jws: [UInt8]) -> [UInt8] {
-        object([("signedRenewalInfo", jws)])
+        object("signedRenewalInfo", jws)
     }
 
     /// The answer of `Get App Transaction Info`.
     package static func appTransactionInfo(_ jws: [UInt8]) -> [UInt8] {
-        object([("signedAppTransactionInfo", jws)])
+        object("signedAppTransactionInfo", jws)
     }
 
     /// The answer of `Get All Subscription Statuses`, one group with one purchase in it.
@@ -65,74 +56,52 @@ package enum Body {
         renewal: [UInt8],
         status: Int = 1
     ) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.key("environment")
-        writer.string(environment)
-        writer.key("bundleId")
-        writer.string(bundleID)
-        writer.key("data")
-        writer.beginArray()
-        writer.beginObject()
-        writer.key("subscriptionGroupIdentifier")
-        writer.string("21000001")
-        writer.key("lastTransactions")
-        writer.beginArray()
-        writer.beginObject()
-        writer.key("status")
-        writer.int(status)
-        writer.key("originalTransactionId")
-        writer.string(originalTransactionID)
-        writer.key("signedTransactionInfo")
-        writer.string(utf8: transaction)
-        writer.key("signedRenewalInfo")
-        writer.string(utf8: renewal)
-        writer.endObject()
-        writer.endArray()
-        writer.endObject()
-        writer.endArray()
-        writer.endObject()
-        return writer.bytes
+        let purchase: JSONContent = [
+            "status": status, "originalTransactionId": originalTransactionID,
+            "signedTransactionInfo": text(transaction), "signedRenewalInfo": text(renewal),
+        ]
+        let group: JSONContent = [
+            "subscriptionGroupIdentifier": "21000001", "lastTransactions": [purchase],
+        ]
+        let body: JSONContent = [
+            "environment": environment, "bundleId": bundleID, "data": [group],
+        ]
+        return body.bytes
     }
 
     /// A page of `Get Notification History`.
     package static func notificationHistory(_ payloads: [[UInt8]]) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.key("hasMore")
-        writer.bool(false)
-        writer.key("notificationHistory")
-        writer.beginArray()
-        for jws in payloads {
-            writer.raw(object([("signedPayload", jws)]))
-        }
-        writer.endArray()
-        writer.endObject()
-        return writer.bytes
+        let entries = payloads.map { ["signedPayload": text($0)] }
+        let page: JSONContent = ["hasMore": false, "notificationHistory": entries]
+        return page.bytes
     }
 
     private static func object(
-        _ tokens: [(String, [UInt8])],
-        members: KeyValuePairs<String, String> = [:]
+        _ name: String,
+        _ jws: [UInt8],
+        _ members: KeyValuePairs<String, String> = [:]
     ) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.beginObject()
-        for (key, jws) in tokens {
-            writer.key(key)
-            writer.string(utf8: jws)
-        }
-        append(members, to: &writer)
-        writer.endObject()
-        return writer.bytes
+        ([name: text(jws)] + raw(members)).bytes
     }
 
-    private static func append(
-        _ members: KeyValuePairs<String, String>,
-        to writer: inout JSONWriter
-    ) {
-        for (key, raw) in members {
-            writer.key(key)
-            writer.raw(raw.utf8)
-        }
+    private static func raw(_ members: KeyValuePairs<String, String>) -> JSONContent {
+        .object(members.map { ($0.key, .raw(Array($0.value.utf8))) })
+    }
+
+    private static func text(_ utf8: [UInt8]) -> String {
+        String(decoding: utf8, as: UTF8.self)
+    }
+}
+
+/// Writes base64 as JWS and `x5c` need it.
+package enum Base64Text {
+    /// RFC 4648 §4, with padding.
+    package static func standard(_ bytes: [UInt8]) -> [UInt8] {
+        Base64.standard.encode(bytes)
+    }
+
+    /// RFC 4648 §5, without padding.
+    package static func url(_ bytes: [UInt8]) -> [UInt8] {
+        Base64.url.encode(bytes)
     }
 }

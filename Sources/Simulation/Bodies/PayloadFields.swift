@@ -1,7 +1,40 @@
-/// A JWSTransactionDecodedPayload, to be signed.
+import JSON
+
+/// A payload to be signed, or a part of one: each property is a member, in the order of Apple's
+/// documentation; nil omits it.
 ///
-/// Nil omits a member; `overrides` replaces a member with raw JSON or adds one.
-package struct TransactionFields: Sendable {
+/// A member has its property's name, but Apple's spelling of `ID`. Bytes are JSON already.
+package protocol PayloadFields: Sendable {
+    /// Raw JSON instead of a member's value, or as a further member.
+    var overrides: [String: String] { get }
+}
+
+extension PayloadFields {
+    /// The payload's bytes; overrides that replaced nothing come last.
+    package var json: [UInt8] {
+        var overrides = overrides
+        var members: [(String, JSONContent)] = []
+        for (property, value) in Mirror(reflecting: self).children {
+            guard let property, property != "overrides" else { continue }
+            let name = property.hasSuffix("UUID") ? property : property.replacing("ID", with: "Id")
+            if let raw = overrides.removeValue(forKey: name) {
+                members.append((name, .raw(Array(raw.utf8))))
+            } else if let value = value as? any JSONRepresentable {
+                if case .null = value.json { continue }
+                members.append((name, value.json))
+            } else if let bytes = value as? [UInt8] {
+                members.append((name, .raw(bytes)))
+            }
+        }
+        for (name, raw) in overrides.sorted(by: { $0.key < $1.key }) {
+            members.append((name, .raw(Array(raw.utf8))))
+        }
+        return JSONContent.object(members).bytes
+    }
+}
+
+/// A JWSTransactionDecodedPayload, to be signed.
+package struct TransactionFields: PayloadFields {
     package var transactionID: String? = "2000000000000001"
     package var originalTransactionID: String? = "2000000000000001"
     package var webOrderLineItemID: String?
@@ -41,54 +74,10 @@ package struct TransactionFields: Sendable {
     package var overrides: [String: String] = [:]
 
     package init() {}
-
-    /// The payload's bytes.
-    package var json: [UInt8] {
-        var writer = FieldWriter(overrides: overrides)
-        writer.add("transactionId", transactionID)
-        writer.add("originalTransactionId", originalTransactionID)
-        writer.add("webOrderLineItemId", webOrderLineItemID)
-        writer.add("bundleId", bundleID)
-        writer.add("productId", productID)
-        writer.add("subscriptionGroupIdentifier", subscriptionGroupIdentifier)
-        writer.add("purchaseDate", purchaseDate)
-        writer.add("originalPurchaseDate", originalPurchaseDate)
-        writer.add("expiresDate", expiresDate)
-        writer.add("quantity", quantity)
-        writer.add("type", type)
-        writer.add("appAccountToken", appAccountToken)
-        writer.add("inAppOwnershipType", inAppOwnershipType)
-        writer.add("signedDate", signedDate)
-        writer.add("revocationReason", revocationReason)
-        writer.add("revocationDate", revocationDate)
-        writer.add("revocationType", revocationType)
-        writer.add("revocationPercentage", revocationPercentage)
-        writer.add("isUpgraded", isUpgraded)
-        writer.add("offerType", offerType)
-        writer.add("offerIdentifier", offerIdentifier)
-        writer.add("offerDiscountType", offerDiscountType)
-        writer.add("offerPeriod", offerPeriod)
-        writer.add("environment", environment)
-        writer.add("storefront", storefront)
-        writer.add("storefrontId", storefrontID)
-        writer.add("transactionReason", transactionReason)
-        writer.add("currency", currency)
-        writer.add("price", price)
-        writer.add("appTransactionId", appTransactionID)
-        writer.add("previousOriginalTransactionId", previousOriginalTransactionID)
-        writer.add("advancedCommerceInfo", json: advancedCommerceInfo)
-        writer.add("billingPlanType", billingPlanType)
-        writer.add("commitmentInfo", json: commitmentInfo)
-        writer.add("deviceVerification", deviceVerification)
-        writer.add("deviceVerificationNonce", deviceVerificationNonce)
-        return writer.finish()
-    }
 }
 
 /// A JWSRenewalInfoDecodedPayload, to be signed.
-///
-/// Nil omits a member; `overrides` replaces a member with raw JSON or adds one.
-package struct RenewalFields: Sendable {
+package struct RenewalFields: PayloadFields {
     package var expirationIntent: Int64?
     package var originalTransactionID: String? = "2000000000000001"
     package var autoRenewProductID: String? = "com.example.pro.monthly"
@@ -116,42 +105,10 @@ package struct RenewalFields: Sendable {
     package var overrides: [String: String] = [:]
 
     package init() {}
-
-    /// The payload's bytes.
-    package var json: [UInt8] {
-        var writer = FieldWriter(overrides: overrides)
-        writer.add("expirationIntent", expirationIntent)
-        writer.add("originalTransactionId", originalTransactionID)
-        writer.add("autoRenewProductId", autoRenewProductID)
-        writer.add("productId", productID)
-        writer.add("autoRenewStatus", autoRenewStatus)
-        writer.add("isInBillingRetryPeriod", isInBillingRetryPeriod)
-        writer.add("priceIncreaseStatus", priceIncreaseStatus)
-        writer.add("gracePeriodExpiresDate", gracePeriodExpiresDate)
-        writer.add("offerType", offerType)
-        writer.add("offerIdentifier", offerIdentifier)
-        writer.add("signedDate", signedDate)
-        writer.add("environment", environment)
-        writer.add("recentSubscriptionStartDate", recentSubscriptionStartDate)
-        writer.add("renewalDate", renewalDate)
-        writer.add("currency", currency)
-        writer.add("renewalPrice", renewalPrice)
-        writer.add("offerDiscountType", offerDiscountType)
-        writer.add("eligibleWinBackOfferIds", eligibleWinBackOfferIDs)
-        writer.add("appAccountToken", appAccountToken)
-        writer.add("appTransactionId", appTransactionID)
-        writer.add("offerPeriod", offerPeriod)
-        writer.add("advancedCommerceInfo", json: advancedCommerceInfo)
-        writer.add("commitmentInfo", json: commitmentInfo)
-        writer.add("renewalBillingPlanType", renewalBillingPlanType)
-        return writer.finish()
-    }
 }
 
 /// An AppTransaction, to be signed.
-///
-/// Nil omits a member; `overrides` replaces a member with raw JSON or adds one.
-package struct AppTransactionFields: Sendable {
+package struct AppTransactionFields: PayloadFields {
     package var receiptType: String? = "Production"
     package var appAppleID: Int64? = 1_234_567_890
     package var bundleID: String? = "com.example.pro"
@@ -168,23 +125,35 @@ package struct AppTransactionFields: Sendable {
     package var overrides: [String: String] = [:]
 
     package init() {}
+}
 
-    /// The payload's bytes.
-    package var json: [UInt8] {
-        var writer = FieldWriter(overrides: overrides)
-        writer.add("receiptType", receiptType)
-        writer.add("appAppleId", appAppleID)
-        writer.add("bundleId", bundleID)
-        writer.add("applicationVersion", applicationVersion)
-        writer.add("versionExternalIdentifier", versionExternalIdentifier)
-        writer.add("receiptCreationDate", receiptCreationDate)
-        writer.add("originalPurchaseDate", originalPurchaseDate)
-        writer.add("originalApplicationVersion", originalApplicationVersion)
-        writer.add("deviceVerification", deviceVerification)
-        writer.add("deviceVerificationNonce", deviceVerificationNonce)
-        writer.add("preorderDate", preorderDate)
-        writer.add("appTransactionId", appTransactionID)
-        writer.add("originalPlatform", originalPlatform)
-        return writer.finish()
-    }
+/// A notification's ResponseBodyV2DecodedPayload, to be signed.
+package struct NotificationFields: PayloadFields {
+    package var notificationType: String? = "TEST"
+    package var subtype: String?
+    package var notificationUUID: String? = "002e14d5-51f5-4503-b5a8-c3a1af68eb20"
+    package var data: [UInt8]?
+    package var summary: [UInt8]?
+    package var externalPurchaseToken: [UInt8]?
+    package var appData: [UInt8]?
+    package var version: String? = "2.0"
+    package var signedDate: Int64? = 1_767_225_601_000
+    package var overrides: [String: String] = [:]
+
+    package init() {}
+}
+
+/// The `data` of a notification.
+package struct NotificationDataFields: PayloadFields {
+    package var environment: String? = "Production"
+    package var appAppleID: Int64? = 1_234_567_890
+    package var bundleID: String? = "com.example.pro"
+    package var bundleVersion: String? = "3.1"
+    package var signedTransactionInfo: String?
+    package var signedRenewalInfo: String?
+    package var status: Int64?
+    package var consumptionRequestReason: String?
+    package var overrides: [String: String] = [:]
+
+    package init() {}
 }

@@ -1,3 +1,4 @@
+import JSON
 package import OpenSSL
 
 /// An act of a customer, in one body or two.
@@ -27,24 +28,25 @@ package struct SampleTraffic: Sendable {
     package var catalog: [UInt8] {
         let isConsumable = kind == .consumable
         let subscriptionID = isConsumable ? app.bundleID + Self.pro : productID
-        let consumable = #"{"type":"consumable","credits":{"coins":100}}"#
-        var products: [String: String] = [:]
+        let consumable: JSONContent = [
+            "type": "consumable", "credits": ["coins": 100] as JSONContent,
+        ]
+        var products: [String: JSONContent] = [:]
         products[app.bundleID + Self.coins] = consumable
-        products[subscriptionID] = subscription(#"["pro"]"#, level: 2)
-        products[subscriptionID + Self.premium] = subscription(#"["pro","premium"]"#, level: 1)
+        products[subscriptionID] = subscription(["pro"], level: 2)
+        products[subscriptionID + Self.premium] = subscription(["pro", "premium"], level: 1)
         if isConsumable {
             products[productID] = consumable
         }
-        var catalog = FieldWriter(overrides: [:])
-        catalog.add("products", json: FieldWriter(overrides: products).finish())
-        return catalog.finish()
+        let catalog: JSONContent = ["products": products]
+        return catalog.bytes
     }
 
-    private func subscription(_ entitlements: String, level: Int) -> String {
-        """
-        {"type":"auto-renewable","entitlements":\(entitlements),\
-        "group":"\(DemoProduct.subscriptionGroup)","level":\(level)}
-        """
+    private func subscription(_ entitlements: [String], level: Int) -> JSONContent {
+        [
+            "type": "auto-renewable", "entitlements": entitlements,
+            "group": DemoProduct.subscriptionGroup, "level": level,
+        ]
     }
 
     /// The bodies of as many customers, in transactions of which no other run has one.
