@@ -1,3 +1,4 @@
+import AppStore
 package import OpenSSL
 
 /// Issues certificates, good ones and ones with any defect a test needs.
@@ -78,9 +79,13 @@ package struct CertificateBuilder: Sendable {
         return DER.sequence([DER.set(attribute)])
     }
 
+    /// RFC 5280 §4.1.2.5: UTCTime from 1950 to 2049, else GeneralizedTime.
     private static func date(_ seconds: Int64) -> [UInt8] {
-        let text = CertificateDate.text(seconds)
-        return DER.element(text.count == 13 ? 0x17 : 0x18, Array(text.utf8))
+        let iso8601 = Timestamp(milliseconds: seconds * 1_000).description
+        let text = iso8601.filter { !"-:T".contains($0) }
+        return ("1950"..<"2050").contains(iso8601)
+            ? DER.element(0x17, Array(text.utf8.dropFirst(2)))
+            : DER.element(0x18, Array(text.utf8))
     }
 
     private var encodedExtensions: [[UInt8]] {
@@ -118,34 +123,22 @@ package struct CertificateBuilder: Sendable {
         return all
     }
 
+    /// RFC 4055 §5 for RSA, else RFC 5758 §3.2 and RFC 3279 §2.2.3.
     private func signatureAlgorithm(of key: PrivateKey) throws(KeyError) -> [UInt8] {
-        if case .rsa = key.kind {
-            let number: Int? =
-                switch signatureDigest {
-                case .md5: 4
-                case .sha1: 5
-                case .sha224: 14
-                case .sha256: 11
-                case .sha384: 12
-                case .sha512: 13
-                case .other: nil
-                }
-            guard let number else { throw .notSigned }
-            let oid = DER.objectIdentifier("1.2.840.113549.1.1.\(number)")
-            return DER.sequence([oid, DER.element(0x05, [])])
-        }
-        let suffix: String? =
-            switch signatureDigest {
-            case .sha1: "1"
-            case .sha224: "3.1"
-            case .sha256: "3.2"
-            case .sha384: "3.3"
-            case .sha512: "3.4"
-            case .md5, .other: nil
-            }
-        guard let suffix else { throw .notSigned }
-        return DER.sequence([DER.objectIdentifier("1.2.840.10045.4.\(suffix)")])
+        let isRSA = if case .rsa = key.kind { true } else { false }
+        let arcs = isRSA ? Self.rsaArcs : Self.ecdsaArcs
+        guard let arc = arcs[signatureDigest] else { throw .notSigned }
+        let oid = isRSA ? "1.2.840.113549.1.1.\(arc)" : "1.2.840.10045.4.\(arc)"
+        let parameters = isRSA ? DER.element(0x05, []) : []
+        return DER.sequence([DER.objectIdentifier(oid), parameters])
     }
+
+    private static let rsaArcs: [SignatureDigest: String] = [
+        .md5: "4", .sha1: "5", .sha224: "14", .sha256: "11", .sha384: "12", .sha512: "13",
+    ]
+    private static let ecdsaArcs: [SignatureDigest: String] = [
+        .sha1: "1", .sha224: "3.1", .sha256: "3.2", .sha384: "3.3", .sha512: "3.4",
+    ]
 }
 
 extension CertificateBuilder.Extension {
@@ -162,51 +155,4 @@ extension CertificateBuilder.Extension {
         oid: "2.5.29.37",
         value: DER.sequence([DER.objectIdentifier("1.3.6.1.5.5.7.3.9")])
     )
-}
-
-/// The date of a certificate that is written (RFC 5280 §4.1.2.5).
-private enum CertificateDate {
-    /// The canonical text of an instant: 13 characters of UTCTime from 1950 to 2049, else 15 of
-    /// GeneralizedTime.
-    static func text(_ seconds: Int64) -> String {
-        let (days, second) = seconds.quotientAndRemainder(dividingByFloor: 86_400)
-        let date = civilDate(daysSince1970: Int(days))
-        let year =
-            (1950..<2050).contains(date.year)
-            ? digits(date.year % 100, 2) : digits(date.year, 4)
-        let time = [second / 3_600, second / 60 % 60, second % 60].map { digits(Int($0), 2) }
-        return year + digits(date.month, 2) + digits(date.day, 2) + time.joined() + "Z"
-    }
-
-    private static func digits(_ value: Int, _ count: Int) -> String {
-        let text = String(value)
-        return String(repeating: "0", count: max(0, count - text.count)) + text
-    }
-
-    /// Counts in eras of 400 years that begin on 1 March, so that the leap day is the last one.
-    private static func civilDate(daysSince1970 days: Int) -> (year: Int, month: Int, day: Int) {
-        let shifted = days + 719_468
-        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
-        let dayOfEra = shifted - era * 146_097
-        let yearOfEra =
-            (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let shiftedMonth = (5 * dayOfYear + 2) / 153
-        let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
-        return (
-            year: yearOfEra + era * 400 + (month <= 2 ? 1 : 0),
-            month: month,
-            day: dayOfYear - (153 * shiftedMonth + 2) / 5 + 1
-        )
-    }
-}
-
-extension Int64 {
-    /// Quotient toward −∞, and a remainder that is never negative.
-    fileprivate func quotientAndRemainder(
-        dividingByFloor divisor: Int64
-    ) -> (quotient: Int64, remainder: Int64) {
-        let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
-        return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
-    }
 }
