@@ -1,5 +1,4 @@
 import JSON
-package import OpenSSL
 import Synchronization
 
 /// Everything that the simulated Apple has signed: notifications, transactions and renewal infos.
@@ -43,19 +42,10 @@ package final class AppleWorld: Sendable {
     let script: DemoScript
     let state = Mutex(State())
 
-    package init(authority: CertificateAuthority) throws(KeyError) {
+    package init(authority: CertificateAuthority) {
         self.authority = authority
-        script = DemoScript(
-            seed: 1,
-            now: 0,
-            signers: DemoSigners(jws: authority, receipts: authority),
-            impostors: try DemoImpostors(
-                of: AuthorityBlueprint(
-                    name: "Simulated",
-                    validity: CertificateAuthority.standardValidity
-                )
-            )
-        )
+        let signers = DemoSigners(jws: authority, receipts: authority)
+        script = DemoScript(seed: 1, now: 0, signers: signers)
     }
 
     /// Adds a signed notification with the transaction in it, a transaction, or a renewal info.
@@ -204,10 +194,6 @@ extension AppleWorld.State {
             let signedDate = payload["signedDate"]?.int64,
             renewals[originalID].map({ $0.signedDate < signedDate }) ?? true
         else { return }
-        renewals[originalID] = AppleWorld.Renewal(
-            signedDate: signedDate,
-            status: status,
-            jws: jws
-        )
+        renewals[originalID] = AppleWorld.Renewal(signedDate: signedDate, status: status, jws: jws)
     }
 }

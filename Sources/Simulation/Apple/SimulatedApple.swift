@@ -39,7 +39,7 @@ package final class SimulatedApple: Sendable {
 
     /// Lists all that Apple has signed of the traffic.
     package convenience init(_ traffic: DemoTraffic) throws {
-        let world = try AppleWorld(authority: traffic.authority)
+        let world = AppleWorld(authority: traffic.authority)
         world.add(traffic)
         let apps = traffic.apps.filter { $0.environment == DemoTraffic.listedEnvironment }
         try self.init(world, apps: apps)

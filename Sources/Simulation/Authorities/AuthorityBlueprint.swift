@@ -19,7 +19,10 @@ package struct AuthorityBlueprint: Sendable {
     /// - Parameters:
     ///   - name: distinguishes the authority's subjects from another's.
     ///   - validity: of all three, in seconds since 1970.
-    package init(name: String, validity: ClosedRange<Int64>) throws(KeyError) {
+    package init(
+        name: String,
+        validity: ClosedRange<Int64> = CertificateAuthority.standardValidity
+    ) throws(KeyError) {
         self.init(
             name: name,
             rootName: "\(name) Root CA - G3",
@@ -94,10 +97,7 @@ package struct AuthorityBlueprint: Sendable {
     /// certificates.
     private static func policy(bytes: Int) -> CertificateBuilder.Extension {
         let text = String(repeating: "Reliance on this certificate is for tests only. ", count: 20)
-        return .init(
-            oid: "1.3.6.1.4.1.32473.1",
-            value: DER.utf8String(String(text.prefix(bytes)))
-        )
+        return .init(oid: "1.3.6.1.4.1.32473.1", value: DER.utf8String(String(text.prefix(bytes))))
     }
 }
 

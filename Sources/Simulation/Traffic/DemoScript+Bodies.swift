@@ -102,26 +102,14 @@ extension DemoScript {
         let user = DemoUser(userID: "veteran-\(users.count)", accountToken: nil)
         users.append(user)
         var purchases: [DemoPurchase] = []
-        for (product, daysAgo) in [(DemoProduct.monthly, 12), (.lifetime, 900)] {
-            var purchase = DemoPurchase(
-                product,
-                id: nextTransactionID(),
-                app: .pro,
-                token: nil,
-                purchaseDate: now - Int64(daysAgo) * Self.day
-            )
+        for (product, daysAgo) in [(DemoProduct.monthly, Int64(12)), (.lifetime, 900)] {
+            var purchase = buy(product, token: nil, at: now - daysAgo * Self.day)
             if product == .monthly {
                 purchase.cover(until: now + 18 * Self.day)
             }
             purchases.append(purchase)
-            links.append(
-                DemoLink(
-                    kind: .originalTransactionID,
-                    app: .pro,
-                    value: purchase.transaction.originalTransactionID ?? "",
-                    userID: user.userID
-                )
-            )
+            let id = purchase.transaction.originalTransactionID ?? ""
+            link(.originalTransactionID, id, to: user)
             users[users.count - 1].entitlements.formUnion(product.entitlements)
         }
         try post(receiptWith: purchases, at: now - 3 * Self.day)

@@ -3,10 +3,10 @@ import OpenSSL
 
 extension DemoScript {
     /// Every defect in turn, each against an existing customer.
-    mutating func writeDefects(count: Int) throws(KeyError) {
+    mutating func writeDefects(count: Int, _ impostors: DemoImpostors) throws(KeyError) {
         for index in 0..<count {
             switch index % 4 {
-            case 0: try writeForgery(index / 4)
+            case 0: try writeForgery(index / 4, impostors)
             case 1: try writeMisrouted(index / 4)
             case 2: try writeContradiction(index / 4)
             default: try writeCorrupted(index / 4)
@@ -17,16 +17,13 @@ extension DemoScript {
     /// A forged purchase, of a product that occurs in forgeries only.
     private mutating func desired() -> DemoPurchase {
         let victim = users.randomElement(using: &generator)
-        return DemoPurchase(
-            .forged,
-            id: nextTransactionID(),
-            app: .pro,
-            token: victim?.accountToken,
-            purchaseDate: now - 3 * Self.day
-        )
+        return buy(.forged, token: victim?.accountToken, at: now - 3 * Self.day)
     }
 
-    private mutating func writeForgery(_ index: Int) throws(KeyError) {
+    private mutating func writeForgery(
+        _ index: Int,
+        _ impostors: DemoImpostors
+    ) throws(KeyError) {
         var purchase = desired()
         let payload = purchase.transaction.json
         switch index % 9 {

@@ -42,7 +42,7 @@ extension DemoScript {
     }
 
     mutating func writeLinkedSubscriber() throws(KeyError) {
-        let user = linkedCustomer(of: .pro)
+        let user = linkedCustomer()
         let purchase = try writeSubscription(of: user, months: 2)
         users[user].entitlements.formUnion(DemoProduct.monthly.entitlements)
         settled.append(purchase.transaction)
@@ -58,13 +58,7 @@ extension DemoScript {
         let month = 30 * Self.day
         let last = lastPeriodBegan ?? now - 10 * Self.day
         let start = last - Int64(months - 1) * month
-        var purchase = DemoPurchase(
-            .monthly,
-            id: nextTransactionID(),
-            app: app,
-            token: users[user].accountToken,
-            purchaseDate: start
-        )
+        var purchase = buy(.monthly, app: app, token: users[user].accountToken, at: start)
         purchase.cover(until: start + month)
         try post(purchase)
         try notify("SUBSCRIBED", "INITIAL_BUY", of: purchase, as: .subscribed)
@@ -120,13 +114,7 @@ extension DemoScript {
         purchase.renewal.expirationIntent = 2
         purchase.renewal.gracePeriodExpiresDate = now + 14 * Self.day
         purchase.sign(at: now - 2 * Self.day + 1_000)
-        try notify(
-            "DID_FAIL_TO_RENEW",
-            "GRACE_PERIOD",
-            of: purchase,
-            as: .billingRetry,
-            status: 4
-        )
+        try notify("DID_FAIL_TO_RENEW", "GRACE_PERIOD", of: purchase, as: .billingRetry, status: 4)
         if isRecovered {
             purchase.renewal.isInBillingRetryPeriod = nil
             purchase.renewal.expirationIntent = nil

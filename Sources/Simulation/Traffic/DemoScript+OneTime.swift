@@ -1,26 +1,11 @@
 import OpenSSL
 
 extension DemoScript {
-    private mutating func buy(
-        _ product: DemoProduct,
-        app: DemoApp = .pro,
-        token: String?,
-        daysAgo: Int64
-    ) -> DemoPurchase {
-        DemoPurchase(
-            product,
-            id: nextTransactionID(),
-            app: app,
-            token: token,
-            purchaseDate: now - daysAgo * Self.day
-        )
-    }
-
     mutating func writeLifetime() throws(KeyError) {
         let user = customer()
         let isCatalogued = Int.random(in: 0..<8, using: &generator) > 0
         let product: DemoProduct = isCatalogued ? .lifetime : .uncatalogued
-        let purchase = buy(product, token: users[user].accountToken, daysAgo: 50)
+        let purchase = buy(product, token: users[user].accountToken, at: now - 50 * Self.day)
         try post(purchase)
         try notify("ONE_TIME_CHARGE", of: purchase, as: .oneTimeCharge)
         users[user].entitlements.formUnion(product.entitlements)
@@ -30,7 +15,7 @@ extension DemoScript {
     /// Bought, refunded, and in some cases the refund reversed by Apple.
     mutating func writeRefund(isReversed: Bool) throws(KeyError) {
         let user = customer()
-        var purchase = buy(.lifetime, token: users[user].accountToken, daysAgo: 40)
+        var purchase = buy(.lifetime, token: users[user].accountToken, at: now - 40 * Self.day)
         try post(purchase)
         let bought = purchase.transaction
         purchase.transaction.revocationDate = now - 30 * Self.day
@@ -52,17 +37,13 @@ extension DemoScript {
         let user = customer()
         for _ in 0..<Int.random(in: 1...4, using: &generator) {
             let product: DemoProduct = Bool.random(using: &generator) ? .coins100 : .coins500
-            let daysAgo = Int64.random(in: 5...60, using: &generator)
-            var purchase = buy(
-                product,
-                app: .coins,
-                token: users[user].accountToken,
-                daysAgo: daysAgo
-            )
+            let bought = now - Int64.random(in: 5...60, using: &generator) * Self.day
+            let token = users[user].accountToken
+            var purchase = buy(product, app: .coins, token: token, at: bought)
             try post(purchase)
             users[user].coins += product.coins
             if Int.random(in: 0..<4, using: &generator) == 0 {
-                let date = now - daysAgo * Self.day + Self.day
+                let date = bought + Self.day
                 purchase.transaction.revocationDate = date
                 purchase.transaction.revocationReason = 0
                 purchase.transaction.revocationType = "REFUND_PRORATED"
@@ -78,7 +59,7 @@ extension DemoScript {
     /// Ninety days, of which sixty are left.
     mutating func writeSeason() throws(KeyError) {
         let user = customer()
-        let purchase = buy(.season, token: users[user].accountToken, daysAgo: 30)
+        let purchase = buy(.season, token: users[user].accountToken, at: now - 30 * Self.day)
         try post(purchase)
         users[user].entitlements.formUnion(DemoProduct.season.entitlements)
     }

@@ -6,29 +6,16 @@ extension DemoScript {
         let user = DemoUser(userID: "family-\(users.count)", accountToken: nil)
         users.append(user)
         let appTransactionID = String(704_000_000_000_000_000 + Int64(users.count))
-        links.append(
-            DemoLink(
-                kind: .appTransactionID,
-                app: .pro,
-                value: appTransactionID,
-                userID: user.userID
-            )
-        )
-        var purchase = DemoPurchase(
-            .monthly,
-            id: nextTransactionID(),
-            app: .pro,
-            token: nil,
-            appTransactionID: appTransactionID,
-            purchaseDate: now - 8 * Self.day
-        )
+        link(.appTransactionID, appTransactionID, to: user)
+        let date = now - 8 * Self.day
+        var purchase = buy(.monthly, token: nil, appTransactionID: appTransactionID, at: date)
         purchase.transaction.inAppOwnershipType = "FAMILY_SHARED"
         purchase.cover(until: now + 22 * Self.day)
         try notify("SUBSCRIBED", "INITIAL_BUY", of: purchase, as: .subscribed)
         users[users.count - 1].entitlements = DemoProduct.monthly.entitlements
         var app = AppTransactionFields()
         app.appTransactionID = appTransactionID
-        app.receiptCreationDate = now - 8 * Self.day
+        app.receiptCreationDate = date
         app.originalPurchaseDate = now - 300 * Self.day
         post(try authority.sign(app.json), as: .appTransaction, bundleID: DemoApp.pro.bundleID)
     }
@@ -38,13 +25,8 @@ extension DemoScript {
         let isOwned = Bool.random(using: &generator)
         let user = isOwned ? customer() : nil
         let start = now - 40 * Self.day
-        var purchase = DemoPurchase(
-            .monthly,
-            id: nextTransactionID(),
-            app: .pro,
-            token: user.flatMap { users[$0].accountToken },
-            purchaseDate: start
-        )
+        let token = user.flatMap { users[$0].accountToken }
+        var purchase = buy(.monthly, token: token, at: start)
         purchase.cover(until: start + 30 * Self.day)
         try post(purchase)
         purchase.transaction.appAccountToken = nil
@@ -68,13 +50,8 @@ extension DemoScript {
     mutating func writeBackfill() throws(KeyError) {
         let user = customer()
         let start = now - 80 * Self.day
-        var purchase = DemoPurchase(
-            .monthly,
-            id: nextTransactionID(),
-            app: .pro,
-            token: users[user].accountToken?.uppercased(),
-            purchaseDate: start
-        )
+        let token = users[user].accountToken?.uppercased()
+        var purchase = buy(.monthly, token: token, at: start)
         var history: [[UInt8]] = []
         purchase.cover(until: start + 30 * Self.day)
         for period in 1...3 {

@@ -7,7 +7,6 @@ struct DemoScript {
 
     let authority: CertificateAuthority
     let receiptAuthority: CertificateAuthority
-    let impostors: DemoImpostors
     /// Whole seconds, in milliseconds.
     let now: Int64
     var generator: SeededGenerator
@@ -19,28 +18,11 @@ struct DemoScript {
     private var lastTransactionID: Int64 = 2_000_000_000_000_000
     private var correlationCount = 0
 
-    init(seed: UInt64, now: Int64) throws(KeyError) {
-        let blueprint = try AuthorityBlueprint(
-            name: "Demo",
-            validity: CertificateAuthority.standardValidity
-        )
-        try self.init(
-            seed: seed,
-            now: now,
-            signers: DemoSigners(
-                jws: CertificateAuthority(blueprint),
-                receipts: CertificateAuthority(.receipts(name: "Demo"))
-            ),
-            impostors: DemoImpostors(of: blueprint)
-        )
-    }
-
-    init(seed: UInt64, now: Int64, signers: DemoSigners, impostors: DemoImpostors) {
+    init(seed: UInt64, now: Int64, signers: DemoSigners) {
         self.now = now / 1_000 * 1_000
         generator = SeededGenerator(seed: seed)
         authority = signers.jws
         receiptAuthority = signers.receipts
-        self.impostors = impostors
     }
 
     /// Begins with other transaction IDs than any other run.
@@ -49,12 +31,12 @@ struct DemoScript {
     }
 
     /// Histories until four fifths are written, then defects, then repetitions up to the count.
-    mutating func write(bodyCount: Int) throws(KeyError) {
+    mutating func write(bodyCount: Int, impostors: DemoImpostors) throws(KeyError) {
         try writeOneOfEachLife()
         while items.count < bodyCount * 4 / 5 {
             try writeLife(.random(in: 0..<100, using: &generator))
         }
-        try writeDefects(count: bodyCount / 12)
+        try writeDefects(count: bodyCount / 12, impostors)
         try writeResigned(count: bodyCount / 40)
         writeRepetitions(count: bodyCount - items.count)
         items.shuffle(using: &generator)
@@ -77,12 +59,34 @@ struct DemoScript {
     }
 
     /// A customer whose token `account_links` maps to a name.
-    mutating func linkedCustomer(of app: DemoApp) -> Int {
+    mutating func linkedCustomer() -> Int {
         let token = generator.uuid()
         let user = DemoUser(userID: "customer-\(users.count)", accountToken: token)
         users.append(user)
-        links.append(DemoLink(kind: .accountToken, app: app, value: token, userID: user.userID))
+        link(.accountToken, token, to: user)
         return users.count - 1
+    }
+
+    mutating func link(_ kind: DemoLink.Kind, _ value: String, to user: DemoUser) {
+        links.append(DemoLink(kind: kind, app: .pro, value: value, userID: user.userID))
+    }
+
+    /// A new purchase, of which nothing is signed yet.
+    mutating func buy(
+        _ product: DemoProduct,
+        app: DemoApp = .pro,
+        token: String?,
+        appTransactionID: String? = nil,
+        at date: Int64
+    ) -> DemoPurchase {
+        DemoPurchase(
+            product,
+            id: nextTransactionID(),
+            app: app,
+            token: token,
+            appTransactionID: appTransactionID,
+            purchaseDate: date
+        )
     }
 
     /// Publishes what an app posts: it waits for an answer, so there is a correlation ID.
@@ -90,10 +94,7 @@ struct DemoScript {
         correlationCount += 1
         let trace = String(generator.next() | 1 << 63, radix: 16)
         let headers = [
-            DemoItem.Header(
-                name: "correlation-id",
-                value: Array("demo-\(correlationCount)".utf8)
-            ),
+            DemoItem.Header(name: "correlation-id", value: Array("demo-\(correlationCount)".utf8)),
             DemoItem.Header(
                 name: "traceparent",
                 value: Array("00-\(trace)\(trace)-\(trace)-01".utf8)
@@ -110,13 +111,7 @@ struct DemoScript {
         refusal: RefusalReason? = nil
     ) {
         items.append(
-            DemoItem(
-                kind: kind,
-                key: key,
-                value: value,
-                headers: headers,
-                expectedRefusal: refusal
-            )
+            DemoItem(kind: kind, key: key, value: value, headers: headers, expectedRefusal: refusal)
         )
     }
 }
@@ -127,10 +122,7 @@ extension DemoScript {
         for _ in 0..<count {
             guard let index = settled.indices.randomElement(using: &generator) else { return }
             settled[index].signedDate = now - Int64.random(in: 0..<Self.day, using: &generator)
-            publish(
-                Body.transactionInfo(try authority.sign(settled[index].json)),
-                as: .resigned
-            )
+            publish(Body.transactionInfo(try authority.sign(settled[index].json)), as: .resigned)
         }
     }
 

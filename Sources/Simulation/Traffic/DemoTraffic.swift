@@ -1,4 +1,5 @@
 package import OpenSSL
+import Platform
 
 /// The records of a small company's ingestion services on a busy day, good and bad.
 ///
@@ -23,11 +24,16 @@ package struct DemoTraffic: Sendable {
     package init(
         seed: UInt64 = 1,
         bodyCount: Int = 2_000,
-        now: Int64
+        now: Int64 = WallClock.milliseconds
     ) throws(KeyError) {
         precondition(bodyCount >= Self.bodyCountMin, "too few bodies for one of each kind")
-        var script = try DemoScript(seed: seed, now: now)
-        try script.write(bodyCount: bodyCount)
+        let blueprint = try AuthorityBlueprint(name: "Demo")
+        let signers = DemoSigners(
+            jws: try CertificateAuthority(blueprint),
+            receipts: try CertificateAuthority(.receipts(name: "Demo"))
+        )
+        var script = DemoScript(seed: seed, now: now, signers: signers)
+        try script.write(bodyCount: bodyCount, impostors: DemoImpostors(of: blueprint))
         authority = script.authority
         receiptAuthority = script.receiptAuthority
         catalog = DemoProduct.catalog

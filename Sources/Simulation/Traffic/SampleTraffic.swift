@@ -60,17 +60,7 @@ package struct SampleTraffic: Sendable {
         now: Int64,
         signers: DemoSigners
     ) throws(KeyError) -> (bodies: [[UInt8]], originals: [String]) {
-        var script = DemoScript(
-            seed: .random(in: .min ... .max),
-            now: now,
-            signers: signers,
-            impostors: try DemoImpostors(
-                of: AuthorityBlueprint(
-                    name: "Sample",
-                    validity: CertificateAuthority.standardValidity
-                )
-            )
-        )
+        var script = DemoScript(seed: .random(in: .min ... .max), now: now, signers: signers)
         script.drawTransactionIDs()
         var originals: [String] = []
         for token in tokens {
