@@ -33,13 +33,7 @@ struct AppleError: Error {
 
     var response: HTTPResponse {
         guard let code else { return HTTPResponse(status: status) }
-        var writer = JSONWriter()
-        writer.object { writer in
-            writer.key("errorCode")
-            writer.int(code)
-            writer.key("errorMessage")
-            writer.string(message)
-        }
-        return .json(writer.bytes, status: status)
+        let body: JSONContent = ["errorCode": code, "errorMessage": message]
+        return .json(body.bytes, status: status)
     }
 }

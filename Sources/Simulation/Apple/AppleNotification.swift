@@ -13,29 +13,9 @@ struct AppleNotification: Sendable {
     let failure: SendAttempt.Result?
     /// Signs the JWS, with the same payload each time.
     let jws: @Sendable () throws -> [UInt8]
+}
 
-    init(
-        uuid: String,
-        type: String,
-        subtype: String?,
-        bundleID: String,
-        environment: String,
-        signedDate: Int64,
-        transactionID: String?,
-        failure: SendAttempt.Result?,
-        jws: @escaping @Sendable () throws -> [UInt8]
-    ) {
-        self.uuid = uuid
-        self.type = type
-        self.subtype = subtype
-        self.bundleID = bundleID
-        self.environment = environment
-        self.signedDate = signedDate
-        self.transactionID = transactionID
-        self.failure = failure
-        self.jws = jws
-    }
-
+extension AppleNotification {
     /// Nil if the payload is not a notification's.
     init?(jws: [UInt8], payload: JSONValue, transaction: JSONValue?) {
         let parts = ["data", "summary", "appData", "externalPurchaseToken"]

@@ -21,21 +21,11 @@ extension AppleServer {
             guard ["ASCENDING", nil].contains(request.query["sort"]) else {
                 throw AppleError.invalidSort
             }
-            let transactions = try purchase(seen.id, bundleID)
-            return try transactionPage(
-                transactions,
-                request,
-                bundleID: bundleID,
-                fault: fault
-            )
+            let all = try purchase(seen.id, bundleID)
+            return try transactionPage(all, request, bundleID: bundleID, fault: fault)
         case .refundHistory:
-            let transactions = try purchase(seen.id, bundleID)
-            return try transactionPage(
-                transactions.filter(\.isRevoked),
-                request,
-                bundleID: bundleID,
-                fault: fault
-            )
+            let revoked = try purchase(seen.id, bundleID).filter(\.isRevoked)
+            return try transactionPage(revoked, request, bundleID: bundleID, fault: fault)
         case .orderLookup:
             return order(seen.id, bundleID)
         case .finish:
@@ -82,23 +72,12 @@ extension AppleServer {
         case .unknownKind: items.insert(stranger("TIDE_TURNED", bundleID, seen.time), at: 0)
         default: break
         }
-        var writer = JSONWriter(reserving: 512 * 1_024)
-        try writer.object { writer in
-            if let next {
-                writer.key("paginationToken")
-                writer.string(PaginationToken(next, of: query, issued: seen.time).text)
-            }
-            writer.key("hasMore")
-            writer.bool(next != nil)
-            writer.key("notificationHistory")
-            try writer.array { writer in
-                if case .unreadableEntry = fault { writer.object { _ in } }
-                for item in items {
-                    try item.write(to: &writer)
-                }
-            }
-        }
-        return .json(writer.bytes)
+        var entries = try items.map { try $0.json() }
+        if case .unreadableEntry = fault { entries.insert([:], at: 0) }
+        let page: JSONContent = ["hasMore": next != nil, "notificationHistory": entries]
+        guard let next else { return .json(page.bytes) }
+        let token = PaginationToken(next, of: query, issued: seen.time).text
+        return .json((["paginationToken": token] + page).bytes)
     }
 
     private func position(
@@ -204,22 +183,11 @@ extension AppleServer {
 }
 
 extension AppleWorld.Listed {
-    fileprivate func write(to writer: inout JSONWriter) throws {
-        let jws = try notification.jws()
-        writer.object { writer in
-            writer.key("signedPayload")
-            writer.string(utf8: jws)
-            writer.key("sendAttempts")
-            writer.array { writer in
-                for attempt in attempts {
-                    writer.object { writer in
-                        writer.key("attemptDate")
-                        writer.int(attempt.date)
-                        writer.key("sendAttemptResult")
-                        writer.string(attempt.result.rawValue)
-                    }
-                }
-            }
+    fileprivate func json() throws -> JSONContent {
+        let sent = attempts.map { attempt -> JSONContent in
+            ["attemptDate": attempt.date, "sendAttemptResult": attempt.result.rawValue]
         }
+        let jws = String(decoding: try notification.jws(), as: UTF8.self)
+        return ["signedPayload": jws, "sendAttempts": sent]
     }
 }

@@ -104,14 +104,8 @@ package struct DemoApp: Sendable, Hashable {
         self.appAppleID = appAppleID
     }
 
-    package static let pro = DemoApp(
-        bundleID: "com.example.pro",
-        environment: "Production"
-    )
-    package static let proSandbox = DemoApp(
-        bundleID: "com.example.pro",
-        environment: "Sandbox"
-    )
+    package static let pro = DemoApp(bundleID: "com.example.pro", environment: "Production")
+    package static let proSandbox = DemoApp(bundleID: "com.example.pro", environment: "Sandbox")
     /// Sells in Production only: its Sandbox records are misrouted.
     package static let coins = DemoApp(
         bundleID: "com.example.coins",

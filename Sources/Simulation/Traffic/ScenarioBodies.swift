@@ -94,9 +94,7 @@ package struct ScenarioBodies {
     }
 
     private func sign(_ payload: JSONValue, isRenewal: Bool = false) throws -> [UInt8] {
-        try signers.jws.sign(
-            Self.payload(payload, isRenewal: isRenewal, renaming: renaming)
-        )
+        try signers.jws.sign(Self.payload(payload, isRenewal: isRenewal, renaming: renaming))
     }
 
     /// A payload with other texts.
@@ -107,47 +105,33 @@ package struct ScenarioBodies {
         isRenewal: Bool = false,
         renaming: (_ member: String, _ text: String) -> String?
     ) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.object { writer in
-            write(membersOf: payload, renaming, to: &writer)
-            if isRenewal, payload["autoRenewStatus"] == nil {
-                writer.key("autoRenewStatus")
-                writer.int(1)
+        let object = object(payload, renaming)
+        let lacksStatus = isRenewal && payload["autoRenewStatus"] == nil
+        return (lacksStatus ? object + ["autoRenewStatus": 1] : object).bytes
+    }
+
+    private static func object(
+        _ value: JSONValue,
+        _ renaming: (String, String) -> String?
+    ) -> JSONContent {
+        .object(
+            value.members.map { key, member in
+                let name = key.string ?? ""
+                return (name, content(member, of: name, renaming))
             }
-        }
-        return writer.bytes
+        )
     }
 
-    private static func write(
-        membersOf object: JSONValue,
-        _ renaming: (String, String) -> String?,
-        to writer: inout JSONWriter
-    ) {
-        for (key, value) in object.members {
-            let name = key.string ?? ""
-            writer.key(name)
-            write(value, of: name, renaming, to: &writer)
-        }
-    }
-
-    private static func write(
+    private static func content(
         _ value: JSONValue,
         of name: String,
-        _ renaming: (String, String) -> String?,
-        to writer: inout JSONWriter
-    ) {
-        if let text = value.string, let renamed = renaming(name, text) {
-            writer.string(renamed)
-        } else if value.kind == .object {
-            writer.object { write(membersOf: value, renaming, to: &$0) }
-        } else if value.kind == .array {
-            writer.array { writer in
-                for element in value.elements {
-                    write(element, of: name, renaming, to: &writer)
-                }
-            }
-        } else {
-            writer.raw(value.rawBytes)
+        _ renaming: (String, String) -> String?
+    ) -> JSONContent {
+        if let renamed = value.string.flatMap({ renaming(name, $0) }) { return .string(renamed) }
+        switch value.kind {
+        case .object: return object(value, renaming)
+        case .array: return .array(value.elements.map { content($0, of: name, renaming) })
+        case .string, .number, .bool, .null: return .raw(Array(value.rawBytes))
         }
     }
 }

@@ -27,78 +27,59 @@ package struct ScenarioEvent: Sendable {
 
     /// The payload of its transaction; nil if it has none.
     package func transaction() throws -> JSONValue? {
-        try json["transaction"].map { try payload($0, isTransaction: true) }
+        try json["transaction"].map { short in
+            let defaults: KeyValuePairs<String, any JSONRepresentable> = [
+                "originalTransactionId": short["transactionId"]?.string ?? "",
+                "bundleId": Self.bundleID, "environment": environment,
+                "type": "Auto-Renewable Subscription", "quantity": 1,
+            ]
+            return try payload(short, defaults, date: "signedDate")
+        }
     }
 
     /// The payload of its renewal info; nil if it has none.
     package func renewalInfo() throws -> JSONValue? {
-        try json["renewalInfo"].map { try payload($0, isTransaction: false) }
+        try json["renewalInfo"].map {
+            try payload($0, ["environment": environment], date: "signedDate")
+        }
     }
 
-    /// The payload of its app transaction; nil if it has none.
+    /// The payload of its app transaction, Apple's statement about a copy of the app; nil if it has
+    /// none.
     package func appTransaction() throws -> JSONValue? {
-        try json["appTransaction"].map { try appTransaction($0) }
+        try json["appTransaction"].map {
+            try payload(
+                $0,
+                ["bundleId": Self.bundleID, "receiptType": environment],
+                date: "receiptCreationDate"
+            )
+        }
     }
 
-    /// Apple's statement about a copy of the app, which names its signed date otherwise.
-    private func appTransaction(_ short: JSONValue) throws -> JSONValue {
-        var writer = JSONWriter()
-        writer.beginObject()
-        for (key, value) in short.members {
-            try write(key.string ?? "", value, to: &writer)
+    /// - Parameter date: the member that holds the signed date.
+    private func payload(
+        _ short: JSONValue,
+        _ defaults: KeyValuePairs<String, any JSONRepresentable>,
+        date: String
+    ) throws -> JSONValue {
+        var members = try short.members.map { key, value in
+            (key.string ?? "", try content(of: key.string ?? "", value))
         }
-        for (name, value) in [("bundleId", Self.bundleID), ("receiptType", environment)]
-        where short[name] == nil {
-            writer.key(name)
-            writer.string(value)
+        for (name, value) in defaults where short[name] == nil {
+            members.append((name, value.json))
         }
-        writer.key("receiptCreationDate")
-        writer.int(signedDate.milliseconds)
-        writer.endObject()
-        return try JSONDocument(parsing: writer.bytes).root
+        members.append((date, signedDate.milliseconds.json))
+        return try JSONDocument(parsing: JSONContent.object(members).bytes).root
     }
 
-    private func payload(_ short: JSONValue, isTransaction: Bool) throws -> JSONValue {
-        var writer = JSONWriter()
-        writer.beginObject()
-        for (key, value) in short.members {
-            try write(key.string ?? "", value, to: &writer)
-        }
-        for (name, value) in defaults(of: short, isTransaction: isTransaction)
-        where short[name] == nil {
-            writer.key(name)
-            writer.string(value)
-        }
-        if isTransaction, short["quantity"] == nil {
-            writer.key("quantity")
-            writer.int(1)
-        }
-        writer.key("signedDate")
-        writer.int(signedDate.milliseconds)
-        writer.endObject()
-        return try JSONDocument(parsing: writer.bytes).root
-    }
-
-    private func write(_ name: String, _ value: JSONValue, to writer: inout JSONWriter) throws {
-        writer.key(name)
+    private func content(of name: String, _ value: JSONValue) throws -> JSONContent {
         guard name.hasSuffix("Date"), let text = value.string else {
-            writer.raw(value.rawBytes)
-            return
+            return .raw(Array(value.rawBytes))
         }
         guard let date = Timestamp(iso8601: text) else {
             throw ScenarioError("event \(offset): \(name) is no date")
         }
-        writer.int(date.milliseconds)
-    }
-
-    private func defaults(of short: JSONValue, isTransaction: Bool) -> [(String, String)] {
-        guard isTransaction else { return [("environment", environment)] }
-        return [
-            ("originalTransactionId", short["transactionId"]?.string ?? ""),
-            ("bundleId", Self.bundleID),
-            ("environment", environment),
-            ("type", "Auto-Renewable Subscription"),
-        ]
+        return date.milliseconds.json
     }
 }
 
