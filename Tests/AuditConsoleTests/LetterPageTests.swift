@@ -26,7 +26,7 @@ import Testing
         )
         var letter = SampleLetter.plain(1)
         letter.reason = reason
-        letter.certificates = [authority.leaf, authority.intermediate, authority.root]
+        letter.certificates = authority.chain
             .map { SHA256.digest($0) }
         letter.value = Array(#"{"signedPayload":"\#(notification)"}"#.utf8)
         return letter

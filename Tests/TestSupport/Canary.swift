@@ -36,7 +36,7 @@ package struct Canary: Sendable, CustomStringConvertible {
         let token = try authority.sign(
             Array(object.utf8),
             headerSegment: CertificateAuthority.headerSegment(
-                certificates: [authority.leaf, authority.intermediate, authority.root],
+                certificates: authority.chain,
                 leading: #""kid":"\#(word)@example.com","\#(word)":1,"#
             )
         )

@@ -42,7 +42,7 @@ package struct RevocableAuthority: Sendable {
     /// Leaf, intermediate and root.
     package var chain: [Certificate] {
         get throws {
-            try [authority.leaf, authority.intermediate, authority.root].map {
+            try authority.chain.map {
                 try Certificate(der: $0)
             }
         }

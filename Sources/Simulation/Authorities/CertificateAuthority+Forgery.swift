@@ -61,11 +61,7 @@ extension CertificateAuthority {
     }
 
     private func header(algorithm: String = "ES256", trailing: String = "") -> [UInt8] {
-        Self.headerSegment(
-            algorithm: algorithm,
-            certificates: [leaf, intermediate, root],
-            trailing: trailing
-        )
+        Self.headerSegment(algorithm: algorithm, certificates: chain, trailing: trailing)
     }
 }
 

@@ -10,7 +10,7 @@ extension CertificateAuthority {
     ) throws(KeyError) -> [UInt8] {
         let signer = try signerInfo(of: content, form)
         let signers = [[UInt8]](repeating: signer, count: form.signersCount)
-        let chain = form.certificates ?? [leaf, intermediate, root]
+        let chain = form.certificates ?? self.chain
         let signedData = Self.constructed(
             0x30,
             [

@@ -74,6 +74,9 @@ extension CertificateAuthority {
         )
     }
 
+    /// The certificates as `x5c` has them.
+    package var chain: [[UInt8]] { [leaf, intermediate, root] }
+
     /// The root as a file for the workers' settings.
     package var rootPEM: String {
         PEM.encode(root, label: "CERTIFICATE")
@@ -106,8 +109,6 @@ extension CertificateAuthority {
             "\"" + String(decoding: Base64Text.standard($0), as: UTF8.self) + "\""
         }
         let x5c = "\"x5c\":[" + chain.joined(separator: ",") + "]"
-        return Base64Text.url(
-            Array("{\(leading)\"alg\":\"\(algorithm)\",\(x5c)\(trailing)}".utf8)
-        )
+        return Base64Text.url(Array("{\(leading)\"alg\":\"\(algorithm)\",\(x5c)\(trailing)}".utf8))
     }
 }

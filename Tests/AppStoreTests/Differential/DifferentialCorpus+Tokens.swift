@@ -68,7 +68,7 @@ extension DifferentialCorpus {
             return body(kind, try authority.sign(payload), name)
         }
         let good = authorities.good
-        var chain = [good.leaf, good.intermediate, good.root]
+        var chain = good.chain
         let place = Int.random(in: 0..<3, using: &random)
         let name: String
         switch Int.random(in: 0..<8, using: &random) {
@@ -108,7 +108,7 @@ extension DifferentialCorpus {
     /// Other members in the header, or `alg` of another value, signed all the same.
     mutating func reheaded(_ kind: PayloadKind) throws -> DifferentialBody {
         let good = authorities.good
-        let chain = [good.leaf, good.intermediate, good.root]
+        let chain = good.chain
         let payload = payload(kind)
         if Int.random(in: 0..<3, using: &random) == 0 {
             let algorithm = pick(["none", "HS256", "ES384", "es256", "RS256", "", "ES256 "])

@@ -75,7 +75,7 @@ struct ReceiptFormTests {
 
     @Test func `there are exactly three certificates`() throws {
         let authority = try MintedReceipts.authority.get()
-        let chain = [authority.leaf, authority.intermediate, authority.root]
+        let chain = authority.chain
         for certificates in [[], [chain[0]], [chain[0], chain[1]], chain + [chain[1]]] {
             #expect(try Self.reason { $0.certificates = certificates } == .receiptMalformed)
         }

@@ -31,7 +31,7 @@ struct ReceiptRefusalTests {
         let text = try foreign.receiptText(MintedReceipts.fields(), form)
         let refusal = try MintedReceipts.verifier().refusal(Body.receipt(text))
         #expect(refusal.reason == .rootUntrusted)
-        let expected = [foreign.leaf, foreign.intermediate, foreign.root].map(SHA256.digest)
+        let expected = foreign.chain.map(SHA256.digest)
         #expect(refusal.chain.map(\.fingerprint) == expected)
         #expect(refusal.unverified.bundleID == Minted.bundleID)
         #expect(refusal.unverified.environment == "Production")

@@ -83,7 +83,7 @@ struct BrokenBody {
             if isLeafSignedByAnother { blueprint.leafSigner = try .generate(.p384) }
             blueprint.leaf.isCA = isLeafCA
         }
-        var chain = [authority.leaf, authority.intermediate, authority.root]
+        var chain = authority.chain
         if hasGarbageCertificate { chain[1] = [1, 2, 3] }
         let header =
             hasChain

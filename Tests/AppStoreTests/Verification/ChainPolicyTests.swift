@@ -183,7 +183,7 @@ struct ChainPolicyTests {
             blueprint.leafKey = try .generate(.p384)
         }
         let body = AppleLibrary.unsigned(
-            [authority.leaf, authority.intermediate, authority.root],
+            authority.chain,
             signedAt: Minted.signedSeconds
         )
         let verifier = try Minted.verifier(trusting: authority)
@@ -216,7 +216,7 @@ struct ChainPolicyTests {
     @Test func `bytes after a certificate are refused`() throws {
         let authority = try Minted.authority.get()
         for place in 0..<3 {
-            var chain = [authority.leaf, authority.intermediate, authority.root]
+            var chain = authority.chain
             chain[place].append(0)
             let header = CertificateAuthority.headerSegment(certificates: chain)
             let body = try authority.sign(TransactionFields().json, headerSegment: header)

@@ -160,7 +160,7 @@ struct KnownIntermediateTests {
         other.bundleID = "com.example.other"
         for trailing in ["", ",\"kid\":\"1\""] {
             let header = CertificateAuthority.headerSegment(
-                certificates: [both[0].leaf, both[0].intermediate, both[0].root],
+                certificates: both[0].chain,
                 trailing: trailing
             )
             let bodies = try [TransactionFields(), other].map {

@@ -138,7 +138,7 @@ struct RefusalTests {
         let verifier = try Minted.verifier()
         let foreign = try CertificateAuthority(name: "Foreign")
         let refusal = try verifier.refusal(foreign.sign(TransactionFields().json))
-        let expected = [foreign.leaf, foreign.intermediate, foreign.root].map(SHA256.digest)
+        let expected = foreign.chain.map(SHA256.digest)
         #expect(refusal.chain.map(\.fingerprint) == expected)
         #expect(refusal.chain.allSatisfy { $0.validity == CertificateAuthority.standardValidity })
         let unverified = refusal.unverified

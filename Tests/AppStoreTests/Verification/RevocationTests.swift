@@ -167,7 +167,7 @@ struct RevocationTests {
         #expect(recorder.chains.withLock { $0.isEmpty })
         _ = verifier.reason(try Minted.transaction())
         _ = verifier.reason(try Minted.renewal())
-        let expected = [authority.leaf, authority.intermediate, authority.root].map {
+        let expected = authority.chain.map {
             SHA256.digest($0)
         }
         #expect(recorder.chains.withLock { $0 } == [expected])
@@ -185,10 +185,10 @@ struct RevocationTests {
         let receiptCopy = try CertificateAuthority(.receipts(name: "Trusted"))
         let payload = TransactionFields().json
         let chains = [
-            [copy.leaf, copy.intermediate, copy.root],
+            copy.chain,
             [copy.leaf, copy.intermediate, authority.root],
             [copy.leaf, authority.intermediate, authority.root],
-            [authority.leaf, authority.intermediate, authority.root],
+            authority.chain,
         ]
         for chain in chains {
             let header = CertificateAuthority.headerSegment(certificates: chain)

@@ -94,7 +94,7 @@ struct RuleDetailTests {
     func `any crit and any b64 member refuses the header`(member: String) throws {
         let authority = try Minted.authority.get()
         let header = CertificateAuthority.headerSegment(
-            certificates: [authority.leaf, authority.intermediate, authority.root],
+            certificates: authority.chain,
             trailing: "," + member
         )
         let token = try authority.sign(TransactionFields().json, headerSegment: header)
@@ -169,7 +169,7 @@ struct RuleDetailTests {
         let authority = try Minted.authority.get()
         for (certificates, key) in [
             ([local.leaf], local),
-            ([authority.leaf, authority.intermediate, authority.root], authority),
+            (authority.chain, authority),
         ] {
             for environment in ["Xcode", "LocalTesting", "Production"] {
                 var fields = TransactionFields()

@@ -12,7 +12,7 @@ struct RuleSentenceTests {
     ])
     func `alg is the string ES256 and nothing else`(member: String) throws {
         let authority = try Minted.authority.get()
-        let chain = [authority.leaf, authority.intermediate, authority.root].map {
+        let chain = authority.chain.map {
             "\"" + String(decoding: Base64Text.standard($0), as: UTF8.self) + "\""
         }
         let header = #"{\#(member)"x5c":[\#(chain.joined(separator: ","))]}"#

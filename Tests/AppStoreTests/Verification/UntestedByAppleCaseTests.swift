@@ -63,7 +63,7 @@ struct UntestedByAppleCaseTests {
                 blueprint.leafKey = try .generate(.p384)
             }
             let token = AppleLibrary.unsigned(
-                [authority.leaf, authority.intermediate, authority.root],
+                authority.chain,
                 signedAt: Minted.signedSeconds
             )
             return [try Minted.verifier(trusting: authority).reason(token)]
@@ -125,7 +125,7 @@ struct UntestedByAppleCaseTests {
         Case("huge header", .jwsMalformed) {
             let authority = try Minted.authority.get()
             let header = CertificateAuthority.headerSegment(
-                certificates: [authority.leaf, authority.intermediate, authority.root],
+                certificates: authority.chain,
                 trailing: #","kid":"\#(String(repeating: "k", count: 20_000))""#
             )
             let token = try authority.sign(TransactionFields().json, headerSegment: header)

@@ -162,7 +162,7 @@ struct UntestedByAppleTests {
         let verifier = try Minted.verifier()
         let authority = try Minted.authority.get()
         let header = CertificateAuthority.headerSegment(
-            certificates: [authority.leaf, authority.intermediate, authority.root],
+            certificates: authority.chain,
             trailing: #","\u0061lg":"none""#
         )
         let body = try authority.sign(TransactionFields().json, headerSegment: header)
@@ -180,7 +180,7 @@ struct UntestedByAppleTests {
         let verifier = try Minted.verifier()
         for (padding, reason) in [(8_000, nil), (12_000, RefusalReason.jwsMalformed)] {
             let header = CertificateAuthority.headerSegment(
-                certificates: [authority.leaf, authority.intermediate, authority.root],
+                certificates: authority.chain,
                 trailing: #","kid":"\#(String(repeating: "k", count: padding))""#
             )
             let body = try authority.sign(TransactionFields().json, headerSegment: header)
@@ -191,7 +191,7 @@ struct UntestedByAppleTests {
     @Test func `nothing in the header but alg and x5c decides`() throws {
         let authority = try Minted.authority.get()
         let header = CertificateAuthority.headerSegment(
-            certificates: [authority.leaf, authority.intermediate, authority.root],
+            certificates: authority.chain,
             trailing: #","typ":7,"kid":"x","jwk":{},"jku":"https://example.com","x5u":null"#
         )
         let body = try authority.sign(TransactionFields().json, headerSegment: header)

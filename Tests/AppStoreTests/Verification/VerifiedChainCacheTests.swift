@@ -6,7 +6,7 @@ import Simulation
 struct VerifiedChainCacheTests {
     static func header(_ authority: CertificateAuthority, _ number: Int) -> [UInt8] {
         CertificateAuthority.headerSegment(
-            certificates: [authority.leaf, authority.intermediate, authority.root],
+            certificates: authority.chain,
             trailing: #","kid":"\#(number)""#
         )
     }

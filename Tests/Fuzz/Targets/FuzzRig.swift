@@ -141,7 +141,7 @@ final class FuzzRig {
             _ = certificate.isSigned(by: certificate)
             _ = certificate.issuance(by: certificate)
         }
-        let chain = [authority.leaf, authority.intermediate, authority.root]
+        let chain = authority.chain
         for index in chain.indices {
             var other = chain
             other[index] = der
@@ -221,7 +221,7 @@ extension FuzzRig {
                         return writer.bytes
                     }
             case .certificate:
-                return [authority, receipts].flatMap { [$0.leaf, $0.intermediate, $0.root] }
+                return [authority, receipts].flatMap { $0.chain }
             case .receipt:
                 var pieces = ReceiptForm()
                 pieces.pieceBytes = 64
