@@ -237,8 +237,8 @@ let package = Package(
         library(
             "TestSupport",
             [
-                "AppStore", "Entitlements", "HTTP", "JSON", "Kafka", "OpenSSL", "Postgres",
-                "Records", "Settings", "Simulation", "Store", "Telemetry", "Worker",
+                "AppStore", "Entitlements", "HTTP", "JSON", "Kafka", "OpenSSL", "Platform",
+                "Postgres", "Records", "Settings", "Simulation", "Store", "Telemetry", "Worker",
             ],
             path: "Tests/TestSupport"
         ),
@@ -344,8 +344,8 @@ let package = Package(
             "IntegrationTests",
             [
                 "AppStore", "Benchmarks", "DeadLetters", "Demonstration", "Entitlements", "HTTP",
-                "JSON", "Kafka", "OpenSSL", "Operations", "Postgres", "Records", "Settings",
-                "Simulation", "Store", "Telemetry", "TestSupport", "Topology", "Worker",
+                "JSON", "Kafka", "OpenSSL", "Operations", "Platform", "Postgres", "Records",
+                "Settings", "Simulation", "Store", "Telemetry", "TestSupport", "Topology", "Worker",
             ]
         ),
         tests("TidyTests"),

@@ -66,14 +66,7 @@ import Topology
         defer { try? FileManager.default.removeItem(at: file) }
         let transcript = ConsoleTranscript()
         func run(_ arguments: String...) async -> Int32 {
-            await BenchCommand.tool.run(
-                ["capacity"] + arguments,
-                in: CommandContext(
-                    console: transcript.console(),
-                    environment: [:],
-                    executables: "/nowhere"
-                )
-            )
+            await BenchCommand.tool.run(["capacity"] + arguments, on: transcript)
         }
         let costs = "--costs=\(file.path)"
         #expect(await run("--daily=100000", costs) == 0)

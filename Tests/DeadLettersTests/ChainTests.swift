@@ -3,6 +3,7 @@ import Foundation
 import Kafka
 import OpenSSL
 import Records
+import TestSupport
 import Testing
 
 @testable import DeadLetters
@@ -79,14 +80,7 @@ import Testing
         }
 
         private static func record(_ record: ProducerRecord, at offset: Int64) -> ConsumerRecord {
-            ConsumerRecord(
-                topicPartition: TopicPartition(topic: "storekit.dead-letter", partition: 0),
-                offset: offset,
-                timestampMilliseconds: 1_767_225_600_000 + offset,
-                key: record.key,
-                value: record.value,
-                headers: record.headers
-            )
+            ConsumerRecord(record, at: offset, timestampMilliseconds: 1_767_225_600_000 + offset)
         }
 
         private static func renumbered(_ record: ConsumerRecord, _ offset: Int64) -> ConsumerRecord

@@ -139,7 +139,7 @@ import Testing
         try await rig.send(rig.letters(0..<100))
         let server = try await PostgresServer.shared.server()
         let administrator = PostgresClient(
-            PostgresOptions(connectionString: server.connectionString(), applicationName: "tests")
+            server.options("tests")
         )
         let name = try await rig.client.query("SELECT current_database()")[0].text(0)
         var options = rig.options

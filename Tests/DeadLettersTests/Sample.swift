@@ -5,6 +5,7 @@ import JSON
 import Kafka
 import OpenSSL
 import Records
+import TestSupport
 
 enum Sample {
     static func context(
@@ -92,14 +93,7 @@ enum Sample {
         offset: Int64 = 0,
         failedAt: Int64 = 1_767_225_660_000
     ) -> ConsumerRecord {
-        ConsumerRecord(
-            topicPartition: TopicPartition(topic: letter.topic, partition: partition),
-            offset: offset,
-            timestampMilliseconds: failedAt,
-            key: letter.key,
-            value: letter.value,
-            headers: letter.headers
-        )
+        ConsumerRecord(letter, partition: partition, at: offset, timestampMilliseconds: failedAt)
     }
 }
 

@@ -46,8 +46,7 @@ struct DemoTests {
         line: String,
         word: String
     ) async throws {
-        let context = CommandContext(console: transcript.console(), environment: [:])
-        #expect(await DemoTool.tool.run(["completion", "bash"], in: context) == 0)
+        #expect(await DemoTool.tool.run(["completion", "bash"], on: transcript) == 0)
         #expect(try BashCompletion.words(transcript.output, line).words == [word])
     }
 
@@ -76,15 +75,7 @@ struct DemoTests {
 
     @Test(arguments: ["--count=10", "--count=5000", "--seed=-1", "--kafka=nonsense"])
     func `options that cannot be are refused`(option: String) async {
-        let code = await DemoTool.tool.run(
-            [option],
-            in: CommandContext(
-                console: transcript.console(),
-                environment: [:],
-                executables: "/nowhere"
-            )
-        )
-        #expect(code == 64)
+        #expect(await DemoTool.tool.run([option], on: transcript) == 64)
     }
 
     @Test func `an interrupted demo stops what it started`() async throws {

@@ -31,11 +31,7 @@ import Testing
     }
 
     private func context(_ transcript: ConsoleTranscript) -> CommandContext {
-        CommandContext(
-            console: transcript.console(),
-            environment: [:],
-            executables: "/nowhere"
-        )
+        CommandContext(console: transcript.console(), environment: [:])
     }
 
     private func file(_ name: String) throws -> JSONValue {

@@ -6,14 +6,7 @@ import TestSupport
 struct AccessTests {
     /// With three brokers: where a single one is its own controller, the gap was never seen.
     @Test func `each broker enforces the rules when they are reported as made`() async throws {
-        let kafka = try await SecureKafka.start(brokers: 3)
-        do {
-            try await Self.expectEnforced(kafka)
-        } catch {
-            await kafka.remove()
-            throw error
-        }
-        await kafka.remove()
+        try await SecureKafka.lend(brokers: 3) { try await Self.expectEnforced($0) }
     }
 
     private static func expectEnforced(_ kafka: SecureKafka) async throws {

@@ -17,10 +17,8 @@ import Testing
     private func run(_ arguments: String...) async -> Int32 {
         await PipelineTool.tool.run(
             arguments,
-            in: CommandContext(
-                console: transcript.console(),
-                environment: ["DATABASE_URL": options.connectionString]
-            )
+            ["DATABASE_URL": options.connectionString],
+            on: transcript
         )
     }
 
@@ -90,7 +88,7 @@ import Testing
     @Test func `a server that is not there ends with 69`() async throws {
         let code = await PipelineTool.tool.run(
             ["migrate", "--postgres", "postgresql://127.0.0.1:1/none"],
-            in: CommandContext(console: transcript.console(), environment: [:])
+            on: transcript
         )
         #expect(code == 69)
     }

@@ -10,10 +10,7 @@ import Testing
     private let transcript = ConsoleTranscript()
 
     private func run(_ arguments: String..., environment: [String: String] = [:]) async -> Int32 {
-        await PipelineTool.tool.run(
-            arguments,
-            in: CommandContext(console: transcript.console(), environment: environment)
-        )
+        await PipelineTool.tool.run(arguments, environment, on: transcript)
     }
 
     @Test func `without a command the overview goes to standard error`() async {
@@ -83,10 +80,8 @@ import Testing
     func `a wrong option ends with 64 and says where help is`(arguments: [String]) async {
         let code = await PipelineTool.tool.run(
             arguments,
-            in: CommandContext(
-                console: transcript.console(),
-                environment: ["KAFKA_BOOTSTRAP": "127.0.0.1:1"]
-            )
+            ["KAFKA_BOOTSTRAP": "127.0.0.1:1"],
+            on: transcript
         )
         #expect(code == 64)
         #expect(transcript.notes.contains("Try 'pipeline \(arguments[0]) --help'."))
@@ -107,11 +102,11 @@ import Testing
         (["link", "nothing"], #"pipeline link: there is no command "nothing""#),
         (["link", "add", "--form=x"], "there is no option --form, did you mean --from?"),
     ])
-    func `a slip inside a family of commands is named`(arguments: [String], message: String) async {
-        let code = await PipelineTool.tool.run(
-            arguments,
-            in: CommandContext(console: transcript.console(), environment: [:])
-        )
+    func `a slip inside a family of commands is named`(
+        arguments: [String],
+        message: String
+    ) async {
+        let code = await PipelineTool.tool.run(arguments, on: transcript)
         #expect(code == 64)
         #expect(transcript.notes.contains(message), "\(transcript.notes)")
     }
@@ -124,13 +119,11 @@ import Testing
     @Test func `a variable that is nearly a setting of any worker is warned about`() async {
         let code = await PipelineTool.tool.run(
             ["catalog", "check", "/nowhere.json"],
-            in: CommandContext(
-                console: transcript.console(),
-                environment: [
-                    "VERIFY_THREDS": "3", "KAFKA_BOOTSTRP": "a:1", "DATABASE_CONNECTIONS_MAX": "2",
-                    "KAFKA_SESSION_TIMEOUT": "9s", "VERIFY_SERVICE_HOST": "10.0.0.1",
-                ]
-            )
+            [
+                "VERIFY_THREDS": "3", "KAFKA_BOOTSTRP": "a:1", "DATABASE_CONNECTIONS_MAX": "2",
+                "KAFKA_SESSION_TIMEOUT": "9s", "VERIFY_SERVICE_HOST": "10.0.0.1",
+            ],
+            on: transcript
         )
         #expect(code == 66)
         #expect(transcript.notes.contains("VERIFY_THREDS (environment): there is no such setting"))

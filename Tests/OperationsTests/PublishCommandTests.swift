@@ -21,12 +21,8 @@ import Testing
     ) async -> Int32 {
         await PipelineTool.tool.run(
             ["publish"] + arguments,
-            in: CommandContext(
-                console: transcript.console(),
-                environment: environment.merging([
-                    "KAFKA_BOOTSTRAP": cluster.bootstrapServers
-                ]) { $1 }
-            )
+            environment.merging(["KAFKA_BOOTSTRAP": cluster.bootstrapServers]) { $1 },
+            on: transcript
         )
     }
 

@@ -10,10 +10,7 @@ import Testing
     private let transcript = ConsoleTranscript()
 
     private func run(_ arguments: [String], _ environment: [String: String]) async -> Int32 {
-        await PipelineTool.tool.run(
-            arguments,
-            in: CommandContext(console: transcript.console(), environment: environment)
-        )
+        await PipelineTool.tool.run(arguments, environment, on: transcript)
     }
 
     @Test func `a wait for Kafka is noted, and so is its answer`() async throws {

@@ -19,10 +19,7 @@ import Topology
     ) async {
         let transcript = ConsoleTranscript()
         let arguments = arguments + ["--json"]
-        let found = await PipelineTool.tool.run(
-            arguments,
-            in: CommandContext(console: transcript.console(), environment: environment)
-        )
+        let found = await PipelineTool.tool.run(arguments, environment, on: transcript)
         #expect(found == code, "\(arguments): \(transcript.notes)", sourceLocation: sourceLocation)
         #expect(!transcript.output.isEmpty, "\(arguments)", sourceLocation: sourceLocation)
         PublishedSchema.expect(

@@ -10,10 +10,8 @@ import Testing
     private func topics(_ cluster: KafkaCluster, _ arguments: String...) async -> Int32 {
         await PipelineTool.tool.run(
             ["topics", "--prefix", cluster.name("topics") + "."] + arguments,
-            in: CommandContext(
-                console: transcript.console(),
-                environment: ["KAFKA_BOOTSTRAP": cluster.bootstrapServers]
-            )
+            ["KAFKA_BOOTSTRAP": cluster.bootstrapServers],
+            on: transcript
         )
     }
 

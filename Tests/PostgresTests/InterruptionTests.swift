@@ -136,10 +136,7 @@ import Testing
         mode: PrivatePostgres.StopMode
     ) async throws {
         let server = try await PrivatePostgres.start()
-        let own = PostgresOptions(
-            connectionString: server.connectionString(),
-            applicationName: "tests"
-        )
+        let own = server.options("tests")
         let connection = try await PostgresConnection.connect(own)
         let task = Task { try await connection.query("SELECT pg_sleep(60)") }
         let observer = try await PostgresConnection.connect(own)

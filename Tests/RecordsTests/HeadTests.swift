@@ -59,8 +59,8 @@ import Testing
         let head = String(decoding: value[..<headBytes], as: UTF8.self)
             .replacing("\"transaction\":\(payload)", with: "\"transaction\":\(noise.count)")
         let record = ConsumerRecord(
-            topicPartition: TopicPartition(topic: "verified", partition: 0),
-            offset: 0,
+            "verified",
+            at: 0,
             key: sent.key,
             value: Array("\(head),\"payloads\":{\"transaction\":".utf8) + noise + Array("}}".utf8)
         )

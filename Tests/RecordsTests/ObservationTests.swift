@@ -223,12 +223,6 @@ import TestSupport
     }
 
     private static func received(_ sent: ProducerRecord, at offset: Int64) -> ConsumerRecord {
-        ConsumerRecord(
-            topicPartition: TopicPartition(topic: sent.topic, partition: 4),
-            offset: offset,
-            key: sent.key,
-            value: sent.value,
-            headers: sent.headers
-        )
+        ConsumerRecord(sent, partition: 4, at: offset)
     }
 }

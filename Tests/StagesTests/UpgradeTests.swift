@@ -20,11 +20,7 @@ import Topology
 @Suite(.timeLimit(.minutes(10))) struct UpgradeTests {
     private static func newer(_ offset: Int64) -> ConsumerRecord {
         let value = Array("{\"schemaVersion\":\(Observation.schemaVersion + 1)}".utf8)
-        return ConsumerRecord(
-            topicPartition: TopicPartition(topic: "storekit.verified", partition: 0),
-            offset: offset,
-            value: value
-        )
+        return ConsumerRecord("storekit.verified", at: offset, value: value)
     }
 
     @Test func `a newer observation waits in each stage, and is never dead-lettered`() async throws

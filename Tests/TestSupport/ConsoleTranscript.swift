@@ -28,3 +28,17 @@ package final class ConsoleTranscript: Sendable {
         )
     }
 }
+
+extension CommandTool {
+    /// Runs a command line whose output and notes go to a transcript; returns the exit code.
+    package func run(
+        _ arguments: [String],
+        _ environment: [String: String] = [:],
+        on transcript: ConsoleTranscript
+    ) async -> Int32 {
+        await run(
+            arguments,
+            in: CommandContext(console: transcript.console(), environment: environment)
+        )
+    }
+}

@@ -1,5 +1,5 @@
 package import AppStore
-import OpenSSL
+package import OpenSSL
 package import Simulation
 
 extension DemoTraffic {
@@ -15,5 +15,18 @@ extension DemoTraffic {
                 hasTestRootInProduction: true
             )
         }
+    }
+}
+
+extension ConfiguredApp {
+    /// The demo's first app, which these roots vouch for.
+    package static func pro(trusting roots: [Certificate]) -> ConfiguredApp {
+        ConfiguredApp(
+            bundleID: Identifier(DemoApp.pro.bundleID),
+            environment: .production,
+            appAppleID: DemoApp.pro.appAppleID,
+            roots: roots,
+            hasTestRootInProduction: true
+        )
     }
 }

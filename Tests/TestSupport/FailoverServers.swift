@@ -71,10 +71,7 @@ package struct FailoverServers: Sendable {
         of server: PrivatePostgres
     ) async throws -> PostgresConnection {
         try await PostgresConnection.connect(
-            PostgresOptions(
-                connectionString: server.connectionString(),
-                applicationName: "failover-administrator"
-            )
+            server.options("failover-administrator")
         )
     }
 

@@ -1,4 +1,5 @@
 package import Foundation
+import Platform
 
 /// A real Kafka of a test's own with TLS, users and access rules.
 ///
@@ -12,7 +13,20 @@ package struct SecureKafka: Sendable {
     package let folder: URL
     package let bootstrapServers: String
 
-    package static func start(brokers: Int = 1) async throws -> SecureKafka {
+    /// Lends brokers to `body` and removes them afterwards, however that ends.
+    package static func lend(
+        brokers: Int = 1,
+        _ body: (SecureKafka) async throws -> Void
+    ) async throws {
+        let kafka = try await start(brokers: brokers)
+        try await closing {
+            await kafka.remove()
+        } after: {
+            try await body(kafka)
+        }
+    }
+
+    private static func start(brokers: Int) async throws -> SecureKafka {
         let folder = FileManager.default.temporaryDirectory
             .appending(path: "secure-kafka-\(UUID().uuidString)")
         let bootstrap = try await RealKafka.start(
@@ -80,7 +94,7 @@ package struct SecureKafka: Sendable {
         _ = try await RealKafka.start(in: folder, [])
     }
 
-    package func remove() async {
+    private func remove() async {
         _ = try? await RealKafka.run(["stop", "--dir", folder.path, "--kill"])
         try? FileManager.default.removeItem(at: folder)
     }

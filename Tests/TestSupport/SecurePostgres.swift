@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 package import Simulation
 
 /// A PostgreSQL server that lets in only over TLS, and by SCRAM, under the name `localhost`.
@@ -51,6 +52,16 @@ package struct SecurePostgres: Sendable {
         return "postgresql://\(login ?? String(own))@\(host):\(server.port)/\(database)"
             + "?sslmode=\(mode)&sslrootcert=\(authority ?? certificates.authority)"
             + (host == "localhost" ? "&hostaddr=127.0.0.1" : "")
+    }
+
+    /// Lends a server to `body` and removes it afterwards, however that ends.
+    package static func lend(_ body: (SecurePostgres) async throws -> Void) async throws {
+        let postgres = try await start()
+        try await closing {
+            try? await postgres.remove()
+        } after: {
+            try await body(postgres)
+        }
     }
 
     package func remove() async throws {

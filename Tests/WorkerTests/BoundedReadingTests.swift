@@ -12,11 +12,7 @@ import TestSupport
 struct BoundedReadingTests {
     @Test(arguments: HostileNumber.all)
     func `a record of any time and offset waits for a bounded while`(number: Int64) throws {
-        let record = ConsumerRecord(
-            topicPartition: TopicPartition(topic: "raw", partition: 0),
-            offset: number,
-            timestampMilliseconds: number
-        )
+        let record = ConsumerRecord("raw", at: number, timestampMilliseconds: number)
         var state = PartitionState(epoch: 1)
         _ = state.begin(CommittedOffset(offset: number, metadata: ""), counting: [])
         _ = state.add(record.offset, batch: 1, writtenAt: record.timestampMilliseconds, at: .now)

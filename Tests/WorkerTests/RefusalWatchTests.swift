@@ -51,8 +51,8 @@ import Testing
 
     private static func record(_ producer: String?) -> ConsumerRecord {
         ConsumerRecord(
-            topicPartition: TopicPartition(topic: "storekit.raw", partition: 0),
-            offset: 0,
+            "storekit.raw",
+            at: 0,
             headers: producer.map { [KafkaHeader(name: "producer", text: $0)] } ?? []
         )
     }

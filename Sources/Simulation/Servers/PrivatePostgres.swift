@@ -1,6 +1,6 @@
 import Foundation
 import Platform
-import Postgres
+package import Postgres
 
 /// A private PostgreSQL server: in a temporary folder, on a free port of 127.0.0.1, with a random
 /// password.
@@ -92,6 +92,16 @@ package actor PrivatePostgres {
         "postgresql://postgres:\(cluster.password)@127.0.0.1:\(port)/\(database)"
     }
 
+    package nonisolated func options(
+        _ applicationName: String,
+        database: String = "postgres"
+    ) -> PostgresOptions {
+        PostgresOptions(
+            connectionString: connectionString(database: database),
+            applicationName: applicationName
+        )
+    }
+
     /// The postmaster's process ID; nil while the server is stopped.
     package var processID: Int32? {
         server?.isRunning == true ? server?.processID : nil
@@ -146,10 +156,7 @@ package actor PrivatePostgres {
 
     private func waitUntilReady(_ server: ChildProcess) async throws {
         let end = ContinuousClock.now + Self.startDeadline
-        var options = PostgresOptions(
-            connectionString: connectionString(),
-            applicationName: "private-postgres"
-        )
+        var options = options("private-postgres")
         options.connectDeadline = .seconds(5)
         while server.isRunning, ContinuousClock.now < end {
             if let connection = try? await PostgresConnection.connect(options) {

@@ -66,21 +66,18 @@ package struct RawClient: ~Copyable {
 
     /// Everything until the end of the connection.
     package func readAll() -> String {
-        var received: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 4096)
-        while true {
-            let count = recv(descriptor, &buffer, buffer.count, 0)
-            guard count > 0 else { break }
-            received.append(contentsOf: buffer[..<count])
-        }
-        return String(decoding: received, as: UTF8.self)
+        read { _ in false }
     }
 
     /// One HTTP message with its length, from an end that keeps the connection open.
     package func readMessage() -> String {
+        read(until: Self.isWhole)
+    }
+
+    private func read(until isWhole: ([UInt8]) -> Bool) -> String {
         var received: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
-        while !Self.isWhole(received) {
+        while !isWhole(received) {
             let count = recv(descriptor, &buffer, buffer.count, 0)
             guard count > 0 else { break }
             received.append(contentsOf: buffer[..<count])

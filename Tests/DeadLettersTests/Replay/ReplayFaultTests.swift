@@ -79,8 +79,8 @@ import Testing
         // The second names a record that dedupe-worker never read; the third a foreign topic.
         let forged = [(verified, "forged"), ("payments", "stolen")].map { topic, value in
             ConsumerRecord(
-                topicPartition: TopicPartition(topic: topic, partition: 0),
-                offset: record.offset,
+                topic,
+                at: record.offset,
                 timestampMilliseconds: record.timestampMilliseconds,
                 value: Array(value.utf8)
             )

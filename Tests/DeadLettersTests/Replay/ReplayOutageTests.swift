@@ -13,24 +13,14 @@ import Testing
     func `a replay that loses PostgreSQL ends, and continues when the server is back`(
         mode: PrivatePostgres.StopMode
     ) async throws {
-        let server = try await PrivatePostgres.start()
-        do {
-            try await Self.run(server, mode)
-            try await server.remove()
-        } catch {
-            try await server.remove()
-            throw error
-        }
+        try await PrivatePostgres.lend { try await Self.run($0, mode) }
     }
 
     private static func run(
         _ server: PrivatePostgres,
         _ mode: PrivatePostgres.StopMode
     ) async throws {
-        var options = PostgresOptions(
-            connectionString: server.connectionString(),
-            applicationName: "tests"
-        )
+        var options = server.options("tests")
         options.connectDeadline = .seconds(60)
         options.statementDeadline = .seconds(60)
         let connection = try await PostgresConnection.connect(options)

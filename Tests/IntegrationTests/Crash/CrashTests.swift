@@ -15,11 +15,7 @@ extension PipelineTests {
             kind: KafkaCluster.Kind
         ) async throws {
             let seed = UInt64.random(in: 1...9_999)
-            let traffic = try DemoTraffic(
-                seed: seed,
-                bodyCount: 1_200,
-                now: Int64(Date().timeIntervalSince1970 * 1_000)
-            )
+            let traffic = try DemoTraffic(seed: seed, bodyCount: 1_200)
             var setup = PipelineSetup(kind)
             // A killed member keeps its partitions until its session ends; a real broker returns
             // them at once to a member of the same name.

@@ -16,11 +16,7 @@ extension PipelineTests {
         func `killed in the middle of a batch, a publishing copy leaves a feed without a gap`(
             kind: KafkaCluster.Kind
         ) async throws {
-            let traffic = try DemoTraffic(
-                seed: 17,
-                bodyCount: DemoTraffic.bodyCountMin,
-                now: Int64(Date().timeIntervalSince1970 * 1_000)
-            )
+            let traffic = try DemoTraffic(seed: 17, bodyCount: DemoTraffic.bodyCountMin)
             try await RunningPipeline.run(PipelineSetup(kind), traffic) { pipeline in
                 try pipeline.start(.entitle)
                 try pipeline.start(.entitle)

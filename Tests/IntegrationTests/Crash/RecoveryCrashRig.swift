@@ -25,11 +25,7 @@ struct RecoveryCrashRig {
     ) async throws {
         let apple = try SimulatedApple(AppleWorld(authority: CertificateAuthority()), apps: [.pro])
         defer { apple.stop() }
-        let traffic = try DemoTraffic(
-            seed: 5,
-            bodyCount: DemoTraffic.bodyCountMin,
-            now: Int64(Date().timeIntervalSince1970 * 1_000)
-        )
+        let traffic = try DemoTraffic(seed: 5, bodyCount: DemoTraffic.bodyCountMin)
         try await RunningPipeline.run(PipelineSetup(.mock), traffic) { pipeline in
             try await pipeline.withDatabase { connection in
                 var gate: StatementGate?

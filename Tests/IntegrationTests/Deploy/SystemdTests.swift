@@ -38,8 +38,7 @@ extension PipelineTests {
         func `systemd runs the whole pipeline, each process as its own user in its sandbox`()
             async throws
         {
-            let now = Int64(Date().timeIntervalSince1970 * 1_000)
-            let traffic = try DemoTraffic(seed: 3, bodyCount: 200, now: now)
+            let traffic = try DemoTraffic(seed: 3, bodyCount: 200)
             try await RunningPipeline.run(PipelineSetup(.mock), traffic) { pipeline in
                 let machine = try SystemdMachine(pipeline)
                 do {

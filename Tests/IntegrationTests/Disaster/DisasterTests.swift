@@ -21,11 +21,7 @@ extension PipelineTests {
     )
     struct DisasterTests {
         private static func traffic() throws -> DemoTraffic {
-            try DemoTraffic(
-                seed: 17,
-                bodyCount: 600,
-                now: Int64(Date().timeIntervalSince1970 * 1_000)
-            )
+            try DemoTraffic(seed: 17, bodyCount: 600)
         }
 
         private static func setup(_ server: PrivatePostgres) -> PipelineSetup {
@@ -98,11 +94,7 @@ extension PipelineTests {
                     #expect(early.code == 69, "Kafka refuses it while the group has members")
                     #expect(early.notes.contains("stop its workers"))
                     #expect(try await pipeline.endsOfAll() == [])
-                    try await pipeline.withDatabase { connection in
-                        try await connection.execute(
-                            script: "DROP SCHEMA public CASCADE; CREATE SCHEMA public"
-                        )
-                    }
+                    try await pipeline.execute("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
                     #expect(await pipeline.operate("status").code == 0)
                     // The tables, and the company's own data: catalog and links.
                     _ = try await TestDatabase.make(
@@ -136,13 +128,8 @@ extension PipelineTests {
                     try await pipeline.waitUntilPublished()
                     #expect(try await pipeline.endsOfAll() == [])
                 }
-                let broker = try await OwnBroker.start(.real)
-                do {
+                try await OwnBroker.lend(.real) { broker in
                     try await Self.goOn(on: broker.cluster, setup, traffic)
-                    await broker.remove()
-                } catch {
-                    await broker.remove()
-                    throw error
                 }
             }
         }

@@ -123,10 +123,7 @@ struct RecoverableServer: Sendable {
     }
 
     private static func dataFolder(of server: PrivatePostgres) async throws -> String {
-        let options = PostgresOptions(
-            connectionString: server.connectionString(),
-            applicationName: "rehearsal"
-        )
+        let options = server.options("rehearsal")
         return try await PostgresConnection.lend(options) { connection in
             try await connection.query("SHOW data_directory")[0].text(0)
         }
@@ -148,10 +145,7 @@ struct RecoverableServer: Sendable {
     }
 
     private func lend<T>(_ body: (PostgresConnection) async throws -> T) async throws -> T {
-        let options = PostgresOptions(
-            connectionString: server.connectionString(),
-            applicationName: "rehearsal"
-        )
+        let options = server.options("rehearsal")
         return try await PostgresConnection.lend(options, body)
     }
 

@@ -31,10 +31,7 @@ import Testing
     }
 
     private static func options(_ server: PrivatePostgres) -> PostgresOptions {
-        PostgresOptions(
-            connectionString: server.connectionString(),
-            applicationName: "standby-tests"
-        )
+        server.options("standby-tests")
     }
 
     private static func compare(

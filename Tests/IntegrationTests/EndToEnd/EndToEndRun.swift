@@ -49,8 +49,7 @@ struct EndToEndRun: Sendable {
     private static let real = Task { try await EndToEndRun(.real) }
 
     private init(_ kind: KafkaCluster.Kind) async throws {
-        let now = Int64(Date().timeIntervalSince1970 * 1_000)
-        let traffic = try DemoTraffic(seed: 7, bodyCount: Self.bodyCount, now: now)
+        let traffic = try DemoTraffic(seed: 7, bodyCount: Self.bodyCount)
         let pipeline = try await RunningPipeline(PipelineSetup(kind), traffic)
         do {
             try await self.init(pipeline)

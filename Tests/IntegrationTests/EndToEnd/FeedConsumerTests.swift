@@ -16,8 +16,7 @@ extension PipelineTests {
         @Test(.needsBuiltWorkers, .enabled(if: hasClient, "install python3-confluent-kafka"))
         func `a copy that follows the feed, and one that begins later, hold all rows`() async throws
         {
-            let now = Int64(Date().timeIntervalSince1970 * 1_000)
-            let traffic = try DemoTraffic(seed: 11, bodyCount: 200, now: now)
+            let traffic = try DemoTraffic(seed: 11, bodyCount: 200)
             try await RunningPipeline.run(PipelineSetup(.mock), traffic) { pipeline in
                 let first = "\(pipeline.folder)/first.sqlite"
                 // Before there is anything to read.

@@ -20,8 +20,7 @@ extension PipelineTests {
         )
         func `an app learns the outcome of its purchase, or that it is not known yet`() async throws
         {
-            let now = Int64(Date().timeIntervalSince1970 * 1_000)
-            let traffic = try DemoTraffic(seed: 7, bodyCount: 200, now: now)
+            let traffic = try DemoTraffic(seed: 7, bodyCount: 200)
             try await RunningPipeline.run(PipelineSetup(.mock), traffic) { pipeline in
                 let service = try await IngestionService(pipeline, secondsMax: 3)
                 let bought = try #require(traffic.items.first { $0.expectedRefusal == nil })
@@ -53,8 +52,7 @@ extension PipelineTests {
             `the answer to a copy of another's purchase names neither owner nor holdings`()
             async throws
         {
-            let now = Int64(Date().timeIntervalSince1970 * 1_000)
-            let traffic = try DemoTraffic(seed: 7, bodyCount: 200, now: now)
+            let traffic = try DemoTraffic(seed: 7, bodyCount: 200)
             try await RunningPipeline.run(PipelineSetup(.mock), traffic) { pipeline in
                 try pipeline.startAll()
                 try await pipeline.waitUntilReady()

@@ -15,8 +15,7 @@ extension PipelineTests {
         func `access ends with its link and returns with it, and rebuilding finds the same rows`()
             async throws
         {
-            let now = Int64(Date().timeIntervalSince1970 * 1_000)
-            let traffic = try DemoTraffic(seed: 7, bodyCount: 200, now: now)
+            let traffic = try DemoTraffic(seed: 7, bodyCount: 200)
             try await RunningPipeline.run(PipelineSetup(.mock), traffic) { pipeline in
                 try pipeline.startAll()
                 // Replaces seemingly wrong rows beside new records and changed owners: it must do
@@ -26,20 +25,14 @@ extension PipelineTests {
                 _ = await rebuilding
                 try await pipeline.settle()
                 let before = try await Self.held(pipeline)
-                try await pipeline.withDatabase { connection in
-                    try await connection.execute(
-                        script: """
-                            CREATE TABLE links_kept AS SELECT * FROM account_links;
-                            DELETE FROM account_links;
-                            """
-                    )
-                }
+                try await pipeline.execute(
+                    """
+                    CREATE TABLE links_kept AS SELECT * FROM account_links;
+                    DELETE FROM account_links;
+                    """
+                )
                 try await eventually { try await Self.held(pipeline).isEmpty }
-                try await pipeline.withDatabase { connection in
-                    try await connection.execute(
-                        script: "INSERT INTO account_links SELECT * FROM links_kept"
-                    )
-                }
+                try await pipeline.execute("INSERT INTO account_links SELECT * FROM links_kept")
                 try await eventually { try await Self.held(pipeline) == before }
                 #expect(before.count > 10)
                 let causes = try await pipeline.withDatabase { connection in
@@ -61,8 +54,7 @@ extension PipelineTests {
                 ["rebuild"] + options,
                 in: CommandContext(
                     console: Console(isInteractive: false, output: { _ in }, notes: { _ in }),
-                    environment: ["DATABASE_URL": pipeline.database.connectionString],
-                    executables: "/nowhere"
+                    environment: ["DATABASE_URL": pipeline.database.connectionString]
                 )
             )
         }
@@ -71,8 +63,7 @@ extension PipelineTests {
         func `a link entitles within a second of its notification, by the server's own clock`()
             async throws
         {
-            let now = Int64(Date().timeIntervalSince1970 * 1_000)
-            let traffic = try DemoTraffic(seed: 8, bodyCount: 200, now: now)
+            let traffic = try DemoTraffic(seed: 8, bodyCount: 200)
             try await RunningPipeline.run(PipelineSetup(.mock), traffic) { pipeline in
                 try pipeline.startAll()
                 try await pipeline.publish(traffic.items)

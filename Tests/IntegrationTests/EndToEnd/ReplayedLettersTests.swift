@@ -21,8 +21,7 @@ extension PipelineTests {
         @Test(.needsBuiltWorkers)
         func `a body refused by wrong settings entitles once replayed, and only once`() async throws
         {
-            let now = Int64(Date().timeIntervalSince1970 * 1_000)
-            let traffic = try DemoTraffic(seed: 41, bodyCount: Self.bodyCount, now: now)
+            let traffic = try DemoTraffic(seed: 41, bodyCount: Self.bodyCount)
             var setup = PipelineSetup(.mock)
             setup.environment = ["BREAKER_ARMED_MAX": "1s", "SETTINGS_WATCH_INTERVAL": "200ms"]
             try await RunningPipeline.run(setup, traffic) { pipeline in

@@ -19,8 +19,7 @@ extension PipelineTests {
         func `a formerly unsupported receipt entitles once its original is published again`()
             async throws
         {
-            let now = Int64(Date().timeIntervalSince1970 * 1_000)
-            let traffic = try DemoTraffic(seed: 31, bodyCount: 200, now: now)
+            let traffic = try DemoTraffic(seed: 31, bodyCount: 200)
             let receipts = traffic.items.filter { $0.kind == .receipt }
             let values = Set(receipts.map(\.value))
             try await RunningPipeline.run(PipelineSetup(.mock), traffic) { pipeline in

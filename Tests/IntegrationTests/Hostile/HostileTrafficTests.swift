@@ -13,11 +13,7 @@ extension PipelineTests {
     @Suite(.timeLimit(.minutes(10)))
     struct HostileTrafficTests {
         private static func traffic() throws -> DemoTraffic {
-            try DemoTraffic(
-                seed: 17,
-                bodyCount: DemoTraffic.bodyCountMin,
-                now: Int64(Date().timeIntervalSince1970 * 1_000)
-            )
+            try DemoTraffic(seed: 17, bodyCount: DemoTraffic.bodyCountMin)
         }
 
         @Test(arguments: KafkaCluster.Kind.available)

@@ -20,11 +20,7 @@ extension PipelineTests {
         func `bodies of 10 MB do not raise a worker's memory for good`() async throws {
             var setup = PipelineSetup(.real)
             setup.recordBytesMax = [Topic.raw: 12 << 20]
-            let traffic = try DemoTraffic(
-                seed: 23,
-                bodyCount: 400,
-                now: Int64(Date().timeIntervalSince1970 * 1_000)
-            )
+            let traffic = try DemoTraffic(seed: 23, bodyCount: 400)
             try await RunningPipeline.run(setup, traffic) { pipeline in
                 let verify = try pipeline.start(.verify)
                 try pipeline.start(.dedupe)

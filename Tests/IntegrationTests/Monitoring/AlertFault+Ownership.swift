@@ -45,24 +45,20 @@ extension AlertFault {
         make: { rig in
             let copy = rig.pipeline.copies.first { $0.stage == .entitle }
             try await rig.pipeline.stop(try #require(copy))
-            try await rig.pipeline.withDatabase { connection in
-                try await connection.execute(
-                    script: """
-                        CREATE TABLE links_kept AS SELECT * FROM account_links;
-                        DELETE FROM account_links;
-                        """
-                )
-            }
+            try await rig.pipeline.execute(
+                """
+                CREATE TABLE links_kept AS SELECT * FROM account_links;
+                DELETE FROM account_links;
+                """
+            )
         },
         mend: { rig in
-            try await rig.pipeline.withDatabase { connection in
-                try await connection.execute(
-                    script: """
-                        INSERT INTO account_links SELECT * FROM links_kept;
-                        DROP TABLE links_kept
-                        """
-                )
-            }
+            try await rig.pipeline.execute(
+                """
+                INSERT INTO account_links SELECT * FROM links_kept;
+                DROP TABLE links_kept
+                """
+            )
             try await rig.restart(.entitle)
         }
     )
@@ -72,26 +68,20 @@ extension AlertFault {
         name: "PostgreSQL refuses the owner of a new link",
         alerts: ["EntitlementsOwnersRefused"],
         make: { rig in
-            try await rig.pipeline.withDatabase { connection in
-                try await connection.execute(
-                    script: """
-                        ALTER TABLE owners ADD CONSTRAINT of_the_company
-                        CHECK (user_id <> 'refused') NOT VALID;
-                        INSERT INTO account_links (kind, key, user_id)
-                        SELECT 'original_transaction_id', original_transaction_id, 'refused'
-                        FROM owners ORDER BY 2 LIMIT 1
-                        ON CONFLICT (key, kind, environment, bundle_id)
-                        DO UPDATE SET user_id = excluded.user_id
-                        """
-                )
-            }
+            try await rig.pipeline.execute(
+                """
+                ALTER TABLE owners ADD CONSTRAINT of_the_company
+                CHECK (user_id <> 'refused') NOT VALID;
+                INSERT INTO account_links (kind, key, user_id)
+                SELECT 'original_transaction_id', original_transaction_id, 'refused'
+                FROM owners ORDER BY 2 LIMIT 1
+                ON CONFLICT (key, kind, environment, bundle_id)
+                DO UPDATE SET user_id = excluded.user_id
+                """
+            )
         },
         mend: { rig in
-            try await rig.pipeline.withDatabase { connection in
-                try await connection.execute(
-                    script: "ALTER TABLE owners DROP CONSTRAINT of_the_company"
-                )
-            }
+            try await rig.pipeline.execute("ALTER TABLE owners DROP CONSTRAINT of_the_company")
         }
     )
 }

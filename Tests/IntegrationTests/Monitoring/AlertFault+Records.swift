@@ -69,27 +69,23 @@ extension AlertFault {
         make: { rig in
             let purchase = rig.purchase()
             let id = try #require(purchase.originalTransactionID)
-            try await rig.pipeline.withDatabase { connection in
-                try await connection.execute(
-                    script: """
-                        INSERT INTO entitlements (environment, bundle_id, original_transaction_id,
-                            entitlement_key, user_id, periods)
-                        SELECT 'Production', 'com.example.pro', 'purchase-' || n, 'key-' || n,
-                            'hoarder', tstzmultirange(tstzrange(timestamptz '2026-01-01', NULL))
-                        FROM generate_series(1, 20000) AS n;
-                        INSERT INTO account_links (kind, key, user_id)
-                        VALUES ('original_transaction_id', '\(id)', 'hoarder')
-                        """
-                )
-            }
+            try await rig.pipeline.execute(
+                """
+                INSERT INTO entitlements (environment, bundle_id, original_transaction_id,
+                    entitlement_key, user_id, periods)
+                SELECT 'Production', 'com.example.pro', 'purchase-' || n, 'key-' || n,
+                    'hoarder', tstzmultirange(tstzrange(timestamptz '2026-01-01', NULL))
+                FROM generate_series(1, 20000) AS n;
+                INSERT INTO account_links (kind, key, user_id)
+                VALUES ('original_transaction_id', '\(id)', 'hoarder')
+                """
+            )
             try await rig.post(purchase)
         },
         mend: { rig in
-            try await rig.pipeline.withDatabase { connection in
-                try await connection.execute(
-                    script: "DELETE FROM entitlements WHERE entitlement_key LIKE 'key-%'"
-                )
-            }
+            try await rig.pipeline.execute(
+                "DELETE FROM entitlements WHERE entitlement_key LIKE 'key-%'"
+            )
         }
     )
 
@@ -98,22 +94,18 @@ extension AlertFault {
         name: "PostgreSQL refuses what a new catalog grants",
         alerts: ["EntitlementsRefusedByDatabase"],
         make: { rig in
-            try await rig.pipeline.withDatabase { connection in
-                try await connection.execute(
-                    script: """
-                        ALTER TABLE entitlements ADD CONSTRAINT of_the_company
-                        CHECK (entitlement_key NOT LIKE '%-refused') NOT VALID
-                        """
-                )
-            }
+            try await rig.pipeline.execute(
+                """
+                ALTER TABLE entitlements ADD CONSTRAINT of_the_company
+                CHECK (entitlement_key NOT LIKE '%-refused') NOT VALID
+                """
+            )
             try await rig.apply(catalog: rig.catalog { $0 + "-refused" })
         },
         mend: { rig in
-            try await rig.pipeline.withDatabase { connection in
-                try await connection.execute(
-                    script: "ALTER TABLE entitlements DROP CONSTRAINT of_the_company"
-                )
-            }
+            try await rig.pipeline.execute(
+                "ALTER TABLE entitlements DROP CONSTRAINT of_the_company"
+            )
             try await rig.apply(catalog: rig.catalog { $0 })
         }
     )

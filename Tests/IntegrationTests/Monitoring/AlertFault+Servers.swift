@@ -60,19 +60,11 @@ extension AlertFault {
                 try await rig.waitsForLock("entitle-worker")
             }
             try await rig.lock("owners IN EXCLUSIVE MODE")
-            try await rig.pipeline.withDatabase { connection in
-                try await connection.execute(
-                    script: "UPDATE account_links SET user_id = 'new-' || user_id"
-                )
-            }
+            try await rig.pipeline.execute("UPDATE account_links SET user_id = 'new-' || user_id")
         },
         mend: { rig in
             await rig.unlock()
-            try await rig.pipeline.withDatabase { connection in
-                try await connection.execute(
-                    script: "UPDATE account_links SET user_id = substr(user_id, 5)"
-                )
-            }
+            try await rig.pipeline.execute("UPDATE account_links SET user_id = substr(user_id, 5)")
         },
         restore: { try await $0.restart(.entitle) }
     )

@@ -43,11 +43,9 @@ extension MonitoringRig {
 
     /// Makes a run over each app's whole notification history due.
     func readHistory() async throws {
-        try await pipeline.withDatabase { connection in
-            try await connection.execute(
-                script: "UPDATE recovery_windows SET due_at = now() WHERE job = 'complete'"
-            )
-        }
+        try await pipeline.execute(
+            "UPDATE recovery_windows SET due_at = now() WHERE job = 'complete'"
+        )
     }
 
     /// Forgets earlier records, so that they are news again.

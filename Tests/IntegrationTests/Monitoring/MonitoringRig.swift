@@ -1,4 +1,5 @@
 import Operations
+import Platform
 import Postgres
 import Entitlements
 import Foundation
@@ -32,9 +33,7 @@ final class MonitoringRig: Sendable {
 
     /// Starts all and waits until the traffic is settled, and scraped several times.
     init() async throws {
-        let now = Int64(Date().timeIntervalSince1970 * 1_000)
-        // Enough for every kind of refused body.
-        let traffic = try DemoTraffic(seed: 5, bodyCount: 400, now: now)
+        let traffic = try DemoTraffic(seed: 5, bodyCount: 400)
         server = try await PrivatePostgres.start()
         broker = try await OwnBroker.start(.mock)
         apple = try SimulatedApple(traffic)
@@ -83,12 +82,10 @@ final class MonitoringRig: Sendable {
     /// Runs a rig, and ends all of it in any case.
     static func run(_ body: (MonitoringRig) async throws -> Void) async throws {
         let rig = try await MonitoringRig()
-        do {
+        try await closing {
+            await rig.close()
+        } after: {
             try await body(rig)
-            await rig.close()
-        } catch {
-            await rig.close()
-            throw error
         }
     }
 

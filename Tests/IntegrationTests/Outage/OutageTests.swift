@@ -9,11 +9,7 @@ extension PipelineTests {
     @Suite(.timeLimit(.minutes(10)))
     struct OutageTests {
         private static func traffic() throws -> DemoTraffic {
-            try DemoTraffic(
-                seed: 11,
-                bodyCount: 400,
-                now: Int64(Date().timeIntervalSince1970 * 1_000)
-            )
+            try DemoTraffic(seed: 11, bodyCount: 400)
         }
 
         private static let withDatabase: [StageDescription] = [.dedupe, .link, .entitle]
@@ -22,10 +18,9 @@ extension PipelineTests {
         func `while PostgreSQL is away the workers wait, and neither lose nor refuse a record`(
             kind: KafkaCluster.Kind
         ) async throws {
-            let server = try await PrivatePostgres.start()
-            var setup = PipelineSetup(kind)
-            setup.ownServer = server
-            do {
+            try await PrivatePostgres.lend { server in
+                var setup = PipelineSetup(kind)
+                setup.ownServer = server
                 try await RunningPipeline.run(setup, Self.traffic()) { pipeline in
                     let workers = try pipeline.startAll()
                     try await pipeline.publish(upTo: 0.2)
@@ -37,10 +32,6 @@ extension PipelineTests {
                     try await pipeline.expectNothingLost(try await pipeline.settle())
                     Self.expectGroupsKept(workers)
                 }
-                try await server.remove()
-            } catch {
-                try await server.remove()
-                throw error
             }
         }
 
@@ -74,12 +65,11 @@ extension PipelineTests {
         func `while the broker is away the workers wait, and neither lose nor refuse a record`(
             kind: KafkaCluster.Kind
         ) async throws {
-            let broker = try await OwnBroker.start(kind)
-            var setup = PipelineSetup(kind)
-            setup.ownCluster = broker.cluster
-            // A broker may take a minute to start on a busy machine, and the groups are to be kept.
-            setup.sessionTimeout = .seconds(300)
-            do {
+            try await OwnBroker.lend(kind) { broker in
+                var setup = PipelineSetup(kind)
+                setup.ownCluster = broker.cluster
+                // A broker may take a minute to start on a busy machine; the groups are to be kept.
+                setup.sessionTimeout = .seconds(300)
                 try await RunningPipeline.run(setup, Self.traffic()) { pipeline in
                     let workers = try pipeline.startAll()
                     try await pipeline.publish(upTo: 0.2)
@@ -102,20 +92,15 @@ extension PipelineTests {
                     try await pipeline.expectNothingLost(try await pipeline.settle())
                     Self.expectGroupsKept(workers)
                 }
-                await broker.remove()
-            } catch {
-                await broker.remove()
-                throw error
             }
         }
 
         @Test(.needsRealKafka)
         func `a stop while the broker is silent ends the workers within their time`() async throws {
-            let broker = try await OwnBroker.start(.real)
-            var setup = PipelineSetup(.real)
-            setup.ownCluster = broker.cluster
-            setup.environment["SHUTDOWN_BUDGET"] = "2s"
-            do {
+            try await OwnBroker.lend(.real) { broker in
+                var setup = PipelineSetup(.real)
+                setup.ownCluster = broker.cluster
+                setup.environment["SHUTDOWN_BUDGET"] = "2s"
                 try await RunningPipeline.run(setup, Self.traffic()) { pipeline in
                     let workers = try pipeline.startAll()
                     try await pipeline.waitUntilReady()
@@ -136,10 +121,6 @@ extension PipelineTests {
                     _ = try pipeline.startAll()
                     try await pipeline.expectNothingLost(try await pipeline.settle())
                 }
-                await broker.remove()
-            } catch {
-                await broker.remove()
-                throw error
             }
         }
 

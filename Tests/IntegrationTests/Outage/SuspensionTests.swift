@@ -15,11 +15,7 @@ extension PipelineTests {
         func `a copy that stands still inside a transaction holds nobody up`(
             stage: StageDescription
         ) async throws {
-            let traffic = try DemoTraffic(
-                seed: 17,
-                bodyCount: 900,
-                now: Int64(Date().timeIntervalSince1970 * 1_000)
-            )
+            let traffic = try DemoTraffic(seed: 17, bodyCount: 900)
             var setup = PipelineSetup(.mock)
             setup.sessionTimeout = .seconds(6)
             setup.environment["BATCH_RECORDS_MAX"] = "20"

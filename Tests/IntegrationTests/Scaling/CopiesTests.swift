@@ -13,11 +13,7 @@ extension PipelineTests {
         func `copies that join and leave under load lose nothing and count nothing twice`(
             kind: KafkaCluster.Kind
         ) async throws {
-            let traffic = try DemoTraffic(
-                seed: 13,
-                bodyCount: 900,
-                now: Int64(Date().timeIntervalSince1970 * 1_000)
-            )
+            let traffic = try DemoTraffic(seed: 13, bodyCount: 900)
             var setup = PipelineSetup(kind)
             setup.partitions = 6
             setup.sessionTimeout = .seconds(kind == .mock ? 4 : 10)

@@ -29,8 +29,7 @@ extension PipelineTests {
             kind: KafkaCluster.Kind
         ) async throws {
             let now = Date()
-            let server = try await PrivatePostgres.start()
-            do {
+            try await PrivatePostgres.lend { server in
                 try await run(kind, server, now, isPartitioned: false)
                 try await run(kind, server, now, isPartitioned: true)
                 // Both now: the views show the present moment.
@@ -38,10 +37,6 @@ extension PipelineTests {
                 let partitioned = try await shown(Self.partitioned, server)
                 #expect(!whole.isEmpty)
                 #expect(partitioned == whole)
-                try await server.remove()
-            } catch {
-                try await server.remove()
-                throw error
             }
         }
 
@@ -129,10 +124,7 @@ extension PipelineTests {
             _ database: String,
             _ server: PrivatePostgres
         ) async throws -> [String] {
-            let options = PostgresOptions(
-                connectionString: server.connectionString(database: database),
-                applicationName: "tests"
-            )
+            let options = server.options("tests", database: database)
             return try await PostgresConnection.lend(options) { connection in
                 var lines: [String] = []
                 for rows in Self.rows {

@@ -96,11 +96,7 @@ extension PipelineTests {
             _ setup: PipelineSetup,
             _ body: (RunningPipeline, CommitPauses) async throws -> Void
         ) async throws {
-            let traffic = try DemoTraffic(
-                seed: 23,
-                bodyCount: 600,
-                now: Int64(Date().timeIntervalSince1970 * 1_000)
-            )
+            let traffic = try DemoTraffic(seed: 23, bodyCount: 600)
             try await RunningPipeline.run(setup, traffic) { pipeline in
                 let isOver = Flag()
                 let pauses = CommitPauses()

@@ -67,20 +67,18 @@ extension PipelineTests.LeastPrivilegeTests {
 
     /// Damages a row of each table that a rebuild writes, and lets the operator repair them.
     private static func expectRepair(_ errands: Errands) async throws {
-        try await errands.pipeline.withDatabase { connection in
-            try await connection.execute(
-                script: """
-                    UPDATE transactions SET expires_date_ms = 1;
-                    UPDATE renewals SET renewal_date_ms = 1;
-                    UPDATE app_downloads SET application_version = '0';
-                    UPDATE ownership_facts SET expires_date_ms = 1;
-                    DELETE FROM ownership_renewals;
-                    DELETE FROM renewal_spans;
-                    INSERT INTO renewal_spans
-                    SELECT environment, original_transaction_id, trust, 1, NULL FROM renewals;
-                    """
-            )
-        }
+        try await errands.pipeline.execute(
+            """
+            UPDATE transactions SET expires_date_ms = 1;
+            UPDATE renewals SET renewal_date_ms = 1;
+            UPDATE app_downloads SET application_version = '0';
+            UPDATE ownership_facts SET expires_date_ms = 1;
+            DELETE FROM ownership_renewals;
+            DELETE FROM renewal_spans;
+            INSERT INTO renewal_spans
+            SELECT environment, original_transaction_id, trust, 1, NULL FROM renewals;
+            """
+        )
         try await errands.expect(
             [.init(operating, "rebuild --replace", exitCode: 1), .init(operating, "rebuild")],
             of: "pipeline"
@@ -132,15 +130,13 @@ extension PipelineTests.LeastPrivilegeTests {
     /// Moves history out as if it were old, and back.
     private static func expectHistory(_ errands: Errands) async throws {
         let folder = "\(errands.pipeline.folder)/history"
-        try await errands.pipeline.withDatabase { connection in
-            try await connection.execute(
-                script: """
-                    UPDATE revisions SET recorded_at = recorded_at - interval '90 days';
-                    UPDATE notifications SET recorded_at = recorded_at - interval '90 days';
-                    UPDATE changes SET changed_at = changed_at - interval '90 days';
-                    """
-            )
-        }
+        try await errands.pipeline.execute(
+            """
+            UPDATE revisions SET recorded_at = recorded_at - interval '90 days';
+            UPDATE notifications SET recorded_at = recorded_at - interval '90 days';
+            UPDATE changes SET changed_at = changed_at - interval '90 days';
+            """
+        )
         try await errands.expect(
             [
                 .init(operating, "history archive --older-than=60d", exitCode: 1),

@@ -17,17 +17,9 @@ extension PipelineTests {
     @Suite(.serialized, .needsRealKafka, .timeLimit(.minutes(15)))
     struct LeastPrivilegeTests {
         @Test func `each program runs with its own rights, and fails beyond them`() async throws {
-            let kafka = try await SecureKafka.start()
-            let server = try await PrivatePostgres.start()
-            do {
-                try await Self.run(kafka, server)
-            } catch {
-                await kafka.remove()
-                try await server.remove()
-                throw error
+            try await SecureKafka.lend { kafka in
+                try await PrivatePostgres.lend { try await Self.run(kafka, $0) }
             }
-            await kafka.remove()
-            try await server.remove()
         }
 
         private static func run(_ kafka: SecureKafka, _ server: PrivatePostgres) async throws {
@@ -37,11 +29,7 @@ extension PipelineTests {
             let holders = try await Holders(kafka, server)
             setup.environmentOf = holders.environments
             setup.environment = ["BREAKER_ARMED_MAX": "1s", "SETTINGS_WATCH_INTERVAL": "200ms"]
-            let traffic = try DemoTraffic(
-                seed: 29,
-                bodyCount: DemoTraffic.bodyCountMin,
-                now: Int64(Date().timeIntervalSince1970 * 1_000)
-            )
+            let traffic = try DemoTraffic(seed: 29, bodyCount: DemoTraffic.bodyCountMin)
             try await RunningPipeline.run(setup, traffic) { pipeline in
                 let prefix = pipeline.layout.prefix
                 let granted = try await BuiltTool.run(

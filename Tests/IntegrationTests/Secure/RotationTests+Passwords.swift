@@ -21,11 +21,7 @@ extension PipelineTests.RotationTests {
         let secrets = try SecretFiles()
         let setup = try setup(kafka, server, secrets)
         try await RunningPipeline.run(setup, traffic(31)) { pipeline in
-            try await pipeline.withDatabase { connection in
-                try await connection.execute(
-                    script: "CREATE ROLE rotating SUPERUSER LOGIN PASSWORD 'robin-4710'"
-                )
-            }
+            try await pipeline.execute("CREATE ROLE rotating SUPERUSER LOGIN PASSWORD 'robin-4710'")
             try pipeline.startAll()
             let (index, console) = try startTools(pipeline)
             let browser = try await console.consoleClient()
@@ -168,15 +164,13 @@ extension PipelineTests.RotationTests {
         let pause = try await rotate(pipeline, pauses) {
             try secrets.write(passwords.database, to: "database")
             await waitUntilRead("database.password", pipeline, by: [.dedupe, .link, .entitle])
-            try await pipeline.withDatabase { connection in
-                try await connection.execute(
-                    script: """
-                        ALTER ROLE rotating PASSWORD '\(passwords.database)';
-                        SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-                        WHERE usename = 'rotating';
-                        """
-                )
-            }
+            try await pipeline.execute(
+                """
+                ALTER ROLE rotating PASSWORD '\(passwords.database)';
+                SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                WHERE usename = 'rotating';
+                """
+            )
         }
         print("longest pause of a partition by a rotated database password: \(pause)")
         #expect(pause < pauseMax)

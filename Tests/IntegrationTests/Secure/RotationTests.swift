@@ -15,26 +15,14 @@ extension PipelineTests {
     @Suite(.serialized, .needsRealKafka, .timeLimit(.minutes(15)))
     struct RotationTests {
         static func traffic(_ seed: UInt64) throws -> DemoTraffic {
-            try DemoTraffic(
-                seed: seed,
-                bodyCount: DemoTraffic.bodyCountMin,
-                now: Int64(Date().timeIntervalSince1970 * 1_000)
-            )
+            try DemoTraffic(seed: seed, bodyCount: DemoTraffic.bodyCountMin)
         }
 
         @Test func `replaced passwords and certificates are used without a restart`() async throws {
-            let kafka = try await SecureKafka.start()
-            let server = try await PrivatePostgres.start()
-            do {
-                try await Self.rotatePasswords(kafka, server)
+            try await SecureKafka.lend { kafka in
+                try await PrivatePostgres.lend { try await Self.rotatePasswords(kafka, $0) }
                 try await Self.rotateCertificate(kafka)
-            } catch {
-                await kafka.remove()
-                try await server.remove()
-                throw error
             }
-            await kafka.remove()
-            try await server.remove()
         }
 
         /// A certificate without rights shows which one is used.

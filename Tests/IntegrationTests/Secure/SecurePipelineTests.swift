@@ -15,31 +15,21 @@ extension PipelineTests {
     @Suite(.serialized, .needsRealKafka, .timeLimit(.minutes(15)))
     struct SecurePipelineTests {
         private static func traffic() throws -> DemoTraffic {
-            try DemoTraffic(
-                seed: 23,
-                bodyCount: DemoTraffic.bodyCountMin,
-                now: Int64(Date().timeIntervalSince1970 * 1_000)
-            )
+            try DemoTraffic(seed: 23, bodyCount: DemoTraffic.bodyCountMin)
         }
 
         @Test func `the workers run over TLS with a password, and with a certificate`() async throws
         {
-            let kafka = try await SecureKafka.start()
-            let postgres = try await SecurePostgres.start()
-            do {
-                for mechanism in [SecureKafka.Mechanism.plain, .mtls] {
-                    try await Self.run(kafka, postgres, mechanism)
+            try await SecureKafka.lend { kafka in
+                try await SecurePostgres.lend { postgres in
+                    for mechanism in [SecureKafka.Mechanism.plain, .mtls] {
+                        try await Self.run(kafka, postgres, mechanism)
+                    }
+                    try await Self.askWithTools(kafka, postgres)
                 }
-                try await Self.askWithTools(kafka, postgres)
                 try await Self.startWithScram(kafka)
                 try await Self.startWorkerWithScram(kafka)
-            } catch {
-                await kafka.remove()
-                try await postgres.remove()
-                throw error
             }
-            await kafka.remove()
-            try await postgres.remove()
         }
 
         private static func run(

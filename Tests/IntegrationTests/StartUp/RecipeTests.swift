@@ -13,14 +13,9 @@ import Topology
 @Suite(.needsRealKafka, .needsBuiltWorkers, .timeLimit(.minutes(10)))
 struct RecipeTests {
     @Test func `the README's recipe leads from an empty broker to an entitlement`() async throws {
-        let broker = try await OwnBroker.start(.real)
-        do {
+        try await OwnBroker.lend(.real) { broker in
             try await Self.follow(on: broker.cluster.bootstrapServers)
-        } catch {
-            await broker.remove()
-            throw error
         }
-        await broker.remove()
     }
 
     private static func follow(on bootstrap: String) async throws {

@@ -29,8 +29,7 @@ extension PipelineTests {
                 "BREAKER_REFUSED_MAX": "10",
                 "SETTINGS_WATCH_INTERVAL": isSignalled ? "1h" : "200ms",
             ]
-            let now = Int64(Date().timeIntervalSince1970 * 1_000)
-            let traffic = try DemoTraffic(seed: 11, bodyCount: 200, now: now)
+            let traffic = try DemoTraffic(seed: 11, bodyCount: 200)
             try await RunningPipeline.run(setup, traffic) { pipeline in
                 let path = "\(pipeline.folder)/settings.json"
                 let right = try Self.mistype(path)

@@ -11,11 +11,7 @@ extension PipelineTests {
     @Suite(.timeLimit(.minutes(10)))
     struct StartUpTests {
         private static func traffic() throws -> DemoTraffic {
-            try DemoTraffic(
-                seed: 19,
-                bodyCount: DemoTraffic.bodyCountMin,
-                now: Int64(Date().timeIntervalSince1970 * 1_000)
-            )
+            try DemoTraffic(seed: 19, bodyCount: DemoTraffic.bodyCountMin)
         }
 
         private static let fault = "dependency unavailable, retrying"
@@ -27,47 +23,48 @@ extension PipelineTests {
         func `a broker and a database that do not exist yet are waited for, and reported once`(
             kind: KafkaCluster.Kind
         ) async throws {
-            let broker = try await OwnBroker.start(kind)
-            let server = try await PrivatePostgres.start()
+            try await OwnBroker.lend(kind) { broker in
+                try await PrivatePostgres.lend { server in
+                    try await Self.wait(for: broker, server, kind)
+                }
+            }
+        }
+
+        private static func wait(
+            for broker: OwnBroker,
+            _ server: PrivatePostgres,
+            _ kind: KafkaCluster.Kind
+        ) async throws {
             var setup = PipelineSetup(kind)
             setup.ownCluster = broker.cluster
             setup.ownServer = server
-            do {
-                try await RunningPipeline.run(setup, Self.traffic()) { pipeline in
-                    try await pipeline.publish(pipeline.traffic.items)
-                    try await server.stop(.fast)
-                    try await broker.stop(.orderly)
-                    let workers = try pipeline.startAll()
-                    for worker in workers.values {
-                        try await Self.waitForAttempts(worker)
-                    }
-                    try await server.start()
-                    for worker in workers.values where worker.stage != .verify {
-                        await eventually(within: .seconds(60), "\(worker.name) finds the database")
-                        {
-                            worker.log.steps(of: Self.faultIsOver) == ["probe"]
-                        }
-                    }
-                    for worker in workers.values {
-                        await eventually(within: .seconds(60), "\(worker.name) misses the broker") {
-                            worker.log.steps(of: Self.fault).last == "connection"
-                        }
-                    }
-                    try await broker.startAgain()
-                    try await pipeline.waitUntilReady()
-                    try await pipeline.expectNothingLost(try await pipeline.settle())
-                    for worker in workers.values {
-                        let steps = worker.stage == .verify ? [] : ["probe"]
-                        #expect(worker.log.steps(of: Self.fault) == steps + ["connection"])
-                        #expect(worker.log.steps(of: Self.faultIsOver) == steps + ["connection"])
+            try await RunningPipeline.run(setup, traffic()) { pipeline in
+                try await pipeline.publish(pipeline.traffic.items)
+                try await server.stop(.fast)
+                try await broker.stop(.orderly)
+                let workers = try pipeline.startAll()
+                for worker in workers.values {
+                    try await Self.waitForAttempts(worker)
+                }
+                try await server.start()
+                for worker in workers.values where worker.stage != .verify {
+                    await eventually(within: .seconds(60), "\(worker.name) finds the database") {
+                        worker.log.steps(of: Self.faultIsOver) == ["probe"]
                     }
                 }
-                await broker.remove()
-                try await server.remove()
-            } catch {
-                await broker.remove()
-                try await server.remove()
-                throw error
+                for worker in workers.values {
+                    await eventually(within: .seconds(60), "\(worker.name) misses the broker") {
+                        worker.log.steps(of: Self.fault).last == "connection"
+                    }
+                }
+                try await broker.startAgain()
+                try await pipeline.waitUntilReady()
+                try await pipeline.expectNothingLost(try await pipeline.settle())
+                for worker in workers.values {
+                    let steps = worker.stage == .verify ? [] : ["probe"]
+                    #expect(worker.log.steps(of: Self.fault) == steps + ["connection"])
+                    #expect(worker.log.steps(of: Self.faultIsOver) == steps + ["connection"])
+                }
             }
         }
 

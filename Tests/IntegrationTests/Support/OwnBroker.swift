@@ -1,5 +1,6 @@
 import Foundation
 import Kafka
+import Platform
 import TestSupport
 
 /// A broker that a test stops and starts: no other test is on it.
@@ -12,6 +13,19 @@ struct OwnBroker: Sendable {
 
     let cluster: KafkaCluster
     private let folder: URL?
+
+    /// Lends a broker to `body` and removes it afterwards, however that ends.
+    static func lend(
+        _ kind: KafkaCluster.Kind,
+        _ body: (OwnBroker) async throws -> Void
+    ) async throws {
+        let broker = try await start(kind)
+        try await closing {
+            await broker.remove()
+        } after: {
+            try await body(broker)
+        }
+    }
 
     static func start(_ kind: KafkaCluster.Kind) async throws -> OwnBroker {
         switch kind {

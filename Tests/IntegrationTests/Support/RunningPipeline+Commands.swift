@@ -13,16 +13,13 @@ extension RunningPipeline {
         let transcript = ConsoleTranscript()
         let code = await PipelineTool.tool.run(
             arguments,
-            in: CommandContext(
-                console: transcript.console(),
-                environment: [
-                    "DATABASE_URL": database.connectionString,
-                    "KAFKA_BOOTSTRAP": cluster.bootstrapServers,
-                    "KAFKA_TOPIC_PREFIX": layout.prefix, "KAFKA_GROUP_PREFIX": layout.prefix,
-                    "SCHEMAS_DIR": PostgresServer.migrations.path + "/..",
-                ],
-                executables: "/nowhere"
-            )
+            [
+                "DATABASE_URL": database.connectionString,
+                "KAFKA_BOOTSTRAP": cluster.bootstrapServers, "KAFKA_TOPIC_PREFIX": layout.prefix,
+                "KAFKA_GROUP_PREFIX": layout.prefix,
+                "SCHEMAS_DIR": PostgresServer.migrations.path + "/..",
+            ],
+            on: transcript
         )
         PublishedSchema.expect("pipeline", arguments, transcript.output.utf8)
         return (code, transcript.output, transcript.notes)

@@ -301,6 +301,11 @@ extension RunningPipeline {
         try await PostgresConnection.lend(database, body)
     }
 
+    /// Executes statements on the pipeline's database.
+    func execute(_ script: String) async throws {
+        try await withDatabase { try await $0.execute(script: script) }
+    }
+
     /// Ends everything that is left, in any state.
     func close() async {
         for copy in copies {

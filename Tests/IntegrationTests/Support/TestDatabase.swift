@@ -24,10 +24,7 @@ enum TestDatabase {
             try await fill(options, traffic, schemaVersion)
             return options
         }
-        var options = PostgresOptions(
-            connectionString: server.connectionString(),
-            applicationName: "tests"
-        )
+        var options = server.options("tests")
         if name != "postgres" {
             try await PostgresConnection.lend(options) { connection in
                 try await DatabaseAdministration.create(name, on: connection)
@@ -43,18 +40,13 @@ enum TestDatabase {
         _ traffic: DemoTraffic,
         _ schemaVersion: Int?
     ) async throws {
-        let connection = try await PostgresConnection.connect(options)
-        do {
-            let migrations = try PostgresServer.migrations.migrations()
+        let migrations = try PostgresServer.migrations.migrations()
+        try await PostgresConnection.lend(options) { connection in
             // Applied ones are only compared.
             _ = try await Migrator(Array(migrations.prefix(schemaVersion ?? migrations.count)))
                 .run(on: connection)
             _ = try await CatalogTable.apply(Array(traffic.catalog.utf8), on: connection)
             _ = try await AccountLinkTable.add(traffic.accountLinks, on: connection)
-        } catch {
-            await connection.close()
-            throw error
         }
-        await connection.close()
     }
 }

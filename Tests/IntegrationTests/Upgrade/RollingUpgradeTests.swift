@@ -24,11 +24,7 @@ extension PipelineTests {
         {
             let previous = try #require(ProcessInfo.processInfo.environment["PREVIOUS_PROGRAMS"])
             let newest = try PostgresServer.migrations.migrations().count
-            let traffic = try DemoTraffic(
-                seed: 37,
-                bodyCount: 900,
-                now: Int64(Date().timeIntervalSince1970 * 1_000)
-            )
+            let traffic = try DemoTraffic(seed: 37, bodyCount: 900)
             var setup = PipelineSetup(.real)
             setup.schemaVersion = newest - 1
             setup.environment["BATCH_RECORDS_MAX"] = "50"

@@ -14,13 +14,7 @@ import Worker
         let authority = try CertificateAuthority(name: "Next year")
         let receipts = try CertificateAuthority(AuthorityBlueprint.receipts(name: "Receipts"))
         let roots = [try Certificate(der: authority.root), try Certificate(der: receipts.root)]
-        let app = ConfiguredApp(
-            bundleID: "com.example.pro",
-            environment: .production,
-            appAppleID: 1_234_567_890,
-            roots: roots,
-            hasTestRootInProduction: true
-        )
+        let app = ConfiguredApp.pro(trusting: roots)
         let verifier = Verifier(configuration: VerifierConfiguration(apps: [app]))
         var nextYear = NextYear(seed: 2)
         var observations: [Observation] = []

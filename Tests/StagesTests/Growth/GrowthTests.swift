@@ -63,21 +63,13 @@ struct GrowthTests {
         var configuration = PrivatePostgres.Configuration()
         // Purchases change more often here in an hour than in production in a month.
         configuration.settings = ["autovacuum_naptime": "10s"]
-        let server = try await PrivatePostgres.start(configuration)
-        do {
+        try await PrivatePostgres.lend(configuration) { server in
             try await Self.load(server, for: .seconds(minutes * 60))
-            try await server.remove()
-        } catch {
-            try await server.remove()
-            throw error
         }
     }
 
     private static func load(_ server: PrivatePostgres, for duration: Duration) async throws {
-        let options = PostgresOptions(
-            connectionString: server.connectionString(),
-            applicationName: "growth"
-        )
+        let options = server.options("growth")
         let folder = FileManager.default.temporaryDirectory
             .appending(path: "growth-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }

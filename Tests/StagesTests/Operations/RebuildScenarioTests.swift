@@ -111,13 +111,7 @@ extension RebuildRig {
         let verdicts = try await link.stage.process(records)
         try await link.stage.acknowledged(records, verdicts)
         let outputs = verdicts.flatMap(\.outputs).enumerated().map { index, output in
-            ConsumerRecord(
-                topicPartition: TopicPartition(topic: output.topic, partition: 0),
-                offset: Int64(index),
-                key: output.key,
-                value: output.value,
-                headers: output.headers
-            )
+            ConsumerRecord(output, at: Int64(index))
         }
         _ = try await entitle.stage.process(outputs)
     }

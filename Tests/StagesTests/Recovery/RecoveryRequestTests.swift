@@ -170,12 +170,7 @@ import Worker
             rig.answer(forged.record, .ignored), rig.answer(records[0], .applied),
             rig.answer(records[1], .duplicate), rig.answer(records[2], .ignored),
             rig.answer(records[3], .deadLettered),
-            ConsumerRecord(
-                topicPartition: TopicPartition(topic: "outcomes", partition: 0),
-                offset: 9,
-                key: Array("somebody".utf8),
-                value: Array("{".utf8)
-            ),
+            ConsumerRecord("outcomes", at: 9, key: Array("somebody".utf8), value: Array("{".utf8)),
         ])
         let dispositions = verdicts.map(\.disposition)
         #expect(dispositions == [.settled, .settled, .settled, .settled, .settled, .others])

@@ -172,8 +172,8 @@ final class RecoveryRig: Sendable {
         let id = record.headers.first { $0.nameBytes == RecordHeader.correlationID }?.value
         let value = #"{"schemaVersion":1,"status":"\#(status.rawValue)"\#(members)}"#
         return ConsumerRecord(
-            topicPartition: TopicPartition(topic: "outcomes", partition: 0),
-            offset: offset.add(1, ordering: .relaxed).oldValue,
+            "outcomes",
+            at: offset.add(1, ordering: .relaxed).oldValue,
             key: id,
             value: Array(value.utf8)
         )

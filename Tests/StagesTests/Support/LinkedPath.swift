@@ -68,13 +68,7 @@ final class LinkedPath: Sendable {
         linked.withLock { linked in
             for record in records {
                 linked.append(
-                    ConsumerRecord(
-                        topicPartition: TopicPartition(topic: record.topic, partition: 0),
-                        offset: Int64(linked.count),
-                        key: record.key,
-                        value: record.value,
-                        headers: record.headers
-                    )
+                    ConsumerRecord(record, at: Int64(linked.count))
                 )
             }
         }

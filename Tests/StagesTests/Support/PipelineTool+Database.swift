@@ -12,13 +12,7 @@ extension PipelineTool {
         on url: String
     ) async -> (code: Int32, output: String, notes: String) {
         let transcript = ConsoleTranscript()
-        let code = await tool.run(
-            arguments,
-            in: CommandContext(
-                console: transcript.console(),
-                environment: ["DATABASE_URL": url]
-            )
-        )
+        let code = await tool.run(arguments, ["DATABASE_URL": url], on: transcript)
         PublishedSchema.expect("pipeline", arguments, transcript.output.utf8)
         return (code, transcript.output, transcript.notes)
     }

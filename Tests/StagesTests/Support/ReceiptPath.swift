@@ -33,12 +33,8 @@ final class ReceiptPath {
     init() async throws {
         (authority, receiptAuthority) = try Self.authorities.get()
         let client = try await StageDatabase.make()
-        let app = ConfiguredApp(
-            bundleID: "com.example.pro",
-            environment: .production,
-            appAppleID: 1_234_567_890,
-            roots: try [authority.root, receiptAuthority.root].map { try Certificate(der: $0) },
-            hasTestRootInProduction: true
+        let app = ConfiguredApp.pro(
+            trusting: try [authority.root, receiptAuthority.root].map { try Certificate(der: $0) }
         )
         verify = VerifyStage(
             configuration: VerifierConfiguration(apps: [app]),
@@ -133,12 +129,6 @@ final class ReceiptPath {
 
     private func record(_ output: ProducerRecord) -> ConsumerRecord {
         defer { offset += 1 }
-        return ConsumerRecord(
-            topicPartition: TopicPartition(topic: output.topic, partition: 0),
-            offset: offset,
-            key: output.key,
-            value: output.value,
-            headers: output.headers
-        )
+        return ConsumerRecord(output, at: offset)
     }
 }

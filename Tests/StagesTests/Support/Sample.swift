@@ -5,6 +5,7 @@ import Kafka
 import OpenSSL
 import Records
 import Simulation
+import TestSupport
 
 /// An observation for the stages' tests, as the verifier writes it.
 struct Sample {
@@ -96,13 +97,7 @@ struct Sample {
 
     func record(at offset: Int64) throws -> ConsumerRecord {
         let written = try observation().record(for: "storekit.verified", headers: headers)
-        return ConsumerRecord(
-            topicPartition: TopicPartition(topic: written.topic, partition: partition),
-            offset: offset,
-            key: written.key,
-            value: written.value,
-            headers: written.headers
-        )
+        return ConsumerRecord(written, partition: partition, at: offset)
     }
 
     private func parsed(_ bytes: [UInt8]?) throws -> JSONValue? {

@@ -82,13 +82,7 @@ struct AppleRevocationCaseTests {
             for certificate in chain.prefix(2) {
                 #expect(snapshot.status(of: certificate.fingerprint) == .good)
             }
-            let app = ConfiguredApp(
-                bundleID: Identifier(VerifyRig.bundleID),
-                environment: .production,
-                appAppleID: 1_234_567_890,
-                roots: [chain[2]],
-                hasTestRootInProduction: true
-            )
+            let app = ConfiguredApp.pro(trusting: [chain[2]])
             let verifier = Verifier(configuration: VerifierConfiguration(apps: [app]))
             verifier.revocations = snapshot
             let body = try mine.authority.sign(TransactionFields().json)

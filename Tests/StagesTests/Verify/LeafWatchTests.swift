@@ -28,13 +28,7 @@ import Worker
                 validity: CertificateAuthority.standardValidity
             )
             let root = try Certificate(der: CertificateAuthority(blueprint).root)
-            let app = ConfiguredApp(
-                bundleID: "com.example.pro",
-                environment: .production,
-                appAppleID: 1_234_567_890,
-                roots: [root],
-                hasTestRootInProduction: true
-            )
+            let app = ConfiguredApp.pro(trusting: [root])
             verifier = Verifier(configuration: VerifierConfiguration(apps: [app]))
         }
 

@@ -20,13 +20,7 @@ import Worker
         threadsMax: Int = 2,
         _ registry: MetricsRegistry = MetricsRegistry()
     ) throws -> VerifyStage {
-        let app = ConfiguredApp(
-            bundleID: "com.example.pro",
-            environment: .production,
-            appAppleID: 1_234_567_890,
-            roots: [try Certificate(der: try authority.get().root)],
-            hasTestRootInProduction: true
-        )
+        let app = ConfiguredApp.pro(trusting: [try Certificate(der: try authority.get().root)])
         return VerifyStage(
             configuration: VerifierConfiguration(apps: [app]),
             topic: "storekit.verified",
@@ -60,12 +54,7 @@ import Worker
         headers: [KafkaHeader] = []
     ) -> [ConsumerRecord] {
         bodies.enumerated().map { offset, body in
-            ConsumerRecord(
-                topicPartition: TopicPartition(topic: "storekit.raw", partition: 0),
-                offset: Int64(offset),
-                value: body,
-                headers: headers
-            )
+            ConsumerRecord("storekit.raw", at: Int64(offset), value: body, headers: headers)
         }
     }
 

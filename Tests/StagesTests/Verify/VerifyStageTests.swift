@@ -76,8 +76,8 @@ import Worker
         ]
         let records = headers.enumerated().map { index, named in
             ConsumerRecord(
-                topicPartition: TopicPartition(topic: "storekit.raw", partition: 0),
-                offset: Int64(index),
+                "storekit.raw",
+                at: Int64(index),
                 key: item.key,
                 value: item.value,
                 headers: named.0.map { KafkaHeader(name: "user-id", value: $0) }
@@ -129,12 +129,7 @@ import Worker
         )
         let records = (jws.map(Body.notification) + [Body.notificationHistory(jws)])
             .enumerated().map { index, body in
-                ConsumerRecord(
-                    topicPartition: TopicPartition(topic: "storekit.raw", partition: 0),
-                    offset: Int64(index),
-                    key: nil,
-                    value: body
-                )
+                ConsumerRecord("storekit.raw", at: Int64(index), value: body)
             }
         let verdicts = try await stage.process(records)
         let expected: [Disposition] = [.forwarded, .ignored, .forwarded, .ignored, .forwarded]
@@ -187,12 +182,9 @@ import Worker
     @Test func `an API response without items is ignored`() async throws {
         let traffic = try DemoTraffic(bodyCount: 200, now: Self.now)
         let record = ConsumerRecord(
-            topicPartition: TopicPartition(topic: "storekit.raw", partition: 0),
-            offset: 0,
-            timestampMilliseconds: nil,
-            key: nil,
-            value: Array(#"{"signedTransactions":[],"hasMore":false}"#.utf8),
-            headers: []
+            "storekit.raw",
+            at: 0,
+            value: Array(#"{"signedTransactions":[],"hasMore":false}"#.utf8)
         )
         let verdicts = try await Self.stage(for: traffic, threadsMax: 1).process([record])
         #expect(verdicts.map(\.disposition) == [.ignored])
