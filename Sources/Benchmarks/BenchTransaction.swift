@@ -1,3 +1,5 @@
+import AppStore
+import OpenSSL
 import Simulation
 
 /// The record that all measurements are made on: about what Apple signs for a renewal.
@@ -72,4 +74,17 @@ enum BenchTransaction {
             "\(coins)": {"type": "consumable", "credits": {"coins": 100}}
         }}
         """
+}
+
+extension ConfiguredApp {
+    /// The app of all measurements, with throw-away roots for Production.
+    init(trusting authorities: CertificateAuthority...) throws {
+        self.init(
+            bundleID: Identifier(BenchTransaction.bundleID),
+            environment: .production,
+            appAppleID: BenchTransaction.appAppleID,
+            roots: try authorities.map { try Certificate(der: $0.root) },
+            hasTestRootInProduction: true
+        )
+    }
 }

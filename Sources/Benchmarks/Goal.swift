@@ -47,6 +47,16 @@ struct Goal {
     }
 }
 
+extension Goal {
+    init(_ name: String, _ key: String, _ value: Double, atMost bound: Double) {
+        self.init(name: name, key: key, value: value, bound: bound, isCeiling: true)
+    }
+
+    init(_ name: String, _ key: String, _ value: Double, atLeast bound: Double) {
+        self.init(name: name, key: key, value: value, bound: bound, isCeiling: false)
+    }
+}
+
 /// Numbers as reports show them.
 enum FixedPoint {
     static func text(_ value: Double, digits: Int) -> String {

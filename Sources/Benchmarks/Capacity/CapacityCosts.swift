@@ -1,21 +1,21 @@
 import JSON
-package import Records
+import Records
 import Topology
 
 /// The costs of one raw record on a machine, as measured by `bench pipeline --json`.
-package struct CapacityCosts: Sendable {
+struct CapacityCosts: Sendable {
     /// Processor time of each stage's workers, in microseconds.
-    package var workerMicroseconds: [StageDescription: Double]
-    package var brokerMicroseconds: Double
-    package var postgresMicroseconds: Double
+    var workerMicroseconds: [StageDescription: Double]
+    var brokerMicroseconds: Double
+    var postgresMicroseconds: Double
     /// Bytes of PostgreSQL's write-ahead log.
-    package var walBytes: Double
+    var walBytes: Double
 }
 
 extension CapacityCosts {
     /// Reads the first measurement of a report; nil if it lacks a cost, such as the broker's,
     /// which is measured with `--broker-pid`.
-    package init?(report: [UInt8]) {
+    init?(report: [UInt8]) {
         guard let root = try? JSONDocument(parsing: report).root,
             let first = root["measurements"]?.elements.first(where: { _ in true }),
             let cpu = first["cpu_microseconds_per_record"],

@@ -1,44 +1,44 @@
-package import Records
+import Records
 import Topology
 
 /// The load to carry, and the machines that carry it.
-package struct CapacityDemand: Sendable {
-    package var recordsPerDay: Double
+struct CapacityDemand: Sendable {
+    var recordsPerDay: Double
     /// How many times the day's average rate the busiest minutes have.
-    package var peakFactor: Double
+    var peakFactor: Double
     /// How much of a processor is used at the peak; the rest catches up after an outage.
-    package var utilization = 0.6
-    package var retentionDays = 7.0
-    package var replication = 3
+    var utilization = 0.6
+    var retentionDays = 7.0
+    var replication = 3
     /// Cores of each broker.
-    package var brokerCores = 4.0
+    var brokerCores = 4.0
     /// The share of records that bring something new; the rest are duplicates.
-    package var newShare = 1.0
+    var newShare = 1.0
     /// All topics together, per raw record and replica.
-    package var kafkaBytesPerRecord = 10_000.0
+    var kafkaBytesPerRecord = 10_000.0
     /// Tables and indexes, per record that brings something new.
-    package var databaseBytesPerRecord = 6_000.0
+    var databaseBytesPerRecord = 6_000.0
 
-    package var peakRecordsPerSecond: Double { recordsPerDay / 86_400 * peakFactor }
+    var peakRecordsPerSecond: Double { recordsPerDay / 86_400 * peakFactor }
 }
 
 /// How much of everything a demand needs: arithmetic on measured costs, and no measurement.
-package struct CapacityPlan: Sendable {
+struct CapacityPlan: Sendable {
     /// Processor cores of each stage at the peak, before the reserve.
-    package let workerCores: [StageDescription: Double]
+    let workerCores: [StageDescription: Double]
     /// Copies of each worker, of one core each; two at least, so that one may fail.
-    package let copies: [StageDescription: Int]
+    let copies: [StageDescription: Int]
     /// Partitions of each topic: twice the copies of the largest worker, as room for more copies.
-    package let partitions: Int
-    package let brokerCores: Double
+    let partitions: Int
+    let brokerCores: Double
     /// As many as there are replicas at least.
-    package let brokers: Int
-    package let brokerDiskBytes: Double
-    package let postgresCores: Double
-    package let databaseBytesPerDay: Double
-    package let walBytesPerDay: Double
+    let brokers: Int
+    let brokerDiskBytes: Double
+    let postgresCores: Double
+    let databaseBytesPerDay: Double
+    let walBytesPerDay: Double
     /// Connections to PostgreSQL, with each pool full.
-    package let connections: Int
+    let connections: Int
 
     private static let copiesMin = 2
     private static let partitionsMin = 8
@@ -47,7 +47,7 @@ package struct CapacityPlan: Sendable {
     /// Segments, indexes and a broker that is down.
     private static let diskReserve = 1.3
 
-    package init(_ demand: CapacityDemand, _ costs: CapacityCosts) {
+    init(_ demand: CapacityDemand, _ costs: CapacityCosts) {
         let rate = demand.peakRecordsPerSecond
         func cores(_ microseconds: Double) -> Double { rate * microseconds / 1_000_000 }
         workerCores = costs.workerMicroseconds.mapValues(cores)

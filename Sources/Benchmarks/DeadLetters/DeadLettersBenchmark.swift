@@ -143,54 +143,39 @@ struct DeadLettersBenchmark {
         on client: PostgresClient
     ) async throws -> [DeadLettersMeasurement.Answer] {
         var answers: [DeadLettersMeasurement.Answer] = []
+        func measure(_ name: String, _ question: () async throws -> Void) async throws {
+            var times: [Double] = []
+            for _ in 0..<Self.repetitions {
+                let start = ContinuousClock.now
+                try await question()
+                times.append((ContinuousClock.now - start) / .milliseconds(1))
+            }
+            answers.append(.init(name: name, milliseconds: times.sorted()[times.count / 2]))
+        }
         for (name, query) in try queries() {
-            answers.append(
-                try await answer("list \(name)") {
-                    _ = try await DeadLetterTable.page(query, limit: Self.pageSize, on: client)
-                }
-            )
+            try await measure("list \(name)") {
+                _ = try await DeadLetterTable.page(query, limit: Self.pageSize, on: client)
+            }
         }
+        let all = DeadLetterQuery()
         for grouping in DeadLetterGrouping.allCases {
-            answers.append(
-                try await answer("count by \(grouping.rawValue)") {
-                    _ = try await DeadLetterCounts.counts(
-                        by: grouping,
-                        DeadLetterQuery(),
-                        limit: 1_000,
-                        on: client
-                    )
-                }
+            try await measure("count by \(grouping.rawValue)") {
+                _ = try await DeadLetterCounts.counts(by: grouping, all, limit: 1_000, on: client)
+            }
+        }
+        try await measure("groups") {
+            let now = Timestamp(milliseconds: Self.end)
+            _ = try await DeadLetterGroupTable.largest(
+                all,
+                now: now,
+                limit: Self.pageSize,
+                on: client
             )
         }
-        answers.append(
-            try await answer("groups") {
-                _ = try await DeadLetterGroupTable.largest(
-                    DeadLetterQuery(),
-                    now: Timestamp(milliseconds: Self.end),
-                    limit: Self.pageSize,
-                    on: client
-                )
-            }
-        )
-        answers.append(
-            try await answer("search") {
-                _ = try await DeadLetterTable.search("2000000000000007", limit: 50, on: client)
-            }
-        )
-        return answers
-    }
-
-    private func answer(
-        _ name: String,
-        _ body: () async throws -> Void
-    ) async throws -> DeadLettersMeasurement.Answer {
-        var times: [Double] = []
-        for _ in 0..<Self.repetitions {
-            let start = ContinuousClock.now
-            try await body()
-            times.append((ContinuousClock.now - start) / .milliseconds(1))
+        try await measure("search") {
+            _ = try await DeadLetterTable.search("2000000000000007", limit: 50, on: client)
         }
-        return .init(name: name, milliseconds: times.sorted()[times.count / 2])
+        return answers
     }
 
     /// One for each filter, by facts of a letter from the middle.
@@ -198,6 +183,9 @@ struct DeadLettersBenchmark {
         guard let row = DeadLetterRow(record(recordCount / 2)) else {
             throw BenchError("a record of the measurement is no dead letter")
         }
+        let leaf = row.certificates.leaf
+        let since = Timestamp(milliseconds: row.failedAt.milliseconds)
+        let until = Timestamp(milliseconds: row.failedAt.milliseconds + 3_600_000)
         let filters: [(String, (inout DeadLetterQuery) -> Void)] = [
             ("all", { _ in }), ("by reason", { $0.reasons = [row.reason] }),
             ("by class", { $0.classes = [row.deadLetterClass] }),
@@ -208,25 +196,16 @@ struct DeadLettersBenchmark {
             ("by unknown environment", { $0.environment = "Xcode" }),
             ("by product", { $0.productID = row.identifiers.productID }),
             ("by transaction", { $0.transactionID = row.identifiers.transactionID }),
-            ("by certificate", { $0.certificate = row.certificates.leaf }),
+            ("by certificate", { $0.certificate = leaf }),
             ("by root", { $0.certificate = row.certificates.root }),
-            ("by beginning of certificate", { $0.certificate = row.certificates.leaf?.prefix8 }),
+            ("by beginning of certificate", { $0.certificate = leaf.map { String($0.prefix(8)) } }),
             ("by worker", { $0.worker = row.worker }),
             ("by source", { $0.source = row.source.position }),
             ("by group", { $0.group = row.groupID }), ("by ID", { $0.ids = [row.id] }),
-            (
-                "by time",
-                {
-                    $0.since = Timestamp(milliseconds: row.failedAt.milliseconds)
-                    $0.until = Timestamp(milliseconds: row.failedAt.milliseconds + 3_600_000)
-                }
-            ),
+            ("by time", { ($0.since, $0.until) = (since, until) }),
             (
                 "by reason and bundle",
-                {
-                    $0.reasons = [row.reason]
-                    $0.bundleID = row.identifiers.bundleID
-                }
+                { ($0.reasons, $0.bundleID) = ([row.reason], row.identifiers.bundleID) }
             ),
         ]
         return filters.map { name, change in
@@ -235,10 +214,6 @@ struct DeadLettersBenchmark {
             return (name, query)
         }
     }
-}
-
-extension String {
-    fileprivate var prefix8: String { String(prefix(8)) }
 }
 
 /// The result of one run of `bench dead-letters`.
@@ -260,21 +235,11 @@ struct DeadLettersMeasurement: BenchReport {
     let answers: [Answer]
 
     var goals: [Goal] {
-        [
-            Goal(
-                name: "letters/s",
-                key: "letters_per_second",
-                value: Double(recordCount) / seconds,
-                bound: 20_000,
-                isCeiling: false
-            ),
-            Goal(
-                name: "slowest answer, ms",
-                key: "slowest_answer_milliseconds",
-                value: answers.first?.milliseconds ?? 0,
-                bound: 200,
-                isCeiling: true
-            ),
+        let rate = Double(recordCount) / seconds
+        let slowest = answers.first?.milliseconds ?? 0
+        return [
+            Goal("letters/s", "letters_per_second", rate, atLeast: 20_000),
+            Goal("slowest answer, ms", "slowest_answer_milliseconds", slowest, atMost: 200),
         ]
     }
 

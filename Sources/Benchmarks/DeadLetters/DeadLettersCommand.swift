@@ -1,4 +1,4 @@
-import Foundation
+import Operations
 import Postgres
 import Settings
 import Simulation
@@ -41,12 +41,10 @@ enum DeadLettersCommand {
         var options = PostgresOptions(connectionString: connectionString, applicationName: "bench")
         options.statementDeadline = .seconds(300)
         options.sessionSettings = DeadLetterTable.sessionSettings
-        let migrations = try MigrationFolder.find(
-            environment: ProcessInfo.processInfo.environment
-        ).migrations()
-        let connection = try await PostgresConnection.connect(options)
-        _ = try await Migrator(migrations).run(on: connection)
-        await connection.close()
+        let migrations = try MigrationFolder.find().migrations()
+        try await PostgresConnection.lend(options) { connection in
+            _ = try await Migrator(migrations).run(on: connection)
+        }
         let client = PostgresClient(options, connectionsMax: 2)
         let measurement = try await benchmark.run(on: client)
         await client.close()

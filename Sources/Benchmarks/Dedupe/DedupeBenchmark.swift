@@ -19,7 +19,7 @@ struct DedupeBenchmark {
         let observations = try observations()
         console.note("remembering \(Quantity.grouped(observations.count)) records")
         try await rig.publish(observations.indices, to: .dedupe) { index, topic in
-            record(observations[index], topic)
+            observations[index].record(for: topic)
         }
         try await rig.waitUntilSettled(by: .dedupe)
 
@@ -27,7 +27,7 @@ struct DedupeBenchmark {
         console.note("measuring \(Quantity.grouped(options.recordCount)) duplicates")
         rig.signal(SIGSTOP, to: .dedupe)
         try await rig.publish(observations.count..<end, to: .dedupe) { index, topic in
-            record(observations[index % observations.count], topic)
+            observations[index % observations.count].record(for: topic)
         }
         let before = usage()
         let start = ContinuousClock.now
@@ -56,13 +56,7 @@ struct DedupeBenchmark {
 
     /// The observations that `verify-worker` makes of the transactions of all measurements.
     private func observations() throws -> [Observation] {
-        let app = ConfiguredApp(
-            bundleID: Identifier(BenchTransaction.bundleID),
-            environment: .production,
-            appAppleID: BenchTransaction.appAppleID,
-            roots: [try Certificate(der: rig.authority.root)],
-            hasTestRootInProduction: true
-        )
+        let app = try ConfiguredApp(trusting: rig.authority)
         let verifier = Verifier(configuration: VerifierConfiguration(apps: [app]))
         return try (0..<options.distinctCount).map { index in
             let body = try rig.authority.sign(BenchTransaction.payload(index))
@@ -77,10 +71,6 @@ struct DedupeBenchmark {
             )
             return try Observation(item, source: source)
         }
-    }
-
-    private func record(_ observation: Observation, _ topic: String) -> ProducerRecord {
-        observation.record(for: topic)
     }
 }
 
@@ -97,21 +87,10 @@ struct DedupeMeasurement: BenchReport {
     let residentBytesMax: Int
 
     var goals: [Goal] {
-        [
-            Goal(
-                name: "duplicates/s",
-                key: "records_per_second",
-                value: recordsPerSecond,
-                bound: 30_000,
-                isCeiling: false
-            ),
-            Goal(
-                name: "worker, MiB resident",
-                key: "resident_mebibytes_max",
-                value: Double(residentBytesMax) / 1_048_576,
-                bound: 64,
-                isCeiling: true
-            ),
+        let mebibytes = Double(residentBytesMax) / 1_048_576
+        return [
+            Goal("duplicates/s", "records_per_second", recordsPerSecond, atLeast: 30_000),
+            Goal("worker, MiB resident", "resident_mebibytes_max", mebibytes, atMost: 64),
         ]
     }
 

@@ -40,16 +40,11 @@ struct EntitleBenchmark {
         on server: PrivatePostgres,
         _ note: (String) -> Void
     ) async throws -> [Measurement] {
-        var options = PostgresOptions(
-            connectionString: server.connectionString(),
-            applicationName: "bench"
-        )
+        var options = server.options("bench")
         options.sessionSettings = DatabaseSettings.pointLookups
         let client = PostgresClient(options, connectionsMax: shards + 1)
         try await client.withConnection { connection in
             _ = try await Migrator(try MigrationFolder.find().migrations()).run(on: connection)
-        }
-        try await client.withConnection { connection in
             _ = try await CatalogTable.apply(EntitleFixture.catalog, on: connection)
         }
         let stage = EntitleStage(
@@ -115,27 +110,25 @@ struct EntitleBenchmark {
         let records = try purchases.map { try EntitleFixture.record(of: kind, purchase: $0) }
         let processID = await server.processID ?? 0
         let clock = ContinuousClock()
-        let (start, own, tree) = (
-            clock.now, Self.ownMicroseconds(), Self.treeMicroseconds(processID)
-        )
+        let (start, before) = (clock.now, Self.usage(processID))
         try await process(records, stage)
-        let seconds = (clock.now - start) / .seconds(1)
+        let (seconds, after) = ((clock.now - start) / .seconds(1), Self.usage(processID))
         let count = Double(records.count)
         return Measurement(
             kind: kind,
             storedFacts: storedFacts,
             perSecond: count / seconds,
-            cpuMicroseconds: (Self.ownMicroseconds() - own) / count,
-            serverMicroseconds: (Self.treeMicroseconds(processID) - tree) / count
+            cpuMicroseconds: (after.stage - before.stage) / count,
+            serverMicroseconds: (after.server - before.server) / count
         )
     }
 
-    private static func ownMicroseconds() -> Double {
-        ProcessUsage.cpuMicroseconds(getpid()) ?? .nan
-    }
-
-    private static func treeMicroseconds(_ processID: Int32) -> Double {
-        ProcessUsage.treeMicroseconds(processID) ?? .nan
+    /// The processor time so far, in microseconds.
+    private static func usage(_ server: Int32) -> (stage: Double, server: Double) {
+        (
+            ProcessUsage.cpuMicroseconds(getpid()) ?? .nan,
+            ProcessUsage.treeMicroseconds(server) ?? .nan
+        )
     }
 
     private func process(_ records: [ProducerRecord], _ stage: EntitleStage) async throws {

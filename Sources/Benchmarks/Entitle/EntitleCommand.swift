@@ -24,7 +24,7 @@ enum EntitleCommand {
     static let command = ToolCommand(syntax: syntax) { options, context in
         let console = context.console
         var measurements: [EntitleBenchmark.Measurement] = []
-        for facts in try facts(options.value("facts")) {
+        for facts in try BenchOptions.numbers(options, "facts", in: 0...100_000_000) ?? [10_000] {
             let benchmark = EntitleBenchmark(
                 kinds: try kinds(options.value("kinds")),
                 records: try BenchOptions.number(options, "records", in: 1...10_000_000) ?? 20_000,
@@ -34,21 +34,8 @@ enum EntitleCommand {
             )
             measurements += try await benchmark.run { console.note($0) }
         }
-        for line in EntitleReport(measurements).lines {
-            console.print(line)
-        }
+        EntitleReport(measurements: measurements).lines.forEach { console.print($0) }
         return ExitCode.success
-    }
-
-    private static func facts(_ list: String?) throws(UsageError) -> [Int] {
-        var facts: [Int] = []
-        for text in (list ?? "10000").split(separator: ",") {
-            guard let count = Int(text), (0...100_000_000).contains(count) else {
-                throw UsageError("--facts: expected numbers up to 100000000, found \"\(text)\"")
-            }
-            facts.append(count)
-        }
-        return facts
     }
 
     private static func kinds(_ list: String?) throws(UsageError) -> [EntitleKind] {
@@ -67,11 +54,7 @@ enum EntitleCommand {
 
 /// The measurements, and how they compare.
 struct EntitleReport {
-    private let measurements: [EntitleBenchmark.Measurement]
-
-    init(_ measurements: [EntitleBenchmark.Measurement]) {
-        self.measurements = measurements
-    }
+    let measurements: [EntitleBenchmark.Measurement]
 
     var lines: [String] {
         table + growth + longSubscriptions
@@ -102,7 +85,7 @@ struct EntitleReport {
                 first.storedFacts < last.storedFacts
             else { return nil }
             let ratio = last.wholeMicroseconds / first.wholeMicroseconds
-            return "\(kind.summary): \(Self.text(ratio)) × with "
+            return "\(kind.summary): \(FixedPoint.text(ratio, digits: 2)) × with "
                 + "\(Quantity.grouped(last.storedFacts)) facts"
         }
     }
@@ -114,13 +97,7 @@ struct EntitleReport {
             }
             guard let short else { return nil }
             let ratio = long.wholeMicroseconds / short.wholeMicroseconds
-            return "\(long.kind.summary): \(Self.text(ratio)) × the third"
+            return "\(long.kind.summary): \(FixedPoint.text(ratio, digits: 2)) × the third"
         }
-    }
-
-    /// With two digits behind the point.
-    private static func text(_ ratio: Double) -> String {
-        let hundredths = Int((ratio * 100).rounded())
-        return "\(hundredths / 100).\(hundredths % 100 < 10 ? "0" : "")\(hundredths % 100)"
     }
 }

@@ -1,5 +1,6 @@
 import Kafka
 import Operations
+import Platform
 import Postgres
 import Records
 import Simulation
@@ -52,16 +53,13 @@ enum IdleRoundTrips {
         let producer = try KafkaProducer(
             configuration: rig.kafka.merging(["linger.ms": "0"]) { $1 }
         )
-        let result: Result<Value, any Error>
-        do {
+        return try await closing {
+            await producer.close(deadline: answerMax)
+            await consumer.close(deadline: answerMax)
+        } after: {
             try await consumer.assign(with: positions)
-            result = .success(try await body(producer, consumer))
-        } catch {
-            result = .failure(error)
+            return try await body(producer, consumer)
         }
-        await producer.close(deadline: answerMax)
-        await consumer.close(deadline: answerMax)
-        return try result.get()
     }
 
     private static func measure(

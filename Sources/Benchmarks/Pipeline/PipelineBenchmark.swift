@@ -125,7 +125,7 @@ extension PipelineBenchmark {
                 record(try traffic.lonePurchase(number, rig.authority), topic)
             }
         )
-        let loneHops = try await hops(since: loneStart)
+        let loneHops = try await HopLatency.measure(rig, since: loneStart)
         let count = Int(rate * Double(options.latencySeconds))
         console.note("publishing \(Quantity.grouped(Int(rate))) records/s for the latency")
         // Signed beforehand: signing would disturb the rhythm.
@@ -170,12 +170,8 @@ extension PipelineBenchmark {
             idleShare: idle,
             cpu: usageAfter.since(usageBefore, records: count),
             activity: activity,
-            hops: try await hops(since: (published.first ?? 0) / 1_000)
+            hops: try await HopLatency.measure(rig, since: (published.first ?? 0) / 1_000)
         )
-    }
-
-    private func hops(since milliseconds: Int64) async throws -> [StageDescription: [Double]] {
-        try await HopLatency.measure(rig, since: milliseconds)
     }
 
     /// From publishing to commit, sorted.

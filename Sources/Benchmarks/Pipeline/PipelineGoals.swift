@@ -21,75 +21,36 @@ struct PipelineGoals {
     private func costs(_ item: PipelineMeasurement) -> [Goal] {
         let residentMax = measurements.flatMap(\.residentBytesMax.values).max() ?? 0
         let isMixed = item.traffic == .mixed
-        var goals = [
+        func cpu(_ name: String, _ key: String, _ time: Double, atMost bound: Double) -> Goal {
+            let name = "CPU of \(name), in verifications"
+            return Goal(name, "\(key)_verifications", item.verifications(time), atMost: bound)
+        }
+        let throughput = item.recordsPerSecond * item.verificationMicroseconds / 1_000_000
+        let mebibytes = Double(residentMax) / 1_048_576
+        let goals: [Goal?] = [
             Goal(
-                name: "records/s × time of a verification",
-                key: "throughput_in_verifications",
-                value: item.recordsPerSecond * item.verificationMicroseconds / 1_000_000,
-                bound: 0.48,
-                isCeiling: false
+                "records/s × time of a verification",
+                "throughput_in_verifications",
+                throughput,
+                atLeast: 0.48
             ),
-            verifications("the four workers", key: "worker", item, item.cpu.allWorkers, bound: 2.2),
+            cpu("the four workers", "worker", item.cpu.allWorkers, atMost: 2.2),
+            item.besideRecordsPerSecond.map {
+                let ratio = item.recordsPerSecond / $0
+                return Goal(
+                    "records/s / the program beside",
+                    "throughput_of_beside",
+                    ratio,
+                    atLeast: 1.3
+                )
+            },
+            item.cpu.postgres.map {
+                cpu("PostgreSQL", "postgresql", $0, atMost: isMixed ? 1.6 : 1.3)
+            },
+            item.cpu.broker.map { cpu("the broker", "broker", $0, atMost: isMixed ? 1 : 0.6) },
+            Goal("largest worker, MiB resident", "resident_mebibytes_max", mebibytes, atMost: 48),
         ]
-        if let beside = item.besideRecordsPerSecond {
-            goals.append(
-                Goal(
-                    name: "records/s / the program beside",
-                    key: "throughput_of_beside",
-                    value: item.recordsPerSecond / beside,
-                    bound: 1.3,
-                    isCeiling: false
-                )
-            )
-        }
-        if let postgres = item.cpu.postgres {
-            goals.append(
-                verifications(
-                    "PostgreSQL",
-                    key: "postgresql",
-                    item,
-                    postgres,
-                    bound: isMixed ? 1.6 : 1.3
-                )
-            )
-        }
-        if let broker = item.cpu.broker {
-            goals.append(
-                verifications(
-                    "the broker",
-                    key: "broker",
-                    item,
-                    broker,
-                    bound: isMixed ? 1 : 0.6
-                )
-            )
-        }
-        goals.append(
-            Goal(
-                name: "largest worker, MiB resident",
-                key: "resident_mebibytes_max",
-                value: Double(residentMax) / 1_048_576,
-                bound: 48,
-                isCeiling: true
-            )
-        )
-        return goals
-    }
-
-    private func verifications(
-        _ name: String,
-        key: String,
-        _ item: PipelineMeasurement,
-        _ microseconds: Double,
-        bound: Double
-    ) -> Goal {
-        Goal(
-            name: "CPU of \(name), in verifications",
-            key: "\(key)_verifications",
-            value: item.verifications(microseconds),
-            bound: bound,
-            isCeiling: true
-        )
+        return goals.compactMap(\.self)
     }
 
     private func delays(_ first: PipelineMeasurement) -> [Goal] {
@@ -101,38 +62,21 @@ struct PipelineGoals {
             ("half load, p50", "half_load_p50", latency.p50, 100),
             ("half load, p99", "half_load_p99", latency.p99, 200),
         ]
-        for (name, key, value, bound) in times {
-            goals.append(
-                Goal(
-                    name: "\(name), ms",
-                    key: "\(key)_milliseconds",
-                    value: value,
-                    bound: bound,
-                    isCeiling: true
-                )
-            )
+        goals += times.map { name, key, value, bound in
+            Goal("\(name), ms", "\(key)_milliseconds", value, atMost: bound)
         }
         goals.append(
             Goal(
-                name: "CPU of all a record, half load / full load",
-                key: "half_load_cpu_of_full_load",
-                value: latency.cpu.all / first.cpu.all,
-                bound: 1.3,
-                isCeiling: true
+                "CPU of all a record, half load / full load",
+                "half_load_cpu_of_full_load",
+                latency.cpu.all / first.cpu.all,
+                atMost: 1.3
             )
         )
-        if let idle = latency.idleShare {
-            goals.append(
-                Goal(
-                    name: "idle at half load, %",
-                    key: "idle_percent_at_half_load",
-                    value: idle * 100,
-                    bound: 30,
-                    isCeiling: false
-                )
-            )
+        let idle = latency.idleShare.map {
+            Goal("idle at half load, %", "idle_percent_at_half_load", $0 * 100, atLeast: 30)
         }
-        return goals
+        return goals + [idle].compactMap(\.self)
     }
 
     /// The goal for the stage that waits most, for each number of copies and partitions.
@@ -142,14 +86,13 @@ struct PipelineGoals {
         alike.partitions = first.partitions
         alike.copies = first.copies
         guard alike == first, let share = item.lockShares.values.max() else { return nil }
-        let partitions = "\(setup.partitions) partition\(setup.partitions == 1 ? "" : "s")"
-        let copies = setup.copies == 1 ? "1 copy" : "\(setup.copies) copies"
+        let partitions = Quantity.counted(setup.partitions, "partition")
+        let copies = Quantity.counted(setup.copies, "copy", "copies")
         return Goal(
-            name: "waiting for locks, % of a stage's processing time, \(partitions), \(copies)",
-            key: "lock_percent_\(setup.partitions)_partitions_\(setup.copies)_copies",
-            value: share * 100,
-            bound: 5,
-            isCeiling: true
+            "waiting for locks, % of a stage's processing time, \(partitions), \(copies)",
+            "lock_percent_\(setup.partitions)_partitions_\(setup.copies)_copies",
+            share * 100,
+            atMost: 5
         )
     }
 
@@ -163,23 +106,21 @@ struct PipelineGoals {
         let server = other.cpu.postgres.flatMap { other in
             first.cpu.postgres.map { other / $0 }
         }
+        func ofBoth(_ what: String, _ key: String) -> [Goal] {
+            [
+                growth("workers' CPU, \(what)", key, workers),
+                server.map { growth("PostgreSQL's CPU, \(what)", "postgresql_\(key)", $0) },
+            ].compactMap(\.self)
+        }
         if after.partitions != before.partitions {
             guard after.copies == before.copies else { return [] }
-            return growth(
-                "\(before.partitions) → \(after.partitions) partitions",
-                "\(after.partitions)_partitions",
-                workers: workers,
-                server: server
-            )
+            let what = "\(before.partitions) → \(after.partitions) partitions"
+            return ofBoth(what, "\(after.partitions)_partitions")
         }
         if after.storedCount != before.storedCount {
-            return growth(
-                "\(Quantity.grouped(before.storedCount)) → "
-                    + "\(Quantity.grouped(after.storedCount)) stored facts",
-                "\(after.storedCount)_stored",
-                workers: workers,
-                server: server
-            )
+            let counts = [before, after].map { Quantity.grouped($0.storedCount) }
+            let what = counts.joined(separator: " → ") + " stored facts"
+            return ofBoth(what, "\(after.storedCount)_stored")
         }
         if after.payloadTimes != before.payloadTimes {
             let later = other.cpu.laterStages / first.cpu.laterStages
@@ -193,23 +134,7 @@ struct PipelineGoals {
         return []
     }
 
-    private func growth(
-        _ what: String,
-        _ key: String,
-        workers: Double,
-        server: Double?
-    ) -> [Goal] {
-        [growth("workers' CPU, \(what)", key, workers)]
-            + (server.map { [growth("PostgreSQL's CPU, \(what)", "postgresql_\(key)", $0)] } ?? [])
-    }
-
     private func growth(_ name: String, _ key: String, _ value: Double) -> Goal {
-        Goal(
-            name: "growth of the \(name)",
-            key: "growth_at_\(key)",
-            value: value,
-            bound: 1.2,
-            isCeiling: true
-        )
+        Goal("growth of the \(name)", "growth_at_\(key)", value, atMost: 1.2)
     }
 }

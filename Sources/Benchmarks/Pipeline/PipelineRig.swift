@@ -11,7 +11,7 @@ import Topology
 import Worker
 
 /// Everything that one run of `bench pipeline` or `bench dedupe` measures on, and the end of it.
-final class PipelineRig: Sendable {
+struct PipelineRig {
     let authority: CertificateAuthority
     let settings: SettingsValues
     let kafka: [String: String]
@@ -28,28 +28,6 @@ final class PipelineRig: Sendable {
 
     /// The root certificate of `authority`.
     var rootFile: URL { folder.appending(path: Self.rootFileName) }
-
-    private init(
-        authority: CertificateAuthority,
-        settings: SettingsValues,
-        kafka: [String: String],
-        layout: TopicLayout,
-        database: PostgresOptions,
-        workers: [StageDescription: [RigWorker]],
-        server: PrivatePostgres?,
-        postmaster: Int32?,
-        folder: URL
-    ) {
-        self.authority = authority
-        self.settings = settings
-        self.kafka = kafka
-        self.layout = layout
-        self.database = database
-        self.workers = workers
-        self.server = server
-        self.postmaster = postmaster
-        self.folder = folder
-    }
 
     /// - Parameters:
     ///   - bootstrap: a Kafka that is there.
@@ -101,17 +79,17 @@ final class PipelineRig: Sendable {
                 arguments: ["--config", path.path],
                 logs: folder
             ),
-            server: server,
             postmaster: await server?.processID,
+            server: server,
             folder: folder
         )
     }
 
     private static func createTopics(_ layout: TopicLayout, _ kafka: [String: String]) async throws
     {
-        let admin = try KafkaAdmin(configuration: kafka)
-        _ = try await TopicDeployment(admin, layout).run(isAltering: false)
-        await admin.close()
+        try await KafkaAdmin.lend(kafka) { admin in
+            _ = try await TopicDeployment(admin, layout).run(isAltering: false)
+        }
     }
 
     /// A server on its own defaults, and with the commit's time of every row for the latency.
@@ -138,17 +116,15 @@ final class PipelineRig: Sendable {
         storedCount: Int,
         console: Console
     ) async throws {
-        let migrations = try MigrationFolder.find(
-            environment: ProcessInfo.processInfo.environment
-        ).migrations()
-        let connection = try await PostgresConnection.connect(database)
-        _ = try await Migrator(migrations).run(on: connection)
-        _ = try await CatalogTable.apply(Array(BenchTransaction.catalog.utf8), on: connection)
+        let migrations = try MigrationFolder.find().migrations()
+        try await PostgresConnection.lend(database) { connection in
+            _ = try await Migrator(migrations).run(on: connection)
+            _ = try await CatalogTable.apply(Array(BenchTransaction.catalog.utf8), on: connection)
+        }
         if storedCount > 0 {
             console.note("storing \(Quantity.grouped(storedCount)) facts")
             try await StoredFacts.insert(storedCount, into: database)
         }
-        await connection.close()
     }
 
     func remove() async {

@@ -25,7 +25,7 @@ struct RecoveryBenchmark {
         for plan in TopicLayout(partitions: 2).plans {
             try cluster.createTopic(plan.name, partitions: Int(plan.partitions))
         }
-        let world = try AppleWorld(authority: CertificateAuthority())
+        let world = AppleWorld(authority: try CertificateAuthority())
         let now = SimulatedClock().now
         world.generateNotifications(
             count: recordCount,
@@ -44,9 +44,7 @@ struct RecoveryBenchmark {
         _ databaseURL: String
     ) async throws -> RecoveryMeasurement {
         let database = PostgresOptions(connectionString: databaseURL, applicationName: "bench")
-        let migrations = try MigrationFolder.find(
-            environment: ProcessInfo.processInfo.environment
-        ).migrations()
+        let migrations = try MigrationFolder.find().migrations()
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -141,30 +139,13 @@ struct RecoveryMeasurement: BenchReport {
 
     var goals: [Goal] {
         guard let first = samples.first, let last = samples.last else { return [] }
+        let memory = Double(last.residentBytesMax) / Double(first.residentBytesMax)
         let rate = last.requestsPerSecond / bucketPerSecond
         return [
-            Goal(
-                name: "memory, all notifications / a hundredth",
-                key: "memory_ratio",
-                value: Double(last.residentBytesMax) / Double(first.residentBytesMax),
-                bound: 1.25,
-                isCeiling: true
-            ),
-            Goal(
-                name: "requests/s / the bucket's",
-                key: "rate_ratio",
-                value: rate,
-                // Late requests are made up for, so some more than the time admits are made.
-                bound: 1.01,
-                isCeiling: true
-            ),
-            Goal(
-                name: "the same, at least",
-                key: "rate_ratio_least",
-                value: rate,
-                bound: 0.9,
-                isCeiling: false
-            ),
+            Goal("memory, all notifications / a hundredth", "memory_ratio", memory, atMost: 1.25),
+            // Late requests are made up for, so some more than the time admits are made.
+            Goal("requests/s / the bucket's", "rate_ratio", rate, atMost: 1.01),
+            Goal("the same, at least", "rate_ratio_least", rate, atLeast: 0.9),
         ]
     }
 

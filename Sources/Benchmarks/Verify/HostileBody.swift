@@ -66,13 +66,14 @@ struct HostileBody: Sendable {
         self.signaturesMax = signaturesMax ?? yardstick.signaturesMax
     }
 
-    init(
-        _ name: String,
-        _ body: [UInt8],
-        _ reason: RefusalReason,
+    /// Single bodies that one good body is the measure of.
+    static func all(
         by yardstick: Yardstick = .record,
-        bound: Double = 1.2
-    ) {
-        self.init(name, [body], reason, by: yardstick, bound: bound)
+        bound: Double = 1.2,
+        _ rows: [(String, [UInt8], RefusalReason)]
+    ) -> [HostileBody] {
+        rows.map { name, body, reason in
+            HostileBody(name, [body], reason, by: yardstick, bound: bound)
+        }
     }
 }

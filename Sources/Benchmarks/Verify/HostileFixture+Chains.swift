@@ -19,10 +19,7 @@ extension CertificateAuthority {
     /// Signs below this intermediate, and shows whatever root is given.
     func sign(_ payload: [UInt8], showingRoot root: [UInt8]) throws -> [UInt8] {
         let certificates = [leaf, intermediate, root]
-        return try sign(
-            payload,
-            headerSegment: Self.headerSegment(certificates: certificates)
-        )
+        return try sign(payload, headerSegment: Self.headerSegment(certificates: certificates))
     }
 
     /// Signs under a header that is another each time, and shows the same certificates in all.
@@ -52,19 +49,11 @@ extension HostileFixture {
         var forgedIntermediate = blueprint
         forgedIntermediate.intermediateSigner = try .generate(.p384)
         let forger = try CertificateAuthority(forgedIntermediate)
+        let forgedLeaf = try leafForger.sign(payload, headerSegment: header)
+        let forgedChain = try forger.sign(payload, showingRoot: authority.root)
         return [
-            HostileBody(
-                "a forged leaf",
-                try leafForger.sign(payload, headerSegment: header),
-                .chainInvalid,
-                by: .newLeaf
-            ),
-            HostileBody(
-                "a forged intermediate",
-                try forger.sign(payload, showingRoot: authority.root),
-                .chainInvalid,
-                by: .newChain
-            ),
+            HostileBody("a forged leaf", [forgedLeaf], .chainInvalid, by: .newLeaf),
+            HostileBody("a forged intermediate", [forgedChain], .chainInvalid, by: .newChain),
             try manyIntermediates(authority, blueprint, payload),
             try otherHeaders(authority, payload),
         ]
@@ -101,7 +90,7 @@ extension HostileFixture {
     ) throws -> HostileBody {
         let bodies = try CertificateAuthority(name: "Good").signUnderManyHeaders(
             payload,
-            showing: [authority.leaf, authority.intermediate, authority.root]
+            showing: authority.chain
         )
         return HostileBody(
             "the genuine chain, its header new each time",
@@ -123,25 +112,19 @@ extension HostileFixture {
     ) throws -> [HostileBody] {
         let payload = BenchTransaction.payload(0)
         let stranger = try PrivateKey.generate(.p384)
-        let foreign = try AuthorityBlueprint(
-            name: "Forger's",
-            validity: CertificateAuthority.standardValidity
-        )
+        let foreign = try AuthorityBlueprint(name: "Forger's")
         var bodies: [HostileBody] = []
         for kind in CostlyCertificate.allCases {
             let strange = try CertificateAuthority(foreign.forged(with: kind, signer: stranger))
             let token = try strange.sign(payload)
-            let name = "foreign, \(kind.rawValue)"
-            bodies.append(HostileBody(name, token, reason(kind, .rootUntrusted), bound: 3))
             let copy = try CertificateAuthority(blueprint.forged(with: kind, signer: stranger))
-            bodies.append(
-                HostileBody(
-                    "genuine root, \(kind.rawValue)",
-                    try copy.sign(payload, showingRoot: authority.root),
-                    reason(kind, .chainInvalid),
-                    by: .newChain
-                )
-            )
+            let copied = try copy.sign(payload, showingRoot: authority.root)
+            let names = ("foreign, \(kind.rawValue)", "genuine root, \(kind.rawValue)")
+            let reasons = (reason(kind, .rootUntrusted), reason(kind, .chainInvalid))
+            bodies += [
+                HostileBody(names.0, [token], reasons.0, bound: 3),
+                HostileBody(names.1, [copied], reasons.1, by: .newChain),
+            ]
         }
         return bodies + [try endlessHeaders(payload)]
     }
@@ -156,10 +139,7 @@ extension HostileFixture {
     /// A foreign chain under another header each time, against whatever remembers headers.
     private static func endlessHeaders(_ payload: [UInt8]) throws -> HostileBody {
         let foreign = try CertificateAuthority(name: "Forger's")
-        let bodies = try foreign.signUnderManyHeaders(
-            payload,
-            showing: [foreign.leaf, foreign.intermediate, foreign.root]
-        )
+        let bodies = try foreign.signUnderManyHeaders(payload, showing: foreign.chain)
         return HostileBody("a forged chain, new each time", bodies, .rootUntrusted, bound: 3)
     }
 
@@ -172,27 +152,22 @@ extension HostileFixture {
         fields.records = Array(fields.records.prefix(1))
         let stranger = try PrivateKey.generate(.rsa(bits: 2048))
         let foreign = try AuthorityBlueprint.receipts(name: "Forger's")
-        return try CostlyCertificate.allCases.flatMap { kind in
+        let rows = try CostlyCertificate.allCases.flatMap { kind in
             let strange = try CertificateAuthority(foreign.forged(with: kind, signer: stranger))
             let copy = try CertificateAuthority(blueprint.forged(with: kind, signer: stranger))
             var form = ReceiptForm()
             form.certificates = [copy.leaf, copy.intermediate, authority.root]
             return [
-                HostileBody(
+                (
                     "foreign receipt, \(kind.rawValue)",
-                    Body.receipt(try strange.receiptText(fields)),
-                    reason(kind, .rootUntrusted),
-                    by: .smallReceipt,
-                    bound: 3
+                    Body.receipt(try strange.receiptText(fields)), reason(kind, .rootUntrusted)
                 ),
-                HostileBody(
+                (
                     "genuine root, receipt, \(kind.rawValue)",
-                    Body.receipt(try copy.receiptText(fields, form)),
-                    reason(kind, .chainInvalid),
-                    by: .smallReceipt,
-                    bound: 3
+                    Body.receipt(try copy.receiptText(fields, form)), reason(kind, .chainInvalid)
                 ),
             ]
         }
+        return HostileBody.all(by: .smallReceipt, bound: 3, rows)
     }
 }

@@ -81,22 +81,20 @@ extension HostileFixture {
 
     /// An unsigned body of each shape, filled with each of what is costly, of a good one's size.
     static func filledShapes(_ count: Int) -> [HostileBody] {
-        Shape.all.flatMap { shape in
+        let rows = Shape.all.flatMap { shape in
             Filling.allCases.map { filling in
                 let (unit, isFilled) = filling.item
                 let times = isFilled ? (count - 100) / unit.utf8.count : 1
-                return HostileBody(
-                    "\(shape.name), \(filling.rawValue)",
-                    shape.body(
-                        item: String(repeating: unit, count: times),
-                        members: filling.members(count - 100),
-                        count: count
-                    ),
-                    shape.isReceipt ? .receiptMalformed : .jwsMalformed,
-                    by: .response
+                let body = shape.body(
+                    item: String(repeating: unit, count: times),
+                    members: filling.members(count - 100),
+                    count: count
                 )
+                let reason: RefusalReason = shape.isReceipt ? .receiptMalformed : .jwsMalformed
+                return ("\(shape.name), \(filling.rawValue)", body, reason)
             }
         }
+        return HostileBody.all(by: .response, rows)
     }
 
     /// Unsigned bytes beside what is genuine.
@@ -118,40 +116,28 @@ extension HostileFixture {
         let levels = VerifierLimits.payloadStandard.depthMax
         deep.overrides["added"] =
             String(repeating: "[", count: levels) + String(repeating: "]", count: levels)
-        return [
-            HostileBody(
-                "members beside items, a claim last",
-                Array(claims.utf8),
-                .claimMismatch,
-                by: .response
-            ),
-            HostileBody(
-                "a claim as long as a body",
-                Body.transaction(
-                    half[0],
-                    claims: ["productID": "\"\(String(repeating: "a", count: count))\""]
+        let unsigned = authority.headerSegment + dot
+        let keys = unsigned + Base64Text.url(Array("{\(payload)}".utf8)) + dot + nobody
+        let oldDate = unsigned + Base64Text.url(old.json) + dot + nobody
+        let long = ["productID": "\"\(String(repeating: "a", count: count))\""] as KeyValuePairs
+        return HostileBody.all(
+            by: .response,
+            [
+                ("members beside items, a claim last", Array(claims.utf8), .claimMismatch),
+                (
+                    "a claim as long as a body",
+                    Body.transaction(half[0], claims: long), .envelopeMalformed
                 ),
-                .envelopeMalformed,
-                by: .response
-            ),
-            HostileBody(
-                "a genuine header over a payload of escaped keys",
-                authority.headerSegment + dot + Base64Text.url(Array("{\(payload)}".utf8)) + dot
-                    + nobody,
-                .signatureInvalid,
-                by: .response
-            ),
-            HostileBody(
-                "a genuine header over an old date",
-                authority.headerSegment + dot + Base64Text.url(old.json) + dot + nobody,
-                .signatureInvalid
-            ),
-            HostileBody(
-                "a signed payload one level too deep",
-                try authority.sign(deep.json),
-                .payloadMalformed
-            ),
-        ]
+                ("a genuine header over a payload of escaped keys", keys, .signatureInvalid),
+            ]
+        )
+            + HostileBody.all([
+                ("a genuine header over an old date", oldDate, .signatureInvalid),
+                (
+                    "a signed payload one level too deep",
+                    try authority.sign(deep.json), .payloadMalformed
+                ),
+            ])
     }
 
     /// A chain of one's own whose leaf has the point at infinity for its key: anybody could sign.
@@ -166,26 +152,20 @@ extension HostileFixture {
         let forger = try CertificateAuthority(name: "Forger's") {
             $0.leaf.subjectPublicKeyInfo = infinity
         }
-        return HostileBody(
-            "a key at infinity",
-            try forger.sign(BenchTransaction.payload(0)),
-            .certificateMalformed,
-            bound: 3
-        )
+        let token = try forger.sign(BenchTransaction.payload(0))
+        return HostileBody("a key at infinity", [token], .certificateMalformed, bound: 3)
     }
 
     /// Receipts of iOS 6 at the most that is read of one, of what a text is costliest to search.
     static func searchedReceipts() -> [HostileBody] {
-        [("regional indicators", "\u{1F1E6}"), ("accents", "\u{301}"), ("quotes", "\"")].map {
-            name,
-            unit in
+        let units = [
+            ("regional indicators", "\u{1F1E6}"), ("accents", "\u{301}"), ("quotes", "\""),
+        ]
+        let rows = units.map { name, unit in
             let list = "{\"" + String(repeating: unit, count: 64_000 / unit.utf8.count)
-            return HostileBody(
-                "a receipt of iOS 6 of \(name)",
-                Body.receipt(Base64Text.standard(Array(list.utf8))),
-                .receiptMalformed,
-                by: .largeReceipt
-            )
+            let body = Body.receipt(Base64Text.standard(Array(list.utf8)))
+            return ("a receipt of iOS 6 of \(name)", body, RefusalReason.receiptMalformed)
         }
+        return HostileBody.all(by: .largeReceipt, rows)
     }
 }

@@ -37,25 +37,19 @@ extension HostileFixture {
             ("a receipt over SHA-512", authority, fields, otherDigest, .algorithmNotAllowed),
             ("its last record incomplete", authority, incomplete, ReceiptForm(), .receiptMalformed),
         ]
-        return [
-            HostileBody("a receipt of noise", noise, .receiptMalformed, by: .receipt),
-            HostileBody(
-                "a receipt of iOS 6 without end",
-                Body.receipt(Base64Text.standard(legacy)),
-                .receiptMalformed,
-                by: .receipt
-            ),
-            HostileBody(
-                "a receipt of BER without end",
-                Body.receipt(Base64Text.standard(open)),
-                .receiptMalformed,
-                by: .receipt
-            ),
-        ]
-            + (try broken.map { name, authority, fields, form, reason in
-                let body = Body.receipt(try authority.receiptText(fields, form))
-                return HostileBody(name, body, reason, by: .receipt)
-            })
+        let signed = try broken.map { name, authority, fields, form, reason in
+            (name, Body.receipt(try authority.receiptText(fields, form)), reason)
+        }
+        let endless = [("iOS 6", legacy), ("BER", open)].map { form, bytes in
+            (
+                "a receipt of \(form) without end",
+                Body.receipt(Base64Text.standard(bytes)), RefusalReason.receiptMalformed
+            )
+        }
+        return HostileBody.all(
+            by: .receipt,
+            [("a receipt of noise", noise, .receiptMalformed)] + endless + signed
+        )
     }
 
     private static let forged = RefusalReason.receiptSignatureInvalid
@@ -68,25 +62,16 @@ extension HostileFixture {
         many.further = Array(repeating: ReceiptFields.attribute(17, DER.set([])), count: 50_000)
         var attributes = receiptFields
         attributes.further = (0..<20_000).map { ReceiptFields.attribute(10_000 + $0, [0]) }
-        return [
-            HostileBody(
-                "a large receipt signed by another",
-                Body.receipt(try authority.receiptText(largeReceiptFields, otherKey)),
-                forged,
-                by: .largeReceipt
-            ),
-            HostileBody(
-                "50,000 in-app records",
-                Body.receipt(try authority.receiptText(many)),
-                .payloadTooLarge,
-                by: .largeReceipt
-            ),
-            HostileBody(
-                "20,000 attributes",
-                Body.receipt(try authority.receiptText(attributes)),
-                .receiptMalformed,
-                by: .largeReceipt
-            ),
+        let rows: [(String, ReceiptFields, ReceiptForm, RefusalReason)] = [
+            ("a large receipt signed by another", largeReceiptFields, otherKey, forged),
+            ("50,000 in-app records", many, ReceiptForm(), .payloadTooLarge),
+            ("20,000 attributes", attributes, ReceiptForm(), .receiptMalformed),
         ]
+        return HostileBody.all(
+            by: .largeReceipt,
+            try rows.map { name, fields, form, reason in
+                (name, Body.receipt(try authority.receiptText(fields, form)), reason)
+            }
+        )
     }
 }

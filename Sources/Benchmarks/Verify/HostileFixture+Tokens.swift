@@ -1,5 +1,4 @@
 import AppStore
-import OpenSSL
 import Simulation
 
 extension HostileFixture {
@@ -16,36 +15,25 @@ extension HostileFixture {
             (.flippedPayload, .signatureInvalid), (.foreignKey, .signatureInvalid),
             (.zeroR, .signatureInvalid),
         ]
-        return try broken.map { forgery, reason in
-            HostileBody("\(forgery)", try authority.forge(payload, forgery), reason)
-        } + [
-            HostileBody(
-                "no JSON under a good signature",
-                try authority.sign([1]),
-                .payloadMalformed
-            ),
-            HostileBody(
-                "genuine, of another app",
-                try authority.sign(other),
-                .bundleMismatch
-            ),
-            HostileBody("a forged chain", foreign, .rootUntrusted, bound: 3),
-            HostileBody(
-                "certificates of no form",
-                try authority.sign(payload, headerSegment: header([[1], [2], [3]])),
-                .certificateMalformed
-            ),
-            HostileBody(
-                "four certificates",
-                try authority.sign(
-                    payload,
-                    headerSegment: header([
-                        authority.leaf, authority.leaf, authority.intermediate, authority.root,
-                    ])
+        let forgeries = try broken.map { forgery, reason in
+            ("\(forgery)", try authority.forge(payload, forgery), reason)
+        }
+        let formless = header([[1], [2], [3]])
+        let fourfold = header([authority.leaf] + authority.chain)
+        return HostileBody.all(
+            forgeries + [
+                ("no JSON under a good signature", try authority.sign([1]), .payloadMalformed),
+                ("genuine, of another app", try authority.sign(other), .bundleMismatch),
+                (
+                    "certificates of no form",
+                    try authority.sign(payload, headerSegment: formless), .certificateMalformed
                 ),
-                .x5cLength
-            ),
-        ]
+                (
+                    "four certificates",
+                    try authority.sign(payload, headerSegment: fourfold), .x5cLength
+                ),
+            ]
+        ) + HostileBody.all(bound: 3, [("a forged chain", foreign, .rootUntrusted)])
     }
 
     private static var other: [UInt8] {
@@ -67,58 +55,51 @@ extension HostileFixture {
         let forged = try authority.forge(BenchTransaction.payload(0), .flippedSignature)
         let limit = VerifierLimits.standard.itemsMax
         let tiny = [UInt8](repeating: UInt8(ascii: "a"), count: 3)
-        return [
-            HostileBody(
-                "the last item forged",
-                Body.history(items.dropLast() + [forged]),
-                .signatureInvalid,
-                by: .response
-            ),
-            HostileBody(
-                "too many items",
-                Body.history([[UInt8]](repeating: tiny, count: limit + 1)),
-                .payloadTooLarge,
-                by: .response
-            ),
-            HostileBody(
-                "an item in an item's place",
-                Body.history(items.dropLast() + [try authority.sign(RenewalFields().json)]),
-                .payloadMalformed,
-                by: .response
-            ),
-        ]
+        let misplaced = try authority.sign(RenewalFields().json)
+        let many = [[UInt8]](repeating: tiny, count: limit + 1)
+        let others = items.dropLast()
+        return HostileBody.all(
+            by: .response,
+            [
+                ("the last item forged", Body.history(others + [forged]), .signatureInvalid),
+                ("too many items", Body.history(many), .payloadTooLarge),
+                (
+                    "an item in an item's place",
+                    Body.history(others + [misplaced]), .payloadMalformed
+                ),
+            ]
+        )
     }
 
     /// Notifications and app transactions of which a part is bad.
     static func wholes(_ authority: CertificateAuthority) throws -> [HostileBody] {
         let payload = BenchTransaction.payload(0)
+        let forged = try authority.forge(payload, .flippedSignature)
         let foreign = try CertificateAuthority(name: "Forger's").sign(payload)
         var app = AppTransactionFields()
         app.appAppleID = 1
-        return [
-            HostileBody(
-                "a notification of a forged transaction",
-                try notification(authority, authority.forge(payload, .flippedSignature)),
-                .signatureInvalid,
-                by: .notification
-            ),
-            HostileBody(
-                "a notification of a foreign transaction",
-                try notification(authority, foreign),
-                .rootUntrusted,
-                by: .notification
-            ),
-            HostileBody(
-                "an app transaction of another number",
-                try authority.sign(app.json),
-                .appMismatch
-            ),
-            HostileBody(
-                "a forged app transaction",
-                try authority.forge(AppTransactionFields().json, .flippedSignature),
-                .signatureInvalid
-            ),
-        ]
+        let notifications = HostileBody.all(
+            by: .notification,
+            [
+                (
+                    "a notification of a forged transaction",
+                    try notification(authority, forged), .signatureInvalid
+                ),
+                (
+                    "a notification of a foreign transaction",
+                    try notification(authority, foreign), .rootUntrusted
+                ),
+            ]
+        )
+        let forgedApp = try authority.forge(AppTransactionFields().json, .flippedSignature)
+        return notifications
+            + HostileBody.all([
+                (
+                    "an app transaction of another number",
+                    try authority.sign(app.json), .appMismatch
+                ),
+                ("a forged app transaction", forgedApp, .signatureInvalid),
+            ])
     }
 
     /// A notification with a transaction and its renewal info inside.

@@ -1,5 +1,4 @@
 import AppStore
-import OpenSSL
 import Simulation
 
 /// The good bodies and the hostile ones of `bench verify`.
@@ -11,22 +10,11 @@ struct HostileFixture: Sendable {
     private static let itemsCount = 100
 
     init() throws {
-        let blueprint = try AuthorityBlueprint(
-            name: "Good",
-            validity: CertificateAuthority.standardValidity
-        )
+        let blueprint = try AuthorityBlueprint(name: "Good")
         let receiptsBlueprint = try AuthorityBlueprint.receipts(name: "Good")
         let authority = try CertificateAuthority(blueprint)
         let receipts = try CertificateAuthority(receiptsBlueprint)
-        let app = ConfiguredApp(
-            bundleID: Identifier(BenchTransaction.bundleID),
-            environment: .production,
-            appAppleID: BenchTransaction.appAppleID,
-            roots: [
-                try Certificate(der: authority.root), try Certificate(der: receipts.root),
-            ],
-            hasTestRootInProduction: true
-        )
+        let app = try ConfiguredApp(trusting: authority, receipts)
         configuration = VerifierConfiguration(apps: [app])
         let record = try authority.sign(BenchTransaction.payload(0))
         let items = try (0..<Self.itemsCount).map {
@@ -77,62 +65,26 @@ struct HostileFixture: Sendable {
             return Array((head + String(repeating: text, count: times) + tail).utf8)
         }
         let keys = (0..<count / 14).map { "\"k\($0)\":0" }.joined(separator: ",")
-        return [
-            HostileBody(
-                "larger than allowed",
-                [UInt8](
-                    repeating: UInt8(ascii: "{"),
-                    count: VerifierLimits.standard.bodyBytesMax + 1
-                ),
-                .payloadTooLarge,
-                by: .response
-            ),
-            HostileBody("no known shape", filled("?", with: "A"), .bodyUnrecognized, by: .response),
-            HostileBody(
-                "arrays in arrays",
-                filled("", with: "["),
-                .envelopeMalformed,
-                by: .response
-            ),
-            HostileBody(
-                "objects in objects",
-                filled("", with: #"{"a":"#),
-                .envelopeMalformed,
-                by: .response
-            ),
-            HostileBody(
-                "one long string",
-                filled(#"{"signedPayload":""#, with: "A", #""}"#),
-                .jwsMalformed,
-                by: .response
-            ),
-            HostileBody(
-                "escapes",
-                filled(#"{"signedPayload":""#, with: #"\u0041"#, #""}"#),
-                .jwsMalformed,
-                by: .response
-            ),
-            HostileBody(
-                "many numbers",
-                filled(#"{"signedTransactions":["#, with: "1,", "1]}"),
-                .envelopeMalformed,
-                by: .response
-            ),
-            HostileBody("many keys", Array("{\(keys)}".utf8), .bodyUnrecognized, by: .response),
-            HostileBody(
-                "the last key doubled",
-                Array("{\(keys),\"k0\":0}".utf8),
-                .envelopeMalformed,
-                by: .response
-            ),
-            HostileBody("dots", filled("eyJ", with: "."), .jwsMalformed, by: .response),
-            HostileBody("no dot", filled("eyJ", with: "A"), .jwsMalformed, by: .response),
-            HostileBody(
-                "a header without end",
-                filled("eyJ", with: "A", ".A.A"),
-                .jwsMalformed,
-                by: .response
-            ),
-        ]
+        let bodyBytesMax = VerifierLimits.standard.bodyBytesMax
+        let tooLarge = [UInt8](repeating: UInt8(ascii: "{"), count: bodyBytesMax + 1)
+        let head = #"{"signedPayload":""#
+        let numbers = filled(#"{"signedTransactions":["#, with: "1,", "1]}")
+        return HostileBody.all(
+            by: .response,
+            [
+                ("larger than allowed", tooLarge, .payloadTooLarge),
+                ("no known shape", filled("?", with: "A"), .bodyUnrecognized),
+                ("arrays in arrays", filled("", with: "["), .envelopeMalformed),
+                ("objects in objects", filled("", with: #"{"a":"#), .envelopeMalformed),
+                ("one long string", filled(head, with: "A", #""}"#), .jwsMalformed),
+                ("escapes", filled(head, with: #"\u0041"#, #""}"#), .jwsMalformed),
+                ("many numbers", numbers, .envelopeMalformed),
+                ("many keys", Array("{\(keys)}".utf8), .bodyUnrecognized),
+                ("the last key doubled", Array("{\(keys),\"k0\":0}".utf8), .envelopeMalformed),
+                ("dots", filled("eyJ", with: "."), .jwsMalformed),
+                ("no dot", filled("eyJ", with: "A"), .jwsMalformed),
+                ("a header without end", filled("eyJ", with: "A", ".A.A"), .jwsMalformed),
+            ]
+        )
     }
 }

@@ -57,7 +57,7 @@ struct VerifyBenchmark {
     }
 
     private func work(_ item: Case) -> (Int) -> Void {
-        let fixture = fixture
+        let (fixture, verifier) = (fixture, fixture.verifier())
         switch item {
         case .raw:
             let baseline = VerificationBaseline(key: fixture.key)
@@ -67,44 +67,28 @@ struct VerifyBenchmark {
                 precondition(isValid, "the benchmark's own signature does not verify")
             }
         case .warm:
-            return verifying(fixture.good, with: fixture.verifier(), expecting: nil)
+            return verifying(fixture.good, with: verifier)
         case .withoutTable:
-            let verifier = fixture.verifier(within: HostileBody.Yardstick.record.limits)
-            return verifying(fixture.good, with: verifier, expecting: nil)
+            return verifying(fixture.good, with: fixture.verifier(as: .record))
         case .newLeaf:
-            let verifier = fixture.verifier(within: HostileBody.Yardstick.newLeaf.limits)
-            return verifying(fixture.good, with: verifier, expecting: nil)
+            return verifying(fixture.good, with: fixture.verifier(as: .newLeaf))
         case .newChain:
-            let verifier = fixture.verifier(within: HostileBody.Yardstick.newChain.limits)
-            return verifying(fixture.good, with: verifier, expecting: nil)
+            return verifying(fixture.good, with: fixture.verifier(as: .newChain))
         case .foreignChain:
-            return verifying(
-                fixture.foreignChain,
-                with: fixture.verifier(),
-                expecting: .rootUntrusted
-            )
+            return verifying(fixture.foreignChain, with: verifier, expecting: .rootUntrusted)
         case .forgedLeaf:
-            return verifying(
-                fixture.forgedLeaf,
-                with: fixture.verifier(),
-                expecting: .chainInvalid
-            )
+            return verifying(fixture.forgedLeaf, with: verifier, expecting: .chainInvalid)
         case .forgedSignature:
-            let verifier = fixture.verifier()
             // Forgeries come under a header that genuine records have made known.
             _ = verifier.verify(fixture.good[0])
-            return verifying(
-                fixture.forgedSignature,
-                with: verifier,
-                expecting: .signatureInvalid
-            )
+            return verifying(fixture.forgedSignature, with: verifier, expecting: .signatureInvalid)
         }
     }
 
     private func verifying(
         _ bodies: [[UInt8]],
         with verifier: Verifier,
-        expecting reason: RefusalReason?
+        expecting reason: RefusalReason? = nil
     ) -> (Int) -> Void {
         { index in
             switch verifier.verify(bodies[index % bodies.count]) {

@@ -21,23 +21,14 @@ struct VerifyFixture: Sendable {
     let forgedSignature: [[UInt8]]
 
     init(recordCount: Int) throws {
-        let blueprint = try AuthorityBlueprint(
-            name: "Good",
-            validity: CertificateAuthority.standardValidity
-        )
+        let blueprint = try AuthorityBlueprint(name: "Good")
         let authority = try CertificateAuthority(blueprint)
         let foreign = try CertificateAuthority(name: "Forger's")
         guard let key = try Certificate(der: authority.leaf).p256Key else {
             preconditionFailure("a throw-away leaf has a P-256 key")
         }
         self.key = key
-        app = ConfiguredApp(
-            bundleID: Identifier(BenchTransaction.bundleID),
-            environment: .production,
-            appAppleID: BenchTransaction.appAppleID,
-            roots: [try Certificate(der: authority.root)],
-            hasTestRootInProduction: true
-        )
+        app = try ConfiguredApp(trusting: authority)
         let payloads = (0..<recordCount).map(BenchTransaction.payload)
         var limits = VerifierLimits.standard
         limits.signaturesBeforeTable = 1
@@ -59,7 +50,8 @@ struct VerifyFixture: Sendable {
         Verifier(configuration: running)
     }
 
-    func verifier(within limits: VerifierLimits) -> Verifier {
-        Verifier(configuration: VerifierConfiguration(apps: [app], limits: limits))
+    /// With the caches that hostile bodies of this kind are measured with.
+    func verifier(as yardstick: HostileBody.Yardstick) -> Verifier {
+        Verifier(configuration: VerifierConfiguration(apps: [app], limits: yardstick.limits))
     }
 }

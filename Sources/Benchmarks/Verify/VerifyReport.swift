@@ -38,57 +38,41 @@ struct VerifyReport: BenchReport {
 
     /// The verifier's rate where the chain is known, of OpenSSL's rate over the same bytes.
     var warmToRaw: Goal {
-        Goal(
-            name: "verifier / OpenSSL alone, one thread",
-            key: "warm_to_raw",
-            value: cost(of: .raw, to: .warm),
-            bound: 1.5,
-            isCeiling: false
-        )
+        let ratio = cost(of: .raw, to: .warm)
+        return Goal("verifier / OpenSSL alone, one thread", "warm_to_raw", ratio, atLeast: 1.5)
     }
 
     var goals: [Goal] {
         var goals = [
             warmToRaw,
             Goal(
-                name: "cost of a forged chain / a good record without a table",
-                key: "foreign_chain_cost",
-                value: cost(of: .foreignChain, to: .withoutTable),
-                bound: 3,
-                isCeiling: true
+                "cost of a forged chain / a good record without a table",
+                "foreign_chain_cost",
+                cost(of: .foreignChain, to: .withoutTable),
+                atMost: 3
             ),
             Goal(
-                name: "cost of a new leaf / a new chain",
-                key: "new_leaf_cost",
-                value: cost(of: .newLeaf, to: .newChain),
-                bound: 0.70,
-                isCeiling: true
+                "cost of a new leaf / a new chain",
+                "new_leaf_cost",
+                cost(of: .newLeaf, to: .newChain),
+                atMost: 0.70
             ),
             Goal(
-                name: "cost of a forged leaf / a good record without a table",
-                key: "forged_leaf_cost",
-                value: cost(of: .forgedLeaf, to: .withoutTable),
-                bound: 16,
-                isCeiling: true
+                "cost of a forged leaf / a good record without a table",
+                "forged_leaf_cost",
+                cost(of: .forgedLeaf, to: .withoutTable),
+                atMost: 16
             ),
             Goal(
-                name: "cost of a forged signature / a good record",
-                key: "forged_signature_cost",
-                value: cost(of: .forgedSignature, to: .warm),
-                bound: 1,
-                isCeiling: true
+                "cost of a forged signature / a good record",
+                "forged_signature_cost",
+                cost(of: .forgedSignature, to: .warm),
+                atMost: 1
             ),
         ]
         if threads > 1 {
-            goals.append(
-                Goal(
-                    name: "verifier's gain by \(threads) threads / OpenSSL's gain",
-                    key: "gain_to_raw_gain",
-                    value: gain,
-                    bound: 0.90,
-                    isCeiling: false
-                )
-            )
+            let name = "verifier's gain by \(threads) threads / OpenSSL's gain"
+            goals.append(Goal(name, "gain_to_raw_gain", gain, atLeast: 0.90))
         }
         return goals
     }
