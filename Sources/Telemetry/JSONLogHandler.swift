@@ -22,7 +22,7 @@ package final class JSONLogHandler: LogHandler {
     package func log(_ event: LogEvent) {
         let now = Timestamp(milliseconds: WallClock.milliseconds)
         let line = Self.line(event, at: now)
-        turn.withLock { _ in write(line) }
+        _ = turn.withLock { _ in FileSystem.write(line, to: descriptor) }
     }
 
     /// One event as a line; of a key given twice the later value stands.
@@ -47,22 +47,5 @@ package final class JSONLogHandler: LogHandler {
         }
         // Logs are read in terminals, and hold what the other end of a connection reported.
         return Array((Printable.json(String(decoding: writer.bytes, as: UTF8.self)) + "\n").utf8)
-    }
-
-    private func write(_ line: [UInt8]) {
-        var rest = line[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes {
-                Glibc.write(descriptor, $0.baseAddress, $0.count)
-            }
-            if count > 0 {
-                rest = rest.dropFirst(count)
-            } else if count < 0, errno == EAGAIN {
-                var wanted = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-                _ = poll(&wanted, 1, 1000)
-            } else if count == 0 || errno != EINTR {
-                return
-            }
-        }
     }
 }

@@ -37,6 +37,20 @@ import Testing
         #expect(written.output == Self.shown + #"\u{a}forged"# + "\n")
     }
 
+    @Test func `a reader that is slower than the command gets all of its output`() throws {
+        var ends: [Int32] = [-1, -1]
+        try #require(pipe(&ends) == 0)
+        let (reading, writing) = (FileHandle(fileDescriptor: ends[0]), ends[1])
+        // As a program leaves it that shares the terminal or pipe.
+        try #require(fcntl(writing, F_SETFL, O_NONBLOCK) == 0)
+        let line = String(repeating: "x", count: 1 << 20)
+        Thread.detachNewThread {
+            Console(output: writing, notes: writing).print(line)
+            close(writing)
+        }
+        #expect(reading.readDataToEndOfFile().count == line.utf8.count + 1)
+    }
+
     @Test func `texts and notes keep their lines and nothing else`() {
         let written = Written()
         written.console().print(text: "one\n" + Self.hostile)

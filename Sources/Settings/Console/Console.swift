@@ -155,22 +155,8 @@ package struct Console: Sendable {
         columns = Terminal.size(of: notes)?.columns ?? 100
         outputSize = { Terminal.size(of: output) }
         tableColumns = { Terminal.isBehind(output) ? Terminal.columns(of: output) : nil }
-        writeOutput = { Self.write($0, to: output) }
-        writeNotes = { Self.write(Array($0.utf8), to: notes) }
-    }
-
-    /// Writes all of it; a reader that has gone away is no fault of ours.
-    private static func write(_ bytes: [UInt8], to descriptor: Int32) {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes {
-                Glibc.write(descriptor, $0.baseAddress, $0.count)
-            }
-            if count > 0 {
-                rest = rest.dropFirst(count)
-            } else if errno != EINTR {
-                return
-            }
-        }
+        // A reader that has gone away is no fault of ours.
+        writeOutput = { FileSystem.write($0, to: output) }
+        writeNotes = { FileSystem.write(Array($0.utf8), to: notes) }
     }
 }
