@@ -38,12 +38,7 @@ struct DemoPublishing {
     }
 
     mutating func add(_ item: DemoItem) async {
-        let record = ProducerRecord(
-            topic: topic,
-            key: item.key,
-            value: item.value,
-            headers: item.headers.map { KafkaHeader(name: $0.name, value: $0.value) }
-        )
+        let record = ProducerRecord(item, topic: topic)
         totals.append((totals.last ?? 0) + record.payloadBytes)
         await publisher.add(record, origin: BodyOrigin(item.kind.rawValue))
         if mustWait {

@@ -1,7 +1,6 @@
 import AppStore
 import Store
 import DeadLetters
-import Foundation
 import Kafka
 import Operations
 import Platform
@@ -111,24 +110,15 @@ actor DemoRun {
 
     /// Starts everything and signs the traffic.
     private func prepare() async throws -> DemoTraffic {
-        let now = Int64(Date().timeIntervalSince1970 * 1_000)
         progress.show("signing \(Quantity.counted(options.bodyCount, "body", "bodies"))")
-        let traffic = try DemoTraffic(
-            seed: options.seed,
-            bodyCount: options.bodyCount,
-            now: now
-        )
+        let traffic = try DemoTraffic(seed: options.seed, bodyCount: options.bodyCount)
         progress.show(options.kafka == nil ? "starting Kafka" : "making topics")
         try await servers.startKafka()
         progress.show(options.postgres == nil ? "starting PostgreSQL" : "making a database")
         try await servers.startPostgres()
         progress.show("laying out the database")
-        let database = PostgresOptions(
-            connectionString: await servers.databaseURL,
-            applicationName: DemoTool.name
-        )
         let migrations = try MigrationFolder.find(environment: context.environment).migrations()
-        try await PostgresConnection.lend(database) { connection in
+        try await PostgresConnection.lend(await servers.database) { connection in
             _ = try await Migrator(migrations).run(on: connection)
             _ = try await CatalogTable.apply(Array(traffic.catalog.utf8), on: connection)
             _ = try await AccountLinkTable.add(traffic.accountLinks, on: connection)
@@ -272,10 +262,7 @@ actor DemoRun {
         )
         let shown = traffic.tellingUserIDs
         let shownIDs = shown.map { Identifier($0) }
-        let database = PostgresOptions(
-            connectionString: await servers.databaseURL,
-            applicationName: DemoTool.name
-        )
+        let database = await servers.database
         let (states, holdings, credits) = try await PostgresConnection.lend(database) {
             connection in
             (

@@ -39,6 +39,8 @@ actor DemoServers {
 
     nonisolated var topicPrefix: String { "\(runName)." }
 
+    var database: PostgresOptions { Self.options(databaseURL) }
+
     var layout: TopicLayout {
         TopicLayout(prefix: topicPrefix, partitions: Self.partitions)
     }

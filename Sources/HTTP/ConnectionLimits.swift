@@ -65,10 +65,7 @@ final class ConnectionLimits: @unchecked Sendable {
         var hasHead = false
     }
 
-    private let headDurationMax: Duration
-    private let requestDurationMax: Duration
-    private let connectionsMax: Int
-    private let connectionsPerAddressMax: Int
+    private let limits: HTTPLimits
     private let condition = Condition()
     /// By descriptor, without those that are shut down.
     private var connections: [Int32: Connection] = [:]
@@ -76,10 +73,7 @@ final class ConnectionLimits: @unchecked Sendable {
     private var isStopped = false
 
     init(_ limits: HTTPLimits) {
-        headDurationMax = limits.headDurationMax
-        requestDurationMax = limits.requestDurationMax
-        connectionsMax = limits.connectionsMax
-        connectionsPerAddressMax = limits.connectionsPerAddressMax
+        self.limits = limits
     }
 
     func start() {
@@ -100,9 +94,9 @@ final class ConnectionLimits: @unchecked Sendable {
         let network = PeerNetwork(IPAddress(ofPeer: descriptor))
         condition.withLock {
             let ofNetwork = connections.filter { $0.value.network == network }
-            if ofNetwork.count >= connectionsPerAddressMax {
+            if ofNetwork.count >= limits.connectionsPerAddressMax {
                 endSlowest(of: ofNetwork)
-            } else if connections.count >= connectionsMax {
+            } else if connections.count >= limits.connectionsMax {
                 endSlowest(of: connections)
             }
             let now = ContinuousClock.now
@@ -111,7 +105,7 @@ final class ConnectionLimits: @unchecked Sendable {
                 network: network,
                 number: begunCount,
                 began: now,
-                end: now + min(headDurationMax, requestDurationMax)
+                end: now + min(limits.headDurationMax, limits.requestDurationMax)
             )
             condition.signal()
         }
@@ -122,7 +116,7 @@ final class ConnectionLimits: @unchecked Sendable {
         condition.withLock {
             guard let connection = connections[descriptor], !connection.hasHead else { return }
             connections[descriptor]?.hasHead = true
-            connections[descriptor]?.end = connection.began + requestDurationMax
+            connections[descriptor]?.end = connection.began + limits.requestDurationMax
             condition.signal()
         }
     }

@@ -54,25 +54,20 @@ package enum ServiceLaunch: Sendable {
             return parsed.isSet(CommandOption.connect.long)
                 ? .connect(values, outcome) : .finish(outcome)
         } catch let error as UsageError {
-            return .finish(
-                CommandOutcome(
-                    exitCode: ExitCode.usage,
-                    errors: "\(program): \(error)\nTry '\(program) --help'.\n"
-                )
-            )
+            return failure(ExitCode.usage, "\(program): \(error)\nTry '\(program) --help'.\n")
         } catch let error as SettingsError {
-            return .finish(
-                CommandOutcome(
-                    exitCode: ExitCode.configuration,
-                    errors: "\(program): \(error.problems.count) problem(s) with the settings\n"
-                        + error.problems.map { "  \($0)\n" }.joined()
-                )
+            return failure(
+                ExitCode.configuration,
+                "\(program): \(error.problems.count) problem(s) with the settings\n"
+                    + error.problems.map { "  \($0)\n" }.joined()
             )
         } catch {
-            return .finish(
-                CommandOutcome(exitCode: ExitCode.software, errors: "\(program): \(error)\n")
-            )
+            return failure(ExitCode.software, "\(program): \(error)\n")
         }
+    }
+
+    private static func failure(_ exitCode: Int32, _ errors: String) -> ServiceLaunch {
+        .finish(CommandOutcome(exitCode: exitCode, errors: errors))
     }
 
     private static let options = [

@@ -227,50 +227,24 @@ extension SettingKind where Value == [AppSetting] {
                 var reader = AppSettingsReader()
                 return try reader.read(list)
             },
-            render: { String(decoding: json($0), as: UTF8.self) }
+            render: { String(decoding: $0.map(json).json.bytes, as: UTF8.self) }
         )
     }
 
-    private static func json(_ apps: [AppSetting]) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.array { writer in
-            for app in apps {
-                writer.object { write(app, &$0) }
+    /// The members that an app has.
+    private static func json(_ app: AppSetting) -> JSONContent {
+        let members: [(AppMember, any JSONRepresentable)] = [
+            (.bundleID, app.bundleID), (.environment, app.environment),
+            (.appAppleID, app.appAppleID), (.roots, app.rootFiles.isEmpty ? nil : app.rootFiles),
+            (.isTestRootInProduction, app.isTestRootInProduction ? true : nil),
+            (.issuerID, app.api?.issuerID), (.keyID, app.api?.keyID),
+            (.keyFile, app.api?.keyFile),
+        ]
+        return .object(
+            members.compactMap { member, value in
+                if case .null = value.json { nil } else { (member.rawValue, value.json) }
             }
-        }
-        return writer.bytes
-    }
-
-    private static func write(_ app: AppSetting, _ writer: inout JSONWriter) {
-        writer.key("bundle_id")
-        writer.string(app.bundleID)
-        writer.key("environment")
-        writer.string(app.environment)
-        if let number = app.appAppleID {
-            writer.key("app_apple_id")
-            writer.int(number)
-        }
-        if !app.rootFiles.isEmpty {
-            writer.key("roots")
-            writer.array { writer in
-                for file in app.rootFiles {
-                    writer.string(file)
-                }
-            }
-        }
-        if app.isTestRootInProduction {
-            writer.key("test_root_in_production")
-            writer.bool(true)
-        }
-        if let api = app.api {
-            let members = [
-                (AppMember.issuerID, api.issuerID), (.keyID, api.keyID), (.keyFile, api.keyFile),
-            ]
-            for (member, text) in members {
-                writer.key(member.rawValue)
-                writer.string(text)
-            }
-        }
+        )
     }
 }
 
