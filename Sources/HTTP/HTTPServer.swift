@@ -175,9 +175,7 @@ final class HTTPService: Sendable {
             if let bytes = announced.flatMap({ Int($0.value) }), bytes > bodyBytesMax {
                 return .refused(HTTPExchange.tooLarge)
             }
-            return .exchange(
-                HTTPExchange(head, bodyBytesMax: bodyBytesMax, handling: handling)
-            )
+            return .exchange(HTTPExchange(head, bodyBytesMax: bodyBytesMax, handling: handling))
         }
     }
 

@@ -28,10 +28,7 @@ package enum ExitCode {
         (usage, "wrong command, options or operands"),
         (data, "input that does not say what it should, or that the database refuses"),
         (noInput, "a file that cannot be read or written"),
-        (
-            unavailable,
-            "Kafka or PostgreSQL does not answer, or Kafka lacks the topic or the right"
-        ),
+        (unavailable, "Kafka or PostgreSQL does not answer, or Kafka lacks the topic or the right"),
         (software, "a fault of this program"),
         (configuration, "wrong or missing settings or schema, or rights in PostgreSQL"),
         (interrupted, "interrupted"),

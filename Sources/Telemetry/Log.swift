@@ -24,11 +24,7 @@ package struct Log: Sendable {
     ) {
         guard level >= handler.level else { return }
         handler.log(
-            LogEvent(
-                level: level,
-                message: message,
-                metadata: self.metadata.appending(metadata())
-            )
+            LogEvent(level: level, message: message, metadata: self.metadata.appending(metadata()))
         )
     }
 

@@ -41,13 +41,7 @@ struct MetricsText {
         var count = 0
         for (bound, inRange) in zip(histogram.bounds + [.infinity], snapshot.counts) {
             count += inRange
-            sample(
-                "\(name)_bucket",
-                labels,
-                values,
-                bound: Self.number(bound),
-                value: "\(count)"
-            )
+            sample("\(name)_bucket", labels, values, bound: Self.number(bound), value: "\(count)")
         }
         sample("\(name)_sum", labels, values, value: Self.number(snapshot.sum))
         sample("\(name)_count", labels, values, value: "\(count)")

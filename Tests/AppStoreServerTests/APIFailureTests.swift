@@ -98,10 +98,7 @@ struct APIFailureTests {
         defer { listener.stop() }
         let url = "https://localhost:\(listener.port)"
         let server = try LoopbackServer(url: url, authorityFile: "/nowhere.pem")
-        let api = try AppStoreServerAPI(
-            Rig.credentials(PrivateKey.generate(.p256)),
-            server: server
-        )
+        let api = try AppStoreServerAPI(Rig.credentials(PrivateKey.generate(.p256)), server: server)
         let failure = await #expect(throws: APIFailure.self) { try await api.finish("1") }
         #expect(failure?.action == .stop)
     }

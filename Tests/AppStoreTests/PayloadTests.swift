@@ -38,9 +38,7 @@ struct PayloadTests {
         #expect(transaction.quantity == 2)
         #expect(transaction.type == .autoRenewable)
         #expect(transaction.ownershipType == .purchased)
-        #expect(
-            transaction.appAccountToken?.canonical == "7e3fb20b-4cdb-47cc-936d-99d65f608138"
-        )
+        #expect(transaction.appAccountToken?.canonical == "7e3fb20b-4cdb-47cc-936d-99d65f608138")
         #expect(transaction.signedDate == Timestamp(milliseconds: 1_698_148_900_001))
         #expect(transaction.revocationReason == 1)
         #expect(transaction.revocationDate == Timestamp(milliseconds: 1_698_148_950_000))

@@ -13,12 +13,7 @@ import Topology
             held: 0..<end,
             standing: .counted(committed: settled, tally: tally)
         )
-        let stage = StageAccount(
-            stage: .verify,
-            group: "g",
-            topic: "t",
-            partitions: [partition]
-        )
+        let stage = StageAccount(stage: .verify, group: "g", topic: "t", partitions: [partition])
         return Reconciliation(stages: [stage], flows: [])
     }
 

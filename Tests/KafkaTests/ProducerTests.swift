@@ -28,10 +28,7 @@ struct ProducerTests {
     @Test(.needsRealKafka)
     func `a record beyond the topic's limit fails as the record's fault`() async throws {
         let cluster = try await KafkaCluster(.real)
-        let topic = try await cluster.topic(
-            "limited",
-            configuration: ["max.message.bytes": "2000"]
-        )
+        let topic = try await cluster.topic("limited", configuration: ["max.message.bytes": "2000"])
         let producer = try KafkaProducer(
             configuration: cluster.client.merging(["compression.type": "none"]) { $1 }
         )
@@ -47,10 +44,7 @@ struct ProducerTests {
         let cluster = try await KafkaCluster(.mock)
         let topic = try await cluster.topic("retried")
         let producer = try KafkaProducer(configuration: cluster.client)
-        try cluster.mock?.fail(
-            .produce,
-            with: [.requestTimedOut, .notEnoughReplicas, .disconnect]
-        )
+        try cluster.mock?.fail(.produce, with: [.requestTimedOut, .notEnoughReplicas, .disconnect])
         let report = await producer.send((0..<10).map { ProducerRecord(topic: topic, value: [$0]) })
         #expect(report.isComplete)
         await producer.close(deadline: .seconds(5))
@@ -178,10 +172,7 @@ struct ProducerTests {
     @Test func `records wait a while only for those before them`() async throws {
         let cluster = try await KafkaCluster(.mock)
         let topic = try await cluster.topic("impatient")
-        let producer = try KafkaProducer(
-            configuration: cluster.client,
-            patience: .milliseconds(50)
-        )
+        let producer = try KafkaProducer(configuration: cluster.client, patience: .milliseconds(50))
         let record = ProducerRecord(topic: topic, value: [1])
         try cluster.mock?.takeDown()
         let first = await producer.enqueue([record])

@@ -42,10 +42,7 @@ import Simulation
                 "drips its head",
                 .drip(Array("HTTP/1.0 200 OK\r\nX: ".utf8), every: .milliseconds(20))
             ),
-            (
-                "drips its body",
-                .drip(head() + [0x30, 0x82, 0x08, 0x00], every: .milliseconds(20))
-            ),
+            ("drips its body", .drip(head() + [0x30, 0x82, 0x08, 0x00], every: .milliseconds(20))),
             ("says nothing and goes", .bytes([])),
             ("no HTTP", .bytes(Array("220 mail.example ESMTP\r\n".utf8))),
             ("an error", .bytes(head("500 Internal Server Error"))),

@@ -42,9 +42,7 @@ struct P256Case: Sendable, CustomTestStringConvertible {
             DER.objectIdentifier("1.2.840.10045.2.1"),
             DER.objectIdentifier("1.2.840.10045.3.1.7"),
         ])
-        return P256PublicKey(
-            subjectPublicKeyInfo: DER.sequence([algorithm, DER.bitString(point)])
-        )
+        return P256PublicKey(subjectPublicKeyInfo: DER.sequence([algorithm, DER.bitString(point)]))
     }
 
     static func bytes(hex: String) throws -> [UInt8] {

@@ -14,16 +14,8 @@ import Testing
         let apps = try #require(try Example.read(["APPS": text])[Example.apps])
         #expect(
             apps == [
-                AppSetting(
-                    bundleID: "com.example.a",
-                    environment: "Production",
-                    appAppleID: 42
-                ),
-                AppSetting(
-                    bundleID: "com.example.a",
-                    environment: "Xcode",
-                    rootFiles: [root.path]
-                ),
+                AppSetting(bundleID: "com.example.a", environment: "Production", appAppleID: 42),
+                AppSetting(bundleID: "com.example.a", environment: "Xcode", rootFiles: [root.path]),
                 AppSetting(
                     bundleID: "com.example.b",
                     environment: "Production",
@@ -120,10 +112,7 @@ import Testing
                 #"[{"bundle_id": "a", "environment": "Sandbox", "api_key_id": "K"}]"#,
                 ["apps[0].api_issuer_id", "apps[0].api_key_file"]
             ),
-            (
-                #"[{"bundle_id": "a", "environment": "Sandbox", "bundle": "b"}]"#,
-                ["apps[0].bundle"]
-            ),
+            (#"[{"bundle_id": "a", "environment": "Sandbox", "bundle": "b"}]"#, ["apps[0].bundle"]),
             (#"[{"bundle_id": "a", "environment": "Production"}]"#, ["apps[0].app_apple_id"]),
             (
                 #"[{"bundle_id": "a", "environment": "Production", "app_apple_id": 1.5}]"#,

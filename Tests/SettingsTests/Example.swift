@@ -39,12 +39,7 @@ enum Example {
     )
     static let mode = Setting("linking.mode", .choice, default: Mode.links, "What a token is.")
     static let catalog = Setting<String?>.optional("catalog.file", .file, "The product catalog.")
-    static let database = Setting(
-        "postgres.url",
-        .string(),
-        isSecret: true,
-        "Where PostgreSQL is."
-    )
+    static let database = Setting("postgres.url", .string(), isSecret: true, "Where PostgreSQL is.")
     static let apps = Setting<[AppSetting]?>.optional("apps", .apps, "The apps.")
 
     static let schema = SettingsSchema([

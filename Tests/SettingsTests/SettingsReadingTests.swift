@@ -31,10 +31,7 @@ import Testing
 
     @Test func `the environment wins over the file, and empty counts as not set`() throws {
         let file = #"{"batch": {"records_max": 7}, "topic": {"prefix": "file."}}"#
-        let values = try Example.read(
-            ["BATCH_RECORDS_MAX": "8", "TOPIC_PREFIX": ""],
-            file: file
-        )
+        let values = try Example.read(["BATCH_RECORDS_MAX": "8", "TOPIC_PREFIX": ""], file: file)
         #expect(values[Example.recordsMax] == 8)
         #expect(values[Example.prefix] == "file.")
     }
@@ -111,9 +108,7 @@ import Testing
     }
 
     @Test func `a setting given nested and dotted is refused`() {
-        let problems = Example.problems(
-            file: #"{"topic": {"prefix": "a"}, "topic.prefix": "b"}"#
-        )
+        let problems = Example.problems(file: #"{"topic": {"prefix": "a"}, "topic.prefix": "b"}"#)
         #expect(problems.count == 1)
         #expect(problems.first?.contains("given twice") == true)
     }

@@ -70,9 +70,7 @@ package struct FailoverServers: Sendable {
     private static func administrator(
         of server: PrivatePostgres
     ) async throws -> PostgresConnection {
-        try await PostgresConnection.connect(
-            server.options("failover-administrator")
-        )
+        try await PostgresConnection.connect(server.options("failover-administrator"))
     }
 
     /// For new sessions and those that are open, from their next transaction on.

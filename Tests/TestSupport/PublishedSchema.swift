@@ -48,10 +48,7 @@ package struct PublishedSchema: Sendable {
             [folder.path] + arguments,
             input: input
         )
-        return Verdict(
-            isValid: result.isSuccess,
-            report: result.text
-        )
+        return Verdict(isValid: result.isSuccess, report: result.text)
     }
 }
 

@@ -41,9 +41,7 @@ package enum RealKafka {
     /// - Parameter options: of the launcher, such as `--set`, `key=value`.
     package static func start(in folder: URL, _ options: [String]) async throws -> String {
         let owner = String(ProcessInfo.processInfo.processIdentifier)
-        let output = try await run(
-            ["start", "--dir", folder.path, "--owner", owner] + options
-        )
+        let output = try await run(["start", "--dir", folder.path, "--owner", owner] + options)
         guard let bootstrap = output.split(separator: "\n").last.map(String.init) else {
             throw LaunchError(output: output)
         }

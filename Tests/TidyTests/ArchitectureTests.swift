@@ -9,10 +9,7 @@ struct ArchitectureTests {
     }
 
     @Test func `it has at most 250 lines`() throws {
-        let lines = try Self.document.get().split(
-            separator: "\n",
-            omittingEmptySubsequences: false
-        )
+        let lines = try Self.document.get().split(separator: "\n", omittingEmptySubsequences: false)
         #expect(lines.count <= 251)
     }
 

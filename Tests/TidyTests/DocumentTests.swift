@@ -22,10 +22,7 @@ struct DocumentTests {
             "How does a user spend coins?", "deploy/integrating.md#what-a-user-may-use",
             "idempotent, no overdraft"
         ),
-        (
-            "Who owns a purchase?", "deploy/integrating.md#whose-purchase-it-is",
-            "`account_links`"
-        ),
+        ("Who owns a purchase?", "deploy/integrating.md#whose-purchase-it-is", "`account_links`"),
         (
             "When may I answer the app?", "deploy/integrating.md#answering-the-app",
             "`correlation-id`"
@@ -33,10 +30,7 @@ struct DocumentTests {
         ("How do I test with Xcode?", "deploy/integrating.md#testing-with-xcode", "certificate"),
     ]
     static let operatorOfWorkers: [Question] = [
-        (
-            "What do I do first?", "deploy/README.md#a-first-afternoon-in-order",
-            "`pipeline topics"
-        ),
+        ("What do I do first?", "deploy/README.md#a-first-afternoon-in-order", "`pipeline topics"),
         ("What do I watch?", "deploy/README.md#monitoring", "`alerts.yaml`"),
         ("How many of everything?", "deploy/sizing.md#how-many-of-everything", "copies"),
         ("An alert woke me. What now?", "deploy/runbook.md#runbook", "alert"),

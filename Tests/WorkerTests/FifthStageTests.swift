@@ -27,9 +27,7 @@ import Worker
                 case "order": return Verdict(.ordered, outputs: [output(record, orders)])
                 case "return": return Verdict(.returned, outputs: [output(record, returns)])
                 default:
-                    return .deadLettered(
-                        Refusal(reason: .bodyUnrecognized, detail: "neither")
-                    )
+                    return .deadLettered(Refusal(reason: .bodyUnrecognized, detail: "neither"))
                 }
             }
         }

@@ -74,16 +74,10 @@ import Worker
 
     @Test func `livez and metrics are answered`() async throws {
         #expect(try await get("/livez", health()) == (200, "ok\n"))
-        let stuck = Health(
-            conditions: [],
-            stallMax: .seconds(1),
-            now: .now - .seconds(5)
-        )
+        let stuck = Health(conditions: [], stallMax: .seconds(1), now: .now - .seconds(5))
         #expect(try await get("/livez", stuck).0 == 503)
         let (status, metrics) = try await get("/metrics", health())
         #expect(status == 200)
-        #expect(
-            metrics.contains(#"entitlements_worker_ready_state{condition="broker"} 0"#)
-        )
+        #expect(metrics.contains(#"entitlements_worker_ready_state{condition="broker"} 0"#))
     }
 }

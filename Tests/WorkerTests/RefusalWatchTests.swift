@@ -71,15 +71,11 @@ import Testing
         watch.count(Refusal(reason: .bodyUnrecognized, detail: ""), of: Self.record("gateway-1"))
         let text = String(decoding: registry.exposition(), as: UTF8.self)
         let name = "entitlements_attack_sign_dead_letters_total"
-        #expect(
-            text.contains("\(name){sign=\"forged_signature\",source=\"gateway-7\"} 1")
-        )
+        #expect(text.contains("\(name){sign=\"forged_signature\",source=\"gateway-7\"} 1"))
         #expect(text.contains("\(name){sign=\"forged_signature\",source=\"other\"} 30"))
         #expect(text.contains("\(name){sign=\"foreign_chain\",source=\"unnamed\"} 1"))
         #expect(
-            text.contains(
-                "entitlements_dead_letter_group_records{reason=\"body_unrecognized\"} 1"
-            )
+            text.contains("entitlements_dead_letter_group_records{reason=\"body_unrecognized\"} 1")
         )
     }
 
@@ -89,10 +85,7 @@ import Testing
         let watch = RefusalWatch(registry, Log(log))
         let name = "a\u{1B}[2J\n" + String(repeating: "x", count: 100_000)
         for _ in 0..<100 {
-            watch.count(
-                Refusal(reason: .signatureInvalid, detail: ""),
-                of: Self.record(name)
-            )
+            watch.count(Refusal(reason: .signatureInvalid, detail: ""), of: Self.record(name))
         }
         #expect(log.count("similar dead letters increase within a minute") == 1)
         let text = String(decoding: registry.exposition(), as: UTF8.self)

@@ -109,11 +109,7 @@ package enum KafkaCheck {
         let partitions = group.topics.filter { metadata.holds($0) }
             .flatMap { metadata[topic: $0]?.partitions ?? [] }
         do {
-            _ = try await admin.committedOffsets(
-                group: group.name,
-                partitions,
-                deadline: deadline
-            )
+            _ = try await admin.committedOffsets(group: group.name, partitions, deadline: deadline)
             return .fine(subject, "answers")
         } catch {
             return .wrong(subject, error.exitCode, "\(error)")

@@ -124,10 +124,7 @@ extension DifferentialCorpus {
             #""crit":null"#, #""b64":false"#, #""b64":true"#, #""jwk":{}"#, #""alg":"ES256""#,
             #""x5c":[]"#, #""cty":"a""#, #""a":NaN"#, #""x5u":"https://example.com""#,
         ])
-        let header = CertificateAuthority.headerSegment(
-            certificates: chain,
-            trailing: "," + member
-        )
+        let header = CertificateAuthority.headerSegment(certificates: chain, trailing: "," + member)
         let token = try good.sign(payload, headerSegment: header)
         return body(kind, token, "header \(member)")
     }

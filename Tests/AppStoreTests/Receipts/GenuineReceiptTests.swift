@@ -118,9 +118,7 @@ struct GenuineReceiptTests {
                 var flipped = receipt
                 flipped[index] ^= 1 << UInt8(bit)
                 guard
-                    case .success(.items(let items)) = verifier.verify(
-                        Base64Text.standard(flipped)
-                    )
+                    case .success(.items(let items)) = verifier.verify(Base64Text.standard(flipped))
                 else { continue }
                 // Outside of the signed content some bits are irrelevant, such as a version number.
                 #expect(items.map { $0.transaction?.json.rawBytes } == genuine, "byte \(index)")

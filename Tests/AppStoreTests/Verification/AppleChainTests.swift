@@ -104,9 +104,7 @@ struct AppleChainTests {
         }
         let verifier = try AppleLibrary.verifier()
         let payload = AppleLibrary.payload(signedAt: 250_000_000_000)
-        #expect(
-            verifier.reason(try AppleLibrary.signed(payload)) == .certificateNotValidAtSigning
-        )
+        #expect(verifier.reason(try AppleLibrary.signed(payload)) == .certificateNotValidAtSigning)
     }
 
     @Test func `C10 testChainDifferentThanRootCertificate`() throws {

@@ -84,11 +84,7 @@ struct AppleModelTests {
 
     static func verifier() throws -> Verifier {
         let root = try Minted.root(authority.get())
-        let app = ConfiguredApp(
-            bundleID: "com.example",
-            environment: .localTesting,
-            roots: [root]
-        )
+        let app = ConfiguredApp(bundleID: "com.example", environment: .localTesting, roots: [root])
         return Verifier(configuration: VerifierConfiguration(apps: [app]))
     }
 

@@ -9,8 +9,6 @@ enum Base64Decoding {
     static func url(_ text: String) -> [UInt8]? {
         let standardText = text.replacingOccurrences(of: "-", with: "+")
             .replacingOccurrences(of: "_", with: "/")
-        return standard(
-            standardText + String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
-        )
+        return standard(standardText + String(repeating: "=", count: (4 - text.utf8.count % 4) % 4))
     }
 }

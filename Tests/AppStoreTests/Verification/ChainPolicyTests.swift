@@ -109,10 +109,7 @@ struct ChainPolicyTests {
         Defect("leaf without key usage", nil) { $0.leaf.keyUsage = nil },
         Defect("leaf with extended key usage", nil) {
             $0.leaf.extensions.append(
-                .init(
-                    oid: "2.5.29.37",
-                    value: [0x30, 0x0A, 6, 8, 0x2B, 6, 1, 5, 5, 7, 3, 3]
-                )
+                .init(oid: "2.5.29.37", value: [0x30, 0x0A, 6, 8, 0x2B, 6, 1, 5, 5, 7, 3, 3])
             )
         },
         Defect("curve spelt out in the leaf", .certificatePurpose) { (blueprint) throws(KeyError) in
@@ -182,10 +179,7 @@ struct ChainPolicyTests {
         let authority = try CertificateAuthority { (blueprint) throws(KeyError) in
             blueprint.leafKey = try .generate(.p384)
         }
-        let body = AppleLibrary.unsigned(
-            authority.chain,
-            signedAt: Minted.signedSeconds
-        )
+        let body = AppleLibrary.unsigned(authority.chain, signedAt: Minted.signedSeconds)
         let verifier = try Minted.verifier(trusting: authority)
         #expect(verifier.reason(body) == .certificatePurpose)
     }
@@ -204,13 +198,9 @@ struct ChainPolicyTests {
         let signed = authority.headerSegment + dot + Base64Text.url(TransactionFields().json)
         let r = try #require(SHA256Digest(hex: generator)).bytes
         let body = signed + dot + Base64Text.url(r + SHA256.digest(signed).bytes)
-        #expect(
-            try Minted.verifier(trusting: authority).reason(body) == .certificateMalformed
-        )
+        #expect(try Minted.verifier(trusting: authority).reason(body) == .certificateMalformed)
         // It is no certificate, whatever root it names.
-        #expect(
-            try Minted.verifier(trusting: foreign).reason(body) == .certificateMalformed
-        )
+        #expect(try Minted.verifier(trusting: foreign).reason(body) == .certificateMalformed)
     }
 
     @Test func `bytes after a certificate are refused`() throws {

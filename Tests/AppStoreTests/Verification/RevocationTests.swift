@@ -61,9 +61,7 @@ struct RevocationTests {
         let verifier = try Self.verifier(leaf: .revoked(since: 0))
         var late = TransactionFields()
         late.signedDate = 3_000_000_000_000
-        #expect(
-            verifier.reason(try authority.sign(late.json)) == .certificateNotValidAtSigning
-        )
+        #expect(verifier.reason(try authority.sign(late.json)) == .certificateNotValidAtSigning)
         let forged = try authority.forge(TransactionFields().json, .flippedSignature)
         #expect(verifier.reason(forged) == .signatureInvalid)
         let incomplete = try Minted.transaction { $0.bundleID = "" }
@@ -178,9 +176,7 @@ struct RevocationTests {
     @Test func `a chain that is not trusted is not reported`() throws {
         let recorder = Recorder()
         let verifier = try Self.verifier(reportingTo: recorder)
-        let (authority, receipts) = (
-            try Minted.authority.get(), try MintedReceipts.authority.get()
-        )
+        let (authority, receipts) = (try Minted.authority.get(), try MintedReceipts.authority.get())
         let copy = try CertificateAuthority(name: "Trusted")
         let receiptCopy = try CertificateAuthority(.receipts(name: "Trusted"))
         let payload = TransactionFields().json

@@ -62,10 +62,7 @@ struct UntestedByAppleCaseTests {
             let authority = try CertificateAuthority { (blueprint) throws(KeyError) in
                 blueprint.leafKey = try .generate(.p384)
             }
-            let token = AppleLibrary.unsigned(
-                authority.chain,
-                signedAt: Minted.signedSeconds
-            )
+            let token = AppleLibrary.unsigned(authority.chain, signedAt: Minted.signedSeconds)
             return [try Minted.verifier(trusting: authority).reason(token)]
         },
         Case("x5c of 4", .x5cLength) {

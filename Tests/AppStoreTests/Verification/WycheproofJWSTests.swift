@@ -61,11 +61,7 @@ struct WycheproofJWSTests {
     /// The first rule that such a header breaks is the one after its algorithm.
     private static func namesES256(_ header: [UInt8]) -> Bool {
         do throws(Fault) {
-            _ = try JWSHeader(
-                decoding: header,
-                acceptsSingleCertificate: false,
-                limits: .standard
-            )
+            _ = try JWSHeader(decoding: header, acceptsSingleCertificate: false, limits: .standard)
             return true
         } catch {
             return error.reason == .x5cMissing

@@ -85,12 +85,7 @@ extension PipelineTests {
                     try await pipeline.publish(upTo: 0.9)
                     try await pipeline.settle()
                     try await pipeline.waitUntilPublished()
-                    let early = await pipeline.operate(
-                        "recover",
-                        "offsets",
-                        "--beginning",
-                        "--yes"
-                    )
+                    let early = await pipeline.operate("recover", "offsets", "--beginning", "--yes")
                     #expect(early.code == 69, "Kafka refuses it while the group has members")
                     #expect(early.notes.contains("stop its workers"))
                     #expect(try await pipeline.endsOfAll() == [])

@@ -14,10 +14,7 @@ extension PipelineTests {
     /// The example in `deploy/examples`, before all four workers.
     @Suite(.timeLimit(.minutes(10)))
     struct IngestionServiceTests {
-        @Test(
-            .needsBuiltWorkers,
-            .enabled(if: Self.hasClient, "install python3-confluent-kafka")
-        )
+        @Test(.needsBuiltWorkers, .enabled(if: Self.hasClient, "install python3-confluent-kafka"))
         func `an app learns the outcome of its purchase, or that it is not known yet`() async throws
         {
             let traffic = try DemoTraffic(seed: 7, bodyCount: 200)
@@ -44,10 +41,7 @@ extension PipelineTests {
             }
         }
 
-        @Test(
-            .needsBuiltWorkers,
-            .enabled(if: Self.hasClient, "install python3-confluent-kafka")
-        )
+        @Test(.needsBuiltWorkers, .enabled(if: Self.hasClient, "install python3-confluent-kafka"))
         func
             `the answer to a copy of another's purchase names neither owner nor holdings`()
             async throws
@@ -102,9 +96,7 @@ extension PipelineTests {
         }
 
         private static var hasClient: Bool {
-            FileManager.default.fileExists(
-                atPath: "/usr/lib/python3/dist-packages/confluent_kafka"
-            )
+            FileManager.default.fileExists(atPath: "/usr/lib/python3/dist-packages/confluent_kafka")
         }
     }
 }

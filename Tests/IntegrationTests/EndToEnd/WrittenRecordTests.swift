@@ -11,10 +11,7 @@ extension PipelineTests {
     /// The workers' real records, compared with the published schemas.
     @Suite(.timeLimit(.minutes(10)))
     struct WrittenRecordTests {
-        @Test(
-            arguments: KafkaCluster.Kind.available,
-            Topology.stages.compactMap(\.outputTopic)
-        )
+        @Test(arguments: KafkaCluster.Kind.available, Topology.stages.compactMap(\.outputTopic))
         func `every observation fits its topic's schema`(
             kind: KafkaCluster.Kind,
             topic: String

@@ -13,13 +13,7 @@ struct HostileRecord: Sendable {
     var headers: [KafkaHeader] = []
 
     func record(topic: String, partition: Int32) -> ProducerRecord {
-        ProducerRecord(
-            topic: topic,
-            partition: partition,
-            key: key,
-            value: value,
-            headers: headers
-        )
+        ProducerRecord(topic: topic, partition: partition, key: key, value: value, headers: headers)
     }
 
     /// - Parameter bytesMax: of the largest value that the broker takes.
@@ -92,11 +86,7 @@ struct HostileRecord: Sendable {
         return [
             .init(name: "1,000 certificates", reason: .x5cLength, value: header + rest),
             .init(name: "1,000 whole ones", reason: .payloadTooLarge, value: long + rest),
-            .init(
-                name: "four dots",
-                reason: .jwsMalformed,
-                value: token + Array("..".utf8)
-            ),
+            .init(name: "four dots", reason: .jwsMalformed, value: token + Array("..".utf8)),
             .init(
                 name: "padding",
                 reason: .jwsMalformed,

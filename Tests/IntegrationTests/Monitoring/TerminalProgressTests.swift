@@ -48,10 +48,7 @@ struct TerminalProgressTests {
     @Test func `on a terminal one line is written over, and results stay apart`() async throws {
         let terminal = try PseudoTerminal(columns: 80)
         try cluster.delayAnswers(by: .milliseconds(400))
-        let (child, output) = try publish(
-            try file("bodies", lines: 3_000),
-            errors: terminal.path
-        )
+        let (child, output) = try publish(try file("bodies", lines: 3_000), errors: terminal.path)
         var shown = ""
         await eventually("publish has to end") {
             shown += terminal.readWritten()

@@ -72,9 +72,7 @@ extension PipelineTests {
                         && (copies == nil || shares.filter { $0 > 0 }.count == copies)
                 }
                 guard isRead else {
-                    throw PipelineFailure(
-                        "\(stage.name)'s partitions are shared out as \(shares)"
-                    )
+                    throw PipelineFailure("\(stage.name)'s partitions are shared out as \(shares)")
                 }
             }
         }

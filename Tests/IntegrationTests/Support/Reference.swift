@@ -43,11 +43,7 @@ struct Reference: Sendable {
                     )
                 }
             case .failure(let refusal):
-                let record = RefusedRecord(
-                    record,
-                    refusal.reason,
-                    valueBytesMax: valueBytesMax
-                )
+                let record = RefusedRecord(record, refusal.reason, valueBytesMax: valueBytesMax)
                 refused[record, default: 0] += 1
             }
         }

@@ -85,10 +85,7 @@ import Testing
     func `a window that Apple refuses`(dates: [String: Int64], code: Int64) async throws {
         let client = try AppleClient()
         let members = dates.map { "\"\($0)\":\($1)" }.joined(separator: ",")
-        let answer = try await client.send(
-            "/inApps/v1/notifications/history",
-            body: "{\(members)}"
-        )
+        let answer = try await client.send("/inApps/v1/notifications/history", body: "{\(members)}")
         #expect(answer.status == 400 && AppleClient.code(answer) == code)
     }
 

@@ -115,12 +115,7 @@ package struct EntitlementFold: Sendable {
         return Dictionary(
             uniqueKeysWithValues: purchases.map { key, facts in
                 let owner = ownership[key] ?? Ownership(spans: [], rule: .unlinked)
-                let projected = projection.project(
-                    facts,
-                    of: key,
-                    ownership: owner,
-                    stacks: stacks
-                )
+                let projected = projection.project(facts, of: key, ownership: owner, stacks: stacks)
                 return (key, projected)
             }
         )

@@ -12,11 +12,7 @@ extension ScenarioEvent {
         let renewalInfo = try renewalInfo()
         let app = try appTransaction()
         return try Observation(
-            SignedPayloads(
-                transaction: transaction,
-                renewalInfo: renewalInfo,
-                appTransaction: app
-            ),
+            SignedPayloads(transaction: transaction, renewalInfo: renewalInfo, appTransaction: app),
             source: ObservationSource(RecordPosition(topic: "raw", partition: 0, offset: offset)),
             environment: Environment(rawValue: environment),
             bundleID: (transaction ?? app)?["bundleId"]?.identifier,

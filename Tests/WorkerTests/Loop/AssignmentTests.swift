@@ -59,9 +59,7 @@ extension Assignment {
 
     @Test func `a batch is settled in parts, its gaps with the records after them`() throws {
         var assignment = assignment()
-        let batch = assignment.add(
-            records([0, 1, 4, 5]) + records([0, 3], of: Self.second)
-        ).batch
+        let batch = assignment.add(records([0, 1, 4, 5]) + records([0, 3], of: Self.second)).batch
         let (one, rest) = assignment.split(batch, at: 2)
         let (two, last) = assignment.split(rest, at: 1)
         settle(last, in: &assignment)

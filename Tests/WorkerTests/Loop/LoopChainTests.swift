@@ -68,10 +68,7 @@ struct LoopChainTests {
             counting: StageDescription.fake.dispositions
         )
         let last = try #require(expected.last)
-        let head = PlainLetters.link(
-            last.offset,
-            after: SHA256Digest(hex: last.previous)
-        )
+        let head = PlainLetters.link(last.offset, after: SHA256Digest(hex: last.previous))
         #expect(metadata?.chainHead == head)
     }
 

@@ -144,9 +144,7 @@ final class LoopRig: Sendable {
         let partitions = metadata[topic: topic]?.partitions ?? []
         let marks = try await admin.listOffsets(partitions, deadline: .seconds(10))
         let count = marks.values.reduce(0) { $0 + Int($1.high - $1.low) }
-        let reader = try KafkaConsumer(
-            configuration: cluster.consumer(group: "reader")
-        )
+        let reader = try KafkaConsumer(configuration: cluster.consumer(group: "reader"))
         try await reader.assign(with: marks.mapValues { .some($0.low) })
         var records: [ConsumerRecord] = []
         try await eventually {

@@ -33,11 +33,7 @@ struct LoopSkippedTests {
         let worker = try rig.worker(FakeStage(forwardingTo: rig.output))
         worker.start()
         try await eventually { try await rig.committed()[0]?.offset == 10 }
-        let expected = StageTally(
-            began: 0,
-            counts: [.forwarded: 5, .skipped: 5],
-            forwarded: 5
-        )
+        let expected = StageTally(began: 0, counts: [.forwarded: 5, .skipped: 5], forwarded: 5)
         #expect(try await rig.tally() == expected)
         // An aborted transaction leaves nothing but offsets.
         try rig.publishTransactions(count: 1, isLastAborted: true)

@@ -131,11 +131,7 @@ struct WorkerLoopTests {
         second.start()
         try await eventually(within: .seconds(20)) { try await rig.committed()[0]?.offset == 6 }
         try await second.stop()
-        let expected = StageTally(
-            began: 0,
-            counts: [.forwarded: 2, .ignored: 4],
-            forwarded: 2
-        )
+        let expected = StageTally(began: 0, counts: [.forwarded: 2, .ignored: 4], forwarded: 2)
         #expect(try await rig.tally() == expected)
     }
 

@@ -131,10 +131,7 @@ struct WorldLog {
         for offset in former..<new where !isAcknowledged[offset] && fates[offset] != .missing {
             throw Violation("\(partition) is committed at \(new) before \(offset) is acknowledged")
         }
-        let metadata = CommitMetadata(
-            commit.metadata,
-            counting: StageDescription.fake.dispositions
-        )
+        let metadata = CommitMetadata(commit.metadata, counting: StageDescription.fake.dispositions)
         guard metadata?.tally == tallies[new] else {
             throw Violation("the tally of \(partition) at \(new) is \(commit.metadata)")
         }
