@@ -106,9 +106,7 @@ extension AppStoreServerAPI {
     }
 
     /// The response about all of the customer's subscriptions, as it came.
-    package func subscriptionStatuses(
-        _ transactionID: String
-    ) async throws(APIFailure) -> [UInt8] {
+    package func subscriptionStatuses(_ transactionID: String) async throws(APIFailure) -> [UInt8] {
         let id = try Self.checked(transactionID, .subscriptionStatuses)
         let path = "/inApps/v1/subscriptions/\(id)"
         return try await json(.subscriptionStatuses, .get, path).documentBytes

@@ -191,9 +191,7 @@ package struct DeadLetterTopic: Sendable {
         try await KafkaAdmin.ask(configuration, about: name, question)
     }
 
-    private func watermarks(
-        _ admin: KafkaAdmin
-    ) async throws -> [TopicPartition: Watermarks] {
+    private func watermarks(_ admin: KafkaAdmin) async throws -> [TopicPartition: Watermarks] {
         // For all topics: a request for one creates it on brokers with automatic creation.
         let metadata = try await admin.metadata(deadline: deadline)
         guard let topic = metadata[topic: name], topic.error == nil, topic.partitionCount > 0

@@ -47,10 +47,7 @@ package struct JSONCursor: Sendable {
     ///
     /// - Precondition: so many bytes are there.
     private func has(_ text: StaticString, at start: Int) -> Bool {
-        let expected = UnsafeRawBufferPointer(
-            start: text.utf8Start,
-            count: text.utf8CodeUnitCount
-        )
+        let expected = UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
         return bytes.withUnsafeBytes { bytes in
             func isEqual<Word: FixedWidthInteger & BitwiseCopyable>(
                 _ offset: Int,

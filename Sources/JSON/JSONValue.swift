@@ -34,9 +34,7 @@ package struct JSONValue: Sendable {
     /// `JSONPolicy.grammar` lets through, the first counts.
     package subscript(_ key: StaticString) -> JSONValue? {
         guard key.hasPointerRepresentation else { return self[String(describing: key)] }
-        return member(
-            UnsafeBufferPointer(start: key.utf8Start, count: key.utf8CodeUnitCount)
-        )
+        return member(UnsafeBufferPointer(start: key.utf8Start, count: key.utf8CodeUnitCount))
     }
 
     @_disfavoredOverload

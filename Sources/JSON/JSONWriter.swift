@@ -24,17 +24,13 @@ package struct JSONWriter: Sendable {
     /// The text so far, without a copy; nothing can be written after it.
     package consuming func takeBytes() -> [UInt8] { bytes }
 
-    package mutating func object<E: Error>(
-        _ body: (inout JSONWriter) throws(E) -> Void
-    ) throws(E) {
+    package mutating func object<E: Error>(_ body: (inout JSONWriter) throws(E) -> Void) throws(E) {
         beginObject()
         try body(&self)
         endObject()
     }
 
-    package mutating func array<E: Error>(
-        _ body: (inout JSONWriter) throws(E) -> Void
-    ) throws(E) {
+    package mutating func array<E: Error>(_ body: (inout JSONWriter) throws(E) -> Void) throws(E) {
         beginArray()
         try body(&self)
         endArray()

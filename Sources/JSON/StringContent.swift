@@ -6,11 +6,7 @@ enum StringContent {
     /// Appends the UTF-8 of a string's content, which the parser has already checked.
     ///
     /// A lone surrogate, which only `JSONPolicy.grammar` lets through, becomes U+FFFD.
-    static func decode(
-        _ input: Span<UInt8>,
-        _ content: Range<Int>,
-        into output: inout [UInt8]
-    ) {
+    static func decode(_ input: Span<UInt8>, _ content: Range<Int>, into output: inout [UInt8]) {
         var index = content.lowerBound
         while index < content.upperBound {
             let start = index

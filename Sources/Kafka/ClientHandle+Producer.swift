@@ -115,10 +115,7 @@ extension ClientHandle {
     private typealias Memory = rd_kafka_vu_s.__Unnamed_union_u.__Unnamed_struct_mem
 
     /// Null for nil, and a pointer that is not null for an empty value: to Kafka they differ.
-    private static func withBytes<Result>(
-        _ bytes: [UInt8]?,
-        _ body: (Memory) -> Result
-    ) -> Result {
+    private static func withBytes<Result>(_ bytes: [UInt8]?, _ body: (Memory) -> Result) -> Result {
         guard let bytes else {
             return unsafe body(Memory(ptr: nil, size: 0))
         }

@@ -45,10 +45,7 @@ extension KafkaAdmin {
     ///
     /// - Throws: if the brokers have no authorizer, or refuse a rule. `timedOut` also where the
     ///   rules are stored and a broker has not applied them in time.
-    package func allow(
-        _ rules: [KafkaAccessRule],
-        deadline: Duration
-    ) async throws(KafkaError) {
+    package func allow(_ rules: [KafkaAccessRule], deadline: Duration) async throws(KafkaError) {
         guard !rules.isEmpty else { return }
         let end = ContinuousClock.now + deadline
         var remaining: Duration { max(.zero, ContinuousClock.now.duration(to: end)) }
@@ -73,10 +70,7 @@ extension KafkaAdmin {
 
     private static let propagationPause = Duration.milliseconds(50)
 
-    private func create(
-        _ rules: [KafkaAccessRule],
-        deadline: Duration
-    ) throws(KafkaError) {
+    private func create(_ rules: [KafkaAccessRule], deadline: Duration) throws(KafkaError) {
         let client = try opened()
         var made: [OpaquePointer?] = unsafe []
         defer { unsafe rd_kafka_AclBinding_destroy_array(&made, made.count) }

@@ -79,13 +79,7 @@ extension KafkaAdmin {
                 deadline: deadline
             )
             return unsafe try request.answer { client, options, queue in
-                unsafe rd_kafka_DescribeConfigs(
-                    client,
-                    &resources,
-                    resources.count,
-                    options,
-                    queue
-                )
+                unsafe rd_kafka_DescribeConfigs(client, &resources, resources.count, options, queue)
             } read: { event throws(KafkaError) in
                 unsafe try Self.settings(rd_kafka_event_DescribeConfigs_result(event))
             }

@@ -51,10 +51,7 @@ extension KafkaConsumer {
     ///
     /// Waits until it has taken effect: what `poll` returns afterwards is read from there. Fails as
     /// a whole when one of them could not be set within the deadline.
-    package func seek(
-        _ positions: [TopicPartition: Int64],
-        deadline: Duration
-    ) throws(KafkaError) {
+    package func seek(_ positions: [TopicPartition: Int64], deadline: Duration) throws(KafkaError) {
         let client = try opened()
         let list = PartitionList(positions)
         // Before release 2.1 librdkafka takes the milliseconds for microseconds here (its pull

@@ -166,10 +166,7 @@ package actor KafkaConsumer {
         let error =
             code == RD_KAFKA_RESP_ERR__FATAL
             ? client.fatalError ?? KafkaError(code)
-            : unsafe KafkaError(
-                code,
-                message: String(optionalCString: rd_kafka_err2str(code))
-            )
+            : unsafe KafkaError(code, message: String(optionalCString: rd_kafka_err2str(code)))
         let place = unsafe message.rkt == nil ? nil : reader.topicPartition(of: message)
         return PartitionError(error: error, topicPartition: place)
     }

@@ -100,11 +100,7 @@ extension KafkaError: CustomStringConvertible {
 
 extension KafkaError {
     /// An error by librdkafka's or the broker's number.
-    init(
-        _ error: rd_kafka_resp_err_t,
-        message: String? = nil,
-        isFatal: Bool = false
-    ) {
+    init(_ error: rd_kafka_resp_err_t, message: String? = nil, isFatal: Bool = false) {
         let code = Code(error)
         self.init(
             code: code,

@@ -66,10 +66,7 @@ package struct KafkaIdentity: Hashable, Sendable {
         }
 
         /// - Returns: the clients that have the former one.
-        mutating func replace(
-            _ former: KafkaIdentity,
-            by new: KafkaIdentity
-        ) -> [ClientHandle] {
+        mutating func replace(_ former: KafkaIdentity, by new: KafkaIdentity) -> [ClientHandle] {
             for (known, newest) in newest where newest == former {
                 self.newest[known] = new
             }

@@ -80,9 +80,7 @@ package final class MockCluster: Sendable {
         }
     }
 
-    private func call(
-        _ body: @Sendable (OpaquePointer) -> rd_kafka_resp_err_t
-    ) throws(KafkaError) {
+    private func call(_ body: @Sendable (OpaquePointer) -> rd_kafka_resp_err_t) throws(KafkaError) {
         let code: rd_kafka_resp_err_t? = state.withLock { state in
             unsafe state.cluster.map { unsafe body($0) }
         }

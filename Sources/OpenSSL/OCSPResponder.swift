@@ -120,10 +120,7 @@ package enum OCSPResponder {
 package struct OCSPQuestion: Sendable {
     package let der: [UInt8]
 
-    package init(
-        about certificate: Certificate,
-        issuedBy issuer: Certificate
-    ) throws(OCSPError) {
+    package init(about certificate: Certificate, issuedBy issuer: Certificate) throws(OCSPError) {
         defer { ERR_clear_error() }
         let made = unsafe OCSP_REQUEST_new()
         guard let request = unsafe Handle<Resource.OCSPRequest>(takingOwnershipOf: made),

@@ -28,10 +28,7 @@ package enum PEM {
     }
 
     /// Lends a reader of `text` to `body`.
-    static func withReader<Result>(
-        of text: [UInt8],
-        _ body: (OpaquePointer) -> Result
-    ) -> Result {
+    static func withReader<Result>(of text: [UInt8], _ body: (OpaquePointer) -> Result) -> Result {
         unsafe text.withUnsafeBytes { buffer in
             let count = Int32(clamping: buffer.count)
             let made =
@@ -56,9 +53,7 @@ package enum PEM {
             unsafe CRYPTO_free(data, #file, #line)
         }
         guard let name = unsafe name, let data = unsafe data else { return nil }
-        return unsafe (
-            String(cString: name), Array(UnsafeBufferPointer(start: data, count: count))
-        )
+        return unsafe (String(cString: name), Array(UnsafeBufferPointer(start: data, count: count)))
     }
 }
 

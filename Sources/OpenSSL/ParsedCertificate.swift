@@ -58,10 +58,7 @@ final class ParsedCertificate: @unchecked Sendable {
 
     private static func seconds(_ time: UnsafePointer<ASN1_TIME>?) -> Int64? {
         guard let time = unsafe time, let data = unsafe time.pointee.data else { return nil }
-        let text = unsafe Span(
-            _unsafeStart: UnsafePointer(data),
-            count: Int(time.pointee.length)
-        )
+        let text = unsafe Span(_unsafeStart: UnsafePointer(data), count: Int(time.pointee.length))
         return switch unsafe time.pointee.type {
         case V_ASN1_UTCTIME: CertificateDate.seconds(fromUTCTime: text)
         case V_ASN1_GENERALIZEDTIME: CertificateDate.seconds(fromGeneralizedTime: text)

@@ -62,10 +62,7 @@ package final class PrivateKey: @unchecked Sendable {
         )
     }
 
-    private static func configure(
-        _ context: OpaquePointer,
-        for algorithm: Algorithm
-    ) -> Bool {
+    private static func configure(_ context: OpaquePointer, for algorithm: Algorithm) -> Bool {
         switch algorithm {
         case .p256:
             unsafe EVP_PKEY_CTX_set_group_name(context, "P-256") == 1
@@ -90,10 +87,7 @@ extension PrivateKey {
     }
 
     /// The signature in OpenSSL's own form: DER for a key on a curve, PKCS #1 v1.5 for RSA.
-    package func sign(
-        _ message: [UInt8],
-        digest: SignatureDigest
-    ) throws(KeyError) -> [UInt8] {
+    package func sign(_ message: [UInt8], digest: SignatureDigest) throws(KeyError) -> [UInt8] {
         defer { ERR_clear_error() }
         let made = unsafe EVP_MD_CTX_new()
         guard let context = unsafe Handle<Resource.DigestContext>(takingOwnershipOf: made),

@@ -41,9 +41,7 @@ package struct SHA256Hasher: ~Copyable {
 
     package init() {
         guard
-            let context = unsafe Handle<Resource.DigestContext>(
-                takingOwnershipOf: EVP_MD_CTX_new()
-            )
+            let context = unsafe Handle<Resource.DigestContext>(takingOwnershipOf: EVP_MD_CTX_new())
         else { preconditionFailure("out of memory for a digest context") }
         self.context = context
         start()
@@ -81,11 +79,7 @@ package struct SHA256Hasher: ~Copyable {
     }
 
     private func start() {
-        let status = unsafe EVP_DigestInit_ex2(
-            context.pointer,
-            DigestAlgorithm.sha256.pointer,
-            nil
-        )
+        let status = unsafe EVP_DigestInit_ex2(context.pointer, DigestAlgorithm.sha256.pointer, nil)
         precondition(status == 1, "libcrypto cannot compute SHA-256")
     }
 }

@@ -49,15 +49,7 @@ struct SignedAttributes {
         guard let name = digest.opensslName else { return nil }
         var output = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
         var count = 0
-        let status = unsafe EVP_Q_digest(
-            nil,
-            name,
-            nil,
-            content,
-            content.count,
-            &output,
-            &count
-        )
+        let status = unsafe EVP_Q_digest(nil, name, nil, content, content.count, &output, &count)
         return status == 1 ? Array(output.prefix(count)) : nil
     }
 }

@@ -74,10 +74,7 @@ actor ConnectionPool {
             return nil
         }
         guard
-            let new = try? await PostgresConnection.attempt(
-                options,
-                deadline: Self.loginAttemptMax
-            )
+            let new = try? await PostgresConnection.attempt(options, deadline: Self.loginAttemptMax)
         else {
             loginCheckedAt = .now
             return nil

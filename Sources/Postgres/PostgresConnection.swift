@@ -161,10 +161,7 @@ package actor PostgresConnection {
     }
 
     /// Runs a script of several statements, for migrations: no parameters, no rows.
-    package func execute(
-        script: String,
-        deadline: Duration? = nil
-    ) async throws(PostgresError) {
+    package func execute(script: String, deadline: Duration? = nil) async throws(PostgresError) {
         let session = try openSession()
         if transactionStart != nil {
             _ = try await pipeline([], deadline: deadline)

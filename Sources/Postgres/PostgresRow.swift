@@ -28,9 +28,7 @@ package struct PostgresRow: Sendable {
     /// UNIX milliseconds of a `timestamptz`, rounded down.
     package func optionalTimestamp(_ column: Int) -> Int64? {
         unsafe readField(column, { $0 == .timestamptz }) {
-            PostgresTimestamp.unixMilliseconds(
-                fromMicroseconds: unsafe BinaryField($0).integer
-            )
+            PostgresTimestamp.unixMilliseconds(fromMicroseconds: unsafe BinaryField($0).integer)
         }
     }
 

@@ -69,10 +69,7 @@ extension Session {
         return steps
     }
 
-    private func sendPrepare(
-        _ key: PreparedStatements.Key,
-        name: String
-    ) throws(PostgresError) {
+    private func sendPrepare(_ key: PreparedStatements.Key, name: String) throws(PostgresError) {
         let connection = try unsafe open()
         let types = key.types.map { Oid($0.oid) }
         let count = Int32(types.count)

@@ -29,9 +29,7 @@ protocol HeadMembers: FactMemberVisitor, Sendable where Failure == ObservationEr
         _ convert: (Span<UInt8>) -> Value?
     ) throws(ObservationError) -> Value?
 
-    mutating func optionalProductType(
-        _ name: StaticString
-    ) throws(ObservationError) -> ProductType?
+    mutating func optionalProductType(_ name: StaticString) throws(ObservationError) -> ProductType?
 
     mutating func optionalItems(_ name: StaticString) throws(ObservationError) -> [CommerceItem]?
 

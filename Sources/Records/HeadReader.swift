@@ -30,10 +30,7 @@ struct HeadReader: HeadMembers {
     ) throws(ObservationError) -> Value? {
         guard let index = members.index(of: name) else { return nil }
         guard members.kind(at: index) == .object else { throw missing(name) }
-        var object = try HeadReader(
-            members.value(at: index),
-            path: (path.outer ?? path.name, name)
-        )
+        var object = try HeadReader(members.value(at: index), path: (path.outer ?? path.name, name))
         return try read(&object)
     }
 
@@ -76,9 +73,7 @@ struct HeadReader: HeadMembers {
         try optionalIdentifier(name).map { ProductType(rawValue: $0.text) }
     }
 
-    mutating func optionalItems(
-        _ name: StaticString
-    ) throws(ObservationError) -> [CommerceItem]? {
+    mutating func optionalItems(_ name: StaticString) throws(ObservationError) -> [CommerceItem]? {
         index(of: name).map { CommerceItem.items(list: members.value(at: $0)) }
     }
 

@@ -19,11 +19,7 @@ package struct InputPosition: Hashable, Sendable {
 
     /// The position for an output that a stage makes of a whole record.
     package init(_ record: ConsumerRecord) {
-        self.init(
-            partition: record.topicPartition.partition,
-            offset: record.offset,
-            index: 0
-        )
+        self.init(partition: record.topicPartition.partition, offset: record.offset, index: 0)
     }
 }
 

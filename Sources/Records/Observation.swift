@@ -112,10 +112,7 @@ package struct Observation: Sendable {
     /// Reads a record's head, and finds the payloads behind it.
     ///
     /// Reads the members in the order in which `encoded()` writes them.
-    init(
-        reading head: inout some HeadMembers,
-        _ value: [UInt8]
-    ) throws(ObservationError) {
+    init(reading head: inout some HeadMembers, _ value: [UInt8]) throws(ObservationError) {
         let version = try head.int("schemaVersion", in: Int64.min...Int64.max)
         guard Self.readableVersions.contains(version) else { throw .schemaVersion(version) }
         relinkedPurchase = try head.optionalIdentifier("relinkedPurchase")
@@ -125,10 +122,7 @@ package struct Observation: Sendable {
         guard isUnsigned || source != nil else { throw head.missing("source") }
         environment = Environment(rawValue: try head.identifier("environment").text)
         bundleID = try head.optionalIdentifier("bundleID")
-        let verification = try head.optionalObject(
-            "verification",
-            VerificationFacts.init(reading:)
-        )
+        let verification = try head.optionalObject("verification", VerificationFacts.init(reading:))
         guard isUnsigned || verification != nil else { throw head.missing("verification") }
         self.verification = isUnsigned ? nil : verification
         facts = try Shared(Self.facts(reading: &head, environment, bundleID, self.verification))
@@ -136,10 +130,7 @@ package struct Observation: Sendable {
             "payloadBytes",
             ObservationPayloads.lengths(reading:)
         )
-        notification = try head.optionalObject(
-            "notification",
-            ObservedNotification.init(reading:)
-        )
+        notification = try head.optionalObject("notification", ObservedNotification.init(reading:))
         claims =
             try head.optionalObject("claims", ObservationClaims.init(reading:))
             ?? ObservationClaims()

@@ -128,11 +128,7 @@ extension ObservationPayloads {
         try self.init(in: value, from: start, lengths: lengths)
     }
 
-    private init(
-        in value: [UInt8],
-        from start: Int,
-        lengths: Lengths
-    ) throws(ObservationError) {
+    private init(in value: [UInt8], from start: Int, lengths: Lengths) throws(ObservationError) {
         var ranges = Ranges(repeating: nil)
         var position = start
         func pass(_ expected: [UInt8]) throws(ObservationError) {

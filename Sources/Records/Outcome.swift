@@ -70,11 +70,7 @@ package struct OutcomeWriter: Sendable {
         )
     }
 
-    private func value(
-        of record: ConsumerRecord,
-        _ id: [UInt8],
-        _ outcome: Outcome
-    ) -> [UInt8] {
+    private func value(of record: ConsumerRecord, _ id: [UInt8], _ outcome: Outcome) -> [UInt8] {
         let observation = readsObservations ? try? Observation(record) : nil
         var writer = JSONWriter(reserving: 512 + (outcome.entitlements?.count ?? 0))
         writer.beginObject()

@@ -46,10 +46,7 @@ extension TopicScan {
     ) async throws -> [RecordPosition: ConsumerRecord] {
         var wanted = Dictionary(grouping: positions, by: \.topicPartition)
             .mapValues { $0.map(\.offset).sorted()[...] }
-        let marks = try await admin.listOffsets(
-            Array(wanted.keys),
-            deadline: TopicScan.silenceMax
-        )
+        let marks = try await admin.listOffsets(Array(wanted.keys), deadline: TopicScan.silenceMax)
         var found: [RecordPosition: ConsumerRecord] = [:]
         while !wanted.isEmpty {
             var ranges: [TopicPartition: Range<Int64>] = [:]

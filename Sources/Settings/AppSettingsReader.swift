@@ -84,11 +84,7 @@ struct AppSettingsReader {
         }
     }
 
-    private mutating func text(
-        _ member: AppMember,
-        of app: JSONValue,
-        at path: String
-    ) -> String? {
+    private mutating func text(_ member: AppMember, of app: JSONValue, at path: String) -> String? {
         let value = app[member.rawValue]
         guard let text = value?.string, (1...255).contains(text.utf8.count) else {
             mismatch(member, value, at: path)

@@ -28,24 +28,15 @@ package struct Log: Sendable {
         )
     }
 
-    package func debug(
-        _ message: StaticString,
-        _ metadata: @autoclosure () -> LogMetadata = [:]
-    ) {
+    package func debug(_ message: StaticString, _ metadata: @autoclosure () -> LogMetadata = [:]) {
         self(.debug, message, metadata())
     }
 
-    package func info(
-        _ message: StaticString,
-        _ metadata: @autoclosure () -> LogMetadata = [:]
-    ) {
+    package func info(_ message: StaticString, _ metadata: @autoclosure () -> LogMetadata = [:]) {
         self(.info, message, metadata())
     }
 
-    package func notice(
-        _ message: StaticString,
-        _ metadata: @autoclosure () -> LogMetadata = [:]
-    ) {
+    package func notice(_ message: StaticString, _ metadata: @autoclosure () -> LogMetadata = [:]) {
         self(.notice, message, metadata())
     }
 
@@ -56,10 +47,7 @@ package struct Log: Sendable {
         self(.warning, message, metadata())
     }
 
-    package func error(
-        _ message: StaticString,
-        _ metadata: @autoclosure () -> LogMetadata = [:]
-    ) {
+    package func error(_ message: StaticString, _ metadata: @autoclosure () -> LogMetadata = [:]) {
         self(.error, message, metadata())
     }
 

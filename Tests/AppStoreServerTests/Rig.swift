@@ -65,9 +65,7 @@ struct Rig: ~Copyable {
     }
 
     /// The failure of a call.
-    func failure(
-        _ call: (AppStoreServerAPI) async throws -> Void
-    ) async throws -> APIFailure {
+    func failure(_ call: (AppStoreServerAPI) async throws -> Void) async throws -> APIFailure {
         let failure = await #expect(throws: APIFailure.self) { try await call(api) }
         return try #require(failure)
     }

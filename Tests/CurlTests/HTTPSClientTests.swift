@@ -205,10 +205,7 @@ struct HTTPSClientTests {
         return options
     }
 
-    private static func failure(
-        _ url: String,
-        _ options: HTTPSOptions
-    ) async throws -> HTTPSError {
+    private static func failure(_ url: String, _ options: HTTPSOptions) async throws -> HTTPSError {
         let client = try HTTPSClient(options)
         let error = await #expect(throws: HTTPSError.self) {
             try await client.send(HTTPSRequest(.get, url: url))

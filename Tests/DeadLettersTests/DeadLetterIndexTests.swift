@@ -138,9 +138,7 @@ import Testing
         let rig = try await IndexRig()
         try await rig.send(rig.letters(0..<100))
         let server = try await PostgresServer.shared.server()
-        let administrator = PostgresClient(
-            server.options("tests")
-        )
+        let administrator = PostgresClient(server.options("tests"))
         let name = try await rig.client.query("SELECT current_database()")[0].text(0)
         var options = rig.options
         options.connectDeadline = .seconds(2)

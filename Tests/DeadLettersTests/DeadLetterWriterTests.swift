@@ -193,11 +193,7 @@ import Testing
         var documents: [[UInt8]] = []
         for reason in RefusalReason.allCases {
             for stage in ["verify", "entitle"] {
-                let refusal = Refusal(
-                    reason: reason,
-                    detail: "why",
-                    chain: Sample.refusal.chain
-                )
+                let refusal = Refusal(reason: reason, detail: "why", chain: Sample.refusal.chain)
                 let original = Sample.original(try Sample.observation())
                 let letter = letter(original, refusal, stage: stage)
                 documents.append(Self.json(letter.headers))

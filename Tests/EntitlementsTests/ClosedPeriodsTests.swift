@@ -62,9 +62,7 @@ struct ClosedPeriodsTests {
     @Test func `a purchase that needs all facts is not closed`() {
         let transactions = (0..<6).map { Self.transaction($0, day: $0 * 5, days: 5) }
         let vague = RenewalSpan(.grace, until: Self.day(33))
-        #expect(
-            PurchaseFacts(transactions: transactions, spans: [vague]).closed(keeping: 2) == nil
-        )
+        #expect(PurchaseFacts(transactions: transactions, spans: [vague]).closed(keeping: 2) == nil)
         var untyped = transactions
         untyped[0].type = nil
         #expect(PurchaseFacts(transactions: untyped).closed(keeping: 2) == nil)
@@ -80,10 +78,7 @@ struct ClosedPeriodsTests {
         #expect(PurchaseFacts(transactions: []).closed(keeping: 0) == nil)
     }
 
-    private static func rows(
-        _ facts: PurchaseFacts,
-        _ ownership: Ownership
-    ) -> [EntitlementRow] {
+    private static func rows(_ facts: PurchaseFacts, _ ownership: Ownership) -> [EntitlementRow] {
         Projection(catalog: Catalog()).project(facts, of: key, ownership: ownership).rows
     }
 

@@ -23,9 +23,7 @@ struct DedupeDecisionTests {
         expected: PartVerdict
     ) {
         let known = PartRevision(revision: Sample.revision(signedDate: 5, content: "A"))
-        let part = PartRevision(
-            revision: Sample.revision(signedDate: signedDate, content: content)
-        )
+        let part = PartRevision(revision: Sample.revision(signedDate: signedDate, content: content))
         #expect(part.verdict(against: [known]) == expected, "\(name)")
     }
 

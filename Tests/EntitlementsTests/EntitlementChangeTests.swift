@@ -46,12 +46,7 @@ struct EntitlementChangeTests {
         let none = PeriodSet()
         #expect(
             EntitlementChange.changes(from: old, to: new) == [
-                EntitlementChange(
-                    key: "plus",
-                    userID: "anna",
-                    old: Self.period,
-                    new: Self.longer
-                ),
+                EntitlementChange(key: "plus", userID: "anna", old: Self.period, new: Self.longer),
                 EntitlementChange(key: "pro", userID: "anna", old: Self.period, new: none),
                 EntitlementChange(key: "pro", userID: "ben", old: none, new: Self.period),
             ]

@@ -39,11 +39,7 @@ struct NotificationMeaningTests {
         ("REVOKED", nil, .unknownType),
         ("", nil, .unknownType),
     ])
-    func `type and subtype decide`(
-        type: String,
-        subtype: String?,
-        expected: NotificationMeaning
-    ) {
+    func `type and subtype decide`(type: String, subtype: String?, expected: NotificationMeaning) {
         #expect(NotificationMeaning(type: type, subtype: subtype) == expected)
     }
 }

@@ -158,11 +158,7 @@ struct ProjectionTests {
         pass.type = .nonRenewing
         let facts = PurchaseFacts(transactions: [coins, pass])
         let projection = Projection(catalog: Catalog())
-        let stacked = projection.stackedPurchases(
-            of: facts,
-            Self.key,
-            spans: Self.anna.spans
-        )
+        let stacked = projection.stackedPurchases(of: facts, Self.key, spans: Self.anna.spans)
         let projected = projection.project(
             facts,
             of: Self.key,

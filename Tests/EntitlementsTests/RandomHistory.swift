@@ -171,10 +171,7 @@ extension RandomHistory.Fact {
                 )
             )
         case .renewal(let fact):
-            ObservedPart(
-                key: .renewal(fact.key),
-                revision: PartRevision(revision: fact.revision)
-            )
+            ObservedPart(key: .renewal(fact.key), revision: PartRevision(revision: fact.revision))
         }
     }
 }

@@ -100,11 +100,7 @@ extension Scenario {
         }
     }
 
-    private func expectBoundaries(
-        of expected: PeriodSet,
-        in held: PeriodSet,
-        _ comment: Comment
-    ) {
+    private func expectBoundaries(of expected: PeriodSet, in held: PeriodSet, _ comment: Comment) {
         for period in expected.periods {
             let start = period.start.milliseconds
             #expect(held.contains(period.start), comment)

@@ -22,10 +22,7 @@ struct SchemaTests {
         #expect(!(try Self.validate("scenario", [file.path]).isSuccess))
     }
 
-    private static func validate(
-        _ schema: String,
-        _ files: [String]
-    ) throws -> ProgramRun {
+    private static func validate(_ schema: String, _ files: [String]) throws -> ProgramRun {
         let folder = ReferenceScript.root.appending(path: "schemas").path
         return try ReferenceScript("validate_files.py").run([folder, schema] + files)
     }

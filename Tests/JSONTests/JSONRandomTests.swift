@@ -16,11 +16,7 @@ struct JSONRandomTests {
         }
     }
 
-    static func write(
-        _ writer: inout JSONWriter,
-        depth: Int,
-        using random: inout Generator
-    ) {
+    static func write(_ writer: inout JSONWriter, depth: Int, using random: inout Generator) {
         switch Int.random(in: 0..<(depth > 0 ? 8 : 6), using: &random) {
         case 0: writer.null()
         case 1: writer.bool(Bool.random(using: &random))

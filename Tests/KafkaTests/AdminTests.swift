@@ -49,9 +49,7 @@ struct AdminTests {
     }
 
     @Test(arguments: KafkaCluster.Kind.available)
-    func `offsets and what a group committed are listed`(
-        kind: KafkaCluster.Kind
-    ) async throws {
+    func `offsets and what a group committed are listed`(kind: KafkaCluster.Kind) async throws {
         let cluster = try await KafkaCluster(kind)
         let topic = try await cluster.topic("listed", partitions: 2)
         let partitions = (0..<2).map { TopicPartition(topic: topic, partition: $0) }

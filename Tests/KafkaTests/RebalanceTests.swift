@@ -194,10 +194,7 @@ struct RebalanceTests {
         cluster.stop()
     }
 
-    private func keepPolling(
-        _ member: GroupMember,
-        until isDone: () async -> Bool
-    ) async throws {
+    private func keepPolling(_ member: GroupMember, until isDone: () async -> Bool) async throws {
         try await eventually(within: .seconds(30)) {
             try await member.step()
             return await isDone()

@@ -4,9 +4,7 @@ import Testing
 
 /// Certificates that our rules refuse, each for one defect in an otherwise good one.
 struct CertificateDefectTests {
-    private func error(
-        _ change: (inout MintedChain) -> Void
-    ) throws -> CertificateError? {
+    private func error(_ change: (inout MintedChain) -> Void) throws -> CertificateError? {
         var chain = try MintedChain()
         change(&chain)
         let der = try chain.leafDER()

@@ -11,11 +11,7 @@ struct MintedOCSPAnswer {
     /// - Parameters:
     ///   - authority: whose leaf the answer is about.
     ///   - thisUpdate: in seconds since 1970, as `nextUpdate`.
-    init(
-        _ authority: RevocableAuthority,
-        thisUpdate: Int64,
-        nextUpdate: Int64
-    ) throws {
+    init(_ authority: RevocableAuthority, thisUpdate: Int64, nextUpdate: Int64) throws {
         let chain = try authority.chain
         let question = try OCSPQuestion(about: chain[0], issuedBy: chain[1]).der
         let named = try Self.identifier(in: question)

@@ -102,10 +102,7 @@ import Testing
         (["link", "nothing"], #"pipeline link: there is no command "nothing""#),
         (["link", "add", "--form=x"], "there is no option --form, did you mean --from?"),
     ])
-    func `a slip inside a family of commands is named`(
-        arguments: [String],
-        message: String
-    ) async {
+    func `a slip inside a family of commands is named`(arguments: [String], message: String) async {
         let code = await PipelineTool.tool.run(arguments, on: transcript)
         #expect(code == 64)
         #expect(transcript.notes.contains(message), "\(transcript.notes)")

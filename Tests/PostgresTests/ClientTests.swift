@@ -34,9 +34,7 @@ import Testing
 
     @Test func `a restarted server is found again`() async throws {
         let server = try await PrivatePostgres.start()
-        let client = PostgresClient(
-            server.options("tests")
-        )
+        let client = PostgresClient(server.options("tests"))
         #expect(try await client.query("SELECT 1::int8")[0].int8(0) == 1)
         try await server.stop(.immediate)
         async let later = client.query("SELECT 2::int8")

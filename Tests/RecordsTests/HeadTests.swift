@@ -28,9 +28,7 @@ import Testing
     }
 
     @Test(arguments: Scenario.names)
-    func `the facts read in each scenario are those of the payloads`(
-        name: String
-    ) throws {
+    func `the facts read in each scenario are those of the payloads`(name: String) throws {
         for sent in try Scenario.load(name).observations {
             let record = sent.record(for: "verified")
             let read = try Observation(value: record.value)
@@ -41,10 +39,7 @@ import Testing
     }
 
     @Test(arguments: [1, 10, 1_000], [true, false])
-    func `no stage reads a payload, so its size costs nothing`(
-        factor: Int,
-        isUsual: Bool
-    ) throws {
+    func `no stage reads a payload, so its size costs nothing`(factor: Int, isUsual: Bool) throws {
         var observation = try ObservationTests.observation()
         if isUsual {
             observation.claims.offerID = "spring"

@@ -136,10 +136,7 @@ import TestSupport
         #expect(observation.partitionKey == Array("Production/5".utf8))
         observation = try Self.observation(transaction: nil)
         #expect(observation.partitionKey == Array("Production/notification/u-1".utf8))
-        observation = try Self.observation(
-            transaction: nil,
-            appTransaction: Self.appTransaction
-        )
+        observation = try Self.observation(transaction: nil, appTransaction: Self.appTransaction)
         #expect(observation.partitionKey == Array("Production/app/704".utf8))
         let purchase = PurchaseKey(
             environment: .production,

@@ -171,9 +171,7 @@ import Testing
         #expect(try await found { $0.who = "boss" } == [.replayStarted, .resolved])
         #expect(try await found { $0.kind = .signedIn } == [.signedIn])
         #expect(try await found { $0.replay = 7 } == [.replayStarted])
-        let oldest = try #require(
-            try await DeadLetterActionTable.newest(limit: 9, on: client).last
-        )
+        let oldest = try #require(try await DeadLetterActionTable.newest(limit: 9, on: client).last)
         // Stored to the microsecond, and read to the millisecond.
         #expect(try await found { $0.until = oldest.at } == [])
         #expect(try await found { $0.since = oldest.at }.count == 3)

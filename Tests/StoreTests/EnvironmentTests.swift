@@ -54,9 +54,7 @@ import Testing
     }
 
     @Test(arguments: AppleEnvironment.allCases)
-    func `each environment in the settings is known`(
-        environment: AppleEnvironment
-    ) async throws {
+    func `each environment in the settings is known`(environment: AppleEnvironment) async throws {
         _ = try await connection.query(
             """
             INSERT INTO ledger (environment, bundle_id, transaction_id, currency,

@@ -28,9 +28,7 @@ import Testing
     ]
 
     @Test(arguments: inserts)
-    func `an identifier is 1 to 255 bytes and looks like no other`(
-        _ insert: String
-    ) async throws {
+    func `an identifier is 1 to 255 bytes and looks like no other`(_ insert: String) async throws {
         let client = PostgresClient(
             try await PostgresServer.shared.migratedDatabase(),
             connectionsMax: 1
@@ -44,10 +42,7 @@ import Testing
             }
             #expect(error?.sqlState == SQLState("23514"))
         }
-        _ = try await client.query(
-            insert,
-            [.text(String(repeating: "a", count: 254))]
-        )
+        _ = try await client.query(insert, [.text(String(repeating: "a", count: 254))])
     }
 
     @Test func `the table takes the same texts as the workers and tools`() async throws {

@@ -11,9 +11,7 @@ struct PrivilegeTests {
     private let prefix = "t\(UUID().uuidString.prefix(8).lowercased())-"
 
     private func granted() async throws -> PostgresConnection {
-        let owner = try await PostgresConnection.connect(
-            PostgresServer.shared.migratedDatabase()
-        )
+        let owner = try await PostgresConnection.connect(PostgresServer.shared.migratedDatabase())
         let script = DatabaseRole.script(DatabaseRole.all, schema: "public", prefix: prefix)
         // Twice, as after a migration.
         try await owner.execute(script: script)
@@ -62,9 +60,7 @@ struct PrivilegeTests {
 
     /// With an accent the quote is one character with it to a reader, and a quote to PostgreSQL.
     @Test func `a name may hold quotes of any kind, also with an accent on them`() async throws {
-        let owner = try await PostgresConnection.connect(
-            PostgresServer.shared.migratedDatabase()
-        )
+        let owner = try await PostgresConnection.connect(PostgresServer.shared.migratedDatabase())
         let odd = prefix + "o'a\"b'\u{301}c\"\u{301}$role$-"
         let script = DatabaseRole.script([.auditor], schema: "public", prefix: odd)
         try await owner.execute(script: script)

@@ -17,10 +17,7 @@ import Testing
 
     private static func owner(_ user: Identifier) -> OwnerTable.Row {
         let ownership = Ownership(spans: [OwnershipSpan(userID: user)], rule: .accountToken)
-        return (
-            key: key,
-            owner: StoredOwner(ownership, directUserID: user, appTransactionID: nil)
-        )
+        return (key: key, owner: StoredOwner(ownership, directUserID: user, appTransactionID: nil))
     }
 
     private static func client() async throws -> PostgresClient {

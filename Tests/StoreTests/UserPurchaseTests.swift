@@ -11,9 +11,7 @@ import Testing
     private let connection: PostgresConnection
 
     init() async throws {
-        connection = try await PostgresConnection.connect(
-            PostgresServer.shared.migratedDatabase()
-        )
+        connection = try await PostgresConnection.connect(PostgresServer.shared.migratedDatabase())
     }
 
     private func purchases(_ environment: String = "Production") async throws -> [String] {

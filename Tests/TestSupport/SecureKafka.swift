@@ -48,10 +48,7 @@ package struct SecureKafka: Sendable {
     }
 
     /// The same as settings of our programs, by environment name.
-    package func environment(
-        _ user: String,
-        _ mechanism: Mechanism
-    ) throws -> [String: String] {
+    package func environment(_ user: String, _ mechanism: Mechanism) throws -> [String: String] {
         Self.environment(try properties(user, mechanism))
     }
 

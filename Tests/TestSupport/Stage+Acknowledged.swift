@@ -3,10 +3,7 @@ package import Worker
 
 extension Stage {
     /// Acknowledges records with the verdicts that the stage gave.
-    package func acknowledged(
-        _ records: [ConsumerRecord],
-        _ verdicts: [Verdict]
-    ) async throws {
+    package func acknowledged(_ records: [ConsumerRecord], _ verdicts: [Verdict]) async throws {
         try await acknowledged(zip(records, verdicts).map { ProcessedRecord($0, $1) })
     }
 }

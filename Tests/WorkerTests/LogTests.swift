@@ -6,10 +6,7 @@ import Testing
 
 @Suite struct LogTests {
     /// The lines that a handler writes for the events of `body`.
-    private func lines(
-        level: LogLevel = .info,
-        _ body: (Log) -> Void
-    ) throws -> [JSONValue] {
+    private func lines(level: LogLevel = .info, _ body: (Log) -> Void) throws -> [JSONValue] {
         let pipe = Pipe()
         let handler = JSONLogHandler(
             level: level,

@@ -187,10 +187,7 @@ enum EnvelopeShape: CaseIterable {
     }
 
     /// Drops claims beside a receipt: each names one purchase of many.
-    private static func receipt(
-        _ value: JSONValue?,
-        _ root: JSONValue
-    ) throws(Fault) -> Envelope? {
+    private static func receipt(_ value: JSONValue?, _ root: JSONValue) throws(Fault) -> Envelope? {
         guard let text = value?.stringBytes else { return nil }
         let claims = UnsignedClaim.all(in: root)
         try ClaimForm.check(claims)

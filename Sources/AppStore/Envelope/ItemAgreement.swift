@@ -30,10 +30,7 @@ struct ItemAgreement {
         }
     }
 
-    private func check(
-        _ item: SignedStatement,
-        with notification: SignedStatement
-    ) throws(Fault) {
+    private func check(_ item: SignedStatement, with notification: SignedStatement) throws(Fault) {
         guard item.environment == notification.environment else {
             throw Fault(.itemMismatch, "an item and its notification have two environments")
         }

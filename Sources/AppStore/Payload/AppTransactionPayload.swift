@@ -31,11 +31,7 @@ package struct AppTransactionPayload: Sendable {
         static let checked: [FieldKind: [String]] = [.int64: ["versionExternalIdentifier"]]
     }
 
-    private mutating func read(
-        _ field: Field,
-        _ value: JSONValue,
-        _ reader: inout FieldReader
-    ) {
+    private mutating func read(_ field: Field, _ value: JSONValue, _ reader: inout FieldReader) {
         switch field {
         case .receiptType: environment = reader.identifier(value)
         case .appAppleId: appAppleID = reader.int64(value)

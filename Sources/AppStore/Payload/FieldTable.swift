@@ -75,10 +75,7 @@ struct FieldTable<Field: PayloadField>: Sendable {
     /// the members that no code reads.
     ///
     /// - Returns: the number of malformed members.
-    func read(
-        _ object: JSONValue,
-        _ body: (Field, JSONValue, inout FieldReader) -> Void
-    ) -> Int {
+    func read(_ object: JSONValue, _ body: (Field, JSONValue, inout FieldReader) -> Void) -> Int {
         var reader = FieldReader()
         for (key, value) in object.members {
             switch meaning(of: key) {

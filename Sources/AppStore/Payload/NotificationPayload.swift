@@ -47,11 +47,7 @@ package struct NotificationPayload: Sendable {
         return nil
     }
 
-    private mutating func read(
-        _ field: Field,
-        _ value: JSONValue,
-        _ reader: inout FieldReader
-    ) {
+    private mutating func read(_ field: Field, _ value: JSONValue, _ reader: inout FieldReader) {
         switch field {
         case .notificationType: type = reader.identifier(value)
         case .subtype: subtype = reader.identifier(value)
@@ -74,10 +70,7 @@ package struct NotificationPayload: Sendable {
         return subject
     }
 
-    private func subject(
-        _ value: JSONValue,
-        _ reader: inout FieldReader
-    ) -> NotificationSubject? {
+    private func subject(_ value: JSONValue, _ reader: inout FieldReader) -> NotificationSubject? {
         guard let object = reader.object(value) else { return nil }
         let subject = NotificationSubject(object)
         reader.add(subject.malformedFields)
@@ -141,11 +134,7 @@ package struct NotificationSubject: Sendable {
         ]
     }
 
-    private mutating func read(
-        _ field: Field,
-        _ value: JSONValue,
-        _ reader: inout FieldReader
-    ) {
+    private mutating func read(_ field: Field, _ value: JSONValue, _ reader: inout FieldReader) {
         switch field {
         case .environment: environment = reader.identifier(value)
         case .appAppleId: appAppleID = reader.int64(value)

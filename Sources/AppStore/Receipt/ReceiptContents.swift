@@ -47,10 +47,7 @@ struct ReceiptObject {
     private var others: [ReceiptAttribute] = []
 
     /// - Throws: `receipt_malformed` if a known attribute occurs twice.
-    init(
-        _ attributes: [ReceiptAttribute],
-        _ fields: [Int64: ReceiptField]
-    ) throws(Fault) {
+    init(_ attributes: [ReceiptAttribute], _ fields: [Int64: ReceiptField]) throws(Fault) {
         self.fields = fields
         self.attributes = attributes.sorted { $0.precedes($1) }
         for (attribute, next) in zip(self.attributes, self.attributes.dropFirst())

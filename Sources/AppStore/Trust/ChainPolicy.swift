@@ -116,10 +116,7 @@ struct ChainPolicy {
         }
     }
 
-    private static func checkExtensions(
-        of certificate: Certificate,
-        _ name: String
-    ) throws(Fault) {
+    private static func checkExtensions(of certificate: Certificate, _ name: String) throws(Fault) {
         let unknown = certificate.unknownCriticalExtensions.filter { !MarkerOID.all.contains($0) }
         guard unknown.isEmpty else {
             throw Fault(.chainInvalid, "the \(name) has an unknown critical extension")

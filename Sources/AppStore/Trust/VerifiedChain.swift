@@ -34,10 +34,7 @@ final class VerifiedChain {
         certificates = [CertificateFacts(certificate)]
         signers = []
         anchors = [
-            Anchor(
-                trust: .configured(certificate.fingerprint),
-                certificate: certificate
-            )
+            Anchor(trust: .configured(certificate.fingerprint), certificate: certificate)
         ]
         method = family == .jws ? .jwsXcode : .receipt
         signature = family == .jws ? certificate.p256Key.map(P256Verifier.init) : nil
@@ -77,10 +74,7 @@ final class VerifiedChain {
         guard let signature else { return .invalid }
         let bytes = token.bytes
         guard let beginning else {
-            return signature.verify(
-                signature: raw.span,
-                over: bytes.span.extracting(jws.signed)
-            )
+            return signature.verify(signature: raw.span, over: bytes.span.extracting(jws.signed))
         }
         return signature.verify(
             signature: raw.span,

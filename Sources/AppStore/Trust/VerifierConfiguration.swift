@@ -78,11 +78,7 @@ package struct VerifierConfiguration: Sendable {
     }
 
     /// The first of a chain's anchors that may vouch for an app.
-    func anchor(
-        of anchors: [Anchor],
-        _ family: ChainFamily,
-        forAppAt index: Int
-    ) -> Anchor? {
+    func anchor(of anchors: [Anchor], _ family: ChainFamily, forAppAt index: Int) -> Anchor? {
         anchors.first { trusts(family)[index].contains($0.trust) }
     }
 
@@ -148,9 +144,7 @@ package struct ConfiguredApp: Sendable {
             problems.append("\(name): Production needs the app's Apple ID")
         }
         if environment == .production && !roots.isEmpty && !hasTestRootInProduction {
-            problems.append(
-                "\(name): custom roots in Production need test_root_in_production"
-            )
+            problems.append("\(name): custom roots in Production need test_root_in_production")
         }
         if isLocal && roots.isEmpty {
             problems.append("\(name): needs the certificate exported from Xcode as its root")

@@ -5,17 +5,10 @@ extension Verifier {
     /// vouch for that app.
     ///
     /// Nil for a notification that names no app.
-    func vouching(
-        for fields: SignedFields,
-        _ anchors: [Anchor]
-    ) throws(Fault) -> Vouching? {
+    func vouching(for fields: SignedFields, _ anchors: [Anchor]) throws(Fault) -> Vouching? {
         switch fields {
         case .transaction(let fields):
-            return try vouching(
-                for: fields.bundleID,
-                in: environment(fields.environment),
-                anchors
-            )
+            return try vouching(for: fields.bundleID, in: environment(fields.environment), anchors)
         case .renewalInfo(let fields):
             return try vouchingForRenewal(environment(fields.environment), anchors)
         case .appTransaction(let fields):

@@ -25,10 +25,7 @@ extension Verifier {
     /// - Parameter acceptsOldRoot: whether the third certificate may be of an old version, as in
     ///   the JWS of Apple's own mock data: it is trusted only if pinned or configured, and then it
     ///   is of version 3.
-    func parse(
-        _ certificates: [[UInt8]],
-        acceptsOldRoot: Bool
-    ) throws(Fault) -> [Certificate] {
+    func parse(_ certificates: [[UInt8]], acceptsOldRoot: Bool) throws(Fault) -> [Certificate] {
         var parsed: [Certificate] = []
         for (index, der) in certificates.enumerated() {
             if let known = signatures.certificate(of: der) {
@@ -41,10 +38,7 @@ extension Verifier {
         return parsed
     }
 
-    private func parse(
-        _ der: [UInt8],
-        acceptsOldVersions: Bool
-    ) throws(Fault) -> Certificate {
+    private func parse(_ der: [UInt8], acceptsOldVersions: Bool) throws(Fault) -> Certificate {
         do throws(CertificateError) {
             return try Certificate(der: der, acceptsOldVersions: acceptsOldVersions)
         } catch {

@@ -101,10 +101,7 @@ extension Verifier {
     }
 
     /// The anchors of a chain that is valid at a date and was not revoked before it.
-    func anchors(
-        of chain: VerifiedChain,
-        at signedDate: Timestamp
-    ) throws(Fault) -> [Anchor] {
+    func anchors(of chain: VerifiedChain, at signedDate: Timestamp) throws(Fault) -> [Anchor] {
         let anchors = chain.anchors(validAt: signedDate.wholeSeconds)
         guard !anchors.isEmpty else {
             throw Fault(

@@ -89,10 +89,7 @@ package final class Verifier {
         return verified.isEmpty ? .ignored(.unknownKind) : .items(verified)
     }
 
-    private func verified(
-        _ text: ReceiptText,
-        _ envelope: Envelope
-    ) throws(Fault) -> VerifiedBody {
+    private func verified(_ text: ReceiptText, _ envelope: Envelope) throws(Fault) -> VerifiedBody {
         let receipt = try verify(text)
         if let claims = envelope.claims {
             try ClaimCheck.check(claims, against: receipt)

@@ -24,10 +24,7 @@ struct EntitleFixture {
     private static let month: Int64 = 2_592_000_000
 
     /// The records that must be known before records of this kind arrive.
-    static func history(
-        of kind: EntitleKind,
-        purchase: Int
-    ) throws -> [ProducerRecord] {
+    static func history(of kind: EntitleKind, purchase: Int) throws -> [ProducerRecord] {
         switch kind {
         case .renewal, .notification: try (0..<2).map { try period(purchase, $0) }
         case .longRenewal: try (0..<(longRenewals - 1)).map { try period(purchase, $0) }

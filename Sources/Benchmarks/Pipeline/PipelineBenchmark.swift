@@ -63,10 +63,7 @@ struct PipelineBenchmark {
     }
 
     /// The records are there before the first worker continues, so that publishing costs nothing.
-    private func fullLoad(
-        _ indices: Range<Int>,
-        _ traffic: BenchTraffic
-    ) async throws -> FullLoad {
+    private func fullLoad(_ indices: Range<Int>, _ traffic: BenchTraffic) async throws -> FullLoad {
         // A worker that is stopped answers nobody.
         let activityBefore = rig.activity
         rig.signal(SIGSTOP, to: .verify)

@@ -97,10 +97,7 @@ struct PipelineGoals {
     }
 
     /// None if what differs is not held to a bound.
-    private func growth(
-        from first: PipelineMeasurement,
-        to other: PipelineMeasurement
-    ) -> [Goal] {
+    private func growth(from first: PipelineMeasurement, to other: PipelineMeasurement) -> [Goal] {
         let (before, after) = (first.setup, other.setup)
         let workers = other.cpu.allWorkers / first.cpu.allWorkers
         let server = other.cpu.postgres.flatMap { other in

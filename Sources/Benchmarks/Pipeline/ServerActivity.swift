@@ -74,10 +74,7 @@ final class ServerActivity: Sendable {
     }
 
     /// Each sample stands for as much of the time as any other.
-    private func waits(
-        of seconds: Double,
-        areForGrowth: Bool
-    ) -> [StageDescription: Double] {
+    private func waits(of seconds: Double, areForGrowth: Bool) -> [StageDescription: Double] {
         let samples = samples.withLock { $0 }
         guard samples.count > 0 else { return [:] }
         return Dictionary(

@@ -4,10 +4,7 @@ import Simulation
 
 extension HostileFixture {
     /// Forged and broken receipts of a hundred records, or of as many bytes.
-    static func receipts(
-        _ authority: CertificateAuthority,
-        _ count: Int
-    ) throws -> [HostileBody] {
+    static func receipts(_ authority: CertificateAuthority, _ count: Int) throws -> [HostileBody] {
         let fields = receiptFields
         let forger = try CertificateAuthority(AuthorityBlueprint.receipts(name: "Forger's"))
         var otherKey = ReceiptForm()

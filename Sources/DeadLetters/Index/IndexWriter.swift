@@ -59,10 +59,7 @@ struct IndexWriter: Sendable {
                     why: error.recordFaultDetail
                 )
             )
-            try await write(
-                [(record.partition, record.offset, row: nil)],
-                nextOffsets: nextOffsets
-            )
+            try await write([(record.partition, record.offset, row: nil)], nextOffsets: nextOffsets)
         }
     }
 

@@ -94,9 +94,7 @@ struct CatalogReader {
         return keys
     }
 
-    private mutating func credits(
-        _ node: CatalogNode
-    ) -> [Identifier: [EffectiveDated<Int64>]] {
+    private mutating func credits(_ node: CatalogNode) -> [Identifier: [EffectiveDated<Int64>]] {
         guard node.value?.kind == .object else {
             report(node, "expected an object from currency to amount")
             return [:]

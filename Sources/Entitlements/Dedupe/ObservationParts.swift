@@ -32,11 +32,7 @@ package struct ObservationParts: Sendable {
             parts.append(ObservedPart(key: .renewal(fact.key), revision: fact.part))
         }
         if let fact = facts.appTransaction {
-            let key = PartKey.appTransaction(
-                fact.environment,
-                bundleID: fact.bundleID,
-                id: fact.id
-            )
+            let key = PartKey.appTransaction(fact.environment, bundleID: fact.bundleID, id: fact.id)
             let revision = PartRevision(track: fact.track, revision: fact.revision)
             parts.append(ObservedPart(key: key, revision: revision))
         }

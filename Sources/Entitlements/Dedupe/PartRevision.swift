@@ -6,11 +6,7 @@ package struct PartRevision: Hashable, Sendable {
     /// conflicts there.
     package var identity: TransactionIdentity?
 
-    package init(
-        track: Track = .jws,
-        revision: Revision,
-        identity: TransactionIdentity? = nil
-    ) {
+    package init(track: Track = .jws, revision: Revision, identity: TransactionIdentity? = nil) {
         self.track = track
         self.revision = revision
         self.identity = identity

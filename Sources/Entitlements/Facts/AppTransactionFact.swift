@@ -40,11 +40,7 @@ package struct AppTransactionFact: Hashable, Sendable {
     /// The Apple Account that it names; nil if absent.
     package var group: AppTransactionGroup? {
         appTransactionID.map { id in
-            AppTransactionGroup(
-                environment: environment,
-                bundleID: bundleID,
-                appTransactionID: id
-            )
+            AppTransactionGroup(environment: environment, bundleID: bundleID, appTransactionID: id)
         }
     }
 }

@@ -104,10 +104,7 @@ extension MergedTransaction {
         quantity = max(1, jws.identity.quantity ?? receipt.identity.quantity ?? 1)
         webOrderLineItemID = newer.webOrderLineItemID ?? older.webOrderLineItemID
         isUpgraded = newer.isUpgraded ?? older.isUpgraded ?? false
-        expiresDate = Self.finer(
-            newer.expiresDate ?? older.expiresDate,
-            than: jws.expiresDate
-        )
+        expiresDate = Self.finer(newer.expiresDate ?? older.expiresDate, than: jws.expiresDate)
         revocation = jws.revocation
         if let added = receipt.revocation, let revoking = receipt.revoking,
             revoking.signedDate > jws.revision.signedDate

@@ -96,9 +96,7 @@ private struct FactSource {
         return fact
     }
 
-    func renewal(
-        _ payload: ReadPayload<RenewalPayload>
-    ) throws(IncompletePayload) -> RenewalFact {
+    func renewal(_ payload: ReadPayload<RenewalPayload>) throws(IncompletePayload) -> RenewalFact {
         guard let signedDate = payload.fields.signedDate,
             let fact = RenewalFact(
                 payload.fields,

@@ -69,10 +69,7 @@ struct RecordedContents {
         return .facts(facts)
     }
 
-    private static func payloads(
-        _ json: JSONValue,
-        _ kind: RevisionTable.Kind
-    ) -> SignedPayloads {
+    private static func payloads(_ json: JSONValue, _ kind: RevisionTable.Kind) -> SignedPayloads {
         switch kind {
         case .transaction: SignedPayloads(transaction: json)
         case .renewal: SignedPayloads(renewalInfo: json)

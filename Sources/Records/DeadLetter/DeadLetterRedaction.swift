@@ -28,10 +28,7 @@ package enum DeadLetterRedaction {
             topic: record.topicPartition.topic,
             partition: record.topicPartition.partition,
             headers: kept + [
-                KafkaHeader(
-                    name: DeadLetterHeader.value,
-                    text: DeadLetterValue.redacted.rawValue
-                ),
+                KafkaHeader(name: DeadLetterHeader.value, text: DeadLetterValue.redacted.rawValue),
                 KafkaHeader(
                     name: DeadLetterHeader.redactedSHA256,
                     text: DeadLetterLink.removableDigest(record.headers).hex

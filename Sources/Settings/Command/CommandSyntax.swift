@@ -258,11 +258,7 @@ package struct CommandArguments: Equatable, Sendable {
     package var isHelpWanted: Bool { isSet("help") }
 
     /// These arguments with other operands, and one option set or left out.
-    package func with(
-        _ option: String,
-        _ value: String?,
-        operands: [String]
-    ) -> CommandArguments {
+    package func with(_ option: String, _ value: String?, operands: [String]) -> CommandArguments {
         var arguments = self
         arguments.operands = operands
         arguments.options[option] = value.map { [$0] }

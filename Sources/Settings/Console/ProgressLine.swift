@@ -72,11 +72,7 @@ package struct ProgressLine: Sendable {
         if line != lastLine { write(line) }
     }
 
-    private static func timeLeft(
-        _ done: Int64,
-        of total: Int64,
-        perSecond rate: Double
-    ) -> String {
+    private static func timeLeft(_ done: Int64, of total: Int64, perSecond rate: Double) -> String {
         let secondsMax = 365.0 * 86_400
         let seconds = min(max(1, (Double(total) - Double(done)) / rate), secondsMax)
         return Quantity.span(milliseconds: Int64(seconds.rounded()) * 1_000)

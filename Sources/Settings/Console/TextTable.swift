@@ -51,10 +51,7 @@ package struct TextTable: Sendable {
     /// The lines that fit a width, and the titles of the columns that were left out for it.
     ///
     /// - Parameter width: in columns of the terminal; nil for no limit.
-    package func fitted(
-        to width: Int?,
-        indent: Int = 0
-    ) -> (lines: [TextLine], hidden: [String]) {
+    package func fitted(to width: Int?, indent: Int = 0) -> (lines: [TextLine], hidden: [String]) {
         let titles = columns.map(\.title)
         let all = titles.allSatisfy(\.isEmpty) ? rows : [(titles, false)] + rows
         var widths = columns.indices.map { column in

@@ -103,9 +103,7 @@ package struct AuthorityBlueprint: Sendable {
 
 extension AuthorityBlueprint {
     /// The same authority with its next leaf, as Apple issues one about every two years.
-    package func withNextLeaf(
-        validity: ClosedRange<Int64>
-    ) throws(KeyError) -> AuthorityBlueprint {
+    package func withNextLeaf(validity: ClosedRange<Int64>) throws(KeyError) -> AuthorityBlueprint {
         var next = self
         next.leafKey = try .generate(.p256)
         next.leaf.serialNumber += 1

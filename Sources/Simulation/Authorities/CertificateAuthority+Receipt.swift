@@ -37,10 +37,7 @@ extension CertificateAuthority {
         Base64Text.standard(try signReceipt(fields.content, form))
     }
 
-    private func signerInfo(
-        of content: [UInt8],
-        _ form: ReceiptForm
-    ) throws(KeyError) -> [UInt8] {
+    private func signerInfo(of content: [UInt8], _ form: ReceiptForm) throws(KeyError) -> [UInt8] {
         let attributes = form.hasSignedAttributes ? try Self.attributes(of: content, form) : []
         let signed = form.hasSignedAttributes ? DER.set(attributes) : content
         let signature = try (form.signerKey ?? leafKey).sign(signed, digest: form.digest)

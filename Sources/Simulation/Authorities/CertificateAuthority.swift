@@ -88,10 +88,7 @@ extension CertificateAuthority {
     }
 
     /// The same with another header segment, which is signed too.
-    package func sign(
-        _ payload: [UInt8],
-        headerSegment: [UInt8]
-    ) throws(KeyError) -> [UInt8] {
+    package func sign(_ payload: [UInt8], headerSegment: [UInt8]) throws(KeyError) -> [UInt8] {
         let signed = headerSegment + [UInt8(ascii: ".")] + Base64Text.url(payload)
         return signed + [UInt8(ascii: ".")] + Base64Text.url(try leafKey.sign(signed))
     }

@@ -40,11 +40,7 @@ package struct ReceiptFields: Sendable {
     }
 
     /// - Parameter value: what its OCTET STRING holds.
-    package static func attribute(
-        _ number: Int,
-        version: Int = 1,
-        _ value: [UInt8]
-    ) -> [UInt8] {
+    package static func attribute(_ number: Int, version: Int = 1, _ value: [UInt8]) -> [UInt8] {
         DER.sequence([DER.integer(number), DER.integer(version), DER.octetString(value)])
     }
 

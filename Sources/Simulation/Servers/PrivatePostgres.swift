@@ -77,11 +77,7 @@ package actor PrivatePostgres {
 
     private static let portAttemptsMax = 3
 
-    private init(
-        _ cluster: PostgresCluster,
-        port: UInt16,
-        _ configuration: Configuration
-    ) {
+    private init(_ cluster: PostgresCluster, port: UInt16, _ configuration: Configuration) {
         self.cluster = cluster
         self.port = port
         self.configuration = configuration

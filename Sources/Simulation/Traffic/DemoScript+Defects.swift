@@ -20,10 +20,7 @@ extension DemoScript {
         return buy(.forged, token: victim?.accountToken, at: now - 3 * Self.day)
     }
 
-    private mutating func writeForgery(
-        _ index: Int,
-        _ impostors: DemoImpostors
-    ) throws(KeyError) {
+    private mutating func writeForgery(_ index: Int, _ impostors: DemoImpostors) throws(KeyError) {
         var purchase = desired()
         let payload = purchase.transaction.json
         switch index % 9 {

@@ -104,9 +104,7 @@ package final class DedupeStage: DatabaseStage {
     }
 
     /// Records that were processed as forwarded and then were not.
-    private static func refused(
-        _ records: [ProcessedRecord]
-    ) -> [TopicPartition: Set<Int64>] {
+    private static func refused(_ records: [ProcessedRecord]) -> [TopicPartition: Set<Int64>] {
         var refused: [TopicPartition: Set<Int64>] = [:]
         for index in records.indices where records[index].verdict.isRefused {
             let record = records[index].record

@@ -38,10 +38,7 @@ struct InFlight<Value: Sendable> {
     }
 
     /// The arrivals of the partition's records in the range, by ascending offset.
-    func brought(
-        by partition: TopicPartition,
-        offsets: ClosedRange<Int64>
-    ) -> ArraySlice<Arrival> {
+    func brought(by partition: TopicPartition, offsets: ClosedRange<Int64>) -> ArraySlice<Arrival> {
         guard let list = arrivals[partition] else { return [] }
         return list[range(of: offsets, in: list)]
     }

@@ -42,10 +42,7 @@ package final class EntitleMetrics: Sendable {
                     + "product."
             )[]
         changes =
-            registry.counter(
-                "entitle_changes",
-                "Entitlement changes."
-            )[]
+            registry.counter("entitle_changes", "Entitlement changes.")[]
         reprojectedPurchases =
             registry.counter(
                 "entitle_reprojected_purchases",

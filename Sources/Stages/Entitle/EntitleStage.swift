@@ -131,10 +131,7 @@ package final class EntitleStage: DatabaseStage {
     }
 
     /// Runs one transaction, and begins again without the records that contradict known facts.
-    private func settle(
-        _ records: [EntitleRecord],
-        _ awaited: [Int]
-    ) async throws -> SettledBatch {
+    private func settle(_ records: [EntitleRecord], _ awaited: [Int]) async throws -> SettledBatch {
         guard !records.isEmpty else { return SettledBatch(outcomes: []) }
         var refused: [Int: ImmutableField] = [:]
         while true {

@@ -65,14 +65,8 @@ struct LinkTransaction {
         pipeline.add(Locks.sharedLinks)
         pipeline.add(Locks.accounts, Array(locked))
         pipeline.add(Locks.ownership, scopes)
-        pipeline.add(
-            OwnershipFactTables.raiseFacts,
-            unlessEmpty: batch.transactions
-        )
-        pipeline.add(
-            OwnershipFactTables.raiseRenewals,
-            unlessEmpty: Array(batch.renewals.values)
-        )
+        pipeline.add(OwnershipFactTables.raiseFacts, unlessEmpty: batch.transactions)
+        pipeline.add(OwnershipFactTables.raiseRenewals, unlessEmpty: Array(batch.renewals.values))
         let contradictions = pipeline.add(
             OwnershipFactTables.raiseClaims,
             unlessEmpty: Array(batch.claims.values)
@@ -234,10 +228,7 @@ extension LinkTransaction {
                 links: links[group.app] ?? AccountLinks(),
                 siblings: siblings[group] ?? .none
             )
-            accounts[group] = ObservedOwner(
-                userID: ownership.userID,
-                rule: ownership.rule.rawValue
-            )
+            accounts[group] = ObservedOwner(userID: ownership.userID, rule: ownership.rule.rawValue)
         }
         return accounts
     }

@@ -86,11 +86,7 @@ extension LinkOutcome {
     fileprivate var differences: [OwnerDifference] {
         purchases.compactMap { purchase in
             purchase.owner.flatMap { owner in
-                OwnerDifference(
-                    purchase.state.key,
-                    found: purchase.state.stored,
-                    expected: owner
-                )
+                OwnerDifference(purchase.state.key, found: purchase.state.stored, expected: owner)
             }
         }
         .sorted { $0.purchase < $1.purchase }

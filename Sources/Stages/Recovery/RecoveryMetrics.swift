@@ -129,9 +129,7 @@ package struct RecoveryMetrics: Sendable {
             let app = (state.app.environment.rawValue, state.app.bundleID.text)
             progress[app.0, app.1, state.job.rawValue].set(state.progress)
             if let instant = state.completedAt {
-                completed[app.0, app.1, state.job.rawValue].set(
-                    Double(instant.milliseconds) / 1000
-                )
+                completed[app.0, app.1, state.job.rawValue].set(Double(instant.milliseconds) / 1000)
             }
         }
         for kind in RecoveryRequestTable.Kind.allCases {

@@ -32,12 +32,7 @@ actor RecoveryOutbox: Outbox {
     private static let refusalDelay = Duration.seconds(600)
 
     /// - Parameter finishes: whether purchases are finished at Apple.
-    init(
-        _ apps: [AppRecovery],
-        finishes: Bool,
-        client: PostgresClient,
-        metrics: RecoveryMetrics
-    ) {
+    init(_ apps: [AppRecovery], finishes: Bool, client: PostgresClient, metrics: RecoveryMetrics) {
         self.apps = apps
         self.finishes = finishes
         standing = StandingConnection(client)

@@ -39,11 +39,7 @@ struct RecoveryPlan: Sendable {
     }
 
     static func windows(_ app: RecoveredApp, at now: Timestamp) -> RecoveryWindowTable.Windows {
-        (
-            missedFrom: now.before(days: missedDays),
-            completeFrom: earliest(app, at: now),
-            until: now
-        )
+        (missedFrom: now.before(days: missedDays), completeFrom: earliest(app, at: now), until: now)
     }
 
     /// The oldest instant that Apple can be asked about.

@@ -35,12 +35,7 @@ package final class RecoveryStage: DatabaseStage {
             _ = try await client.run(
                 AppleNotificationTable.settle,
                 answers.map { id, outcome in
-                    (
-                        environment: id.environment,
-                        uuid: id.uuid,
-                        nonce: id.nonce,
-                        outcome: outcome
-                    )
+                    (environment: id.environment, uuid: id.uuid, nonce: id.nonce, outcome: outcome)
                 }
             )
         }

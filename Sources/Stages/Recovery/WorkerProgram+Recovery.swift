@@ -128,10 +128,7 @@ enum RecoveredApps {
     ) -> LoopbackServer? {
         guard let url = settings[RecoverySettings.baseURL] else { return nil }
         do {
-            return try LoopbackServer(
-                url: url,
-                authorityFile: settings[RecoverySettings.caFile]
-            )
+            return try LoopbackServer(url: url, authorityFile: settings[RecoverySettings.caFile])
         } catch {
             let name = RecoverySettings.baseURL.declaration.name
             problems.append(SettingProblem(setting: name, message: "\(error)"))

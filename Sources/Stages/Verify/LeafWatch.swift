@@ -25,11 +25,7 @@ package final class LeafWatch: Sendable {
     private let log: Log
 
     /// - Parameter now: the wall clock.
-    package init(
-        _ registry: MetricsRegistry,
-        log: Log,
-        now: @escaping @Sendable () -> Timestamp
-    ) {
+    package init(_ registry: MetricsRegistry, log: Log, now: @escaping @Sendable () -> Timestamp) {
         self.log = log
         observations = registry.counter(
             "verify_leaf_observations",

@@ -41,9 +41,7 @@ package final class RevocationLookup: Sendable {
     package func add(_ chain: [Certificate]) {
         book.withLock { book in
             for (certificate, issuer) in zip(chain, chain.dropFirst()) {
-                book.add(
-                    RevocationBook.Subject(certificate, issuedBy: issuer, below: chain.last)
-                )
+                book.add(RevocationBook.Subject(certificate, issuedBy: issuer, below: chain.last))
             }
         }
     }

@@ -53,9 +53,7 @@ package final class VerifyStage: Stage {
     /// Throws `RevocationUnknown` if good records have to wait for a responder.
     ///
     /// Processes only the first records if their outputs reach what one batch may hold.
-    package func process(
-        _ records: [ConsumerRecord]
-    ) async throws(RevocationUnknown) -> [Verdict] {
+    package func process(_ records: [ConsumerRecord]) async throws(RevocationUnknown) -> [Verdict] {
         let snapshot = revocations?.refresh()
         let queue = RecordQueue(records, outputBytesMax: Self.batchOutputBytesMax)
         let parts = await verify(queue, snapshot)

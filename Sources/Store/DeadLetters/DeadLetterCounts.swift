@@ -76,12 +76,7 @@ package enum DeadLetterCounts {
         _ query: DeadLetterQuery,
         on client: PostgresClient
     ) async throws -> Timestamp? {
-        let page = try await DeadLetterTable.page(
-            query,
-            limit: 1,
-            order: .oldestFirst,
-            on: client
-        )
+        let page = try await DeadLetterTable.page(query, limit: 1, order: .oldestFirst, on: client)
         return page.first?.failedAt
     }
 

@@ -9,12 +9,7 @@ package enum DeadLetterIndexTable {
         package var nextOffset: Int64
         package var foreignCount: Int64
 
-        package init(
-            topic: String,
-            partition: Int32,
-            nextOffset: Int64,
-            foreignCount: Int64 = 0
-        ) {
+        package init(topic: String, partition: Int32, nextOffset: Int64, foreignCount: Int64 = 0) {
             self.topic = topic
             self.partition = partition
             self.nextOffset = nextOffset

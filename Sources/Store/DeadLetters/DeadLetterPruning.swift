@@ -15,10 +15,7 @@ package enum DeadLetterPruning {
     /// The number of rows below the starts of the partitions.
     package static let count = Statement<[Beginning], Int64>(
         [
-            .rows(
-                "topic",
-                [Column("partition", \.partition), Column("first_offset", \.offset)]
-            )
+            .rows("topic", [Column("partition", \.partition), Column("first_offset", \.offset)])
         ],
         returning: RowReader("count"),
         """

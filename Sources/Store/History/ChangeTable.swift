@@ -72,11 +72,7 @@ package enum ChangeTable {
     /// twice.
     package static let append = Statement<Batch, Void>(
         [
-            .rows(
-                "steps",
-                [Column("user_id", \.userID), Column("version", \.count)],
-                \.steps
-            ),
+            .rows("steps", [Column("user_id", \.userID), Column("version", \.count)], \.steps),
             .rows(
                 "change",
                 [

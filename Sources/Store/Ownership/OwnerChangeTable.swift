@@ -128,10 +128,7 @@ package enum OwnerChangeTable {
     /// transaction has locked: its next link observation is due after a delay anyway.
     package static let putBack = Statement<[Due], Void>(
         [
-            .rows(
-                "asked",
-                PurchaseKey.columns.of(\.key) + [Column("change_id", \.change)]
-            )
+            .rows("asked", PurchaseKey.columns.of(\.key) + [Column("change_id", \.change)])
         ],
         """
         WITH unsent AS (
@@ -154,10 +151,7 @@ package enum OwnerChangeTable {
     /// So this waits for nobody.
     package static let removeProjected = Statement<[Projected], Void>(
         [
-            .rows(
-                "asked",
-                PurchaseKey.columns.of(\.purchase) + [Column("change_id", \.change)]
-            )
+            .rows("asked", PurchaseKey.columns.of(\.purchase) + [Column("change_id", \.change)])
         ],
         """
         WITH projected AS (

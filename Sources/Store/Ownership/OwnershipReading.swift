@@ -12,12 +12,7 @@ package struct PurchaseOwnership: Sendable {
     package fileprivate(set) var stored: StoredOwner?
 
     package var facts: OwnershipFacts {
-        OwnershipFacts(
-            of: key,
-            transactions: transactions,
-            renewals: renewals,
-            claims: claims
-        )
+        OwnershipFacts(of: key, transactions: transactions, renewals: renewals, claims: claims)
     }
 
     /// The account that the purchase belonged to when its owner was determined last.

@@ -180,10 +180,7 @@ package struct DatabaseRole: Sendable {
     )
 
     /// The service that knows which user a token or purchase belongs to.
-    package static let accountLinker = DatabaseRole(
-        "account-linker",
-        [(keep, ["account_links"])]
-    )
+    package static let accountLinker = DatabaseRole("account-linker", [(keep, ["account_links"])])
 
     package static let all = [
         dedupeWorker, linkWorker, entitleWorker, recoveryWorker, deadLetterIndex, auditor,

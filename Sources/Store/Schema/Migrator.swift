@@ -33,10 +33,7 @@ package struct Migrator: Sendable {
     }
 
     /// Waits for other migrators, and creates the table of applied migrations.
-    private func prepare(
-        _ transaction: PostgresConnection,
-        _ deadline: Duration
-    ) async throws {
+    private func prepare(_ transaction: PostgresConnection, _ deadline: Duration) async throws {
         _ = try await transaction.query(
             "SELECT pg_advisory_xact_lock(hashtextextended('schema_migrations', 0))",
             deadline: deadline

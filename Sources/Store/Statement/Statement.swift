@@ -12,11 +12,7 @@ package struct Statement<Input, Row>: Sendable {
     let types: [PostgresType]
     let row: RowReader<Row>?
 
-    package init(
-        _ parameters: [Parameter<Input>],
-        returning row: RowReader<Row>,
-        _ sql: String
-    ) {
+    package init(_ parameters: [Parameter<Input>], returning row: RowReader<Row>, _ sql: String) {
         self.init(parameters, row: row, sql)
     }
 

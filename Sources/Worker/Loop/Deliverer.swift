@@ -11,11 +11,7 @@ actor Deliverer {
     /// When each fatal error came last, so that a series of them is logged once.
     private var fatalErrors: [KafkaError.Code: ContinuousClock.Instant] = [:]
 
-    init(
-        properties: [String: String],
-        handlers: KafkaHandlers,
-        log: Log
-    ) throws(KafkaError) {
+    init(properties: [String: String], handlers: KafkaHandlers, log: Log) throws(KafkaError) {
         self.properties = properties
         self.handlers = handlers
         self.log = log
@@ -61,11 +57,7 @@ actor Deliverer {
     private func report(_ error: KafkaError) {
         let isNew = fatalErrors[error.code].map { $0 + .seconds(60) < .now } ?? true
         fatalErrors[error.code] = .now
-        log(
-            isNew ? .error : .debug,
-            "producer failed, recreating it",
-            ["error": "\(error)"]
-        )
+        log(isNew ? .error : .debug, "producer failed, recreating it", ["error": "\(error)"])
     }
 
     /// Reports records as purged that are not acknowledged by the deadline.

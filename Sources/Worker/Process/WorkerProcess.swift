@@ -77,10 +77,7 @@ package enum WorkerProcess {
             )
         } catch let error as KafkaError {
             return end(
-                CommandOutcome(
-                    exitCode: ExitCode.configuration,
-                    errors: "\(name): \(error)\n"
-                )
+                CommandOutcome(exitCode: ExitCode.configuration, errors: "\(name): \(error)\n")
             )
         } catch {
             return end(
@@ -107,10 +104,7 @@ final class ProcessSignals {
     /// - Parameters:
     ///   - stop: called at each SIGTERM and SIGINT, on a thread of Dispatch's.
     ///   - reload: called at each SIGHUP, likewise.
-    init(
-        stop: @escaping @Sendable () -> Void,
-        reload: @escaping @Sendable () -> Void
-    ) {
+    init(stop: @escaping @Sendable () -> Void, reload: @escaping @Sendable () -> Void) {
         sources = [(SIGTERM, stop), (SIGINT, stop), (SIGHUP, reload)].map { number, call in
             // Dispatch sees a signal only when it does not end the process by default.
             signal(number, SIG_IGN)
@@ -148,10 +142,7 @@ enum ShutdownLimit {
         let limit = budget + closing
         let queue = DispatchQueue.global(qos: .userInitiated)
         queue.asyncAfter(deadline: .now() + .milliseconds(Int(limit / .milliseconds(1)))) {
-            log.error(
-                "shutdown timed out, exiting",
-                ["shutdown.limit_seconds": .seconds(limit)]
-            )
+            log.error("shutdown timed out, exiting", ["shutdown.limit_seconds": .seconds(limit)])
             _exit(ExitCode.unavailable)
         }
     }

@@ -109,10 +109,7 @@ extension WorkerProgram {
             stage: try make(parts),
             deadLetters: deadLetters(parts.settings),
             breaker: breaker.map { bounds in
-                Breaker(
-                    settings: decisiveHash(parts.settings).hex,
-                    bounds: bounds(parts.settings)
-                )
+                Breaker(settings: decisiveHash(parts.settings).hex, bounds: bounds(parts.settings))
             }
         )
     }

@@ -36,10 +36,7 @@ package final class WorkerService: Sendable {
         log = Log(handler, metadata: ["stage": .string(stage.name)])
         metrics = MetricsRegistry(labels: ["stage": stage.name])
         ProcessMetrics.declare(in: metrics)
-        health = Health(
-            conditions: program.conditions,
-            stallMax: settings[WorkerSettings.stallMax]
-        )
+        health = Health(conditions: program.conditions, stallMax: settings[WorkerSettings.stallMax])
         var configuration = WorkerConfiguration(settings, stage)
         configuration.dependency = program.dependency ?? .broker
         configuration.outboxDependency = program.outboxDependency

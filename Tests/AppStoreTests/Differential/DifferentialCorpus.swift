@@ -36,11 +36,7 @@ struct DifferentialCorpus {
         choices[Int.random(in: choices.indices, using: &random)]
     }
 
-    func body(
-        _ kind: PayloadKind,
-        _ token: [UInt8],
-        _ mutation: String
-    ) -> DifferentialBody {
+    func body(_ kind: PayloadKind, _ token: [UInt8], _ mutation: String) -> DifferentialBody {
         DifferentialBody(kind: kind, token: token, mutation: mutation)
     }
 

@@ -30,9 +30,7 @@ struct XcodeReceiptTests {
     }
 
     @Test(arguments: ["receipts/receipt-xcode", "receipts/receipt-xcode-with-purchases"])
-    func `its receipts are verified against the certificate exported from it`(
-        name: String
-    ) throws {
+    func `its receipts are verified against the certificate exported from it`(name: String) throws {
         let text = try SharedData.vector(name)
         let receipt = try ReceiptProbe(text)
         for item in try Self.verifier(bundleID: receipt.bundleID).items(text) {

@@ -105,9 +105,7 @@ struct BodyCostTests {
     }
 
     @Test(arguments: receipts + keys + claims)
-    func `a body filled with what is costly costs about as much as a plain one`(
-        pair: Pair
-    ) throws {
+    func `a body filled with what is costly costs about as much as a plain one`(pair: Pair) throws {
         let verifier = try Minted.verifier()
         let (hostile, plain) = (try pair.hostile(), try pair.plain())
         let ratio = Self.cost(hostile, verifier) / Self.cost(plain, verifier)

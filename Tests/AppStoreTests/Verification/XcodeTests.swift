@@ -24,10 +24,7 @@ struct XcodeTests {
         return try Certificate(der: der)
     }
 
-    static func verifier(
-        _ environment: Environment = .xcode,
-        roots: [Certificate]
-    ) -> Verifier {
+    static func verifier(_ environment: Environment = .xcode, roots: [Certificate]) -> Verifier {
         let app = ConfiguredApp(
             bundleID: Identifier(bundleID),
             environment: environment,

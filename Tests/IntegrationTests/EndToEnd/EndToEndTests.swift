@@ -75,9 +75,7 @@ extension PipelineTests {
         }
 
         @Test(arguments: KafkaCluster.Kind.available)
-        func `a dead letter names its original's position`(
-            kind: KafkaCluster.Kind
-        ) async throws {
+        func `a dead letter names its original's position`(kind: KafkaCluster.Kind) async throws {
             let run = try await EndToEndRun.of(kind)
             let raw = Dictionary(
                 uniqueKeysWithValues: (run.topics[Topic.raw] ?? []).map { record in
@@ -98,9 +96,7 @@ extension PipelineTests {
         }
 
         @Test(arguments: KafkaCluster.Kind.available)
-        func `each record of each stage has one disposition`(
-            kind: KafkaCluster.Kind
-        ) async throws {
+        func `each record of each stage has one disposition`(kind: KafkaCluster.Kind) async throws {
             let run = try await EndToEndRun.of(kind)
             #expect(run.reconciliation.problems.isEmpty, "\(run.reconciliation.problems)")
             #expect(run.reconciliation[.verify]?.settled == Int64(EndToEndRun.bodyCount))
@@ -134,9 +130,7 @@ extension PipelineTests {
         }
 
         @Test(arguments: KafkaCluster.Kind.available)
-        func `a stop ends each worker in order`(
-            kind: KafkaCluster.Kind
-        ) async throws {
+        func `a stop ends each worker in order`(kind: KafkaCluster.Kind) async throws {
             #expect(try await EndToEndRun.of(kind).failedStops.isEmpty)
         }
     }

@@ -120,10 +120,7 @@ extension PipelineTests {
         }
 
         /// The contents of the views, and what was known of each user last, a line for each row.
-        private func shown(
-            _ database: String,
-            _ server: PrivatePostgres
-        ) async throws -> [String] {
+        private func shown(_ database: String, _ server: PrivatePostgres) async throws -> [String] {
             let options = server.options("tests", database: database)
             return try await PostgresConnection.lend(options) { connection in
                 var lines: [String] = []

@@ -12,9 +12,7 @@ extension RunningPipeline {
     ///
     /// - Returns: how many letters it has walked over.
     @discardableResult
-    func expectChainsIntact(
-        sourceLocation: SourceLocation = #_sourceLocation
-    ) async throws -> Int {
+    func expectChainsIntact(sourceLocation: SourceLocation = #_sourceLocation) async throws -> Int {
         let (isIntact, report, text) = try await verifyChains()
         #expect(isIntact, "\(text)", sourceLocation: sourceLocation)
         let letters = report["chains"]?.elements.reduce(0) { sum, chain in

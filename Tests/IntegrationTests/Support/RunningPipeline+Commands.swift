@@ -7,9 +7,7 @@ import Testing
 
 extension RunningPipeline {
     /// Runs `pipeline` on this cluster and database.
-    func operate(
-        _ arguments: [String]
-    ) async -> (code: Int32, output: String, notes: String) {
+    func operate(_ arguments: [String]) async -> (code: Int32, output: String, notes: String) {
         let transcript = ConsoleTranscript()
         let code = await PipelineTool.tool.run(
             arguments,
@@ -26,9 +24,7 @@ extension RunningPipeline {
     }
 
     /// Runs `pipeline` on this cluster and database.
-    func operate(
-        _ arguments: String...
-    ) async -> (code: Int32, output: String, notes: String) {
+    func operate(_ arguments: String...) async -> (code: Int32, output: String, notes: String) {
         await operate(arguments)
     }
 }

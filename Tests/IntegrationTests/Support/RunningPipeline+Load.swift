@@ -53,9 +53,7 @@ extension RunningPipeline {
 
 extension RunningPipeline {
     /// Expects the rows and the dead letters of an undisturbed run.
-    func expectReferenceReached(
-        sourceLocation: SourceLocation = #_sourceLocation
-    ) async throws {
+    func expectReferenceReached(sourceLocation: SourceLocation = #_sourceLocation) async throws {
         let reference = try reference()
         var rows: [String] = []
         // Links that changed last are followed up without a record of raw.

@@ -295,9 +295,7 @@ extension RunningPipeline {
         guard isOver else { throw PipelineFailure("the change feed was not published") }
     }
 
-    func withDatabase<T>(
-        _ body: (PostgresConnection) async throws -> T
-    ) async throws -> T {
+    func withDatabase<T>(_ body: (PostgresConnection) async throws -> T) async throws -> T {
         try await PostgresConnection.lend(database, body)
     }
 

@@ -16,10 +16,7 @@ final class AppleClient: Sendable {
     let key: PrivateKey
 
     /// - Parameter authority: signs everything; a new one by default.
-    init(
-        environment: String = "Production",
-        authority: CertificateAuthority? = nil
-    ) throws {
+    init(environment: String = "Production", authority: CertificateAuthority? = nil) throws {
         world = try AppleWorld(authority: authority ?? CertificateAuthority())
         clock = SimulatedClock(start: Self.now, speed: 0)
         key = try PrivateKey.generate(.p256)

@@ -25,10 +25,7 @@ import Worker
             stage = Self.stage(on: client)
         }
 
-        static func stage(
-            on client: PostgresClient,
-            limits: OutputLimits? = nil
-        ) -> DedupeStage {
+        static func stage(on client: PostgresClient, limits: OutputLimits? = nil) -> DedupeStage {
             DedupeStage(
                 client: client,
                 uniqueTopic: "storekit.unique",

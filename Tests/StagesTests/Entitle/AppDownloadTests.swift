@@ -53,10 +53,7 @@ import Worker
     }
 
     @Test(arguments: [[0, 1, 2], [2, 1, 0], [1, 2, 0]], [true, false])
-    func `the newest statement counts, in any order`(
-        order: [Int],
-        inOneBatch: Bool
-    ) async throws {
+    func `the newest statement counts, in any order`(order: [Int], inOneBatch: Bool) async throws {
         let worker = try await EntitleWorker()
         let statements = [
             try Self.download(signed: 1_000) { $0.applicationVersion = "1.0" },

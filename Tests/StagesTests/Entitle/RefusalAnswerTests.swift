@@ -45,9 +45,7 @@ import Worker
         _ = try await worker.process([
             try Signed.transaction("1", signed: 1), try Signed.transaction("2", signed: 1),
         ])
-        let verdict = try #require(
-            try await reader.stage.process([try Self.conflict(at: 1)]).first
-        )
+        let verdict = try #require(try await reader.stage.process([try Self.conflict(at: 1)]).first)
         #expect(verdict.disposition == .deadLettered)
         let outcome = try #require(verdict.outcome)
         #expect(outcome.status == .deadLettered)

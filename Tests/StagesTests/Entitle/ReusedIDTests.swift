@@ -50,9 +50,7 @@ struct ReusedIDTests {
     }
 
     @Test(arguments: [Environment.xcode, .localTesting])
-    func `the newest signed transaction owns a reused ID`(
-        environment: Environment
-    ) async throws {
+    func `the newest signed transaction owns a reused ID`(environment: Environment) async throws {
         let rig = try await RebuildRig()
         let former = [
             Self.purchase("0", at: Self.start, signed: 1),
@@ -75,9 +73,7 @@ struct ReusedIDTests {
         // Older ones change nothing, though their ID is another purchase's now.
         try await settle(former.map { $0.with { $0.transaction?.storefront = "late" } })
         #expect(try await rig.periods() == expected)
-        #expect(
-            try await rig.client.query("SELECT count(*) FROM transactions")[0].int8(0) == 2
-        )
+        #expect(try await rig.client.query("SELECT count(*) FROM transactions")[0].int8(0) == 2)
         let (code, output) = await rig.rebuild()
         #expect(code == 0, "\(output)")
     }

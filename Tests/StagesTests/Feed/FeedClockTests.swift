@@ -20,9 +20,7 @@ import Worker
     @Test func `the lease of a copy that is gone ends as soon as before`() async throws {
         let worker = try await Self.worker()
         _ = try await worker.killedWhilePublishing()
-        _ = try await worker.client.query(
-            "UPDATE feed_lease SET until = until + interval '1 hour'"
-        )
+        _ = try await worker.client.query("UPDATE feed_lease SET until = until + interval '1 hour'")
         let next = try await EntitleWorker(on: worker.client)
         try await eventually(within: .seconds(30), every: .milliseconds(100)) {
             try await !next.published().isEmpty

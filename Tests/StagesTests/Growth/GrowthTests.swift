@@ -75,9 +75,7 @@ struct GrowthTests {
         defer { try? FileManager.default.removeItem(at: folder) }
         try await PostgresConnection.lend(options) { connection in
             _ = try await Migrator(PostgresServer.migrations.migrations()).run(on: connection)
-            let worker = try await EntitleWorker(
-                on: PostgresClient(options, connectionsMax: 4)
-            )
+            let worker = try await EntitleWorker(on: PostgresClient(options, connectionsMax: 4))
             for index in 0..<purchases {
                 let owner = Ownership(userID: "user-\(index)", rule: .accountToken)
                 try await worker.own([Signed.key(String(index)): owner])

@@ -40,9 +40,7 @@ import Worker
         #expect(try await worker.unsentCount() == 0)
         #expect(try await worker.owners()[0] == "1 anna sibling_purchase")
         // Nothing new, nothing to send.
-        #expect(
-            try await worker.settle(.purchase("4", token: Self.anna, account: "A")) == ["anna"]
-        )
+        #expect(try await worker.settle(.purchase("4", token: Self.anna, account: "A")) == ["anna"])
     }
 
     @Test func `two users of one account leave other purchases without an owner`() async throws {

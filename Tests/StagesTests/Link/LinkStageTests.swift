@@ -21,9 +21,7 @@ import Worker
         let worker = try await LinkWorker()
         try await worker.link("account_token", Self.anna.uppercased(), "anna")
         #expect(try await worker.settle(.purchase("1", token: Self.anna)) == ["anna"])
-        #expect(
-            try await worker.settle(.purchase("2", token: Self.anna.uppercased())) == ["anna"]
-        )
+        #expect(try await worker.settle(.purchase("2", token: Self.anna.uppercased())) == ["anna"])
     }
 
     @Test func `a purchase without an owner is forwarded with its headers`() async throws {
@@ -165,9 +163,7 @@ import Worker
         )
         #expect(try await trusting.settle(.purchase("1")) == [nil])
         #expect(try await trusting.settle(.purchase("1", claim: "anna")) == ["anna"])
-        #expect(
-            try await trusting.settle(.purchase("1", "2", at: 2_000, claim: "bob")) == ["bob"]
-        )
+        #expect(try await trusting.settle(.purchase("1", "2", at: 2_000, claim: "bob")) == ["bob"])
         try await worker.linkTokens()
         #expect(
             try await trusting.settle(.purchase("1", "3", at: 3_000, token: Self.anna)) == ["anna"]

@@ -155,10 +155,7 @@ import Worker
         let linking = try await path.client.connect()
         _ = try await linking.query("BEGIN")
         _ = try await linking.query("UPDATE owners SET user_id = 'bob'")
-        _ = try await linking.run(
-            OwnerChangeTable.record,
-            [(Self.purchase, hasRecord: true)]
-        )
+        _ = try await linking.run(OwnerChangeTable.record, [(Self.purchase, hasRecord: true)])
         try await path.project()
         #expect(try await path.held() == ["1 anna"])
         _ = try await linking.query("COMMIT")

@@ -99,10 +99,7 @@ import Worker
         )
     }
 
-    private static func expectHeld(
-        _ path: LinkedPath,
-        _ customers: [Customer]
-    ) async throws {
+    private static func expectHeld(_ path: LinkedPath, _ customers: [Customer]) async throws {
         let held = Set(try await path.held())
         let expected = Set(customers.flatMap(\.held))
         #expect(expected.subtracting(held).count == 0, "paid, linked, and without access")

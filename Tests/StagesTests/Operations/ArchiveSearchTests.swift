@@ -120,10 +120,7 @@ import Testing
         #expect(broken.output.contains("line 2 cannot be read"), "\(broken.output)")
 
         try FileManager.default.removeItem(atPath: path)
-        try FileManager.default.createDirectory(
-            atPath: path,
-            withIntermediateDirectories: false
-        )
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
         let rows = try await rig.archived(Self.anna)
         #expect(rows["changes"] == .some(nil))
     }

@@ -20,9 +20,7 @@ import Worker
 
         init() async throws {
             let options = try await PostgresServer.shared.migratedDatabase()
-            worker = try await EntitleWorker(
-                on: PostgresClient(options, connectionsMax: 8)
-            )
+            worker = try await EntitleWorker(on: PostgresClient(options, connectionsMax: 8))
             url = options.connectionString
         }
 
@@ -247,12 +245,7 @@ import Worker
         )
         try await rig.worker.own([Signed.key("9"): Self.anna])
         _ = try await rig.worker.process([
-            try Signed.transaction(
-                "9",
-                signed: 1,
-                product: "chest",
-                type: .consumable
-            )
+            try Signed.transaction("9", signed: 1, product: "chest", type: .consumable)
         ])
         _ = try await rig.worker.client.query("SELECT ledger_debit('anna', 'coins', 30, 'sword')")
         _ = try await rig.worker.process([

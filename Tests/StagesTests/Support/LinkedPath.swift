@@ -67,9 +67,7 @@ final class LinkedPath: Sendable {
     private func append(_ records: [ProducerRecord]) {
         linked.withLock { linked in
             for record in records {
-                linked.append(
-                    ConsumerRecord(record, at: Int64(linked.count))
-                )
+                linked.append(ConsumerRecord(record, at: Int64(linked.count)))
             }
         }
     }

@@ -42,9 +42,7 @@ import Worker
             var fields = TransactionFields()
             fields.signedDate = (now - age * day) * 1_000
             guard
-                case .success(.items(let items)) = verifier.verify(
-                    try authority.sign(fields.json)
-                )
+                case .success(.items(let items)) = verifier.verify(try authority.sign(fields.json))
             else {
                 Issue.record("the body was refused")
                 return

@@ -53,10 +53,7 @@ final class FakeStage: Stage {
     private let verdict: @Sendable (ConsumerRecord) -> Verdict
     let outboxes: [any Outbox]
 
-    init(
-        outbox: (any Outbox)? = nil,
-        _ verdict: @escaping @Sendable (ConsumerRecord) -> Verdict
-    ) {
+    init(outbox: (any Outbox)? = nil, _ verdict: @escaping @Sendable (ConsumerRecord) -> Verdict) {
         outboxes = outbox.map { [$0] } ?? []
         self.verdict = verdict
     }

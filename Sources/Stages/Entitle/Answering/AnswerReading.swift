@@ -63,12 +63,7 @@ struct AnswerReading {
                 record.transaction?.key.transactionID, record.renewal?.key.originalTransactionID,
             ]
             return ids.compactMap { $0 }.map { id in
-                (
-                    index: index,
-                    environment: record.environment,
-                    id: id,
-                    source: source
-                )
+                (index: index, environment: record.environment, id: id, source: source)
             }
         }
     }

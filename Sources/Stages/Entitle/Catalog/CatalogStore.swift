@@ -15,10 +15,7 @@ final class CatalogStore: Sendable {
     private let known = Mutex(Versioned(version: nil, catalog: Catalog()))
 
     /// - Throws: if the catalog cannot be read: no record is blamed for a fault of the settings.
-    func catalog(
-        version: Int64?,
-        _ connection: PostgresConnection
-    ) async throws -> Versioned {
+    func catalog(version: Int64?, _ connection: PostgresConnection) async throws -> Versioned {
         let cached = known.withLock { $0 }
         guard let version, cached.version != version else { return cached }
         let content = try await connection.run(CatalogTable.content, version)[0]

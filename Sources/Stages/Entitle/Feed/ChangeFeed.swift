@@ -34,12 +34,7 @@ final class ChangeFeed: Outbox {
     private static let sweepInterval = Duration.milliseconds(200)
     private static let backlogInterval = Duration.seconds(5)
 
-    init(
-        client: PostgresClient,
-        topics: FeedTopics,
-        metrics: EntitleMetrics,
-        refusals: Refusals
-    ) {
+    init(client: PostgresClient, topics: FeedTopics, metrics: EntitleMetrics, refusals: Refusals) {
         self.client = client
         self.topics = topics
         self.metrics = metrics
@@ -153,10 +148,7 @@ extension ChangeFeed {
         _ = try await RecordFaults.isolating(users[...], size: size) { part in
             var pipeline = Pipeline()
             lease.republish(Set(part), in: &pipeline)
-            pipeline.add(
-                FeedRepetitionTable.add,
-                unlessEmpty: Array(suspects.intersection(part))
-            )
+            pipeline.add(FeedRepetitionTable.add, unlessEmpty: Array(suspects.intersection(part)))
             _ = try await client.run(pipeline)
             return part.map { _ in }
         } refused: { _, error in

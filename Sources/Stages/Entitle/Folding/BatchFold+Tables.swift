@@ -54,10 +54,7 @@ extension BatchFold {
         }
     }
 
-    private mutating func withPurchase(
-        _ key: PurchaseKey,
-        _ body: (inout PurchaseState) -> Void
-    ) {
+    private mutating func withPurchase(_ key: PurchaseKey, _ body: (inout PurchaseState) -> Void) {
         withState(of: key.scope) { body(&$0[key.bundleID]) }
     }
 }

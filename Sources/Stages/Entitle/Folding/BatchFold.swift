@@ -147,10 +147,7 @@ struct BatchFold {
         return transaction == .superseded || renewal == .superseded ? .superseded : .unchanged
     }
 
-    private mutating func add(
-        _ fact: TransactionFact,
-        of record: EntitleRecord
-    ) -> PartVerdict {
+    private mutating func add(_ fact: TransactionFact, of record: EntitleRecord) -> PartVerdict {
         let purchase = fact.purchaseKey
         guard let stateIndex = stateIndexes[purchase.scope] else {
             return .conflict(.originalTransactionID)

@@ -72,11 +72,7 @@ struct BatchProjector {
         return Purchase(
             facts: facts,
             state: stored,
-            stacked: projection.stackedPurchases(
-                of: facts,
-                key,
-                spans: stored.ownership.spans
-            ),
+            stacked: projection.stackedPurchases(of: facts, key, spans: stored.ownership.spans),
             closed: state.newlyClosed(facts, of: key.bundleID)
         )
     }
@@ -240,10 +236,6 @@ extension BatchProjector {
 
 extension StackedPurchaseTable.Holder {
     fileprivate init(_ purchase: PurchaseKey, userID: Identifier) {
-        self.init(
-            environment: purchase.environment,
-            bundleID: purchase.bundleID,
-            userID: userID
-        )
+        self.init(environment: purchase.environment, bundleID: purchase.bundleID, userID: userID)
     }
 }

@@ -35,11 +35,7 @@ struct History {
         if isFirst { firstRevisions.append(row) } else { revisions.append(row) }
     }
 
-    mutating func add(
-        _ fact: RenewalFact,
-        _ payload: ArraySlice<UInt8>,
-        _ record: EntitleRecord
-    ) {
+    mutating func add(_ fact: RenewalFact, _ payload: ArraySlice<UInt8>, _ record: EntitleRecord) {
         revisions.append(
             (
                 kind: .renewal,

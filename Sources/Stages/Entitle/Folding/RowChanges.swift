@@ -44,9 +44,7 @@ struct RowChanges {
             } else {
                 held.append((purchase, row))
             }
-            changed.append(
-                (purchase: purchase, change: change, cause: occasion.cause)
-            )
+            changed.append((purchase: purchase, change: change, cause: occasion.cause))
             purchases.insert(purchase)
         }
     }
@@ -78,11 +76,7 @@ extension Pipeline {
     /// Adds the statements that write the projection.
     ///
     /// - Parameter catalogVersion: the catalog of the projection; nil without one.
-    mutating func add(
-        _ changes: RowChanges,
-        catalogVersion: Int64?,
-        newRows: NewRows = .upserted
-    ) {
+    mutating func add(_ changes: RowChanges, catalogVersion: Int64?, newRows: NewRows = .upserted) {
         add(StackedPurchaseTable.remove, unlessEmpty: changes.unstacked)
         add(StackedPurchaseTable.write, unlessEmpty: changes.stacked)
         add(EntitlementTable.remove, unlessEmpty: changes.gone)
