@@ -58,6 +58,9 @@ package final class OutputLimits: Sendable {
         state.withLock { $0.source = source }
     }
 
+    /// The topics' `max.message.bytes`, where the broker reported it.
+    var known: [String: Int] { state.withLock { $0.topics } }
+
     /// Changes whenever another limit is reported than was known.
     package var version: Int { state.withLock { $0.version } }
 

@@ -3,7 +3,7 @@ import Records
 import Settings
 import Telemetry
 
-/// Compares the topics with what the pipeline needs of them, and reports what is wrong.
+/// Checks that topics exist and accept records of the size that the pipeline needs.
 struct TopicCheck: Sendable {
     /// One thing that is wrong.
     enum Finding: Equatable, Sendable {
@@ -22,7 +22,7 @@ struct TopicCheck: Sendable {
                 ? [TopicNeed(topic: configuration.deadLetterTopic, isOfDeadLetters: true)] : [])
     }
 
-    /// The topics to be written that do not exist; those to be read the consumer reports itself.
+    /// The missing output topics; the consumer reports missing input topics.
     func missing(in metadata: ClusterMetadata) -> [Finding] {
         let present = Set(metadata.topics.filter { $0.error == nil }.map(\.name))
         return needs.map(\.topic)
@@ -30,11 +30,10 @@ struct TopicCheck: Sendable {
             .map { .missing(topic: $0) }
     }
 
-    func tooSmall(_ settings: [String: [String: TopicSetting]]) -> [Finding] {
+    /// - Parameter limits: the topics' `max.message.bytes`.
+    func tooSmall(_ limits: [String: Int]) -> [Finding] {
         needs.compactMap { need in
-            guard let setting = settings[need.topic]?["max.message.bytes"],
-                let bytes = Int(setting.value), bytes < need.recordBytesMin
-            else { return nil }
+            guard let bytes = limits[need.topic], bytes < need.recordBytesMin else { return nil }
             return .tooSmall(
                 topic: need.topic,
                 recordBytes: bytes,
@@ -48,7 +47,8 @@ extension WorkerLoop {
     /// Checks that all topics exist, then their size limits; reports each problem once.
     ///
     /// The limits, and the partition count of the dead-letter topic, are read again at intervals
-    /// and after a record was refused for its size.
+    /// and after a record was refused for its size, so that a failed request is repeated and a
+    /// limit lowered later is reported too.
     ///
     /// It requests all topics at once, because a request for a single one may create it.
     func checkTopics() async {
@@ -65,23 +65,22 @@ extension WorkerLoop {
             )
             return answer?.value
         }
-        var reported: [TopicCheck.Finding] = []
+        var reportedMissing: [TopicCheck.Finding] = []
         while !Task.isCancelled {
             if let metadata = try? await admin.metadata(deadline: configuration.callDeadline) {
                 read(metadata)
                 let missing = check.missing(in: metadata)
-                for finding in missing where !reported.contains(finding) {
-                    report(finding)
-                }
-                reported = missing
+                reportNew(missing, &reportedMissing)
                 if missing.isEmpty { break }
             }
             try? await Task.sleep(for: .seconds(3))
         }
         if !Task.isCancelled {
-            await checkSizes(check, admin)
+            await readLimits(check, admin)
         }
+        var reportedTooSmall: [TopicCheck.Finding] = []
         while !Task.isCancelled {
+            reportNew(check.tooSmall(limits.known), &reportedTooSmall)
             await limitsSignal.wait(for: Self.limitsInterval)
             guard !Task.isCancelled else { break }
             if let metadata = try? await admin.metadata(deadline: configuration.callDeadline) {
@@ -94,10 +93,10 @@ extension WorkerLoop {
 
     private static let limitsInterval = Duration.seconds(60)
 
-    /// While a record waits to be refused by what the broker answers.
+    /// Short, because a record may be waiting for the answer.
     private static let limitsDeadline = Duration.seconds(5)
 
-    private func checkSizes(_ check: TopicCheck, _ admin: KafkaAdmin) async {
+    private func readLimits(_ check: TopicCheck, _ admin: KafkaAdmin) async {
         let topics = check.needs.map(\.topic)
         let answer = try? await admin.topicConfigurations(
             topics,
@@ -106,7 +105,6 @@ extension WorkerLoop {
         switch answer {
         case .answered(let settings):
             limits.read(settings)
-            check.tooSmall(settings).forEach(report)
         case .unanswered(let error):
             log.info(
                 "topic configurations unavailable, max.message.bytes not checked",
@@ -117,12 +115,23 @@ extension WorkerLoop {
         }
     }
 
-    /// Brokers answer alike about a topic that is not there and one that a client may not see.
+    /// Reports a topic that is missing or hidden: brokers answer alike for both.
     static func reportMissing(_ topic: String, _ log: Log) {
         log.warning(
             "topic missing or not authorized, waiting for it",
             ["kafka.topic": .string(topic)]
         )
+    }
+
+    /// Reports the findings that the round before did not have.
+    private func reportNew(
+        _ findings: [TopicCheck.Finding],
+        _ reported: inout [TopicCheck.Finding]
+    ) {
+        for finding in findings where !reported.contains(finding) {
+            report(finding)
+        }
+        reported = findings
     }
 
     private func report(_ finding: TopicCheck.Finding) {
@@ -143,7 +152,7 @@ extension WorkerLoop {
 }
 
 extension KafkaCheck {
-    /// Tries the brokers with a stage's credentials, its topics and its group.
+    /// Checks the brokers with the stage's credentials, topics and group.
     static func findings(
         _ settings: SettingsValues,
         _ stage: StageDescription

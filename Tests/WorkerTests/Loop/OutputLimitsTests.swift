@@ -101,6 +101,37 @@ import TestSupport
         #expect(try await rig.contents(rig.output).count == 2)
     }
 
+    @Test(.timeLimit(.minutes(5)))
+    func `a limit that is too small is reported once, also if the first request for it failed`()
+        async throws
+    {
+        // The mock cluster answers no request for the topics' configurations.
+        let rig = try await LoopRig()
+        let worker = try rig.worker(FakeStage(forwardingTo: rig.output))
+        worker.start()
+        let unavailable = "topic configurations unavailable, max.message.bytes not checked"
+        await eventually { rig.log.count(unavailable) == 1 }
+        let answers = Atomic(0)
+        let small = [
+            rig.output: ["max.message.bytes": TopicSetting(value: "600", isSetOnTopic: true)]
+        ]
+        worker.loop.limits.setSource {
+            answers.add(1, ordering: .relaxed)
+            return small
+        }
+        await eventually(within: .seconds(20)) {
+            worker.loop.limitsSignal.send()
+            return answers.load(ordering: .relaxed) >= 3
+        }
+        try await worker.stop()
+        #expect(
+            rig.log.metadata(of: "max.message.bytes too small") == [
+                "kafka.topic=string(\"\(rig.output)\") kafka.max_message_bytes=int(600) "
+                    + "kafka.max_message_bytes_wanted=int(2097152)"
+            ]
+        )
+    }
+
     @Test func `a limit that has changed counts for the next batch`() {
         let limits = limits()
         let outputs = verdict(("small", 2_000)).outputs

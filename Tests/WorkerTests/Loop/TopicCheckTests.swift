@@ -16,16 +16,10 @@ import Testing
         )
     )
 
-    private func settings(_ bytes: [String: String]) -> [String: [String: TopicSetting]] {
-        bytes.mapValues {
-            ["max.message.bytes": TopicSetting(value: $0, isSetOnTopic: true)]
-        }
-    }
-
     @Test func `every topic that takes too small records is named`() {
-        let found = check.tooSmall(
-            settings(["raw": "2097152", "verified": "2097151", "dead-letter": "2097152"])
-        )
+        let found = check.tooSmall([
+            "raw": 2_097_152, "verified": 2_097_151, "dead-letter": 2_097_152,
+        ])
         #expect(
             found == [
                 .tooSmall(topic: "verified", recordBytes: 2_097_151, recordBytesMin: 2 << 20),
@@ -44,9 +38,9 @@ import Testing
 
     @Test func `topics as they should be are passed over`() {
         #expect(
-            check.tooSmall(
-                settings(["raw": "2097152", "verified": "2097152", "dead-letter": "3145728"])
-            ).isEmpty
+            check.tooSmall([
+                "raw": 2_097_152, "verified": 2_097_152, "dead-letter": 3_145_728,
+            ]).isEmpty
         )
     }
 }
