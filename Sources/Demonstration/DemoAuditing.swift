@@ -29,7 +29,7 @@ struct DemoAuditing: Sendable {
         guard let hash = PasswordHash.make(password) else {
             throw CommandError(ExitCode.unavailable, "too little memory for the console's password")
         }
-        try folder.write("\(Self.userName):operator:\(hash)\n".utf8, to: Self.usersFile)
+        try folder.write("\(Self.userName):operator:\(hash.encoded)\n".utf8, to: Self.usersFile)
     }
 
     /// The arguments of `program` for each of the two, and the name of its log.

@@ -1,5 +1,6 @@
 import Foundation
 import HTTP
+import OpenSSL
 import Settings
 import TestSupport
 import Testing
@@ -297,11 +298,32 @@ import Testing
 
     @Test func `a password's line is made for the file, and read by it`() throws {
         let hash = try #require(PasswordHash.make("a long enough one"))
-        let line = "vera:viewer:\(hash)"
+        let line = "vera:viewer:\(hash.encoded)"
         let user = try PasswordFile(Array(line.utf8), path: "users").users["vera"]
         #expect(user?.hash == hash)
         #expect(user?.hash.matches("a long enough one") == true)
         #expect(user?.hash.matches("a long enough on") == false)
         #expect(user?.hash.decoy.matches("a long enough one") == false)
+    }
+
+    @Test func `a password matches however its accents were typed`() throws {
+        let strength = Scrypt(cost: 1 << 14, blockSize: 8, parallelization: 1)
+        let composed = "caf\u{e9} au lait, s'il vous pla\u{ee}t"
+        let decomposed = "cafe\u{301} au lait, s'il vous plai\u{302}t"
+        for (made, typed) in [(composed, decomposed), (decomposed, composed)] {
+            let hash = try #require(PasswordHash.make(made, strength: strength))
+            #expect(hash.matches(typed) == true)
+            #expect(hash.matches(typed + ".") == false)
+        }
+    }
+
+    @Test func `a user in a text shows no part of the hash`() throws {
+        let users = try PasswordFile(Array(ConsoleFixture.passwordFile.utf8), path: "users").users
+        let user = try #require(users["otto"])
+        for text in ["\(user)", "\(user.hash)", String(reflecting: user)] {
+            #expect(!text.contains(Data(user.hash.salt).base64EncodedString()))
+            #expect(!text.contains(Data(user.hash.hash).base64EncodedString()))
+            #expect(!text.contains("\(user.hash.salt)") && !text.contains("\(user.hash.hash)"))
+        }
     }
 }

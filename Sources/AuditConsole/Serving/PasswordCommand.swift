@@ -47,7 +47,7 @@ enum PasswordCommand: DeadLetterCommand {
         guard let hash = PasswordHash.make(password) else {
             throw CommandError(ExitCode.unavailable, "too little memory for the hash (64 MiB)")
         }
-        console.print("\(name):\(role.rawValue):\(hash)")
+        console.print("\(name):\(role.rawValue):\(hash.encoded)")
         return ExitCode.success
     }
 }

@@ -7,10 +7,12 @@ package struct PasswordHash: Hashable, Sendable, CustomStringConvertible {
     let salt: [UInt8]
     let hash: [UInt8]
 
-    /// 64 MiB and 16 · 2¹⁶ · 2 blocks: OWASP's Password Storage Cheat Sheet gives it as equal to
-    /// its first choice (N = 2¹⁷, r = 8, p = 1), with half the memory.
+    /// Takes 64 MiB.
+    ///
+    /// OWASP's Password Storage Cheat Sheet rates it equal to N = 2¹⁷, r = 8, p = 1, which needs
+    /// twice the memory.
     static let strength = Scrypt(cost: 1 << 16, blockSize: 8, parallelization: 2)
-    /// A weaker cost is refused: such a file was not made by this program.
+    /// A lower cost is refused: this program never writes one.
     static let costMin = 1 << 14
     static let saltBytes = 16
     static let hashBytes = 32
@@ -27,14 +29,20 @@ package struct PasswordHash: Hashable, Sendable, CustomStringConvertible {
     static func make(_ password: String, strength: Scrypt?) -> PasswordHash? {
         let salt = RandomBytes.make(saltBytes)
         guard let strength,
-            let hash = strength.derive(Array(password.utf8), salt: salt, count: hashBytes)
+            let hash = strength.derive(normalized(password), salt: salt, count: hashBytes)
         else { return nil }
         return PasswordHash(parameters: strength, salt: salt, hash: hash)
+    }
+
+    /// The password in Unicode's form NFC (RFC 8265 §4.2.2), because the bytes of an "é" depend on
+    /// the keyboard and the browser.
+    private static func normalized(_ password: String) -> [UInt8] {
+        Array(password.precomposedStringWithCanonicalMapping.utf8)
     }
 }
 
 extension PasswordHash {
-    /// Reads the output of `description`; nil for anything else.
+    /// Parses a stored hash; nil if malformed, too weak or too costly.
     package init?(_ text: some StringProtocol) {
         let parts = String(text).split(separator: "$", omittingEmptySubsequences: false)
             .map(String.init)
@@ -51,24 +59,33 @@ extension PasswordHash {
         self.init(parameters: parameters, salt: Array(salt), hash: Array(hash))
     }
 
-    package var description: String {
+    /// The text that is stored.
+    package var encoded: String {
         let numbers = [parameters.cost, parameters.blockSize, parameters.parallelization]
         let texts =
             numbers.map { String($0) } + [salt, hash].map { Data($0).base64EncodedString() }
         return "scrypt$" + texts.joined(separator: "$")
     }
 
+    /// Without it, a user in a text would show the bytes of salt and hash.
+    package var description: String { "scrypt$…" }
+
     /// Whether this is the password; nil if memory is lacking.
     ///
-    /// Blocks as long as `make`; the time does not reveal what is wrong with the password.
+    /// Blocks as long as `make`; compares in constant time.
     func matches(_ password: String) -> Bool? {
         guard
-            let derived = parameters.derive(Array(password.utf8), salt: salt, count: hash.count)
+            let derived = parameters.derive(
+                Self.normalized(password),
+                salt: salt,
+                count: hash.count
+            )
         else { return nil }
         return SecretComparison.isEqual(derived, hash)
     }
 
-    /// The hash of no password, at the same cost: an unknown user's password is compared with it.
+    /// A hash that no password matches, at the same cost, so that an unknown user takes as long to
+    /// refuse.
     var decoy: PasswordHash {
         PasswordHash(parameters: parameters, salt: salt, hash: RandomBytes.make(hash.count))
     }

@@ -84,7 +84,7 @@ final class ConsoleFixture: Sendable {
     /// One hash for all, as it is slow.
     static let passwordFile: String = {
         let strength = Scrypt(cost: 1 << 14, blockSize: 8, parallelization: 1)
-        let hash = PasswordHash.make(password, strength: strength)?.description ?? ""
+        let hash = PasswordHash.make(password, strength: strength)?.encoded ?? ""
         return "# users of a test\n"
             + users.sorted { $0.key < $1.key }.map { "\($0):\($1):\(hash)\n" }.joined()
     }()
