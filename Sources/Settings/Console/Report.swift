@@ -15,9 +15,10 @@ package struct ReportColumn<Row>: Sendable {
     fileprivate let cell: @Sendable (Row) -> String
 
     /// - Parameters:
-    ///   - title: the member's name unless given.
-    ///   - lengthMax: the most characters of a text that a table shows.
-    ///   - cell: what people see; else numbers in groups, a dash for null.
+    ///   - title: the column's heading; by default the name with spaces.
+    ///   - lengthMax: the most characters shown in the table.
+    ///   - cell: the text for the table; by default the JSON value with grouped digits, "yes" or
+    ///     "no", and a dash for null.
     package init<Value: JSONRepresentable>(
         _ name: String,
         title: String? = nil,
@@ -30,7 +31,8 @@ package struct ReportColumn<Row>: Sendable {
         let title = title ?? name.split(separator: "_").joined(separator: " ")
         column = TextTable.Column(title, Value.isNumber ? .right : .left, rank: rank)
         self.value = { value($0).json }
-        self.cell = cell ?? { Printable.line(value($0).json.cell, lengthMax: lengthMax) }
+        let text = cell ?? { value($0).json.cell }
+        self.cell = { Printable.line(text($0), lengthMax: lengthMax) }
     }
 
     private init(
@@ -53,7 +55,7 @@ package struct ReportColumn<Row>: Sendable {
         ReportColumn(name: name, column: nil, value: { value($0).json })
     }
 
-    /// A column that says in words what members of the JSON say.
+    /// A column of the table alone, such as one that words several members.
     package static func words(
         _ title: String,
         _ alignment: TextTable.Alignment = .left,
@@ -85,16 +87,15 @@ extension JSONContent {
 }
 
 extension TextTable {
-    /// - Parameter isBad: whether a row shows what is wrong.
+    /// - Parameter isBad: whether a row shows a problem.
     package init<Row>(
         _ rows: [Row],
         _ columns: [ReportColumn<Row>],
         isBad: (Row) -> Bool = { _ in false }
     ) {
-        let shown = columns.filter { $0.column != nil }
-        self.init(shown.compactMap(\.column))
+        self.init(columns.compactMap(\.column))
         for row in rows {
-            add(shown.cells(row), isBad: isBad(row))
+            add(columns.cells(row), isBad: isBad(row))
         }
     }
 }
@@ -116,7 +117,7 @@ extension JSONContent {
 }
 
 extension Console {
-    /// A result as the options want it.
+    /// Prints a report as JSON with `--json`, else as text.
     package func print(_ report: some Report, _ arguments: CommandArguments) {
         if arguments.isSet("json") {
             print(json: report)
@@ -125,12 +126,12 @@ extension Console {
         }
     }
 
-    /// A result of one line as the options want it.
+    /// Prints a result as JSON with `--json`, else as one line.
     package func print(_ json: JSONContent, or line: String, _ arguments: CommandArguments) {
         arguments.isSet("json") ? print(json: json) : print(line)
     }
 
-    /// A list as the options want it: one JSON object a line, or a table, if it has rows.
+    /// Prints a list: with `--json` one object a line, else a table, or nothing without rows.
     package func print<Row>(
         _ rows: [Row],
         _ columns: [ReportColumn<Row>],
