@@ -1,11 +1,10 @@
 import AppStore
 import Synchronization
 
-/// The pace of the requests to one endpoint: a rate, and no request before the time that Apple has
-/// named.
+/// Paces the requests to one endpoint: a fixed rate, and no request before a time set by Apple.
 ///
-/// Requests that come late are made up for, so that a busy machine keeps the rate: Apple counts by
-/// the hour. The time until a request that Apple has delayed is never made up for.
+/// Late requests are caught up (at most `arrearsMax`), because Apple's limits count by the hour.
+/// Time spent waiting for Apple is not caught up.
 final class RequestPace: Sendable {
     enum Turn: Equatable {
         case go
@@ -15,12 +14,12 @@ final class RequestPace: Sendable {
 
     private struct State {
         var nextTurn = Duration.zero
-        var held = Timestamp.earliest
-        /// Whether a request was delayed by Apple since the last one that went.
+        var heldUntil = Timestamp.earliest
+        /// Whether Apple's hold has delayed a request since the last one sent.
         var wasHeld = false
     }
 
-    /// The time that is made up for at most.
+    /// The most lateness that is caught up.
     private static let arrearsMax = Duration.milliseconds(500)
 
     let interval: Duration
@@ -30,16 +29,16 @@ final class RequestPace: Sendable {
         self.interval = interval
     }
 
-    /// Takes the turn if it has come.
+    /// Takes the next turn, or returns how long to wait.
     ///
     /// - Parameters:
-    ///   - now: the time of day, for Apple's times.
+    ///   - now: wall-clock time, compared with Apple's hold.
     ///   - uptime: from a clock that nobody sets, for the rate.
     func take(now: Timestamp, uptime: Duration) -> Turn {
         state.withLock { state in
-            if now < state.held {
+            if now < state.heldUntil {
                 state.wasHeld = true
-                return .wait(.milliseconds(state.held.milliseconds - now.milliseconds))
+                return .wait(.milliseconds(state.heldUntil.milliseconds - now.milliseconds))
             }
             if uptime < state.nextTurn {
                 return .wait(state.nextTurn - uptime)
@@ -51,19 +50,20 @@ final class RequestPace: Sendable {
         }
     }
 
-    /// Lets no request go before this time, nor before an earlier call's.
+    /// Holds all requests until this time; a later hold stays in force.
     func hold(until time: Timestamp) {
-        state.withLock { $0.held = max($0.held, time) }
+        state.withLock { $0.heldUntil = max($0.heldUntil, time) }
     }
 }
 
 /// The value of a `Retry-After` header.
 enum RetryAfter {
-    /// The first time at which a request may be sent; nil if the header has no number.
+    /// The first time at which a request may be sent; nil unless the header is a whole number (an
+    /// HTTP date is ignored).
     ///
-    /// Apple sends UNIX milliseconds. A number that would be before 1973 is one of seconds from
-    /// now, as in RFC 9110 §10.2.3. A wait is limited to a day: an hour is the longest that
-    /// limits by the hour can need.
+    /// Apple sends UNIX milliseconds. A smaller number than any since March 1973 is taken as
+    /// seconds from now (RFC 9110 §10.2.3). The wait is capped at a day, far above the hour that
+    /// hourly limits can need.
     static func time(_ text: String, now: Timestamp) -> Timestamp? {
         let digits = text.utf8
         let isNumber = digits.allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }

@@ -1,13 +1,13 @@
 extension JSONParser {
-    /// Up to this many keys of an object are compared while they are read.
+    /// Keys are compared as they are read, until an object has more than this many, or one that has
+    /// escapes or is longer than `keyBytesComparedMax`.
     ///
-    /// Each has at most this many bytes and no escapes, as field names do. Where an object has
-    /// other keys, they are hashed at its end: a sender cannot know the hash, which differs in each
-    /// process.
+    /// Then all are checked at the object's end in a hash table. Its hash is seeded per process, so
+    /// a sender cannot provoke collisions.
     private static let keysComparedMax = 32
     private static let keyBytesComparedMax = 32
 
-    /// Refuses a key that its object already has, or leaves that to the object's end.
+    /// Throws if the object already has this key, or defers the check to the object's end.
     mutating func checkKey(_ input: Span<UInt8>, at key: Int) throws(JSONError) {
         let container = open[open.count - 1]
         guard !container.hashesKeys else { return }
@@ -20,13 +20,14 @@ extension JSONParser {
         }
         let isNew = open[open.count - 1].keys.insert(KeyFilter.hash(input, node.content))
         if !isNew {
-            try compare(key, withKeysOf: container, input)
+            // The bit may come from another key: compare the bytes.
+            try requireNew(key, amongKeysOf: container, input)
         }
     }
 
-    private func compare(
+    private func requireNew(
         _ key: Int,
-        withKeysOf container: OpenContainer,
+        amongKeysOf container: OpenContainer,
         _ input: Span<UInt8>
     ) throws(JSONError) {
         var other = container.node + 1
@@ -34,6 +35,7 @@ extension JSONParser {
             if haveEqualContent(nodes[other], nodes[key], input) {
                 throw JSONError(code: .duplicateKey, offset: Int(nodes[key].start))
             }
+            // The value follows its key; its `next` is the following key.
             other = Int(nodes[other + 1].next)
         }
     }
@@ -57,7 +59,8 @@ extension JSONParser {
         return true
     }
 
-    /// Refuses the first key that its object has already, in the order of the text.
+    /// Throws at the first key, in text order, that repeats an earlier one; does nothing unless the
+    /// check was deferred.
     func checkHashedKeys(_ input: Span<UInt8>, _ container: OpenContainer) throws(JSONError) {
         guard container.hashesKeys else { return }
         var table = HashedKeys(count: Int(container.count))
@@ -74,7 +77,7 @@ extension JSONParser {
         }
     }
 
-    /// - Parameter decoded: room for a key with escapes, used again for the next.
+    /// - Parameter decoded: scratch space, reused between calls.
     private func hash(_ input: Span<UInt8>, _ key: JSONNode, _ decoded: inout [UInt8]) -> Int {
         var hasher = Hasher()
         if key.hasEscapes {
@@ -95,7 +98,7 @@ extension JSONNode {
 
 /// The keys of one large object by their hash: open addressing, at most half full.
 private struct HashedKeys {
-    /// A key is a node after its object's, so node 0 marks a slot that is free.
+    /// Node 0 marks a free slot: a key always follows its object's node.
     private var slots: [(hash: Int, node: Int)]
 
     init(count: Int) {
@@ -103,7 +106,7 @@ private struct HashedKeys {
         slots = Array(repeating: (hash: 0, node: 0), count: capacity)
     }
 
-    /// Returns false, and adds nothing, if an equal key is there already.
+    /// Adds a key; returns false and changes nothing if the table has an equal one.
     mutating func insert(_ node: Int, hash: Int, isEqual: (Int) -> Bool) -> Bool {
         var index = hash & (slots.count - 1)
         while slots[index].node != 0 {
@@ -115,21 +118,21 @@ private struct HashedKeys {
     }
 }
 
-/// The keys that an object has so far, one bit each.
+/// A filter of an object's keys: each sets one of 256 bits.
 ///
-/// A bit that is not set proves that a key is new; there are so many that the thirty keys of a
-/// payload seldom share one.
+/// A bit not yet set proves that a key is new; the keys of an Apple payload seldom share one.
 struct KeyFilter {
     private var words = InlineArray<4, UInt64>(repeating: 0)
 
-    /// Whether no key of this hash was there before.
+    /// Sets the key's bit; returns whether it was not set before, which proves the key new.
     mutating func insert(_ hash: UInt8) -> Bool {
         let (word, bit) = (Int(hash >> 6), UInt64(1) << UInt64(hash & 63))
         defer { words[word] |= bit }
         return words[word] & bit == 0
     }
 
-    /// By length, first, middle and last byte, in which names differ.
+    /// Hashes a key's length and its first, middle and last byte, which suffice to tell most field
+    /// names apart.
     static func hash(_ bytes: Span<UInt8>, _ content: Range<Int>) -> UInt8 {
         guard !content.isEmpty else { return 0 }
         let first = bytes[content.lowerBound]

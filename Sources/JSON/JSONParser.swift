@@ -17,7 +17,7 @@ struct JSONParser {
         let isObject: Bool
         var count: UInt32 = 0
         var keys = KeyFilter()
-        /// Its keys are compared at its end.
+        /// Whether its keys are checked at its end, in a hash table.
         var hashesKeys = false
     }
 

@@ -2,8 +2,10 @@
 package struct PartRevision: Hashable, Sendable {
     package var track: Track
     package var revision: Revision
-    /// Nil for all but a transaction, and in environments that reuse transaction IDs: nothing
-    /// conflicts there.
+    /// The immutable fields of a transaction.
+    ///
+    /// Nil for other facts, and in environments that reuse transaction IDs, so these never
+    /// conflict.
     package var identity: TransactionIdentity?
 
     package init(track: Track = .jws, revision: Revision, identity: TransactionIdentity? = nil) {
@@ -16,9 +18,10 @@ package struct PartRevision: Hashable, Sendable {
 extension PartRevision {
     /// Compares a part with the known revisions of its ID.
     ///
-    /// - Parameter known: the revisions of this ID in any order, from either track: remembered, in
-    ///   flight and earlier in the batch. If empty, the ID is new.
+    /// - Parameter known: the revisions of this ID, in any order and from both tracks: the
+    ///   remembered ones, those in flight and those earlier in the batch. Empty if the ID is new.
     package func verdict(against known: [PartRevision]) -> PartVerdict {
+        // Both tracks must agree on immutable fields; revisions compare within one track only.
         if let field = conflict(with: known) {
             return .conflict(field)
         }

@@ -3,39 +3,40 @@ package import Entitlements
 package import Records
 import Postgres
 
-/// The table `owner_changes`: purchases whose owner has changed and that have not been projected
-/// since.
+/// The table `owner_changes`: purchases not projected since their last change of owner.
 ///
-/// `link-worker` writes it in the transaction that changes the owner, and sends link observations
-/// until `entitle-worker` has removed the row with its projection; nobody else removes one.
+/// `link-worker` adds a row in the transaction that changes the owner, and sends link observations
+/// until `entitle-worker` has projected the purchase and removed the row. Nothing else removes it.
 package enum OwnerChangeTable {
-    /// A purchase whose owner changes in the current transaction, and whether a current record is
-    /// forwarded to `entitle-worker`, which then projects it.
+    /// A purchase whose owner changes in the current transaction.
+    ///
+    /// `hasRecord`: whether a current record about it is forwarded to `entitle-worker`, which then
+    /// projects the purchase.
     package typealias Change = (purchase: PurchaseKey, hasRecord: Bool)
 
-    /// A purchase for which a link observation is due.
+    /// A purchase whose link observation is due.
     package struct Due: Sendable {
         package let key: PurchaseKey
         package let owner: ObservedOwner
-        /// The number of the owner's change.
+        /// The ID of the latest owner change.
         package let change: Int64
     }
 
-    /// A change that a projection has followed.
+    /// An owner change that has been projected.
     package typealias Projected = (purchase: PurchaseKey, change: Int64)
 
-    /// How long a forwarded record may take before a link observation is sent as well.
+    /// The time that a forwarded record has before a link observation is sent as well.
     package static let recordDelay = Duration.seconds(60)
-    /// The time for the purchase to be projected after the first link observation; after each
-    /// following one it is four times as long, up to the limit.
+    /// The time from the first link observation to the second; after each further one it is four
+    /// times as long, up to `resendDelayMax`.
     private static let resendDelayMin = Duration.seconds(60)
     private static let resendDelayMax = Duration.seconds(3_600)
-    /// The maximum of purchases with a link observation in flight.
+    /// The most purchases with a link observation in flight.
     ///
-    /// One that is not projected within `onItsWayMax` no longer counts. If `entitle-worker` lags or
-    /// is stopped, its backlog grows by no more than that.
-    package static let onItsWayCountMax = 5_000
-    package static let onItsWayMax = Duration.seconds(300)
+    /// One not projected within `inFlightMax` no longer counts, so a stopped `entitle-worker`
+    /// accumulates observations of at most this many purchases in that time.
+    package static let inFlightCountMax = 5_000
+    package static let inFlightMax = Duration.seconds(300)
 
     /// - Parameter sends: the number of link observations sent, including this one.
     package static func resendDelay(afterSends sends: Int) -> Duration {
@@ -45,7 +46,7 @@ package enum OwnerChangeTable {
 
     /// Marks purchases for projection, in the transaction that changes their owners.
     ///
-    /// In the order of their keys, like every statement that locks several of the rows.
+    /// Locks rows in key order. The other statements skip locked rows, so they never wait.
     package static let record = Statement<[Change], Void>(
         [
             .rows(
@@ -68,14 +69,14 @@ package enum OwnerChangeTable {
 
     static let isAnyDue = "EXISTS (SELECT FROM owner_changes WHERE send_due_at <= now())"
 
-    /// Takes the purchases for which a link observation is due, longest waiting first, and records
-    /// it as sent: if the purchase is not projected, the next one is due after a delay.
+    /// Takes the purchases whose link observation is due, longest wait first, and schedules the
+    /// next one in case they are not projected.
     ///
-    /// Committed before anything is sent, so that no projection that follows finds the row locked
-    /// and leaves it. A purchase that a transaction has locked is left for the next time.
+    /// Commit before sending: otherwise the projection could find the row locked and skip it. Skips
+    /// rows locked by other transactions.
     package static let take = Statement<Void, Due>(
         [
-            .value("on_its_way_ms") { _ in onItsWayMax.wholeMilliseconds },
+            .value("in_flight_ms") { _ in inFlightMax.wholeMilliseconds },
             .value("unlinked") { _ in OwnershipRule.unlinked },
             .values("delays_ms") { _ in resendDelaysMilliseconds },
         ],
@@ -89,11 +90,11 @@ package enum OwnerChangeTable {
         WITH due AS (
             SELECT \(PurchaseKey.columns.names()) FROM owner_changes
             WHERE send_due_at <= now() ORDER BY send_due_at
-            LIMIT least(500, \(onItsWayCountMax) - (
+            LIMIT least(500, \(inFlightCountMax) - (
                 SELECT count(*) FROM (
                     SELECT FROM owner_changes
-                    WHERE sent_at > now() - $on_its_way_ms * interval '1 millisecond'
-                    LIMIT \(onItsWayCountMax)
+                    WHERE sent_at > now() - $in_flight_ms * interval '1 millisecond'
+                    LIMIT \(inFlightCountMax)
                 ) AS sent
             ))
             FOR NO KEY UPDATE SKIP LOCKED
@@ -122,10 +123,10 @@ package enum OwnerChangeTable {
         resendDelay(afterSends: $0).wholeMilliseconds
     }
 
-    /// Makes link observations due again that could not be sent.
+    /// Makes observations due again after they could not be sent.
     ///
-    /// Leaves a purchase that has been projected or has another owner since, and one that a
-    /// transaction has locked: its next link observation is due after a delay anyway.
+    /// Skips purchases that were projected or have a later change, and locked rows: their next
+    /// observation is scheduled already.
     package static let putBack = Statement<[Due], Void>(
         [
             .rows("asked", PurchaseKey.columns.of(\.key) + [Column("change_id", \.change)])
@@ -147,8 +148,8 @@ package enum OwnerChangeTable {
 
     /// Removes projected changes, in the transaction that writes the purchases' rows.
     ///
-    /// Leaves a later change, and one that a transaction has locked: another projection follows it.
-    /// So this waits for nobody.
+    /// Skips rows with a later change and locked rows, so it never waits; another projection will
+    /// remove them.
     package static let removeProjected = Statement<[Projected], Void>(
         [
             .rows("asked", PurchaseKey.columns.of(\.purchase) + [Column("change_id", \.change)])

@@ -214,7 +214,7 @@ import Worker
 
     @Test func `the observations in flight are bounded, however many wait`() async throws {
         let path = try await LinkedPath()
-        let count = OwnerChangeTable.onItsWayCountMax + 700
+        let count = OwnerChangeTable.inFlightCountMax + 700
         _ = try await path.client.query(
             """
             INSERT INTO owner_changes (
@@ -223,7 +223,7 @@ import Worker
             FROM generate_series(1, \(count)) AS n
             """
         )
-        #expect(try await path.emptyOutboxInVain() == OwnerChangeTable.onItsWayCountMax)
+        #expect(try await path.emptyOutboxInVain() == OwnerChangeTable.inFlightCountMax)
         #expect(try await path.emptyOutboxInVain() == 0)
         // A change that has waited for long no longer counts.
         _ = try await path.client.query(
