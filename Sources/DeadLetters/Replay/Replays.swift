@@ -90,17 +90,17 @@ package struct Replays: Sendable {
     ///
     /// - Parameters:
     ///   - who: the auditor who begins or continues it.
-    ///   - limits: nil for the recorded ones.
     ///   - stop: ends the run in order.
     ///   - progress: called whenever something is recorded.
+    ///   - limits: changes the recorded ones.
     /// - Throws: `ReplayError`, or a server's error; the replay is then interrupted and can be
     ///   continued.
     package func run(
         _ number: Int64,
         who: AuditorName,
-        limits: ReplayLimits? = nil,
         stop: ReplayStop = ReplayStop(),
-        progress: @escaping (ReplayProgress) -> Void = { _ in }
+        progress: @escaping (ReplayProgress) -> Void = { _ in },
+        limits: (ReplayLimits) throws -> ReplayLimits = { $0 }
     ) async throws -> ReplayProgress {
         try await database.withHeldConnection { connection in
             guard !(try await connection.run(ReplayTable.get, number)).isEmpty else {
@@ -111,12 +111,11 @@ package struct Replays: Sendable {
             guard row.state != .completed else {
                 throw ReplayError(.finished, "replay \(number) is completed")
             }
-            var wanted = limits ?? ReplayLimits()
-            if limits == nil {
-                wanted.rate = Int(row.rate)
-                wanted.failingShareMax = row.failingShareMax
-            }
-            try Self.check(why: row.why, wanted)
+            var recorded = ReplayLimits()
+            recorded.rate = Int(row.rate)
+            recorded.failingShareMax = row.failingShareMax
+            let limits = try limits(recorded)
+            try Self.check(why: row.why, limits)
             let isContinued = row.state != .prepared
             try await ledger.setState(
                 .running,
@@ -124,7 +123,7 @@ package struct Replays: Sendable {
                 action: isContinued ? .replayStarted : nil
             )
             do {
-                return try await run(ledger, row, limits: wanted, stop: stop, progress)
+                return try await run(ledger, row, limits: limits, stop: stop, progress)
             } catch {
                 // If the database is gone too, so is the lock, which says the same.
                 try? await ledger.setState(.interrupted, note: "\(error)", action: .replayStopped)

@@ -159,7 +159,7 @@ import Testing
         limits.waitMax = .seconds(1)
         let number = try await rig.begin([], limits)
         await #expect {
-            try await rig.replays.run(number, who: rig.auditor, limits: limits)
+            try await rig.replays.run(number, who: rig.auditor, limits: { _ in limits })
         } throws: { ($0 as? ReplayError)?.code == .interrupted }
         let row = try #require(try await rig.replays.replay(number))
         #expect(row.effectiveState == .interrupted)

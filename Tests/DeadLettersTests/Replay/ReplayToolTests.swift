@@ -34,6 +34,17 @@ import Testing
         )
     }
 
+    @Test func `a limit that is given when a replay is continued leaves the others`() throws {
+        var recorded = ReplayLimits()
+        recorded.rate = 10
+        recorded.failingShareMax = 0.5
+        let arguments = try ReplayCommand.syntax.parse(["--continue", "5", "--wait-max", "30m"])
+        let limits = try ReplayOptions.limits(arguments, over: recorded)
+        #expect(limits.rate == 10)
+        #expect(limits.failingShareMax == 0.5)
+        #expect(limits.waitMax == .seconds(1800))
+    }
+
     @Test func `a dry run sends and writes nothing, and shows what it would send`() async throws {
         let rig = try await ReplayRig()
         try await rig.refuse(rig.bodies(3))

@@ -41,14 +41,7 @@ enum ReplayCommand: DeadLetterCommand {
         if let number = try arguments.value("continue", as: .int(1...Int(Int32.max))) {
             let who = try context.auditor()
             let replays = try context.replays(on: try await context.database())
-            let isSet = ["rate", "failing-share-max", "wait-max"].contains(where: arguments.isSet)
-            return try await send(
-                Int64(number),
-                who: who,
-                limits: isSet ? limits : nil,
-                replays,
-                context
-            )
+            return try await send(Int64(number), who: who, replays, context)
         }
         let selection = try ReplayOptions.selection(context)
         let isSending = arguments.isSet("send")
@@ -84,7 +77,7 @@ enum ReplayCommand: DeadLetterCommand {
         if taken > 0 {
             context.console.note("\(taken) were taken by another replay: left out")
         }
-        return try await send(number, who: who, limits: limits, replays, context)
+        return try await send(number, who: who, replays, context)
     }
 
     private static func show(_ plan: ReplayPlan, isSending: Bool, _ context: ToolContext) throws {
@@ -112,13 +105,12 @@ enum ReplayCommand: DeadLetterCommand {
     private static func send(
         _ number: Int64,
         who: AuditorName,
-        limits: ReplayLimits?,
         _ replays: Replays,
         _ context: ToolContext
     ) async throws -> Int32 {
         context.console.note("replay \(number) is recorded; Ctrl-C ends it in order")
         do {
-            let last = try await interruptibly(number, who: who, limits: limits, replays, context)
+            let last = try await interruptibly(number, who: who, replays, context)
             context.console.print(last.json, or: ReplayText.progress(last), context.arguments)
             if last.state != .completed {
                 context.console.note(
@@ -142,7 +134,6 @@ enum ReplayCommand: DeadLetterCommand {
     private static func interruptibly(
         _ number: Int64,
         who: AuditorName,
-        limits: ReplayLimits?,
         _ replays: Replays,
         _ context: ToolContext
     ) async throws -> ReplayProgress {
@@ -155,9 +146,9 @@ enum ReplayCommand: DeadLetterCommand {
                 let last = try await replays.run(
                     number,
                     who: who,
-                    limits: limits,
                     stop: stop,
-                    progress: { line.show(ReplayText.title($0), ReplayText.counts($0)) }
+                    progress: { line.show(ReplayText.title($0), ReplayText.counts($0)) },
+                    limits: { try ReplayOptions.limits(context.arguments, over: $0) }
                 )
                 line.clear()
                 return last

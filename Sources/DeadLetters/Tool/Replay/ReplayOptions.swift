@@ -5,9 +5,9 @@ package import Settings
 import Store
 
 extension ToolContext {
-    /// Replays with the settings of this tool and of verify-worker.
+    /// Returns the replays, configured by this tool's settings and verify-worker's.
     ///
-    /// - Throws: `SettingsError` if those are wrong.
+    /// - Throws: `SettingsError` if a setting is invalid.
     package func replays(on client: PostgresClient) throws(SettingsError) -> Replays {
         let verifier = try ReplayVerifier { schema throws(SettingsError) in
             try schema.read(arguments, environment: environment, overrides: [])
@@ -16,69 +16,74 @@ extension ToolContext {
     }
 }
 
-/// The options of `dead-letter replay` beside those that choose letters.
+/// The options of `dead-letter replay`, except the filters.
 enum ReplayOptions {
     static let groupPrefix = CommandOption(
         "group-prefix",
         argument: "TEXT",
-        "Prefix of the workers' consumer groups, whose commits tell what was accepted."
+        "Prefix of the workers' consumer groups; their committed offsets show what was accepted."
     )
 
     static let options = [
-        CommandOption("all", "All that are open; where no filter and no ID is given."),
-        CommandOption("send", "Send them; without it nothing is sent or recorded."),
+        CommandOption("all", "All open letters; only without filters and IDs."),
+        CommandOption("send", "Send the letters; without it nothing is sent or recorded."),
         CommandOption(
             "why",
             short: "w",
             argument: "TEXT",
-            "Why, for the history; required to send or abandon."
+            "The reason, for the history; required by --send and --abandon."
         ),
         CommandOption("rate", argument: "N", "Records per second at most; 100 by default."),
         CommandOption(
             "failing-share-max",
             argument: "SHARE",
-            "Stop when more than this share of the last hundred is refused again; 0.1 by default."
+            "Stop when more than this share of the last hundred letters is refused again; 0.1 by "
+                + "default."
         ),
         CommandOption(
             "wait-max",
             argument: "DURATION",
-            "How long to wait for the workers without an outcome; 5m by default."
+            "How long to wait without any outcome from the workers; 5m by default."
         ),
         CommandOption(
             "include-resolved",
-            "Also resolved and suppressed letters, of those that are named by their IDs."
+            "Also resolved and suppressed letters; only with IDs."
         ),
         CommandOption(
             "again",
-            "Also letters that a replay has sent before, whatever became of them."
+            "Also letters that an earlier replay has sent, unless another replay still holds them."
         ),
-        CommandOption("continue", argument: "N", "Go on with replay N where it stopped."),
+        CommandOption("continue", argument: "N", "Continue replay N where it stopped."),
         CommandOption(
             "abandon",
             argument: "N",
-            "Give up what replay N has not sent; its letters may be replayed by another."
+            "Abandon the unsent letters of replay N; another replay may send them."
         ),
         CommandOption(
             "first",
             argument: "N",
-            "Only the N oldest of those that can be sent, as a trial; the next replay goes on "
-                + "behind those that were accepted."
+            "Only the N oldest letters that can be sent, as a trial; the next replay skips those "
+                + "that were accepted."
         ),
         CommandOption(
             "yes",
             short: "y",
-            "Send also where today's verifier refuses all of them, without asking."
+            "Send even if today's verifier refuses every letter."
         ),
         CommandOption(
             "show",
             argument: "N",
-            "Letters shown of those that the verifier does not accept; 20 by default."
+            "How many of the letters that the verifier does not accept are shown; 20 by default."
         ),
         ToolContext.auditorOption, groupPrefix,
     ]
 
-    static func limits(_ arguments: CommandArguments) throws(UsageError) -> ReplayLimits {
-        var limits = ReplayLimits()
+    /// The limits that the command line gives, in place of those of a replay or of the defaults.
+    static func limits(
+        _ arguments: CommandArguments,
+        over limits: ReplayLimits = ReplayLimits()
+    ) throws(UsageError) -> ReplayLimits {
+        var limits = limits
         limits.rate = try arguments.value("rate", as: .int(ReplayLimits.rates)) ?? limits.rate
         if let wait = try arguments.value("wait-max", as: .duration(ReplayLimits.waits)) {
             limits.waitMax = wait
@@ -92,7 +97,7 @@ enum ReplayOptions {
         return limits
     }
 
-    /// The selection of the command line, as a query and in words.
+    /// The selection given on the command line, as a query and in words.
     static func selection(_ context: ToolContext) throws(UsageError) -> ReplaySelection {
         let arguments = context.arguments
         var query = try FilterOptions.query(arguments, now: context.now)
@@ -100,12 +105,12 @@ enum ReplayOptions {
         guard arguments.isSet("all") == (query == DeadLetterQuery()) else {
             throw UsageError("expected a filter or IDs, or --all by itself")
         }
-        let isResolved = arguments.isSet("include-resolved")
-        guard !isResolved || !query.ids.isEmpty else {
+        let includesResolved = arguments.isSet("include-resolved")
+        guard !includesResolved || !query.ids.isEmpty else {
             throw UsageError("--include-resolved needs the IDs of the letters")
         }
         var selection = ReplaySelection(query, text: text(query))
-        selection.includesResolved = isResolved
+        selection.includesResolved = includesResolved
         selection.again = arguments.isSet("again")
         selection.first = try arguments.value("first", as: .int(1...ReplayPlan.lettersMax))
         if let first = selection.first {
@@ -114,7 +119,7 @@ enum ReplayOptions {
         return selection
     }
 
-    /// The filter as the history shows it, with instants for relative times.
+    /// The filter in words, for the history; relative times are resolved.
     static func text(_ query: DeadLetterQuery) -> String {
         let sets = [
             ("reason", query.reasons), ("class", query.classes), ("stage", query.stages),
