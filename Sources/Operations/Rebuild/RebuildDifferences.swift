@@ -9,7 +9,7 @@ struct RebuildDifferences {
     var facts: [FactFinding] = []
     var owners: [OwnerDifference] = []
     var rows: [RowDifference] = []
-    /// Differences that were not replaced, because a transaction of the purchase is lost.
+    /// Differences that are not replaced, because a transaction of the purchase is lost.
     var kept: [RowDifference] = []
     var keptOwners: [OwnerDifference] = []
     /// Purchases of which PostgreSQL does not take what they should be.

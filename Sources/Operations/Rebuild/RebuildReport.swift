@@ -7,12 +7,13 @@ import Settings
 
 /// The summary of a rebuild.
 struct RebuildReport {
-    let isReplaced: Bool
-    /// Whether owners were compared too: not before a link-worker has written down its rules.
-    let isOfOwners: Bool
+    let isReplacing: Bool
+    /// Whether owners were compared too; false until a link-worker has stored its rules.
+    let comparesOwners: Bool
+    /// With those that the database refused.
     var purchaseCount = 0
     var differenceCount = 0
-    /// How many of the differences have to be put right by other means.
+    /// The differences that `--replace` cannot put right.
     var lastingCount = 0
     var refusedCount = 0
 
@@ -24,24 +25,30 @@ struct RebuildReport {
 
     var line: String {
         let compared =
-            "\(Quantity.counted(purchaseCount, "purchase")) compared"
-            + (isOfOwners ? "" : ", by the owners as they stand (no link-worker has run yet)")
+            "\(Quantity.counted(purchaseCount - refusedCount, "purchase")) compared"
+            + (comparesOwners ? "" : ", with the current owners (no link-worker has run yet)")
         let refused = refusedCount > 0 ? "; \(refusedCount) refused by the database" : ""
         guard differenceCount > 0 else {
-            return "\(compared): each row is what the facts say, and each fact what was signed"
-                + refused
+            return "\(compared): every row follows from the facts, and every fact matches what "
+                + "was signed\(refused)"
         }
-        let lasting = lastingCount > 0 ? "; \(lastingCount) can only be put right as said" : ""
+        let lasting =
+            lastingCount > 0
+            ? "; \(lastingCount) cannot be replaced: the lines above say what to do" : ""
         return "\(compared): \(Quantity.counted(differenceCount, "difference"))"
-            + (isReplaced ? ", replaced" : "; --replace writes what was signed and what follows")
+            + (isReplacing ? replaced : "; --replace writes what was signed and what follows")
             + lasting + refused
+    }
+
+    private var replaced: String {
+        lastingCount > 0 ? ", \(differenceCount - lastingCount) of them replaced" : ", replaced"
     }
 
     var json: JSONContent {
         [
             "kind": "summary", "purchases": purchaseCount, "differences": differenceCount,
-            "lasting": lastingCount, "refused": refusedCount, "is_replaced": isReplaced,
-            "is_of_owners": isOfOwners,
+            "lasting": lastingCount, "refused": refusedCount, "is_replaced": isReplacing,
+            "is_of_owners": comparesOwners,
         ]
     }
 }
@@ -51,11 +58,11 @@ extension RowDifference {
         let place = "\(purchase.environment.rawValue) \(purchase.bundleID)"
         let kind = isCredit ? "credit" : "entitlement"
         return "\(place) \(purchase.originalTransactionID) \(userID) \(kind) \(subject): is "
-            + "\(found.isEmpty ? "nothing" : found), follows "
+            + "\(found.isEmpty ? "nothing" : found), should be "
             + "\(expected.isEmpty ? "nothing" : expected)"
     }
 
-    /// - Parameter isKept: whether `--replace` has left it as it is.
+    /// - Parameter isKept: whether `--replace` leaves it unchanged.
     func json(isKept: Bool) -> JSONContent {
         purchase.json(isCredit ? "credit" : "entitlement", userID)
             + ["subject": subject, "found": found, "expected": expected, "is_kept": isKept]
@@ -66,10 +73,10 @@ extension OwnerDifference {
     var line: String {
         let place = "\(purchase.environment.rawValue) \(purchase.bundleID)"
         return "\(place) \(purchase.originalTransactionID) owner: is "
-            + "\(found.isEmpty ? "nothing" : found), follows \(expected)"
+            + "\(found.isEmpty ? "nothing" : found), should be \(expected)"
     }
 
-    /// - Parameter isKept: whether `--replace` has left it as it is.
+    /// - Parameter isKept: whether `--replace` leaves it unchanged.
     func json(isKept: Bool) -> JSONContent {
         purchase.json("owner", userID) + ["found": found, "expected": expected, "is_kept": isKept]
     }
@@ -85,7 +92,7 @@ extension RefusedPurchase {
 }
 
 extension PurchaseKey {
-    /// The members that every difference of a purchase begins with.
+    /// The members that every line about a purchase begins with.
     fileprivate func json(_ kind: String, _ userID: Identifier?) -> JSONContent {
         [
             "kind": kind, "environment": environment.rawValue, "bundle_id": bundleID,

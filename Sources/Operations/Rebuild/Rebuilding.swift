@@ -46,7 +46,7 @@ struct Rebuilding {
 
     /// - Parameter found: gets each part's differences, and how many purchases were compared.
     func run(_ found: (RebuildDifferences, Int) -> Void) async throws -> RebuildReport {
-        var report = RebuildReport(isReplaced: isReplacing, isOfOwners: review != nil)
+        var report = RebuildReport(isReplacing: isReplacing, comparesOwners: review != nil)
         var incomplete: Set<PurchaseScope> = []
         try await UnclaimedContents(client: client).read { findings in
             let differences = RebuildDifferences(facts: findings)
@@ -108,12 +108,16 @@ struct Rebuilding {
             differences = try await rebuild(purchases, isReplacing: false)
             looks += 1
         }
-        guard isReplacing, differences.count > 0 else { return differences }
         let kept = incomplete.union(differences.incomplete)
-        var replaced = try await rebuild(purchases, isReplacing: true, keeping: kept)
-        replaced.kept = differences.rows.filter { kept.contains($0.purchase.scope) }
-        replaced.keptOwners = differences.owners.filter { kept.contains($0.purchase.scope) }
-        return replaced
+        var lasting = differences
+        if isReplacing, differences.count > 0 {
+            lasting = try await rebuild(purchases, isReplacing: true, keeping: kept)
+        }
+        lasting.kept = differences.rows.filter { kept.contains($0.purchase.scope) }
+        lasting.keptOwners = differences.owners.filter { kept.contains($0.purchase.scope) }
+        lasting.rows.removeAll { kept.contains($0.purchase.scope) }
+        lasting.owners.removeAll { kept.contains($0.purchase.scope) }
+        return lasting
     }
 
     /// Thrown to roll a transaction back that must leave nothing behind.

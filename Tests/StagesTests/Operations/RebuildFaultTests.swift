@@ -38,6 +38,7 @@ import Testing
         )
         let (code, output) = await rebuild("--replace")
         #expect(code == 1)
+        #expect(output.contains("8 purchases compared"), "\(output)")
         #expect(output.contains("8 differences, replaced; 1 refused by the database"), "\(output)")
         #expect(output.contains("Production 4: not compared"), "\(output)")
         #expect(try await worker.count("entitlements") == 8)
