@@ -10,11 +10,18 @@ extension Result where Failure == any Error {
 }
 
 /// Runs `body`, then `close`, however `body` ends: in Swift 6.3 a `defer` cannot `await`.
+///
+/// Throws the error of `body`, or that of `close` if `body` has none.
 package func closing<Value>(
-    by close: () async -> Void,
+    by close: () async throws -> Void,
     after body: () async throws -> Value
 ) async throws -> Value {
     let result = await Result(of: body)
-    await close()
+    do {
+        try await close()
+    } catch {
+        _ = try result.get()
+        throw error
+    }
     return try result.get()
 }

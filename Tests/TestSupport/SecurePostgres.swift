@@ -58,7 +58,7 @@ package struct SecurePostgres: Sendable {
     package static func lend(_ body: (SecurePostgres) async throws -> Void) async throws {
         let postgres = try await start()
         try await closing {
-            try? await postgres.remove()
+            try await postgres.remove()
         } after: {
             try await body(postgres)
         }

@@ -69,7 +69,7 @@ package actor PrivatePostgres {
     ) async throws -> Value {
         let server = try await start(configuration)
         return try await closing {
-            try? await server.remove()
+            try await server.remove()
         } after: {
             try await body(server)
         }
