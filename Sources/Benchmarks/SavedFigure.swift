@@ -11,7 +11,7 @@ protocol BenchReport {
 }
 
 extension BenchReport {
-    /// Prints the result as the options want it; `--save` appends its figures to a file.
+    /// Prints JSON with `--json`, else text; `--save` also appends the figures to a file.
     func publish(_ benchmark: String, _ arguments: CommandArguments, _ console: Console) throws {
         if arguments.isSet("json") {
             console.print(json: json)

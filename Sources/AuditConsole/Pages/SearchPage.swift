@@ -135,7 +135,7 @@ extension HTML {
         }
     }
 
-    /// Fields by which something is filtered.
+    /// Writes the fields of a filter.
     ///
     /// - Parameters:
     ///   - choices: labels, names and values of fields with given values.

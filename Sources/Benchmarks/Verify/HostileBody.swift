@@ -66,7 +66,7 @@ struct HostileBody: Sendable {
         self.signaturesMax = signaturesMax ?? yardstick.signaturesMax
     }
 
-    /// Single bodies that one good body is the measure of.
+    /// Bodies that are each compared with one good body.
     static func all(
         by yardstick: Yardstick = .record,
         bound: Double = 1.2,

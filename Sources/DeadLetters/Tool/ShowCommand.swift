@@ -162,7 +162,7 @@ struct LetterFinder {
     private static let foundMax = 20
 
     let wanted: String
-    /// Nil if an ID is wanted.
+    /// Nil if `wanted` is an ID.
     let position: RecordPosition?
     let topic: DeadLetterTopic
     let index: PostgresClient?

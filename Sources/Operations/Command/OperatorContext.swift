@@ -33,14 +33,12 @@ struct OperatorContext: Sendable {
         return value
     }
 
-    /// Prints a result of one line as the options want it.
+    /// Prints a result as JSON with `--json`, else as one line.
     func print(_ json: JSONContent, or line: String) {
         console.print(json, or: line, arguments)
     }
 
-    /// Prints a result as the options want it.
-    ///
-    /// - Parameter show: prints it for people.
+    /// Prints a result as JSON with `--json`, else by `show`.
     func print(_ json: JSONContent, or show: (Console) -> Void) {
         isJSON ? console.print(json: json) : show(console)
     }

@@ -3,7 +3,7 @@ package import Postgres
 import Records
 
 extension DeadLetterTable {
-    /// By SQL's word for it.
+    /// The raw value is SQL's keyword.
     package enum Order: String, Sendable {
         case newestFirst = "DESC"
         case oldestFirst = "ASC"

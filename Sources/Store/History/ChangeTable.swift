@@ -110,7 +110,7 @@ package struct RecordedChange: Sendable {
     package let key: Identifier
     package let old: [PostgresPeriod]
     package let new: [PostgresPeriod]
-    /// As of this version.
+    /// The terms of the entitlement in this version.
     package let terms: EntitlementTerms
     package let cause: String
     package let causeID: String?
