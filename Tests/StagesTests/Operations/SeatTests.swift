@@ -102,7 +102,7 @@ import Worker
 
     @Test(arguments: [
         ("seats = 99", "99 seats"), ("ownership_type = 'ASSIGNED'", "ASSIGNED"),
-        ("additional_transaction_reason = NULL", "10 seats, follows"),
+        ("additional_transaction_reason = NULL", "10 seats, should be"),
     ])
     func `a wrong number, owner or reason is a difference that a rebuild replaces`(
         change: String,
