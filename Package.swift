@@ -242,6 +242,8 @@ let package = Package(
             ],
             path: "Tests/TestSupport"
         ),
+        // Counts calls of the allocators and of libpq in a test's process.
+        .target(name: "CCalls", path: "Tests/CCalls"),
         tests("JSONTests", ["JSON", "TestSupport"]),
         tests(
             "OpenSSLTests",
@@ -313,10 +315,10 @@ let package = Package(
         tests(
             "StagesTests",
             [
-                "AppStore", "AppStoreServer", "DedupeStage", "EntitleStage", "Entitlements", "JSON",
-                "Kafka", "LinkStage", "OpenSSL", "Operations", "Postgres", "Records",
-                "RecoveryStage", "Settings", "Simulation", "Store", "Telemetry", "TestSupport",
-                "Topology", "VerifyStage", "Worker",
+                "AppStore", "AppStoreServer", "CCalls", "DedupeStage", "EntitleStage",
+                "Entitlements", "JSON", "Kafka", "LinkStage", "OpenSSL", "Operations", "Postgres",
+                "Records", "RecoveryStage", "Settings", "Simulation", "Store", "Telemetry",
+                "TestSupport", "Topology", "VerifyStage", "Worker",
             ]
         ),
         tests(

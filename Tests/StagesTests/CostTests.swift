@@ -1,3 +1,4 @@
+import CCalls
 import EntitleStage
 import Foundation
 import JSON
@@ -5,8 +6,10 @@ import Kafka
 import LinkStage
 import Postgres
 import Records
+import Simulation
 import TestSupport
 import Testing
+import VerifyStage
 import Worker
 
 @testable import DedupeStage
@@ -35,15 +38,36 @@ import Worker
         .records(from: Int64(first))
     }
 
-    /// The statements that a batch of new purchases runs, after one like it.
-    private func statements(
+    /// The calls that the work makes at least: other threads of this process only ever add to them.
+    private func calls(
+        _ count: () -> Int64,
+        _ work: (_ round: Int) async throws -> Void
+    ) async throws -> Int64 {
+        var least = Int64.max
+        for round in 1...3 {
+            let before = count()
+            try await work(round)
+            least = min(least, count() - before)
+        }
+        return least
+    }
+
+    /// Compares what batches of new purchases cost, after one like them.
+    private func expectCosts(
+        _ stage: String,
         _ client: PostgresClient,
         _ process: ([ConsumerRecord]) async throws -> Void
-    ) async throws -> Int64 {
-        try await process(Self.purchases(from: 0))
+    ) async throws {
+        let batches = try (0...7).map { try Self.purchases(from: $0 * Self.batch) }
+        try await process(batches[0])
+        let allocations = try await calls(calls_of_allocators) { try await process(batches[$0]) }
+        let trips = try await calls(calls_of_pipeline_sync) { try await process(batches[3 + $0]) }
         let before = try await executions(client)
-        try await process(Self.purchases(from: Self.batch))
-        return try await executions(client) - before
+        try await process(batches[7])
+        let statements = try await executions(client) - before
+        try expect(allocations / Int64(Self.batch), "\(stage)_allocations_per_record", percent: 3)
+        try expect(trips, "\(stage)_round_trips_per_batch")
+        try expect(statements, "\(stage)_statements_per_batch")
     }
 
     /// Executions of prepared statements on the client's only connection.
@@ -62,31 +86,40 @@ import Worker
         PostgresClient(try await StageDatabase.options(), connectionsMax: 1)
     }
 
-    @Test func `deduplication runs as many statements a batch as recorded`() async throws {
+    @Test func `verification allocates as often as recorded`() async throws {
+        let traffic = try DemoTraffic(bodyCount: 400, now: VerifyStageTests.now)
+        let records = VerifyStageTests.records(traffic)
+        let stage = try VerifyStageTests.stage(for: traffic, threadsMax: 1)
+        _ = try await stage.process(records)
+        let allocations = try await calls(calls_of_allocators) { _ in
+            _ = try await stage.process(records)
+        }
+        let average = allocations / Int64(records.count)
+        try expect(average, "verify_allocations_per_record", percent: 3)
+    }
+
+    @Test func `deduplication costs as much as recorded`() async throws {
         let client = try await client()
         let stage = DedupeStageTests.Reader.stage(on: client)
-        let count = try await statements(client) { records in
+        try await expectCosts("dedupe", client) { records in
             try await stage.acknowledged(records, try await stage.process(records))
         }
-        try expect(count, "dedupe_statements_per_batch")
     }
 
-    @Test func `linking runs as many statements a batch as recorded`() async throws {
+    @Test func `linking costs as much as recorded`() async throws {
         let client = try await client()
         let worker = try await LinkWorker(on: client)
-        let count = try await statements(client) { records in
+        try await expectCosts("link", client) { records in
             try await worker.stage.acknowledged(records, try await worker.stage.process(records))
         }
-        try expect(count, "link_statements_per_batch")
     }
 
-    @Test func `projecting runs as many statements a batch as recorded`() async throws {
+    @Test func `projecting costs as much as recorded`() async throws {
         let client = try await client()
         let worker = try await EntitleWorker(on: client)
-        let count = try await statements(client) { records in
+        try await expectCosts("entitle", client) { records in
             try await worker.stage.acknowledged(records, try await worker.stage.process(records))
         }
-        try expect(count, "entitle_statements_per_batch")
     }
 
     @Test func `a record is as large as recorded`() throws {

@@ -4,6 +4,7 @@ import Testing
 /// House rules that no formatter checks.
 @Suite struct TidyTests {
     static let cModules: [String: String] = [
+        "CCalls": "Tests/StagesTests/",
         "CRDKafka": "Sources/Kafka/",
         "CGMP": "Sources/OpenSSL/",
         "COpenSSL": "Sources/OpenSSL/",

@@ -15,7 +15,7 @@ import Worker
 @Suite struct VerifyStageTests {
     static let now: Int64 = 1_767_225_600_000
 
-    private static func stage(
+    static func stage(
         for traffic: DemoTraffic,
         threadsMax: Int,
         trustsIngestUser: Bool = false,
@@ -34,7 +34,7 @@ import Worker
         )
     }
 
-    private static func records(_ traffic: DemoTraffic) -> [ConsumerRecord] {
+    static func records(_ traffic: DemoTraffic) -> [ConsumerRecord] {
         traffic.items.enumerated().map { index, item in
             ConsumerRecord(
                 topicPartition: TopicPartition(topic: "storekit.raw", partition: 2),

@@ -1,0 +1,11 @@
+#ifndef C_CALLS_H
+#define C_CALLS_H
+
+#include <stdint.h>
+
+/* Calls that any thread of this program has made: of malloc(3), calloc(3), realloc(3) and their
+ * aligned kin, and of libpq's PQpipelineSync(), which is one round trip to PostgreSQL. */
+int64_t calls_of_allocators(void);
+int64_t calls_of_pipeline_sync(void);
+
+#endif
