@@ -28,7 +28,8 @@ struct Backoff: Sendable {
     mutating func wait(unless isOver: () -> Bool) async {
         let end = ContinuousClock.now + nextDelay()
         while ContinuousClock.now < end, !isOver() {
-            try? await Task.sleep(for: min(end - .now, .milliseconds(100)))
+            // A task of its own, because a cancelled one does not sleep.
+            await Task { try? await Task.sleep(for: min(end - .now, .milliseconds(100))) }.value
         }
     }
 

@@ -23,4 +23,18 @@ import Testing
             #expect(delay >= .milliseconds(500) && delay <= .seconds(1))
         }
     }
+
+    @Test func `a wait does not spin when its task is cancelled`() async {
+        let waiting = Task {
+            var (backoff, looks) = (Backoff(delayMin: .seconds(1), delayMax: .seconds(1)), 0)
+            await backoff.wait {
+                looks += 1
+                return false
+            }
+            return looks
+        }
+        waiting.cancel()
+        let looks = await waiting.value
+        #expect(looks > 0 && looks <= 11)
+    }
 }
