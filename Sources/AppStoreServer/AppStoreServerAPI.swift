@@ -118,11 +118,11 @@ extension AppStoreServerAPI {
     package func transactionHistory(
         _ transactionID: String,
         revision: String? = nil
-    ) async throws(APIFailure) -> HistoryPage {
+    ) async throws(APIFailure) -> TransactionPage {
         let id = try Self.checked(transactionID, .transactionHistory)
         let query = "?sort=ASCENDING" + Self.query("&revision=", revision)
         let path = "/inApps/v2/history/\(id)" + query
-        return try await page(.transactionHistory, .get, path, reading: HistoryPage.init)
+        return try await page(.transactionHistory, .get, path, reading: TransactionPage.init)
     }
 
     /// One page of the customer's refunded transactions.
@@ -131,10 +131,10 @@ extension AppStoreServerAPI {
     package func refundHistory(
         _ transactionID: String,
         revision: String? = nil
-    ) async throws(APIFailure) -> HistoryPage {
+    ) async throws(APIFailure) -> TransactionPage {
         let id = try Self.checked(transactionID, .refundHistory)
         let path = "/inApps/v2/refund/lookup/\(id)" + Self.query("?revision=", revision)
-        return try await page(.refundHistory, .get, path, reading: HistoryPage.init)
+        return try await page(.refundHistory, .get, path, reading: TransactionPage.init)
     }
 
     /// The response about the order that a customer's receipt names, as it came.

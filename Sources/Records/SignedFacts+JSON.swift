@@ -33,7 +33,7 @@ extension SignedFacts {
         verification: VerificationFacts?
     ) throws(ObservationError) {
         guard let verification else { throw .member("verification") }
-        let source = FactSource(
+        let shared = SharedMembers(
             environment: environment,
             bundleID: bundleID,
             track: Track(verification.method),
@@ -41,21 +41,21 @@ extension SignedFacts {
         )
         try self.init(
             transaction: object.optionalObject("transaction") { (fact) throws(ObservationError) in
-                try TransactionFact(TransactionMembers(reading: &fact, source))
+                try TransactionFact(TransactionMembers(reading: &fact, shared))
             },
             renewal: object.optionalObject("renewalInfo") { (fact) throws(ObservationError) in
-                try RenewalFact(reading: &fact, source)
+                try RenewalFact(reading: &fact, shared)
             },
             appTransaction: object.optionalObject("appTransaction") {
                 (fact) throws(ObservationError) in
-                try AppTransactionFact(reading: &fact, source)
+                try AppTransactionFact(reading: &fact, shared)
             }
         )
     }
 }
 
 /// The head's members that all its facts share.
-private struct FactSource {
+private struct SharedMembers {
     let environment: Environment
     /// Nil with a renewal info alone, which names no app.
     let bundleID: Identifier?
@@ -112,17 +112,17 @@ extension TransactionMembers {
 
     fileprivate init(
         reading object: inout some HeadMembers,
-        _ source: FactSource
+        _ shared: SharedMembers
     ) throws(ObservationError) {
         try self.init(
             key: TransactionKey(
-                environment: source.environment,
-                bundleID: source.app(),
+                environment: shared.environment,
+                bundleID: shared.app(),
                 transactionID: object.identifier("transactionID")
             ),
-            track: source.track,
+            track: shared.track,
             revision: Revision(reading: &object),
-            trust: source.trust,
+            trust: shared.trust,
             identity: TransactionIdentity(reading: &object)
         )
         try visitMembers(&object)
@@ -154,14 +154,14 @@ extension RenewalFact {
 
     fileprivate init(
         reading object: inout some HeadMembers,
-        _ source: FactSource
+        _ shared: SharedMembers
     ) throws(ObservationError) {
         let original = try object.identifier("originalTransactionID")
         try self.init(
             key: RenewalKey(
-                environment: source.environment,
+                environment: shared.environment,
                 originalTransactionID: original,
-                trust: source.trust
+                trust: shared.trust
             ),
             revision: Revision(reading: &object)
         )
@@ -184,14 +184,14 @@ extension AppTransactionFact {
 
     fileprivate init(
         reading object: inout some HeadMembers,
-        _ source: FactSource
+        _ shared: SharedMembers
     ) throws(ObservationError) {
         try self.init(
-            environment: source.environment,
-            bundleID: source.app(),
-            track: source.track,
+            environment: shared.environment,
+            bundleID: shared.app(),
+            track: shared.track,
             revision: Revision(reading: &object),
-            trust: source.trust,
+            trust: shared.trust,
             appTransactionID: object.optionalIdentifier("appTransactionID")
         )
         originalApplicationVersion = try object.optionalString("originalApplicationVersion")

@@ -1,3 +1,5 @@
+import Glibc
+
 /// The exit codes of every executable, as `sysexits.h` numbers them.
 package enum ExitCode {
     package static let success: Int32 = 0
@@ -38,4 +40,14 @@ package enum ExitCode {
     package static let help =
         "Exit codes:\n"
         + TextLayout.columns(meanings.map { (left: "\($0.code)", right: $0.meaning) })
+
+    /// Ends the process at once, with what was printed written out: every executable ends here.
+    ///
+    /// The destructors of libraries do not run, as they do at `exit(3)`: threads that nobody waits
+    /// for any more may still be in them. A connection to PostgreSQL that was being made then met
+    /// destroyed locks of Kerberos, which aborts the process, after its work was done in order.
+    package static func exit(with code: Int32) -> Never {
+        fflush(nil)
+        _exit(code)
+    }
 }

@@ -1,4 +1,4 @@
 import Benchmarks
 import Settings
 
-ProcessEnd.exit(await BenchCommand.tool.main())
+ExitCode.exit(with: await BenchCommand.tool.main())

@@ -2,4 +2,4 @@ import AuditConsole
 import DeadLetters
 import Settings
 
-ProcessEnd.exit(await DeadLetterTool.tool(adding: ConsoleCommands.all).main())
+ExitCode.exit(with: await DeadLetterTool.tool(adding: ConsoleCommands.all).main())

@@ -2,4 +2,4 @@ import DedupeStage
 import Settings
 import Worker
 
-ProcessEnd.exit(await WorkerProcess.run(.dedupe))
+ExitCode.exit(with: await WorkerProcess.run(.dedupe))

@@ -1,4 +1,4 @@
 import Demonstration
 import Settings
 
-ProcessEnd.exit(await DemoTool.tool.main())
+ExitCode.exit(with: await DemoTool.tool.main())

@@ -2,4 +2,4 @@ import EntitleStage
 import Settings
 import Worker
 
-ProcessEnd.exit(await WorkerProcess.run(.entitle))
+ExitCode.exit(with: await WorkerProcess.run(.entitle))

@@ -2,4 +2,4 @@ import LinkStage
 import Settings
 import Worker
 
-ProcessEnd.exit(await WorkerProcess.run(.link))
+ExitCode.exit(with: await WorkerProcess.run(.link))

@@ -1,4 +1,4 @@
 import Operations
 import Settings
 
-ProcessEnd.exit(await PipelineTool.tool.main())
+ExitCode.exit(with: await PipelineTool.tool.main())

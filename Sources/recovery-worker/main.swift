@@ -2,4 +2,4 @@ import RecoveryStage
 import Settings
 import Worker
 
-ProcessEnd.exit(await WorkerProcess.run(.recovery))
+ExitCode.exit(with: await WorkerProcess.run(.recovery))

@@ -2,4 +2,4 @@ import Settings
 import VerifyStage
 import Worker
 
-ProcessEnd.exit(await WorkerProcess.run(.verify))
+ExitCode.exit(with: await WorkerProcess.run(.verify))

@@ -15,14 +15,14 @@ struct Rig: ~Copyable {
     let server: HTTPSResponder
     let api: AppStoreServerAPI
     let key: PrivateKey
-    let clock: TestClock
+    let clock: ImmediateClock
 
     init(
         _ responses: [HTTPSResponder.Response],
         environment: Environment = .production,
         clock system: APIClock? = nil
     ) async throws {
-        let clock = TestClock(at: Self.start)
+        let clock = ImmediateClock(at: Self.start)
         let key = try PrivateKey.generate(.p256)
         let server = try await HTTPSResponder.start(responses)
         let loopback = try LoopbackServer(
@@ -76,7 +76,7 @@ struct Rig: ~Copyable {
 }
 
 /// A clock whose sleeps end at once, at their time.
-final class TestClock: Sendable {
+final class ImmediateClock: Sendable {
     private struct State {
         var now: Timestamp
         var uptime = Duration.zero

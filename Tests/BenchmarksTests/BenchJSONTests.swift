@@ -25,7 +25,7 @@ import Testing
             [1, 2].map { VerifyBenchmark.Measurement(case: item, threads: $0, rounds: rounds) }
         }
         let cost = HostileBenchmark.Cost(
-            body: HostileBody("a forged chain", [[0]], .signatureInvalid),
+            body: HostileCase("a forged chain", [[0]], .signatureInvalid),
             microseconds: 60,
             ratio: 1.2,
             recordRatio: 1.2,

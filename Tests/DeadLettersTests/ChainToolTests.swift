@@ -89,7 +89,8 @@ import Topology
 
         /// The settings of a command that is run against this cluster.
         func context() throws -> ToolContext {
-            let arguments = try VerifyCommand.syntax.parse(["--kafka", cluster.bootstrapServers])
+            let options = ["--kafka", cluster.bootstrapServers]
+            let arguments = try VerifyChainsCommand.syntax.parse(options)
             let context = CommandContext(console: .standard, environment: [:])
             return try ToolContext(arguments, context)
         }

@@ -245,6 +245,19 @@ import Testing
         }
     }
 
+    @Test func `no two types at the top level of the sources have one name`() {
+        let declaration = /^(?:[a-z]+ )*(?:struct|class|enum|actor|protocol|typealias) (\w+)/
+        var places: [Substring: [String]] = [:]
+        for file in Self.sources {
+            for line in file.lines {
+                guard let match = line.firstMatch(of: declaration) else { continue }
+                places[match.1, default: []].append(file.path)
+            }
+        }
+        #expect(places.filter { $0.value.count > 1 }.isEmpty)
+        #expect(places.count > 500)
+    }
+
     @Test func `the top level holds what the layout names and nothing else`() throws {
         guard let listing = try SourceTree.git("ls-files") else { return }
         let expected: Set = ["Package.swift", "Sources", "Tests", "deploy", "schemas", "README.md"]

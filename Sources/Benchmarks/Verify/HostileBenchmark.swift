@@ -6,7 +6,7 @@ import Settings
 /// The costs of hostile bodies, each beside the good body that it is compared with.
 struct HostileBenchmark {
     struct Cost {
-        let body: HostileBody
+        let body: HostileCase
         let microseconds: Double
         /// Processor time relative to the yardstick's, the median of all rounds.
         let ratio: Double
@@ -40,7 +40,7 @@ struct HostileBenchmark {
                 Round(
                     record: good(.record, slice),
                     good: good(body.yardstick, slice),
-                    hostile: measure(body.bodies, slice, HostileBody.Yardstick.record.limits)
+                    hostile: measure(body.bodies, slice, HostileCase.Yardstick.record.limits)
                 )
             }
             let median = VerifyBenchmark.Measurement.median
@@ -55,7 +55,7 @@ struct HostileBenchmark {
     }
 
     /// Signatures computed the second time, when caches are warm; rounded up.
-    private func signatures(_ body: HostileBody) -> Int {
+    private func signatures(_ body: HostileCase) -> Int {
         let verifier = Verifier(configuration: fixture.configuration)
         _ = verifier.verify(fixture.good[.record])
         for bytes in body.bodies {
@@ -92,7 +92,7 @@ struct HostileBenchmark {
         }
     }
 
-    private func good(_ yardstick: HostileBody.Yardstick, _ slice: Duration) -> Double {
+    private func good(_ yardstick: HostileCase.Yardstick, _ slice: Duration) -> Double {
         measure([fixture.good[yardstick] ?? []], slice, yardstick.limits)
     }
 

@@ -43,7 +43,7 @@ extension HostileFixture {
     static func forgedChains(
         _ authority: CertificateAuthority,
         _ blueprint: AuthorityBlueprint
-    ) throws -> [HostileBody] {
+    ) throws -> [HostileCase] {
         let payload = BenchTransaction.payload(0)
         let (leafForger, header) = try authority.leafForger(blueprint)
         var forgedIntermediate = blueprint
@@ -52,8 +52,8 @@ extension HostileFixture {
         let forgedLeaf = try leafForger.sign(payload, headerSegment: header)
         let forgedChain = try forger.sign(payload, showingRoot: authority.root)
         return [
-            HostileBody("a forged leaf", [forgedLeaf], .chainInvalid, by: .newLeaf),
-            HostileBody("a forged intermediate", [forgedChain], .chainInvalid, by: .newChain),
+            HostileCase("a forged leaf", [forgedLeaf], .chainInvalid, by: .newLeaf),
+            HostileCase("a forged intermediate", [forgedChain], .chainInvalid, by: .newChain),
             try manyIntermediates(authority, blueprint, payload),
             try otherHeaders(authority, payload),
         ]
@@ -64,7 +64,7 @@ extension HostileFixture {
         _ authority: CertificateAuthority,
         _ blueprint: AuthorityBlueprint,
         _ payload: [UInt8]
-    ) throws -> HostileBody {
+    ) throws -> HostileCase {
         let count = VerifierLimits.standard.intermediatesKnownMax + 1
         let bodies = try (0..<count).map { number in
             var next = try blueprint.withNextIntermediate(
@@ -74,7 +74,7 @@ extension HostileFixture {
             next.leafSigner = try .generate(.p384)
             return try CertificateAuthority(next).sign(payload, showingRoot: authority.root)
         }
-        return HostileBody(
+        return HostileCase(
             "forged leaves of \(count) intermediates",
             bodies,
             .chainInvalid,
@@ -87,12 +87,12 @@ extension HostileFixture {
     private static func otherHeaders(
         _ authority: CertificateAuthority,
         _ payload: [UInt8]
-    ) throws -> HostileBody {
+    ) throws -> HostileCase {
         let bodies = try CertificateAuthority(name: "Good").signUnderManyHeaders(
             payload,
             showing: authority.chain
         )
-        return HostileBody(
+        return HostileCase(
             "the genuine chain, its header new each time",
             bodies,
             .signatureInvalid,
@@ -109,11 +109,11 @@ extension HostileFixture {
     static func costlyTokens(
         _ authority: CertificateAuthority,
         _ blueprint: AuthorityBlueprint
-    ) throws -> [HostileBody] {
+    ) throws -> [HostileCase] {
         let payload = BenchTransaction.payload(0)
         let stranger = try PrivateKey.generate(.p384)
         let foreign = try AuthorityBlueprint(name: "Forger's")
-        var bodies: [HostileBody] = []
+        var bodies: [HostileCase] = []
         for kind in CostlyCertificate.allCases {
             let strange = try CertificateAuthority(foreign.forged(with: kind, signer: stranger))
             let token = try strange.sign(payload)
@@ -122,8 +122,8 @@ extension HostileFixture {
             let names = ("foreign, \(kind.rawValue)", "genuine root, \(kind.rawValue)")
             let reasons = (reason(kind, .rootUntrusted), reason(kind, .chainInvalid))
             bodies += [
-                HostileBody(names.0, [token], reasons.0, bound: 3),
-                HostileBody(names.1, [copied], reasons.1, by: .newChain),
+                HostileCase(names.0, [token], reasons.0, bound: 3),
+                HostileCase(names.1, [copied], reasons.1, by: .newChain),
             ]
         }
         return bodies + [try endlessHeaders(payload)]
@@ -137,17 +137,17 @@ extension HostileFixture {
     }
 
     /// A foreign chain under another header each time, against whatever remembers headers.
-    private static func endlessHeaders(_ payload: [UInt8]) throws -> HostileBody {
+    private static func endlessHeaders(_ payload: [UInt8]) throws -> HostileCase {
         let foreign = try CertificateAuthority(name: "Forger's")
         let bodies = try foreign.signUnderManyHeaders(payload, showing: foreign.chain)
-        return HostileBody("a forged chain, new each time", bodies, .rootUntrusted, bound: 3)
+        return HostileCase("a forged chain, new each time", bodies, .rootUntrusted, bound: 3)
     }
 
     /// Receipts of one purchase whose certificates are costly.
     static func costlyReceipts(
         _ authority: CertificateAuthority,
         _ blueprint: AuthorityBlueprint
-    ) throws -> [HostileBody] {
+    ) throws -> [HostileCase] {
         var fields = receiptFields
         fields.records = Array(fields.records.prefix(1))
         let stranger = try PrivateKey.generate(.rsa(bits: 2048))
@@ -168,6 +168,6 @@ extension HostileFixture {
                 ),
             ]
         }
-        return HostileBody.all(by: .smallReceipt, bound: 3, rows)
+        return HostileCase.all(by: .smallReceipt, bound: 3, rows)
     }
 }

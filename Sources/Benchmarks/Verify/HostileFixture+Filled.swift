@@ -80,7 +80,7 @@ extension HostileFixture {
     }
 
     /// An unsigned body of each shape, filled with each of what is costly, of a good one's size.
-    static func filledShapes(_ count: Int) -> [HostileBody] {
+    static func filledShapes(_ count: Int) -> [HostileCase] {
         let rows = Shape.all.flatMap { shape in
             Filling.allCases.map { filling in
                 let (unit, isFilled) = filling.item
@@ -94,7 +94,7 @@ extension HostileFixture {
                 return ("\(shape.name), \(filling.rawValue)", body, reason)
             }
         }
-        return HostileBody.all(by: .response, rows)
+        return HostileCase.all(by: .response, rows)
     }
 
     /// Unsigned bytes beside what is genuine.
@@ -102,7 +102,7 @@ extension HostileFixture {
         _ items: [[UInt8]],
         _ authority: CertificateAuthority,
         _ count: Int
-    ) throws -> [HostileBody] {
+    ) throws -> [HostileCase] {
         let half = Array(items.prefix(items.count / 2))
         let members = (0..<count / 2 / 18).map { "\"member\(100_000 + $0)\":0" }
         let history = String(decoding: Body.history(half).dropLast(), as: UTF8.self)
@@ -120,7 +120,7 @@ extension HostileFixture {
         let keys = unsigned + Base64Text.url(Array("{\(payload)}".utf8)) + dot + nobody
         let oldDate = unsigned + Base64Text.url(old.json) + dot + nobody
         let long = ["productID": "\"\(String(repeating: "a", count: count))\""] as KeyValuePairs
-        return HostileBody.all(
+        return HostileCase.all(
             by: .response,
             [
                 ("members beside items, a claim last", Array(claims.utf8), .claimMismatch),
@@ -131,7 +131,7 @@ extension HostileFixture {
                 ("a genuine header over a payload of escaped keys", keys, .signatureInvalid),
             ]
         )
-            + HostileBody.all([
+            + HostileCase.all([
                 ("a genuine header over an old date", oldDate, .signatureInvalid),
                 (
                     "a signed payload one level too deep",
@@ -141,7 +141,7 @@ extension HostileFixture {
     }
 
     /// A chain of one's own whose leaf has the point at infinity for its key: anybody could sign.
-    static func infiniteKey() throws -> HostileBody {
+    static func infiniteKey() throws -> HostileCase {
         let infinity = DER.sequence([
             DER.sequence([
                 DER.objectIdentifier("1.2.840.10045.2.1"),
@@ -153,11 +153,11 @@ extension HostileFixture {
             $0.leaf.subjectPublicKeyInfo = infinity
         }
         let token = try forger.sign(BenchTransaction.payload(0))
-        return HostileBody("a key at infinity", [token], .certificateMalformed, bound: 3)
+        return HostileCase("a key at infinity", [token], .certificateMalformed, bound: 3)
     }
 
     /// Receipts of iOS 6 at the most that is read of one, of what a text is costliest to search.
-    static func searchedReceipts() -> [HostileBody] {
+    static func searchedReceipts() -> [HostileCase] {
         let units = [
             ("regional indicators", "\u{1F1E6}"), ("accents", "\u{301}"), ("quotes", "\""),
         ]
@@ -166,6 +166,6 @@ extension HostileFixture {
             let body = Body.receipt(Base64Text.standard(Array(list.utf8)))
             return ("a receipt of iOS 6 of \(name)", body, RefusalReason.receiptMalformed)
         }
-        return HostileBody.all(by: .largeReceipt, rows)
+        return HostileCase.all(by: .largeReceipt, rows)
     }
 }

@@ -4,7 +4,7 @@ import Simulation
 
 extension HostileFixture {
     /// Forged and broken receipts of a hundred records, or of as many bytes.
-    static func receipts(_ authority: CertificateAuthority, _ count: Int) throws -> [HostileBody] {
+    static func receipts(_ authority: CertificateAuthority, _ count: Int) throws -> [HostileCase] {
         let fields = receiptFields
         let forger = try CertificateAuthority(AuthorityBlueprint.receipts(name: "Forger's"))
         var otherKey = ReceiptForm()
@@ -43,7 +43,7 @@ extension HostileFixture {
                 Body.receipt(Base64Text.standard(bytes)), RefusalReason.receiptMalformed
             )
         }
-        return HostileBody.all(
+        return HostileCase.all(
             by: .receipt,
             [("a receipt of noise", noise, .receiptMalformed)] + endless + signed
         )
@@ -52,7 +52,7 @@ extension HostileFixture {
     private static let forged = RefusalReason.receiptSignatureInvalid
 
     /// The same with as many records as are allowed, and with far more.
-    static func largeReceipts(_ authority: CertificateAuthority) throws -> [HostileBody] {
+    static func largeReceipts(_ authority: CertificateAuthority) throws -> [HostileCase] {
         var otherKey = ReceiptForm()
         otherKey.signerKey = try .generate(.rsa(bits: 2048))
         var many = receiptFields
@@ -64,7 +64,7 @@ extension HostileFixture {
             ("50,000 in-app records", many, ReceiptForm(), .payloadTooLarge),
             ("20,000 attributes", attributes, ReceiptForm(), .receiptMalformed),
         ]
-        return HostileBody.all(
+        return HostileCase.all(
             by: .largeReceipt,
             try rows.map { name, fields, form, reason in
                 (name, Body.receipt(try authority.receiptText(fields, form)), reason)

@@ -3,7 +3,7 @@ import Simulation
 
 extension HostileFixture {
     /// Forged and broken JWS of a record's size.
-    static func tokens(_ authority: CertificateAuthority) throws -> [HostileBody] {
+    static func tokens(_ authority: CertificateAuthority) throws -> [HostileCase] {
         let payload = BenchTransaction.payload(0)
         let foreign = try CertificateAuthority(name: "Forger's").sign(payload)
         let broken: [(Forgery, RefusalReason)] = [
@@ -20,7 +20,7 @@ extension HostileFixture {
         }
         let formless = header([[1], [2], [3]])
         let fourfold = header([authority.leaf] + authority.chain)
-        return HostileBody.all(
+        return HostileCase.all(
             forgeries + [
                 ("no JSON under a good signature", try authority.sign([1]), .payloadMalformed),
                 ("genuine, of another app", try authority.sign(other), .bundleMismatch),
@@ -33,7 +33,7 @@ extension HostileFixture {
                     try authority.sign(payload, headerSegment: fourfold), .x5cLength
                 ),
             ]
-        ) + HostileBody.all(bound: 3, [("a forged chain", foreign, .rootUntrusted)])
+        ) + HostileCase.all(bound: 3, [("a forged chain", foreign, .rootUntrusted)])
     }
 
     private static var other: [UInt8] {
@@ -51,14 +51,14 @@ extension HostileFixture {
         _ items: [[UInt8]],
         _ authority: CertificateAuthority,
         _ count: Int
-    ) throws -> [HostileBody] {
+    ) throws -> [HostileCase] {
         let forged = try authority.forge(BenchTransaction.payload(0), .flippedSignature)
         let limit = VerifierLimits.standard.itemsMax
         let tiny = [UInt8](repeating: UInt8(ascii: "a"), count: 3)
         let misplaced = try authority.sign(RenewalFields().json)
         let many = [[UInt8]](repeating: tiny, count: limit + 1)
         let others = items.dropLast()
-        return HostileBody.all(
+        return HostileCase.all(
             by: .response,
             [
                 ("the last item forged", Body.history(others + [forged]), .signatureInvalid),
@@ -72,13 +72,13 @@ extension HostileFixture {
     }
 
     /// Notifications and app transactions of which a part is bad.
-    static func wholes(_ authority: CertificateAuthority) throws -> [HostileBody] {
+    static func wholes(_ authority: CertificateAuthority) throws -> [HostileCase] {
         let payload = BenchTransaction.payload(0)
         let forged = try authority.forge(payload, .flippedSignature)
         let foreign = try CertificateAuthority(name: "Forger's").sign(payload)
         var app = AppTransactionFields()
         app.appAppleID = 1
-        let notifications = HostileBody.all(
+        let notifications = HostileCase.all(
             by: .notification,
             [
                 (
@@ -93,7 +93,7 @@ extension HostileFixture {
         )
         let forgedApp = try authority.forge(AppTransactionFields().json, .flippedSignature)
         return notifications
-            + HostileBody.all([
+            + HostileCase.all([
                 (
                     "an app transaction of another number",
                     try authority.sign(app.json), .appMismatch

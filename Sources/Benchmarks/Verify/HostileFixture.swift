@@ -4,8 +4,8 @@ import Simulation
 /// The good bodies and the hostile ones of `bench verify`.
 struct HostileFixture: Sendable {
     let configuration: VerifierConfiguration
-    let good: [HostileBody.Yardstick: [UInt8]]
-    let bodies: [HostileBody]
+    let good: [HostileCase.Yardstick: [UInt8]]
+    let bodies: [HostileCase]
 
     private static let itemsCount = 100
 
@@ -58,7 +58,7 @@ struct HostileFixture: Sendable {
     }
 
     /// Bodies that are no JSON, no JWS and no receipt, or hardly one.
-    private static func shapeless(_ count: Int) -> [HostileBody] {
+    private static func shapeless(_ count: Int) -> [HostileCase] {
         func filled(_ head: String, with text: String, _ tail: String = "") -> [UInt8] {
             let room = count - head.utf8.count - tail.utf8.count
             let times = room / text.utf8.count
@@ -69,7 +69,7 @@ struct HostileFixture: Sendable {
         let tooLarge = [UInt8](repeating: UInt8(ascii: "{"), count: bodyBytesMax + 1)
         let head = #"{"signedPayload":""#
         let numbers = filled(#"{"signedTransactions":["#, with: "1,", "1]}")
-        return HostileBody.all(
+        return HostileCase.all(
             by: .response,
             [
                 ("larger than allowed", tooLarge, .payloadTooLarge),

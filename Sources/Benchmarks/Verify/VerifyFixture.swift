@@ -51,7 +51,7 @@ struct VerifyFixture: Sendable {
     }
 
     /// With the caches that hostile bodies of this kind are measured with.
-    func verifier(as yardstick: HostileBody.Yardstick) -> Verifier {
+    func verifier(as yardstick: HostileCase.Yardstick) -> Verifier {
         Verifier(configuration: VerifierConfiguration(apps: [app], limits: yardstick.limits))
     }
 }

@@ -79,7 +79,7 @@ struct EntitleTransaction {
     }
 
     /// The answers for the requests that wait; one round trip if there are any.
-    private func readAnswers(_ fold: BatchFold) async throws -> [Int: Answer] {
+    private func readAnswers(_ fold: BatchFold) async throws -> [Int: UserAnswer] {
         guard !awaited.isEmpty else { return [:] }
         let reading = AnswerReading(
             awaited.map { index in

@@ -5,7 +5,7 @@ struct SettledBatch {
     /// One for each record, in order.
     var outcomes: [EntitleOutcome]
     /// The answers for the requests that wait, by the records' indexes.
-    var answers: [Int: Answer] = [:]
+    var answers: [Int: UserAnswer] = [:]
     var notifications: [NotificationMeaning] = []
     var unknownProducts = 0
     var unknownTypes = 0

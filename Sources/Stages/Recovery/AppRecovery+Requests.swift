@@ -69,7 +69,7 @@ extension AppRecovery {
     private func follow(
         _ request: Request,
         _ deliver: OutboxDelivery,
-        _ page: (_ revision: String?) async throws -> HistoryPage
+        _ page: (_ revision: String?) async throws -> TransactionPage
     ) async throws {
         var revision = request.revision
         var number: Int64 = 0

@@ -45,7 +45,7 @@ package final class VerifyStage: Stage {
         self.leaves = leaves
         self.revocations = revocations
         var configuration = configuration
-        configuration.observer = ChainWatch(leaves: leaves, revocations: revocations)
+        configuration.observer = ChainObservers(leaves: leaves, revocations: revocations)
         verifiers = VerifierPool(configuration: configuration)
         metrics.verifying(by: configuration)
     }

@@ -101,12 +101,12 @@ import Testing
         let rig = try await ReplayRig()
         try await rig.refuse(rig.bodies(200))
         let isMended = Flag()
-        try await ReplayStage.running(rig, refusing: { _ in !isMended.isSet }) { stage in
+        try await ReplayStage.running(rig, refusing: { _ in !isMended.isRaised }) { stage in
             let number = try await rig.begin()
             let last = try await rig.replays.run(number, who: rig.auditor)
             #expect(last.state == .stopped)
             #expect(stage.read.count <= 20, "\(stage.read.count) were sent")
-            isMended.set()
+            isMended.raise()
             let end = try await rig.replays.run(number, who: rig.auditor)
             #expect(end.state == .completed)
             #expect(last.counts.refused == last.counts.sent && last.counts.sent > 2)
@@ -144,16 +144,5 @@ import Testing
             #expect(Set(stage.read.map(\.value)) == Set(bodies.map(\.value)))
         }
         await rig.close()
-    }
-}
-
-/// Set once, from any thread.
-final class Flag: Sendable {
-    private let state = Mutex(false)
-
-    var isSet: Bool { state.withLock(\.self) }
-
-    func set() {
-        state.withLock { $0 = true }
     }
 }

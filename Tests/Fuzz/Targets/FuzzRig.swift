@@ -120,7 +120,7 @@ final class FuzzRig {
             let parts = try? RecoveredBody.parts(of: body)
         else { return }
         _ = try? NotificationPage(root)
-        guard (try? HistoryPage(root)) != nil else { return }
+        guard (try? TransactionPage(root)) != nil else { return }
         func items(_ body: [UInt8]) -> [[UInt8]] {
             let root = try? JSONDocument(parsing: body).root
             return root?["signedTransactions"]?.elements.map { Array($0.rawBytes) } ?? []

@@ -30,7 +30,7 @@ struct AnswerReading {
     ///
     /// One round trip reads what the users hold now, and which records brought their known content
     /// themselves. A record that is read again after a crash is no duplicate of itself.
-    func answers(_ connection: PostgresConnection) async throws -> [Int: Answer] {
+    func answers(_ connection: PostgresConnection) async throws -> [Int: UserAnswer] {
         var pipeline = Pipeline()
         let holding = pipeline.add(
             HeldEntitlements.read,
@@ -41,10 +41,10 @@ struct AnswerReading {
         let held = Dictionary(grouping: answers[holding], by: \.userID)
             .mapValues { $0.map(\.held) }
         let brought = Set(answers[bringing])
-        var found: [Int: Answer] = [:]
+        var found: [Int: UserAnswer] = [:]
         for (index, question) in questions.enumerated() {
             let environment = question.record.environment.rawValue
-            found[question.index] = Answer(
+            found[question.index] = UserAnswer(
                 userID: question.userID,
                 held: question.listedUserID.map { user in
                     (held[user] ?? []).filter { $0.environment == environment }

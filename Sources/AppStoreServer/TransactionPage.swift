@@ -1,7 +1,7 @@
 package import JSON
 
 /// One page of a customer's transactions or refunds.
-package struct HistoryPage: Sendable {
+package struct TransactionPage: Sendable {
     /// The response as it came, with signed transactions that nobody has verified.
     package let body: [UInt8]
     /// To be passed with the request for the next page, or kept to ask for later purchases.
@@ -9,7 +9,7 @@ package struct HistoryPage: Sendable {
     package let hasMore: Bool
 }
 
-extension HistoryPage {
+extension TransactionPage {
     /// Reads a response's body.
     package init(_ root: JSONValue) throws(MalformedPage) {
         body = root.documentBytes

@@ -1,7 +1,7 @@
 import AppStore
 
 /// A body that an attacker posts to cost the worker time, and the good one that it is measured by.
-struct HostileBody: Sendable {
+struct HostileCase: Sendable {
     /// The good body, of about the same size and kind, that a hostile one is compared with.
     enum Yardstick: String, Sendable {
         /// One signed transaction of about 5 kB, its chain known.
@@ -71,9 +71,9 @@ struct HostileBody: Sendable {
         by yardstick: Yardstick = .record,
         bound: Double = 1.2,
         _ rows: [(String, [UInt8], RefusalReason)]
-    ) -> [HostileBody] {
+    ) -> [HostileCase] {
         rows.map { name, body, reason in
-            HostileBody(name, [body], reason, by: yardstick, bound: bound)
+            HostileCase(name, [body], reason, by: yardstick, bound: bound)
         }
     }
 }

@@ -4,7 +4,7 @@ import Records
 import Store
 
 /// The answer about a user for the request that waits for a record.
-struct Answer {
+struct UserAnswer {
     /// Nil if unknown.
     let userID: Identifier?
     /// In the record's environment; nil if the record is not the last of its body.

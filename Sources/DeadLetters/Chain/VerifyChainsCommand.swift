@@ -6,7 +6,7 @@ import Records
 import Platform
 import Settings
 
-enum VerifyCommand: DeadLetterCommand {
+enum VerifyChainsCommand: DeadLetterCommand {
     static let name = "verify"
     static let summary =
         "Walks the hash chains and names what is missing, altered, inserted or out of order. "

@@ -2,7 +2,7 @@ import AppStore
 import OpenSSL
 
 /// Passes a chain that has come into use on to all observers.
-struct ChainWatch: ChainObserver {
+struct ChainObservers: ChainObserver {
     let leaves: LeafWatch
     let revocations: RevocationLookup?
 
