@@ -10,7 +10,7 @@ package struct APIFailure: Error, Hashable, Sendable {
     package enum Action: Hashable, Sendable {
         /// The same request may succeed later: at this time, or after a delay of the caller's.
         case retry(after: Timestamp?)
-        /// The pagination token or revision is refused: begin the window again.
+        /// The pagination token, the revision or the age of the window is refused: begin it again.
         case restart
         /// Apple knows no such transaction or order.
         case notFound
@@ -89,8 +89,8 @@ extension APIFailure {
             (.stop, "Apple refuses the token: check issuer ID, key ID, key file and clock")
         case (429, _), (_, 4_290_000):
             (.retry(after: time), "Apple's rate limit is exceeded")
-        case (_, 4_000_005), (_, 4_000_014), (_, 4_000_017):
-            (.restart, "Apple refuses the revision or pagination token, or it has expired")
+        case (_, 4_000_005), (_, 4_000_012), (_, 4_000_014), (_, 4_000_017):
+            (.restart, "Apple refuses the revision, the pagination token or the age of the window")
         case (_, 4_000_006), (_, 4_000_008), (_, 4_040_001), (_, 4_040_005), (_, 4_040_010):
             (.notFound, "Apple knows no such transaction or customer")
         case (_, 4_040_002), (_, 4_040_004), (_, 4_040_006):

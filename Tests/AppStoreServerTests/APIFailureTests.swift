@@ -14,7 +14,7 @@ struct APIFailureTests {
         (400, 4_000_005, .restart),
         (400, 4_000_006, .notFound),
         (400, 4_000_008, .notFound),
-        (400, 4_000_012, .stop),
+        (400, 4_000_012, .restart),
         (400, 4_000_014, .restart),
         (400, 4_000_017, .restart),
         (400, nil, .stop),

@@ -47,9 +47,11 @@ struct RecoveryPlan: Sendable {
         now.before(days: app.environment == .production ? productionDays : otherDays)
     }
 
-    /// The next slice of a run; what has become too old while the run lasted is passed over.
+    /// The next slice of a run; what has become too old while the run lasted is passed over, but
+    /// not within a slice, as Apple takes the token of a page with the very slice of the first one.
     static func slice(_ run: RecoveryWindowTable.Run, at now: Timestamp) -> Range<Timestamp> {
-        let begin = min(max(run.readUntil, earliest(run.app, at: now)), run.until)
+        let earliest = run.pageToken == nil ? earliest(run.app, at: now) : run.readUntil
+        let begin = min(max(run.readUntil, earliest), run.until)
         let end = Timestamp(milliseconds: begin.milliseconds + sliceMilliseconds)
         return begin..<min(end, run.until)
     }

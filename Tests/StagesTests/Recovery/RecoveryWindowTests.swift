@@ -74,6 +74,35 @@ import Worker
         try await rig.client.query("SELECT nonce::text FROM apple_notifications")[0].text(0)
     }
 
+    @Test func `a busy day at the edge of what Apple keeps is read page by page`() async throws {
+        let rig = try await Rig()
+        _ = try await rig.client.query("DELETE FROM recovery_windows")
+        let earliest = RecoveryPlan.earliest(Rig.app, at: .now).milliseconds
+        rig.world.generateNotifications(
+            count: 45,
+            dates: earliest + 3_600_000...earliest + 7_200_000
+        )
+        let worker = try rig.worker()
+        try await rig.turn(worker)
+        #expect(Rig.uuids(rig.take()).count == 45)
+        #expect(try await rig.count("recovery_windows WHERE completed_at IS NOT NULL") == 2)
+        #expect(rig.log.count("page token expired, reading the slice again") == 0)
+
+        // The same, after the page's token has lain for two days.
+        _ = try await rig.client.query(
+            """
+            UPDATE recovery_windows SET due_at = now(), started_at = now(),
+                completed_at = NULL, window_from_ms = $1, read_until_ms = $1, page_token = 'held'
+            WHERE job = 'complete'
+            """,
+            [.int8(earliest - 2 * Rig.day)]
+        )
+        try await rig.turn(worker)
+        #expect(try await rig.count("recovery_windows WHERE completed_at IS NOT NULL") == 2)
+        #expect(rig.log.count("page token expired, reading the slice again") == 1)
+        await worker.outboxes[0].close()
+    }
+
     @Test func `the job for failed deliveries lists these alone`() async throws {
         let rig = try await Rig()
         rig.generate(30, days: 1)
