@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
 # Fuzzes the verifier under Address Sanitizer: deploy/fuzz.sh [SECONDS [TARGET...]]
 #
-# Each target runs for SECONDS (60): body, jws, payload, certificate, receipt, signature, page, which
-# Apple's server answers recovery-worker, and rendering, a body's dead letter as auditors see it.
-# signature also prints how many signatures it
-# verified in both ways. The script ends with 1 at the first crash, leak, time-out or difference, and
+# Each target runs for SECONDS (60): body, jws, payload, certificate, receipt, signature, page (a reply of
+# Apple's server to recovery-worker) and rendering (a dead letter as auditors see it). signature also
+# prints how many signatures it verified in both ways. The script ends with 1 at the first crash, leak, time-out or difference, and
 # leaves the input that caused it in .build/fuzz/TARGET-*.
 # Inputs that reached new code are kept in .build/fuzz/corpus for the next run.
 #
