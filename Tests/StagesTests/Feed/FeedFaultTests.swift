@@ -32,22 +32,26 @@ import Worker
             .map { String($0.split(separator: " ")[1]) }
     }
 
-    @Test func `an unreadable change is skipped and reported`() async throws {
-        let worker = try await Self.worker()
+    /// Reads `new_periods` of each change by an expression.
+    private static func readPeriods(_ worker: EntitleWorker, as periods: String) async throws {
         _ = try await worker.client.query("ALTER TABLE changes RENAME TO all_changes")
         _ = try await worker.client.query(
             """
             CREATE VIEW changes AS
             SELECT user_id, version, environment, bundle_id, original_transaction_id,
-                entitlement_key, grant_id, old_periods,
-                CASE WHEN user_id = '\(Self.bad)' AND 1 / (version - version) = 0
-                    THEN NULL ELSE new_periods END AS new_periods,
+                entitlement_key, grant_id, old_periods, \(periods) AS new_periods,
                 ownership_type, seats, additional_transaction_reason, cause, cause_id,
                 catalog_version, source_topic, source_partition, source_offset,
                 changed_at
             FROM all_changes
             """
         )
+    }
+
+    @Test func `an unreadable change is skipped and reported`() async throws {
+        let worker = try await Self.worker()
+        let isBad = "user_id = '\(Self.bad)' AND 1 / (version - version) = 0"
+        try await Self.readPeriods(worker, as: "CASE WHEN \(isBad) THEN NULL ELSE new_periods END")
         let published = try await worker.published()
         #expect(
             Set(published.changes.map(\.userID))
@@ -55,6 +59,30 @@ import Worker
         )
         #expect(try await worker.count("unpublished_changes") == 0)
         #expect(Self.refusedCount(worker) == "1")
+
+        // The batches that it made small grow again.
+        _ = try await worker.client.query("DROP VIEW changes")
+        _ = try await worker.client.query("ALTER TABLE all_changes RENAME TO changes")
+        let later = Self.count..<Self.count + 60
+        for number in later {
+            let owner = Ownership(userID: "user-\(number)", rule: .accountToken)
+            try await worker.own([Signed.key("\(number)"): owner])
+        }
+        _ = try await worker.process(try later.map { try Signed.transaction("\($0)", signed: 1) })
+        let batches = WrittenRecords()
+        try await worker.feed.empty { records in batches.append([records[0]]) }
+        #expect(try await worker.count("unpublished_changes") == 0)
+        #expect(batches.all.count < 20)
+    }
+
+    @Test func `changes that take longer to read than a lease may be old are published`()
+        async throws
+    {
+        let worker = try await Self.worker()
+        let slowly = "CASE WHEN pg_sleep(0.25) IS NULL THEN NULL ELSE new_periods END"
+        try await Self.readPeriods(worker, as: slowly)
+        #expect(try await worker.published().changes.count == Self.count)
+        #expect(try await worker.count("unpublished_changes") == 0)
     }
 
     @Test func `a repetition that cannot be marked holds nobody up`() async throws {

@@ -74,6 +74,8 @@ extension ChangeFeed {
     private func publish(_ deliver: OutboxDelivery) async throws -> Bool {
         guard let batch = try await nextBatch() else { return false }
         guard !batch.changes.isEmpty else { return true }
+        // Reading may have taken longer than the lease may be old.
+        if !lease.isFresh { try await client.withConnection { try await lease.renew($0) } }
         // Too late: the lease must be requested again.
         guard lease.isFresh else { return true }
         state.withLock { $0.doubtful.formUnion(batch.userIDs) }
@@ -100,7 +102,10 @@ extension ChangeFeed {
         let start = ContinuousClock.now
         do {
             let batch = try await read(changesMax: changesMax)
-            size.committed(batch?.changes.count ?? 0, after: .now - start)
+            if let count = batch?.changes.count {
+                size.committed(count, after: .now - start)
+                size.finished(largest: count, after: .now - start)
+            }
             return batch
         } catch let error as PostgresError where error.isTooSlow {
             size.exceeded(changesMax)
