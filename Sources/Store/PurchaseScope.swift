@@ -51,12 +51,13 @@ package struct PurchaseScope: Hashable, Sendable, StoredValue {
     /// Reads the rows of a table for all scopes asked for.
     static func read<Row>(
         _ reader: RowReader<Row>,
-        from table: String
+        from table: String,
+        where condition: String = ""
     ) -> Statement<[PurchaseScope], Row> {
         Statement(
             [.rows("asked", columns)],
             returning: reader,
-            "SELECT \(reader.names(of: "known")) \(lookUp(table))"
+            "SELECT \(reader.names(of: "known")) \(lookUp(table, where: condition))"
         )
     }
 }

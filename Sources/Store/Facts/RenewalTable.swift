@@ -74,7 +74,15 @@ package enum RenewalTable {
     /// Reads only keys and revisions: nothing else of a renewal info affects a row.
     static let readRevisions = PurchaseScope.read(revisionReader, from: "renewals")
 
-    package static let readSpans = PurchaseScope.read(Span.reader, from: "renewal_spans")
+    /// Reads the spans whose kind is known: a later version may have added others beside them.
+    package static let readSpans = PurchaseScope.read(
+        Span.reader,
+        from: "renewal_spans",
+        where: "AND known.kind IN (\(kinds))"
+    )
+
+    private static let kinds = RenewalSpan.Kind.allCases.map { "'\($0.rawValue)'" }
+        .joined(separator: ", ")
 
     /// Reads a whole fact.
     static let reader = revisionReader.withMembers()

@@ -42,6 +42,19 @@ struct EntitleStageTests {
         #expect(try await worker.count("notifications") == 1)
     }
 
+    @Test func `a span of a kind that only a later version knows is left alone`() async throws {
+        let worker = try await EntitleWorker()
+        _ = try await worker.client.query(
+            """
+            INSERT INTO renewal_spans (environment, original_transaction_id, trust, kind, end_ms)
+            VALUES ('Production', '1', 'apple', 'pause', 99)
+            """
+        )
+        let renewal = try Signed.renewal("1", signed: 1, graceExpires: nil)
+        #expect(try await worker.dispositions([renewal]) == [.applied])
+        #expect(try await worker.count("renewal_spans WHERE kind = 'pause'") == 1)
+    }
+
     @Test func `a relinked purchase is applied if its rows change`() async throws {
         let worker = try await EntitleWorker()
         _ = try await worker.process([try Signed.transaction("1", signed: 1)])
