@@ -86,6 +86,36 @@ import Testing
         #expect(try await rig.rows(Self.anna) == ["forgotten_users": 1])
     }
 
+    @Test func `a purchase that a worker is deciding about is waited for without a deadlock`()
+        async throws
+    {
+        let rules = OwnershipRules(tokensAreUserIDs: true, trustsIngestion: true)
+        let rig = try await Rig(rules)
+        _ = try await rig.worker.emptyOutbox()
+        try await rig.worker.settle([.purchase("1", token: Self.anna, claim: Identifier(Self.anna))]
+        )
+        let (client, url) = (rig.worker.client, rig.url)
+        let arguments = ["forget", Self.anna, "--by", "dpo", "--reason", "request 10"]
+        let forgetting = try await client.transaction { connection in
+            _ = try await connection.query(
+                "SELECT lock_ownership(ARRAY['Production'], ARRAY['1'])"
+            )
+            let forgetting = Task { await PipelineTool.run(arguments, on: url) }
+            await eventually {
+                let waiting = try? await client.query(
+                    """
+                    SELECT count(*) FROM pg_stat_activity
+                    WHERE datname = current_database() AND wait_event_type = 'Lock'
+                    """
+                )
+                return waiting?[0].int8(0) == 1
+            }
+            _ = try await connection.query("UPDATE ownership_claims SET raw_offset = raw_offset")
+            return forgetting
+        }
+        #expect(await forgetting.value.code == 0)
+    }
+
     @Test func `the requester and the reason are required, and the ID is not kept`() async throws {
         let rig = try await Rig(OwnershipRules())
         #expect(await PipelineTool.run(["forget", "anna"], on: rig.url).code == 64)

@@ -1,0 +1,91 @@
+-- forget_user locks the purchases before it removes a claim of theirs. It did so afterwards, and met
+-- a link-worker that held the lock and waited for the claim: PostgreSQL ended one of the two.
+SELECT set_config('search_path', quote_ident(current_schema()) || ', pg_temp', true);
+
+CREATE OR REPLACE FUNCTION forget_user(user_id text, forgotten_by text, reason text)
+    RETURNS forgotten_users
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS
+$$
+DECLARE
+    forgotten forgotten_users;
+    token CONSTANT text := lower(forget_user.user_id);
+    are_user_ids CONSTANT boolean :=
+        coalesce((SELECT tokens_are_user_ids FROM linking_rules), false);
+    link_count bigint;
+    claim_count bigint;
+    fact_count bigint := 0;
+    renewal_count bigint := 0;
+BEGIN
+    PERFORM lock_ownership(array_agg(named.environment), array_agg(named.id)),
+        lock_projection(array_agg(named.environment), array_agg(named.id))
+    FROM (
+        SELECT claim.environment, claim.original_transaction_id AS id
+        FROM ownership_claims AS claim WHERE claim.user_id = forget_user.user_id
+        UNION
+        SELECT environment, original_transaction_id FROM ownership_facts
+        WHERE are_user_ids AND account_token = token
+        UNION
+        SELECT environment, original_transaction_id FROM ownership_renewals
+        WHERE are_user_ids AND account_token = token
+    ) AS named;
+
+    DELETE FROM account_links AS link WHERE link.user_id = forget_user.user_id;
+    GET DIAGNOSTICS link_count = ROW_COUNT;
+
+    WITH gone AS (
+        DELETE FROM ownership_claims AS claim WHERE claim.user_id = forget_user.user_id
+        RETURNING claim.environment, claim.bundle_id, claim.original_transaction_id
+    ), changed AS (
+        INSERT INTO account_link_changes (kind, environment, bundle_id, key)
+        SELECT DISTINCT 'original_transaction_id', environment, bundle_id, original_transaction_id
+        FROM gone
+    )
+    SELECT count(*) INTO claim_count FROM gone;
+
+    IF are_user_ids THEN
+        WITH named AS (
+            UPDATE ownership_facts AS fact SET account_token = NULL
+            WHERE fact.account_token = token
+            RETURNING fact.environment, fact.bundle_id, fact.original_transaction_id,
+                fact.transaction_id, fact.track
+        ), changed AS (
+            INSERT INTO account_link_changes (kind, environment, bundle_id, key)
+            SELECT DISTINCT 'original_transaction_id', environment, bundle_id,
+                original_transaction_id
+            FROM named
+        ), emptied AS (
+            UPDATE transactions AS fact SET account_token = NULL
+            FROM named
+            WHERE (fact.original_transaction_id, fact.transaction_id, fact.environment,
+                    fact.bundle_id, fact.track)
+                = (named.original_transaction_id, named.transaction_id, named.environment,
+                    named.bundle_id, named.track)
+        )
+        SELECT count(*) INTO fact_count FROM named;
+        WITH named AS (
+            UPDATE ownership_renewals AS fact SET account_token = NULL
+            WHERE fact.account_token = token
+            RETURNING fact.environment, fact.original_transaction_id, fact.trust
+        ), changed AS (
+            INSERT INTO account_link_changes (kind, environment, bundle_id, key)
+            SELECT DISTINCT 'original_transaction_id', environment, '', original_transaction_id
+            FROM named
+        ), emptied AS (
+            UPDATE renewals AS fact SET account_token = NULL
+            FROM named
+            WHERE (fact.original_transaction_id, fact.environment, fact.trust)
+                = (named.original_transaction_id, named.environment, named.trust)
+        )
+        SELECT count(*) INTO renewal_count FROM named;
+    END IF;
+
+    INSERT INTO forgotten_users (user_sha256, forgotten_by, reason, links, claims, tokens)
+    VALUES (
+        sha256(convert_to(forget_user.user_id, 'UTF8')), forget_user.forgotten_by,
+        forget_user.reason, link_count, claim_count, fact_count + renewal_count
+    )
+    RETURNING * INTO forgotten;
+    PERFORM pg_notify('account_links', '');
+    RETURN forgotten;
+END
+$$;
