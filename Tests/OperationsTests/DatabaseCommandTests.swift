@@ -14,7 +14,9 @@ import Testing
         options = try await PostgresServer.shared.emptyDatabase()
     }
 
-    private func run(_ arguments: String...) async -> Int32 {
+    private func run(_ arguments: String...) async -> Int32 { await run(arguments) }
+
+    private func run(_ arguments: [String]) async -> Int32 {
         await PipelineTool.tool.run(
             arguments,
             ["DATABASE_URL": options.connectionString],
@@ -180,6 +182,31 @@ import Testing
         #expect(transcript.output.hasSuffix("b     account_token  \(token)  any          any\n"))
         #expect(await run("link", "remove", "--from", path) == 0)
         #expect(transcript.output.hasSuffix("3,002 links read, 3,001 removed\n"))
+    }
+
+    @Test func `environment and app of the options count for lines that name none`() async throws {
+        #expect(await run("migrate") == 0)
+        let path = try file(
+            "original_transaction_id,1,anna\noriginal_transaction_id,2,anna,Production,com.b\n"
+        )
+        let sandbox = ["--from", path, "--environment", "Sandbox", "--bundle", "com.a"]
+        #expect(await run("link", "add", "original_transaction_id", "1", "anna") == 0)
+        #expect(await run(["link", "add"] + sandbox) == 0)
+        #expect(await run("link", "list", "--json") == 0)
+        let rows = transcript.output.split(separator: "\n").suffix(3)
+        let scopes = [
+            #""key":"1","environment":null,"bundle":null}"#,
+            #""key":"1","environment":"Sandbox","bundle":"com.a"}"#,
+            #""key":"2","environment":"Production","bundle":"com.b"}"#,
+        ]
+        #expect(zip(rows, scopes).allSatisfy { $0.hasSuffix($1) }, "\(rows)")
+
+        #expect(await run(["link", "remove"] + sandbox) == 0)
+        #expect(transcript.output.hasSuffix("2 links read, 2 removed\n"))
+        #expect(await run("link", "list", "--json") == 0)
+        #expect(transcript.output.hasSuffix("removed\n\(rows.first ?? "")\n"))
+        #expect(await run("link", "add", "--from", path, "--environment", "Prod") == 64)
+        #expect(await run("link", "add", "--from", path, "--bundle", " ") == 64)
     }
 
     @Test func `a line that is no link is named, and nothing of its batch is written`() async throws

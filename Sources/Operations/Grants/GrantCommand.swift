@@ -75,7 +75,7 @@ extension ToolCommand {
         return isEnded ? ExitCode.success : ExitCode.negative
     }
 
-    private static func entering(
+    static func entering(
         _ text: String,
         as operand: String
     ) throws(UsageError) -> Identifier {

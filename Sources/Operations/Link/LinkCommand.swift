@@ -37,9 +37,14 @@ extension ToolCommand {
         CommandOption(
             "environment",
             argument: "NAME",
-            "Only for this environment, such as Production; any unless given."
+            "Only for this environment, such as Production; any unless given. With --from, for "
+                + "the lines that name none."
         ),
-        CommandOption("bundle", argument: "ID", "Only for this app; any unless given."),
+        CommandOption(
+            "bundle",
+            argument: "ID",
+            "Only for this app; any unless given. With --from, for the lines that name none."
+        ),
         .postgres, .config, .json,
     ]
 

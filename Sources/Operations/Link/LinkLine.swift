@@ -16,11 +16,14 @@ enum LinkLine {
 
     /// Reads one line; nil if it holds no link.
     ///
-    /// - Parameter isUserRequired: false for links that are to be removed.
+    /// - Parameters:
+    ///   - isUserRequired: false for links that are to be removed.
+    ///   - scope: for a line that names no environment or app.
     static func parse(
         _ line: [UInt8],
         isFirst: Bool,
-        isUserRequired: Bool
+        isUserRequired: Bool,
+        scope: Scope = ("", "")
     ) throws(Fault) -> AccountLink? {
         let mark = isFirst && line.starts(with: byteOrderMark) ? byteOrderMark.count : 0
         guard let text = String(validating: line.dropFirst(mark), as: UTF8.self) else {
@@ -30,7 +33,9 @@ enum LinkLine {
         if trimmed.isEmpty || isFirst && trimmed.hasPrefix("kind,") {
             return nil
         }
-        let fields = trimmed.hasPrefix("{") ? try object(trimmed) : try row(trimmed)
+        var fields = trimmed.hasPrefix("{") ? try object(trimmed) : try row(trimmed)
+        if fields.environment.isEmpty { fields.environment = scope.environment }
+        if fields.bundle.isEmpty { fields.bundle = scope.bundle }
         guard let kind = LinkKind(spelling: fields.kind) else {
             throw Fault(expected: "a kind, one of \(LinkKind.spellings)")
         }
@@ -101,6 +106,9 @@ enum LinkLine {
         default: false
         }
     }
+
+    /// Where a link counts; empty means any.
+    typealias Scope = (environment: String, bundle: String)
 
     typealias Fields = (
         kind: String, key: String, user: String, environment: String, bundle: String

@@ -1,3 +1,4 @@
+import AppStore
 import Settings
 import Store
 
@@ -11,10 +12,17 @@ struct LinkSource {
     private var lines: LineReader?
     private var name = ""
     private let isUserRequired: Bool
+    /// By the options, for links that name no environment or app of their own.
+    private let scope: LinkLine.Scope
 
     /// - Parameter operandCount: 3 if a user has to be named, 2 if the key is enough.
     init(_ arguments: CommandArguments, operandCount: Int) throws {
         isUserRequired = operandCount == 3
+        let environment: AppleEnvironment? = try arguments.value("environment", as: .choice)
+        let bundle = try arguments.value("bundle").map { text throws(UsageError) in
+            try ToolCommand.entering(text, as: "--bundle").text
+        }
+        scope = (environment?.rawValue ?? "", bundle ?? "")
         let operands = arguments.operands
         if let path = arguments.value("from") {
             guard operands.isEmpty else {
@@ -35,8 +43,7 @@ struct LinkSource {
         do throws(LinkLine.Fault) {
             let fields: LinkLine.Fields = (
                 kind: operands[0], key: operands[1], user: isUserRequired ? operands[2] : "",
-                environment: arguments.value("environment") ?? "",
-                bundle: arguments.value("bundle") ?? ""
+                environment: scope.environment, bundle: scope.bundle
             )
             single = [try LinkLine.link(kind, fields, isUserRequired: isUserRequired)]
         } catch {
@@ -60,7 +67,8 @@ struct LinkSource {
                 let link = try LinkLine.parse(
                     line,
                     isFirst: reader.lineNumber == 1,
-                    isUserRequired: isUserRequired
+                    isUserRequired: isUserRequired,
+                    scope: scope
                 )
                 if let link {
                     batch.append(link)
