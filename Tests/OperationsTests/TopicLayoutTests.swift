@@ -1,9 +1,17 @@
-import Operations
+import Settings
 import Testing
+
+@testable import Operations
 
 @Suite struct TopicLayoutTests {
     private func plan(_ name: String, _ layout: TopicLayout = TopicLayout()) throws -> TopicPlan {
         try #require(layout.plans.first { $0.name == name })
+    }
+
+    /// The plan by the options of `pipeline topics`.
+    private func plan(_ name: String, _ options: [String]) throws -> TopicPlan {
+        let arguments = try ToolCommand.topics.syntax.parse(options)
+        return try plan(name, TopicLayout(arguments, prefix: "storekit."))
     }
 
     @Test func `a topic takes 2 MiB and a dead letter its headers besides`() throws {
@@ -66,8 +74,11 @@ import Testing
         #expect(kept["retention.bytes"] == "-1")
     }
 
-    @Test func `dead letters that may fill a disk show as a difference`() throws {
-        let plan = try plan("storekit.dead-letter")
+    @Test func `dead letters beyond the limits that are given show as a difference`() throws {
+        let plan = try plan(
+            "storekit.dead-letter",
+            ["--dead-letter-retention=400d", "--dead-letter-size=32GiB"]
+        )
         let found = TopicDifference.between(
             plan,
             partitions: 8,
@@ -75,6 +86,55 @@ import Testing
         )
         #expect(found.map(\.property) == ["retention.bytes", "retention.ms"])
         #expect(found.allSatisfy { !$0.isHarmful })
+    }
+
+    @Test(arguments: [
+        ("raw", "--retention=7d", ["retention.ms": "2592000000"], ["retention.ms"]),
+        ("raw", "--retention=7d", ["retention.ms": "-1"], ["retention.ms"]),
+        (
+            "dead-letter", "--dead-letter-retention=400d", ["retention.ms": "69120000000"],
+            ["retention.ms"]
+        ),
+        (
+            "dead-letter", "--dead-letter-size=32GiB",
+            ["retention.bytes": String(100 << 27), "segment.bytes": String(1 << 30)],
+            ["retention.bytes", "segment.bytes"]
+        ),
+    ])
+    func `a topic that keeps more is left as it is unless its option is given`(
+        topic: String,
+        option: String,
+        configuration: [String: String],
+        lowered: [String]
+    ) throws {
+        for (options, expected) in [([], []), ([option], lowered)] {
+            let found = TopicDifference.between(
+                try plan("storekit.\(topic)", options),
+                partitions: 8,
+                configuration: configuration
+            )
+            #expect(found.map(\.property) == expected, "\(options)")
+        }
+    }
+
+    @Test func `a topic that keeps less than planned is a difference without an option`() throws {
+        let found = TopicDifference.between(
+            try plan("storekit.dead-letter"),
+            partitions: 8,
+            configuration: ["retention.ms": "1", "retention.bytes": "1", "segment.bytes": "1"]
+        )
+        #expect(found.map(\.property) == ["retention.bytes", "retention.ms", "segment.bytes"])
+    }
+
+    @Test func `the size of all dead letters is shared by the partitions that there are`() throws {
+        let found = TopicDifference.between(
+            try plan("storekit.dead-letter", ["--dead-letter-size=64GiB"]),
+            partitions: 4,
+            configuration: ["retention.bytes": "1", "segment.bytes": "1"]
+        )
+        let planned = Dictionary(uniqueKeysWithValues: found.map { ($0.property, $0.planned) })
+        #expect(planned["retention.bytes"] == String((64 << 30) / 4))
+        #expect(planned["segment.bytes"] == String(1 << 30))
     }
 
     @Test func `with three copies a write waits for two of them`() throws {
@@ -107,7 +167,7 @@ import Testing
     @Test func `a smaller limit and a compacted topic are harmful, a longer retention is not`()
         throws
     {
-        let plan = try plan("storekit.raw")
+        let plan = try plan("storekit.raw", ["--retention=7d"])
         let found = TopicDifference.between(
             plan,
             partitions: 4,

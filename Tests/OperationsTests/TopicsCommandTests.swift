@@ -8,6 +8,10 @@ import Testing
     private let transcript = ConsoleTranscript()
 
     private func topics(_ cluster: KafkaCluster, _ arguments: String...) async -> Int32 {
+        await topics(cluster, arguments)
+    }
+
+    private func topics(_ cluster: KafkaCluster, _ arguments: [String]) async -> Int32 {
         await PipelineTool.tool.run(
             ["topics", "--prefix", cluster.name("topics") + "."] + arguments,
             ["KAFKA_BOOTSTRAP": cluster.bootstrapServers],
@@ -43,6 +47,36 @@ import Testing
         #expect(found.value?[name]?["retention.ms"]?.value == String(400 * 86_400_000))
         #expect(found.value?[name]?["retention.bytes"]?.value == String((32 << 30) / 2))
         #expect(found.value?[name]?["max.message.bytes"]?.value == "3145728")
+    }
+
+    @Test(.enabled(if: RealKafka.isAvailable, "needs a real Kafka"))
+    func `altering lowers no retention that was not asked for, and keeps the total size`()
+        async throws
+    {
+        let cluster = try await KafkaCluster(.real)
+        let prefix = cluster.name("topics")
+        let (raw, letters) = ("\(prefix).raw", "\(prefix).dead-letter")
+        func kept() async throws -> [String?] {
+            try await KafkaAdmin.with(cluster.client) { admin in
+                let names = [raw, letters]
+                let found = try await admin.topicConfigurations(names, deadline: .seconds(20))
+                return [
+                    found.value?[raw]?["retention.ms"]?.value,
+                    found.value?[letters]?["retention.ms"]?.value,
+                    found.value?[letters]?["retention.bytes"]?.value,
+                ]
+            }
+        }
+        let month = ["--partitions=2", "--retention=30d"]
+        let letterOptions = ["--dead-letter-retention=800d", "--dead-letter-size=100GiB"]
+        #expect(await topics(cluster, month + letterOptions) == 0)
+        let made = [String(30 * 86_400_000), String(800 * 86_400_000), String(50 << 30)]
+        #expect(try await kept() == made)
+        #expect(await topics(cluster, ["--alter"]) == 0)
+        #expect(!transcript.output.contains("altered"), "\(transcript.output)")
+        #expect(try await kept() == made)
+        #expect(await topics(cluster, ["--dead-letter-size=64GiB", "--alter"]) == 0)
+        #expect(try await kept() == [made[0], made[1], String(32 << 30)])
     }
 
     @Test(.enabled(if: RealKafka.isAvailable, "needs a real Kafka"))

@@ -27,6 +27,8 @@ package struct TopicLayout: Hashable, Sendable {
     ///
     /// Above it the oldest are deleted: posted forgeries fill a bounded part of a disk.
     package var deadLetterBytesMax: Int? = 32 << 30
+    /// The options of retention that an operator gave; no other retention is lowered.
+    var givenOptions: Set<String> = []
     /// The request that waits for an outcome has long timed out.
     private static let outcomesRetentionMilliseconds: Int64 = 86_400_000
     /// `producer` keeps what the writers chose, which is lz4 for ours.
@@ -52,16 +54,16 @@ package struct TopicLayout: Hashable, Sendable {
             case Topic.raw: rawPlan
             // The newest record of each user stays, whatever its age.
             case Topic.current: plan(topic, retention: nil, cleanup: "compact")
-            default: plan(topic, retention: retentionMilliseconds)
+            default: plan(topic, retention: retentionMilliseconds, option: "retention")
             }
         }
     }
 
     private var rawPlan: TopicPlan {
-        var raw = plan(Topic.raw, retention: retentionMilliseconds)
+        var raw = plan(Topic.raw, retention: retentionMilliseconds, option: "retention")
         // The clock of the broker: with the writer's, a wrong time empties the topic by retention
         // before it is read, and a chosen one decides which of two claims came first.
-        raw.configuration["message.timestamp.type"] = "LogAppendTime"
+        raw.properties["message.timestamp.type"] = "LogAppendTime"
         return raw
     }
 
@@ -69,28 +71,23 @@ package struct TopicLayout: Hashable, Sendable {
         var letters = plan(
             Topic.deadLetter,
             bytesMax: Self.deadLetterRecordBytesMax,
-            retention: deadLetterRetentionMilliseconds
+            retention: deadLetterRetentionMilliseconds,
+            option: "dead-letter-retention"
         )
-        // Kafka counts by partition, and keeps one segment more than is configured.
-        let partition = deadLetterBytesMax.map { $0 / Int(partitions) }
-        letters.configuration["retention.bytes"] = String(partition ?? -1)
-        if let partition {
-            let segment = min(max(partition / 8, Self.segmentBytesMin), Self.segmentBytesMax)
-            letters.configuration["segment.bytes"] = String(segment)
-        }
+        letters.properties["retention.bytes"] = "-1"
+        letters.bytesMax = deadLetterBytesMax
+        if givenOptions.contains("dead-letter-size") { letters.given.insert("retention.bytes") }
         return letters
     }
-
-    private static let segmentBytesMin = 16 << 20
-    private static let segmentBytesMax = 1 << 30
 
     private func plan(
         _ name: String,
         bytesMax: Int = Self.recordBytesMax,
         retention: Int64?,
+        option: String? = nil,
         cleanup: String = "delete"
     ) -> TopicPlan {
-        var configuration = [
+        var properties = [
             "max.message.bytes": String(bytesMax),
             "retention.ms": String(retention ?? -1),
             "compression.type": compression,
@@ -101,13 +98,14 @@ package struct TopicLayout: Hashable, Sendable {
         // An acknowledged record has to survive the loss of one broker, and one broker that is
         // down must not stop the pipeline.
         if let replication, replication >= 3 {
-            configuration["min.insync.replicas"] = String(replication - 1)
+            properties["min.insync.replicas"] = String(replication - 1)
         }
         return TopicPlan(
             name: prefix + name,
             partitions: partitions,
             replication: replication,
-            configuration: configuration
+            given: option.map(givenOptions.contains) == true ? ["retention.ms"] : [],
+            properties: properties
         )
     }
 }
@@ -118,6 +116,44 @@ package struct TopicPlan: Hashable, Sendable {
     package let partitions: Int32
     /// Nil if the cluster decides.
     package let replication: Int16?
-    /// The topic's properties by Kafka's names.
-    package fileprivate(set) var configuration: [String: String]
+    /// The retentions that were asked for, by Kafka's names.
+    fileprivate(set) var given: Set<String>
+    /// The most that all partitions together hold; nil for no bound.
+    fileprivate(set) var bytesMax: Int?
+    fileprivate(set) var properties: [String: String]
+
+    private static let segmentBytesMin = 16 << 20
+    private static let segmentBytesMax = 1 << 30
+
+    /// The new topic's properties by Kafka's names.
+    package var configuration: [String: String] { configuration(partitions: partitions) }
+
+    /// The properties planned for a topic that exists.
+    ///
+    /// Leaves out a retention that the topic exceeds and nobody asked to lower, and with it the
+    /// size of segments, which follows from it.
+    ///
+    /// - Parameter found: the topic's present properties.
+    func configuration(keeping found: [String: String], partitions: Int32) -> [String: String] {
+        func limit(_ text: String?) -> Int64 {
+            text.flatMap { Int64($0) }.map { $0 < 0 ? .max : $0 } ?? 0
+        }
+        var planned = configuration(partitions: partitions)
+        for retention in Set(["retention.ms", "retention.bytes"]).subtracting(given)
+        where limit(found[retention]) > limit(planned[retention]) {
+            planned[retention] = nil
+            if retention == "retention.bytes" { planned["segment.bytes"] = nil }
+        }
+        return planned
+    }
+
+    private func configuration(partitions: Int32) -> [String: String] {
+        guard let bytesMax else { return properties }
+        // Kafka counts by partition, and keeps one segment more than is configured.
+        let partition = bytesMax / max(Int(partitions), 1)
+        let segment = min(max(partition / 8, Self.segmentBytesMin), Self.segmentBytesMax)
+        return properties.merging([
+            "retention.bytes": String(partition), "segment.bytes": String(segment),
+        ]) { $1 }
+    }
 }

@@ -83,7 +83,8 @@ package struct TopicDifference: Hashable, Sendable {
             )
         }
         compare("partitions", String(plan.partitions), String(partitions), isHarmful: false)
-        for (property, planned) in plan.configuration.sorted(by: { $0.key < $1.key }) {
+        let planned = plan.configuration(keeping: configuration, partitions: partitions)
+        for (property, planned) in planned.sorted(by: { $0.key < $1.key }) {
             guard let value = configuration[property] else { continue }
             let isHarmful = isHarmful(property, planned: planned, found: value)
             compare(property, planned, value, isHarmful: isHarmful)

@@ -7,8 +7,9 @@ extension ToolCommand {
         "Creates the pipeline's topics, and reports where existing ones differ.\n\n"
             + "May be run again at any time. Existing topics stay as they are: with --alter "
             + "their settings are changed, with --add-partitions they get the partitions "
-            + "they lack; their copies are never changed. Exit code 1 when a difference would "
-            + "stop the workers or lose records.",
+            + "they lack; their copies are never changed. A topic that keeps more records than "
+            + "planned is no difference unless the option of its retention is given. Exit code 1 "
+            + "when a difference would stop the workers or lose records.",
         options: CommandOption.kafka + [.config] + topicOptions + [.json]
     ) { context in
         let settings = try context.settings(.kafka)
@@ -71,6 +72,9 @@ extension TopicLayout {
     init(_ arguments: CommandArguments, prefix: String) throws(UsageError) {
         self.init()
         self.prefix = prefix
+        givenOptions = Set(
+            ["retention", "dead-letter-retention", "dead-letter-size"].filter(arguments.isSet)
+        )
         if let partitions = try arguments.value("partitions", as: .int(1...10_000)) {
             self.partitions = Int32(partitions)
         }
