@@ -84,6 +84,35 @@ import Topology
         cluster.stop()
     }
 
+    @Test func `a watch asks again where the brokers stop answering between two reports`()
+        async throws
+    {
+        let cluster = try await cluster()
+        let transcript = ConsoleTranscript()
+        async let code = status(
+            cluster.bootstrapServers,
+            transcript.console(),
+            "--watch",
+            "--interval=100ms",
+            "--count=5"
+        )
+        await eventually("the first report has to be shown") {
+            transcript.output.contains("dead letters: 0 counted")
+        }
+        try cluster.fail(.listOffsets, with: Array(repeating: .requestTimedOut, count: 100))
+        await eventually("the watch has to ask again") {
+            transcript.notes.contains("Kafka does not answer, asking again: ")
+        }
+        try cluster.clearFailures(.listOffsets)
+        #expect(await code == 0)
+        #expect(transcript.output.matches(of: /letters: 0/).count >= 2)
+        try cluster.fail(.listOffsets, with: Array(repeating: .requestTimedOut, count: 100))
+        let once = ConsoleTranscript()
+        #expect(await status(cluster.bootstrapServers, once.console()) == 69)
+        #expect(once.notes.contains("no answer from Kafka at \(cluster.bootstrapServers)"))
+        cluster.stop()
+    }
+
     @Test func `an interval without a watch is refused`() async throws {
         let transcript = ConsoleTranscript()
         #expect(await status("nowhere:1", transcript.console(), "--count=2") == 64)

@@ -60,8 +60,16 @@ extension KafkaAdmin {
         _ configuration: [String: String],
         _ body: (KafkaAdmin) async throws -> T
     ) async throws -> T {
+        try await namingServers(configuration) { try await with(configuration, body) }
+    }
+
+    /// Performs `body`, and names the servers where none of them answers it.
+    static func namingServers<T>(
+        _ configuration: [String: String],
+        _ body: () async throws -> T
+    ) async throws -> T {
         do {
-            return try await with(configuration, body)
+            return try await body()
         } catch let error as KafkaError where error.isSilence {
             let servers = configuration["bootstrap.servers"] ?? "the brokers"
             throw CommandError(ExitCode.unavailable, "no answer from Kafka at \(servers): \(error)")

@@ -27,7 +27,10 @@ extension ToolCommand {
         if let option = ["interval", "count"].first(where: { arguments.value($0) != nil }) {
             throw UsageError("--\(option) needs --watch")
         }
-        context.console.print(try await reader.read(now: StatusWatch.now), arguments)
+        let report = try await KafkaAdmin.namingServers(reader.settings.kafkaConfiguration) {
+            try await reader.read(now: StatusWatch.now)
+        }
+        context.console.print(report, arguments)
         return ExitCode.success
     }
 }
@@ -43,8 +46,9 @@ struct StatusReader {
     ///   - now: UNIX milliseconds.
     ///   - former: an earlier report, whose findings about the topics' settings still hold; nil
     ///     asks about them.
+    /// - Throws: a `KafkaError` if the brokers do not answer.
     func read(now: Int64, after former: StatusReport? = nil) async throws -> StatusReport {
-        let (reconciliation, topics) = try await KafkaAdmin.lend(settings.kafkaConfiguration) {
+        let (reconciliation, topics) = try await KafkaAdmin.with(settings.kafkaConfiguration) {
             admin in
             let reconciliation = try await AccountReader(admin, settings).read()
             guard let former else { return (reconciliation, try await harm(admin)) }
