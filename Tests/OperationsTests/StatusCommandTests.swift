@@ -113,6 +113,31 @@ import Topology
         cluster.stop()
     }
 
+    @Test func `status takes the number of skipped offsets that are dealt with`() async throws {
+        let cluster = try await cluster()
+        let consumer = try KafkaConsumer(
+            configuration: [
+                "bootstrap.servers": cluster.bootstrapServers, "group.id": "entitlements.verify",
+            ]
+        )
+        let tally = StageTally(began: 0, counts: [.skipped: 2], forwarded: 0)
+        let commit = OffsetCommit(offset: 2, metadata: CommitMetadata(tally: tally).text)
+        let partition = TopicPartition(topic: "storekit.raw", partition: 0)
+        await eventually("the broker has to take the commit") {
+            await consumer.commit([partition: commit], deadline: .seconds(5)).failures.isEmpty
+        }
+        await consumer.close(deadline: .seconds(5))
+        let problem = "does not add up: verify: 2 offsets of storekit.raw held no record"
+        for (skippedMax, isProblem) in [("1", true), ("2", false)] {
+            let transcript = ConsoleTranscript()
+            let option = "--skipped-max=\(skippedMax)"
+            #expect(await status(cluster.bootstrapServers, transcript.console(), option) == 0)
+            #expect(transcript.output.contains("2 skipped"), "\(transcript.output)")
+            #expect(transcript.output.contains(problem) == isProblem)
+        }
+        cluster.stop()
+    }
+
     @Test func `an interval without a watch is refused`() async throws {
         let transcript = ConsoleTranscript()
         #expect(await status("nowhere:1", transcript.console(), "--count=2") == 64)

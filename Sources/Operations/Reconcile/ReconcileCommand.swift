@@ -38,11 +38,7 @@ extension ToolCommand {
                         + "unless given."
                 ),
                 CommandOption("exact", "Read the topics and count each output once."),
-                CommandOption(
-                    "skipped-max",
-                    argument: "N",
-                    "Skipped offsets of all stages that are dealt with; 0 unless given."
-                ),
+                .skippedMax,
                 MetricsFile.option("Also write the result as metrics"),
             ]
     ) { context in
@@ -54,11 +50,11 @@ extension ToolCommand {
         }
         let settings = try context.settings(.kafka)
         let metricsFile = try MetricsFile(context.arguments)
-        let skippedMax = try context.arguments.value("skipped-max", as: .int(0...Int.max)) ?? 0
+        let skippedMax = try context.arguments.skippedMax
         var reconciliation = try await KafkaAdmin.lend(settings.kafkaConfiguration) { admin in
             try await AccountReader(admin, settings).read()
         }
-        reconciliation.skippedMax = Int64(skippedMax)
+        reconciliation.skippedMax = skippedMax
         if context.arguments.isSet("exact") {
             let counter = ExactCounter(reader: TopicReader(settings.kafkaConfiguration))
             var progress = ProgressLine(console: context.console)
@@ -86,5 +82,19 @@ extension ToolCommand {
         let account = try await AppleAccount.read(since: since ?? week, settings)
         context.console.print(account, arguments)
         return account.isBalanced ? ExitCode.success : ExitCode.negative
+    }
+}
+
+extension CommandOption {
+    static let skippedMax = CommandOption(
+        "skipped-max",
+        argument: "N",
+        "Skipped offsets of all stages that are dealt with; 0 unless given."
+    )
+}
+
+extension CommandArguments {
+    var skippedMax: Int64 {
+        get throws(UsageError) { Int64(try value("skipped-max", as: .int(0...Int.max)) ?? 0) }
     }
 }

@@ -13,14 +13,17 @@ extension ToolCommand {
             + "lines that begin with the time. It waits for a broker that does not answer.",
         options: CommandOption.kafka
             + [
-                .groupPrefix, .config, .json, .wide,
+                .groupPrefix, .config, .json, .wide, .skippedMax,
                 CommandOption("watch", "Repeat the report until Ctrl-C."),
                 CommandOption("interval", argument: "TIME", "Between two reports (2s)."),
                 CommandOption("count", argument: "N", "End after so many reports."),
             ]
     ) { context in
         let arguments = context.arguments
-        let reader = StatusReader(settings: try context.settings(.kafka))
+        let reader = StatusReader(
+            settings: try context.settings(.kafka),
+            skippedMax: try arguments.skippedMax
+        )
         if arguments.isSet("watch") {
             return try await StatusWatch(reader, arguments, context.console).run()
         }
@@ -41,6 +44,7 @@ struct StatusReader {
     private static let topicsDeadline = Duration.seconds(5)
 
     let settings: SettingsValues
+    let skippedMax: Int64
 
     /// - Parameters:
     ///   - now: UNIX milliseconds.
@@ -50,7 +54,8 @@ struct StatusReader {
     func read(now: Int64, after former: StatusReport? = nil) async throws -> StatusReport {
         let (reconciliation, topics) = try await KafkaAdmin.with(settings.kafkaConfiguration) {
             admin in
-            let reconciliation = try await AccountReader(admin, settings).read()
+            var reconciliation = try await AccountReader(admin, settings).read()
+            reconciliation.skippedMax = skippedMax
             guard let former else { return (reconciliation, try await harm(admin)) }
             return (reconciliation, (former.differences, former.unanswered))
         }
