@@ -5,12 +5,22 @@ struct SettingsReader {
     private let schema: SettingsSchema
     private let environment: [String: String]
     private let file: SettingsFile?
+    /// The command line's options by the names of the settings that they stand for.
+    private let options: [String: GivenOption]
     private var problems: [SettingProblem] = []
 
-    init(schema: SettingsSchema, environment: [String: String], file: SettingsFile?) {
+    typealias GivenOption = (name: String, value: String)
+
+    init(
+        schema: SettingsSchema,
+        environment: [String: String],
+        file: SettingsFile?,
+        options: [String: GivenOption] = [:]
+    ) {
         self.schema = schema
         self.environment = environment.filter { !$0.value.isEmpty }
         self.file = file
+        self.options = options
     }
 
     mutating func read() throws(SettingsError) -> SettingsValues {
@@ -88,6 +98,9 @@ struct SettingsReader {
         _ declaration: SettingDeclaration,
         inFile: JSONValue?
     ) -> (SettingInput, origin: String)? {
+        if let option = options[declaration.name] {
+            return (.text(option.value), "option --\(option.name)")
+        }
         let name = declaration.environmentName
         let inEnvironment = environment[name]
         if declaration.isSecret, let path = environment["\(name)_FILE"] {
@@ -118,7 +131,8 @@ struct SettingsReader {
     }
 
     private func secretFile(_ declaration: SettingDeclaration) -> String? {
-        declaration.isSecret ? environment["\(declaration.environmentName)_FILE"] : nil
+        guard declaration.isSecret, options[declaration.name] == nil else { return nil }
+        return environment["\(declaration.environmentName)_FILE"]
     }
 
     private mutating func report(
@@ -147,7 +161,8 @@ package struct SettingProblem: Hashable, Sendable, CustomStringConvertible {
     /// The setting's dotted name, or its substitute.
     package let setting: String
 
-    /// Where it was written: `environment KAFKA_BOOTSTRAP`, `file settings.json`; nil when nowhere.
+    /// Where it was written: `option --kafka`, `environment KAFKA_BOOTSTRAP`,
+    /// `file settings.json`; nil when nowhere.
     package let origin: String?
 
     /// Never holds a secret.

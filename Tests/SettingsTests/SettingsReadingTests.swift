@@ -36,6 +36,44 @@ import Testing
         #expect(values[Example.prefix] == "file.")
     }
 
+    @Test func `an option wins over environment and file, also if it is empty`() throws {
+        let file = try TemporaryFile(
+            #"{"topic": {"prefix": "file."}, "postgres": {"url": "postgres://file"}}"#
+        )
+        let secret = try TemporaryFile("postgres://from-file\n")
+        func read(_ options: String...) throws -> SettingsValues {
+            let syntax = CommandSyntax(
+                "tool",
+                "Reads.",
+                options: CommandOption.kafka + [
+                    .config, CommandOption("postgres", argument: "URL", "The database."),
+                ]
+            )
+            return try Example.schema.read(
+                syntax.parse(["--config", file.path] + options),
+                environment: [
+                    "KAFKA_BOOTSTRAP": "a:1", "TOPIC_PREFIX": "b.",
+                    "POSTGRES_URL_FILE": secret.path,
+                ],
+                overrides: [
+                    ("prefix", Example.prefix.declaration),
+                    ("postgres", Example.database.declaration),
+                ]
+            )
+        }
+        #expect(try read()[Example.prefix] == "b.")
+        #expect(try read("--prefix=c.")[Example.prefix] == "c.")
+        #expect(try read("--prefix", "")[Example.prefix] == "")
+        let given = try read("--postgres=postgres://given")
+        #expect(given[Example.database] == "postgres://given")
+        #expect(given.secretsOfFiles.isEmpty)
+        let error = #expect(throws: SettingsError.self) { try read("--postgres=") }
+        #expect(
+            error?.description
+                == "postgres.url (option --postgres): expected text of 1 to 4096 bytes"
+        )
+    }
+
     @Test func `every problem is reported at once`() {
         let problems = Example.problems(
             [

@@ -53,7 +53,7 @@ extension CommandOption {
 
 extension SettingsSchema {
     /// Reads a tool's settings: the file that `--config` names, the environment, and before both
-    /// what the command line says.
+    /// what the command line says, even if it is empty.
     ///
     /// - Parameter overrides: options with the settings that they stand for.
     package func read(
@@ -61,15 +61,19 @@ extension SettingsSchema {
         environment: [String: String],
         overrides: [(option: String, setting: SettingDeclaration)]
     ) throws(SettingsError) -> SettingsValues {
-        var environment = environment
+        var options: [String: SettingsReader.GivenOption] = [:]
         for (option, setting) in overrides {
-            guard let value = arguments.value(option) else { continue }
-            environment[setting.environmentName] = value
-            environment["\(setting.environmentName)_FILE"] = nil
+            options[setting.name] = arguments.value(option).map { (option, $0) }
         }
         let file = try arguments.value("config").map { path throws(SettingsError) in
             try SettingsFile(path: path)
         }
-        return try read(environment: environment, file: file)
+        var reader = SettingsReader(
+            schema: self,
+            environment: environment,
+            file: file,
+            options: options
+        )
+        return try reader.read()
     }
 }
