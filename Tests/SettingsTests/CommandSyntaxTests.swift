@@ -79,6 +79,8 @@ import Testing
                 #"dead-letter list '--reason=a b' '--reason=it'\''s' ''"#
             ),
             (["--", "-x", "-"], "dead-letter list -- -x -"),
+            // A mark on a quote is one character with it to Swift, and two to a shell.
+            (["'\u{301};x"], "dead-letter list ''\\''\u{301};x'"),
         ] as [([String], String)]
     )
     func `a command line is written again, quoted for a shell`(

@@ -119,13 +119,7 @@ extension KafkaAccessRule {
         let pattern = isPrefix ? " --resource-pattern-type prefixed" : ""
         let operation = operation.rawValue.split(separator: "_").map(\.capitalized).joined()
         return "kafka-acls.sh --bootstrap-server \"$KAFKA_BOOTSTRAP\" --add"
-            + " --allow-principal \(quoted(principal)) --operation \(operation)"
-            + " --\(resource.rawValue) \(quoted(name))\(pattern)"
-    }
-
-    /// For a POSIX shell, which knows bytes: a quote with an accent on it ends a text too.
-    private func quoted(_ text: String) -> String {
-        let parts = text.unicodeScalars.split(separator: "'", omittingEmptySubsequences: false)
-        return "'\(parts.map { String($0) }.joined(separator: "'\\''"))'"
+            + " --allow-principal \(principal.quotedForShell) --operation \(operation)"
+            + " --\(resource.rawValue) \(name.quotedForShell)\(pattern)"
     }
 }

@@ -178,8 +178,16 @@ extension CommandSyntax {
             }
         }
         guard !isPlain || word.isEmpty else { return word }
-        let parts = word.split(separator: Character("'"), omittingEmptySubsequences: false)
-        return "'" + parts.joined(separator: "'\\''") + "'"
+        return word.quotedForShell
+    }
+}
+
+extension String {
+    /// The text in the quotes of a POSIX shell, which reads bytes: a quote with an accent on it
+    /// ends a text too.
+    package var quotedForShell: String {
+        let parts = unicodeScalars.split(separator: "'", omittingEmptySubsequences: false)
+        return "'\(parts.map { String($0) }.joined(separator: "'\\''"))'"
     }
 }
 
