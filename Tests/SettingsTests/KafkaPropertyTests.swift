@@ -23,6 +23,16 @@ import Testing
         #expect(values.report.contains("rdkafka.sasl.password = ********"))
     }
 
+    @Test(arguments: [
+        "group.id", "group.instance.id", "client.id", "session.timeout.ms",
+        "heartbeat.interval.ms", "bootstrap.servers", "metadata.broker.list",
+    ])
+    func `the setting to which a refusal refers exists`(property: String) throws {
+        let reason = try #require(KafkaPropertyRefusals.reason(for: property))
+        let setting = try #require(reason.split(separator: " ").last)
+        #expect(WorkerSettings.declarations.contains { $0.name == setting }, "\(reason)")
+    }
+
     @Test(
         arguments: [
             "enable.auto.commit", "enable.auto.offset.store", "acks", "enable.idempotence",

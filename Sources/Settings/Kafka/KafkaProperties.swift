@@ -127,7 +127,7 @@ package enum KafkaPropertyRefusals {
             "the worker supports cooperative-sticky rebalances only",
         "group.protocol": "the worker supports cooperative-sticky rebalances only",
         "group.protocol.type": "the worker supports cooperative-sticky rebalances only",
-        "group.id": "\(own) kafka.group",
+        "group.id": "\(own) kafka.group_prefix",
         "group.instance.id": "\(own) kafka.instance_id",
         "client.id": "\(own) kafka.instance_id",
         "session.timeout.ms": "\(own) kafka.session_timeout",
