@@ -1,3 +1,4 @@
+import DeadLetters
 import Foundation
 import HTTP
 import OpenSSL
@@ -36,6 +37,22 @@ import Testing
     ])
     func `a file of users with a wrong line is refused`(text: String) {
         #expect(throws: SettingsError.self) { try PasswordFile(Array(text.utf8), path: "users") }
+    }
+
+    @Test func `the check of the settings reads the file of users too`() async throws {
+        let path = FileManager.default.temporaryDirectory.appending(path: "users-\(UUID())").path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        func check(_ users: String) async throws -> (code: Int32, notes: String) {
+            try Data(users.utf8).write(to: URL(filePath: path))
+            let transcript = ConsoleTranscript()
+            let code = await DeadLetterTool.tool(adding: ConsoleCommands.all)
+                .run(["serve", "--check", "--password-file", path], on: transcript)
+            return (code, transcript.notes)
+        }
+        #expect(try await check(ConsoleFixture.passwordFile) == (0, ""))
+        let (code, notes) = try await check("# nobody\n")
+        #expect(code == 78)
+        #expect(notes.contains("file \(path), line 1): holds no user"), "\(notes)")
     }
 
     @Test func `a signed-out browser sees the sign-in page and then the requested one`()

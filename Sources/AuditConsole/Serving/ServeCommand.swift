@@ -55,6 +55,7 @@ enum ServeCommand: DeadLetterCommand {
         let problems = ConsoleSettings.problems(values)
         guard problems.isEmpty else { throw SettingsError(problems: problems) }
         if isCheck {
+            _ = try values[ConsoleSettings.passwordFile].map(PasswordFile.init(path:))
             context.console.print(text: values.report)
             guard context.arguments.isSet(CommandOption.connect.long) else {
                 return ExitCode.success
