@@ -14,7 +14,9 @@ package struct APIFailure: Error, Hashable, Sendable {
         case restart
         /// Apple knows no such transaction or order.
         case notFound
-        /// Only an operator can help.
+        /// Apple refuses this request; others of the app may be answered.
+        case refused
+        /// Only an operator can help, with this and every other request of the app.
         case stop
     }
 
@@ -98,7 +100,7 @@ extension APIFailure {
         case (_, 4_040_003):
             (.stop, "Apple knows no such app: check bundle ID and environment")
         case (400..<500, _):
-            (.stop, "Apple refuses the request")
+            (.refused, "Apple refuses the request")
         default:
             (.retry(after: time), "Apple's server did not answer the request")
         }

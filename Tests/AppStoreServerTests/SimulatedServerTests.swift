@@ -109,7 +109,7 @@ import Testing
                 switch failure.action {
                 case .retry: break
                 case .restart: token = nil
-                case .notFound, .stop: throw failure
+                case .notFound, .refused, .stop: throw failure
                 }
             }
         }

@@ -113,7 +113,7 @@ extension AppRecovery {
         switch failure.action {
         case .notFound:
             try await finish(request, .notFound)
-        case .stop where failure.httpStatus != 401:
+        case .refused:
             log.warning(
                 "request refused by Apple",
                 [

@@ -89,7 +89,7 @@ package struct RecoveryMetrics: Sendable {
             case .retry(let instant): instant == nil ? "failed" : "throttled"
             case .restart: "expired"
             case .notFound: "not_found"
-            case .stop: "refused"
+            case .refused, .stop: "refused"
             }
         requests[failure.endpoint.rawValue, result].increment()
     }

@@ -100,7 +100,7 @@ extension RecoveryOutbox {
             case .success(let hasMore):
                 refusals[app] = nil
                 isDue = isDue || hasMore
-            case .failure(let failure as APIFailure) where failure.action == .stop:
+            case .failure(let failure as APIFailure) where failure.cause == .refused:
                 refusals[app] = Refusal(failure: failure, until: .now + Self.refusalDelay)
             case .failure:
                 break
@@ -135,7 +135,7 @@ extension APIFailure: CausedFault {
         switch action {
         case .retry(let instant): instant == nil ? .unreachable : .overloaded
         case .restart, .notFound: .other
-        case .stop: .refused
+        case .refused, .stop: .refused
         }
     }
 }

@@ -1,5 +1,6 @@
 import AppStore
 import AppStoreServer
+import Foundation
 import JSON
 import Kafka
 import Postgres
@@ -67,18 +68,44 @@ import Worker
         await worker.outboxes[0].close()
     }
 
-    @Test func `what Apple does not know is reported, and the others are answered`()
+    @Test func `what Apple does not know or refuses is reported, and the others are answered`()
         async throws
     {
         let (rig, worker) = try await Self.rig()
         let id = try Self.addSubscription(to: rig, renewals: 1)
         try await Self.ask(rig, .transactions, "999")
         try await Self.ask(rig, .transactions, "no/id")
+        rig.apple.inject { $0.id == "7" ? .error(status: 400, code: 4_000_000) : nil }
+        try await Self.ask(rig, .transactions, "7")
         try await Self.ask(rig, .transactions, id)
         try await rig.turn(worker)
         #expect(try await Self.result(rig, "999") == "not_found")
         #expect(try await Self.result(rig, "no/id") == "not_found")
+        #expect(try await Self.result(rig, "7") == "refused")
         #expect(try await Self.result(rig, id) == "done")
+        await worker.outboxes[0].close()
+    }
+
+    @Test(arguments: [false, true])
+    func `a fault of the settings settles no question`(isAppUnknown: Bool) async throws {
+        let rig = try await Rig()
+        let worker = try rig.worker()
+        let id = try Self.addSubscription(to: rig, renewals: 1)
+        try await Self.ask(rig, .transactions, id)
+        try await Self.ask(rig, .order, "M\(id)")
+        if isAppUnknown {
+            rig.apple.inject { _ in .error(status: 404, code: 4_040_003) }
+        } else {
+            try FileManager.default.removeItem(atPath: rig.authorityFile)
+        }
+        await #expect(throws: APIFailure.self) { try await rig.turn(worker) }
+        #expect(try await rig.count("recovery_requests WHERE result IS NULL") == 2)
+        rig.apple.inject { _ in nil }
+        try rig.apple.rootPEM.write(toFile: rig.authorityFile, atomically: true, encoding: .utf8)
+        // A new key ends the wait that follows a refusal.
+        try rig.replaceKey()
+        try await rig.turn(worker)
+        #expect(try await rig.count("recovery_requests WHERE result = 'done'") == 2)
         await worker.outboxes[0].close()
     }
 

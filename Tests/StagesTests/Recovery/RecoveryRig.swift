@@ -32,7 +32,7 @@ final class RecoveryRig: Sendable {
     let client: PostgresClient
     let log = RecordingLogHandler()
     let keyPath: String
-    private let authorityFile: String
+    let authorityFile: String
     private let published = Mutex<[ProducerRecord]>([])
     private let offset = Atomic<Int64>(0)
     /// While it is set, no record is acknowledged.
