@@ -61,7 +61,7 @@ package enum AppleFault: Sendable {
     case unknownKind
     /// The page also has an entry without a notification in it.
     case unreadableEntry
-    /// A page without items, and a token for the one that was asked for.
+    /// A page without items, and a token or revision for the one that was asked for.
     case emptyPage
     /// The last item of the page before this one comes again.
     case repeatedItem

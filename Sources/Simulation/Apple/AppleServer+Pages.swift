@@ -151,7 +151,9 @@ extension AppleServer {
         guard let changes = Int(revision) else { throw AppleError.invalidRevision }
         var start = transactions.firstIndex { $0.change > changes } ?? transactions.count
         if case .repeatedItem = fault { start = max(0, start - 1) }
-        let page = transactions[start...].prefix(AppleWorld.pageItemsMax)
+        var countMax = AppleWorld.pageItemsMax
+        if case .emptyPage = fault { countMax = 0 }
+        let page = transactions[start...].prefix(countMax)
         var signed = page.map(\.jws)
         if case .foreignItem = fault {
             var fields = TransactionFields()

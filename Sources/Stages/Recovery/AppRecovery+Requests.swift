@@ -77,10 +77,12 @@ extension AppRecovery {
             let answer = try await page(revision)
             metrics.answered(request.kind.endpoint)
             let count = try await send(answer.body, request, page: number, deliver)
-            guard answer.hasMore, let next = answer.revision, next != revision else {
+            guard answer.hasMore, let next = answer.revision else {
                 return try await finish(request, .done, published: count)
             }
             _ = try await client.run(RecoveryRequestTable.advance, (request, next, count))
+            // Apple has more, and no way to it: the next question may find one.
+            guard next != revision else { return try await delay(request) }
             (revision, number) = (next, number + 1)
         }
     }
@@ -124,14 +126,21 @@ extension AppRecovery {
             )
             try await finish(request, .refused)
         case .retry:
-            let instant = Timestamp.now.after(Self.retryDelay)
-            _ = try await client.run(RecoveryRequestTable.delay, (request, instant))
+            try await delay(request)
             if failure.httpStatus == nil { throw failure }
-        case .restart, .stop:
+        case .restart:
+            _ = try await client.run(RecoveryRequestTable.advance, (request, nil, 0))
+            try await delay(request)
+        case .stop:
             throw failure
         }
     }
 
-    /// The delay before a question is repeated after a fault of Apple's server.
+    /// Delays a question's repetition after a fault of Apple's server.
+    private func delay(_ request: Request) async throws {
+        let instant = Timestamp.now.after(Self.retryDelay)
+        _ = try await client.run(RecoveryRequestTable.delay, (request, instant))
+    }
+
     private static let retryDelay = Duration.seconds(60)
 }

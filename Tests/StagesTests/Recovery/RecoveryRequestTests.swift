@@ -127,6 +127,43 @@ import Worker
         await worker.outboxes[0].close()
     }
 
+    @Test func `a history whose revision is refused begins again and holds nothing else up`()
+        async throws
+    {
+        let (rig, worker) = try await Self.rig()
+        let id = try Self.addSubscription(to: rig, renewals: 30)
+        try await Self.ask(rig, .transactions, id)
+        _ = try await rig.client.query("UPDATE recovery_requests SET revision = 'x'")
+        rig.generate(3)
+        try await rig.begin()
+        try await rig.turn(worker)
+        #expect(rig.take().count == 3)
+        #expect(try await Self.result(rig, id) == nil)
+        try await rig.wake()
+        try await rig.turn(worker)
+        #expect(try await Self.result(rig, id) == "done")
+        let counts = try rig.take().map { record in
+            try JSONDocument(parsing: try #require(record.value)).root["signedTransactions"]?.count
+        }
+        #expect(counts.compactMap(\.self).reduce(0, +) == 30)
+        await worker.outboxes[0].close()
+    }
+
+    @Test func `a history that stops before its end is asked for again`() async throws {
+        let (rig, worker) = try await Self.rig()
+        let id = try Self.addSubscription(to: rig, renewals: 30)
+        rig.apple.inject {
+            $0.endpoint == .transactionHistory && $0.number == 2 ? .emptyPage : nil
+        }
+        try await Self.ask(rig, .transactions, id)
+        try await rig.turn(worker)
+        #expect(try await Self.result(rig, id) == nil)
+        try await rig.wake()
+        try await rig.turn(worker)
+        #expect(try await Self.result(rig, id) == "done")
+        await worker.outboxes[0].close()
+    }
+
     @Test func `while Apple is away no more than one question is tried`() async throws {
         let (rig, worker) = try await Self.rig()
         let id = try Self.addSubscription(to: rig, renewals: 1)
