@@ -79,10 +79,12 @@ final class ConsumerSession: Sendable {
         let watching = Task { await watchConnection() }
         let error = await poll()
         work.continuation.finish()
-        if error != nil || loop.isOutdated {
+        let isStuck = core { $0.batchesInFlight > 0 }
+        if error != nil || loop.isOutdated || isStuck && !loop.mustStop {
             if error == nil { await commitLast() }
             await discardEverything(processing, settling)
-        } else if core({ $0.batchesInFlight }) > 0 {
+        } else if isStuck {
+            // The process ends: no other session meets these batches.
             core { $0.abort() }
         } else {
             await processing.value
@@ -107,8 +109,8 @@ final class ConsumerSession: Sendable {
         return error
     }
 
-    /// The consumer is gone: no batch in flight can be committed, and a new one is about to read it
-    /// again, before which the stage has to be done with it.
+    /// The consumer is gone or is replaced: no batch in flight can be committed, and a new one is
+    /// about to read it again, before which the stage has to be done with it.
     private func discardEverything(_ tasks: Task<Void, Never>...) async {
         let partitions = core { core in
             core.abort()

@@ -100,6 +100,26 @@ struct LoopReloadTests {
         #expect(try await rig.contents(rig.output).count == 2)
     }
 
+    @Test func `renewed clients read a batch again after the stage is done with it`() async throws {
+        let rig = try await LoopRig()
+        let stage = Self.accepting(rig)
+        stage.close()
+        let worker = try rig.worker(stage) { $0.shutdownBudget = .milliseconds(200) }
+        worker.start()
+        try await rig.publish([[1]])
+        await eventually { stage.seen.processed.count == 1 }
+        worker.loop.renewClients()
+        await eventually {
+            rig.log.count("batches in flight discarded, their records are read again") == 1
+        }
+        #expect(stage.seen.batchSizes.count == 1)
+        #expect(stage.seen.abandoned.isEmpty)
+        stage.open()
+        try await eventually { try await rig.committed()[0]?.offset == 1 }
+        #expect(stage.seen.abandoned == [TopicPartition(topic: rig.raw, partition: 0)])
+        try await worker.stop()
+    }
+
     @Test func `settings that came before the first batch apply to it`()
         async throws
     {
