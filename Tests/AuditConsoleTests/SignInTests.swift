@@ -313,6 +313,28 @@ import Testing
         #expect(try await client.get("/help").status == 303)
     }
 
+    @Test func `a user who is removed from a mounted secret is out at once`() async throws {
+        let fixture = try await ConsoleFixture()
+        let files = FileManager.default
+        func path(_ name: String) -> String {
+            fixture.folder.appending(path: name).path(percentEncoded: false)
+        }
+        // As Kubernetes does: a link in place of the file, and one to the present version.
+        func mount(_ version: String, _ text: String) throws {
+            try files.createDirectory(atPath: path(version), withIntermediateDirectories: false)
+            try text.write(toFile: path("\(version)/users"), atomically: true, encoding: .utf8)
+            try? files.removeItem(atPath: path("..data"))
+            try files.createSymbolicLink(atPath: path("..data"), withDestinationPath: version)
+        }
+        try mount("v1", ConsoleFixture.passwordFile)
+        try files.removeItem(atPath: path("users"))
+        try files.createSymbolicLink(atPath: path("users"), withDestinationPath: "..data/users")
+        let client = try await fixture.client(as: "otto")
+        #expect(try await client.get("/help").status == 200)
+        try mount("v2", ConsoleFixture.passwordFile.replacing("otto", with: "olga"))
+        #expect(try await client.get("/help").status == 303)
+    }
+
     @Test func `a password's line is made for the file, and read by it`() throws {
         let hash = try #require(PasswordHash.make("a long enough one"))
         let line = "vera:viewer:\(hash.encoded)"

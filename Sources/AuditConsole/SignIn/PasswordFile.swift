@@ -68,7 +68,7 @@ package struct PasswordFile: Sendable, Equatable {
 final class PasswordUsers: Sendable {
     private struct State {
         var file: PasswordFile
-        var changedAt: Date?
+        var contents: [UInt8]?
     }
 
     private let path: String
@@ -76,23 +76,20 @@ final class PasswordUsers: Sendable {
 
     init(path: String) throws(SettingsError) {
         self.path = path
-        let changedAt = Self.changedAt(path)
-        state = Mutex(State(file: try PasswordFile(path: path), changedAt: changedAt))
+        let contents = FileBytes.read(path)
+        state = Mutex(State(file: try PasswordFile(path: path), contents: contents))
     }
 
     /// The users of the file, or of its last valid version while an editor is at work on it.
     var users: [String: PasswordFile.User] {
         state.withLock { state in
-            let changedAt = Self.changedAt(path)
-            if changedAt != state.changedAt, let file = try? PasswordFile(path: path) {
-                state = State(file: file, changedAt: changedAt)
+            // Not the date: a mounted secret is a link, and only its target is replaced.
+            if let contents = FileBytes.read(path), contents != state.contents,
+                let file = try? PasswordFile(contents, path: path)
+            {
+                state = State(file: file, contents: contents)
             }
             return state.file.users
         }
-    }
-
-    private static func changedAt(_ path: String) -> Date? {
-        let attributes = try? FileManager.default.attributesOfItem(atPath: path)
-        return attributes?[.modificationDate] as? Date
     }
 }
