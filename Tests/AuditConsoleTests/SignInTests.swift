@@ -134,11 +134,11 @@ import Testing
         let name = try #require(UserName("vera"))
         let sessions = Sessions(idleMax: .seconds(60), durationMax: .seconds(100))
         let start = ContinuousClock.now
-        let visitor = sessions.begin(name, .viewer, .password, now: start)
+        let visitor = sessions.begin(name, .viewer, .proxy, now: start)
         #expect(sessions.visitor(visitor.sessionID, now: start + .seconds(59)) != nil)
         #expect(sessions.visitor(visitor.sessionID, now: start + .seconds(99)) != nil)
         #expect(sessions.visitor(visitor.sessionID, now: start + .seconds(101)) == nil)
-        let other = sessions.begin(name, .viewer, .password, now: start)
+        let other = sessions.begin(name, .viewer, .proxy, now: start)
         #expect(sessions.visitor(other.sessionID, now: start + .seconds(61)) == nil)
         #expect(sessions.visitor(other.sessionID, now: start) == nil)
     }
@@ -333,6 +333,19 @@ import Testing
         #expect(try await client.get("/help").status == 200)
         try mount("v2", ConsoleFixture.passwordFile.replacing("otto", with: "olga"))
         #expect(try await client.get("/help").status == 303)
+    }
+
+    @Test func `a changed password ends the sessions of the former one alone`() async throws {
+        let fixture = try await ConsoleFixture()
+        let changed = try await fixture.client(as: "otto")
+        let other = try await fixture.client(as: "vera")
+        let strength = Scrypt(cost: 1 << 14, blockSize: 8, parallelization: 1)
+        let hash = try #require(PasswordHash.make("another battery", strength: strength))
+        let line = "otto:operator:\(hash.encoded)"
+        try ConsoleFixture.passwordFile.replacing(/otto:.*/, with: line)
+            .write(to: fixture.folder.appending(path: "users"), atomically: true, encoding: .utf8)
+        #expect(try await changed.get("/help").status == 303)
+        #expect(try await other.get("/help").status == 200)
     }
 
     @Test func `a password's line is made for the file, and read by it`() throws {

@@ -114,7 +114,7 @@ struct Page: Sendable {
                 html.foreign(visitor.name.text, bytesMax: 60)
             }
             html.element("span", [.class("tag")], text: visitor.role.rawValue)
-            if visitor.method == .password {
+            if visitor.method != .proxy {
                 html.form(LocalLink("sign-out"), formToken) { html in
                     html.element("button", [.class("quiet")], text: "Sign out")
                 }

@@ -3,7 +3,8 @@ import OpenSSL
 import Synchronization
 
 enum SignInMethod: Hashable, Sendable {
-    case password
+    /// By the password with this hash; a session ends when the user has another one.
+    case password(PasswordHash)
     case proxy
 }
 

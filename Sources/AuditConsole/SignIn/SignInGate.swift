@@ -72,10 +72,11 @@ final class SignInGate: Sendable {
         }
     }
 
-    /// The visitor, unless the password file no longer names the user, or gives another role.
+    /// The visitor, unless the password file no longer has the user with this role and password.
     private func stillKnown(_ visitor: Visitor) -> Visitor? {
-        let user = passwords?.users[visitor.name.text]
-        guard visitor.method == .password, user?.role == visitor.role else {
+        guard let user = passwords?.users[visitor.name.text], user.role == visitor.role,
+            visitor.method == .password(user.hash)
+        else {
             sessions.end(visitor.sessionID)
             return nil
         }
@@ -97,7 +98,7 @@ final class SignInGate: Sendable {
             }
             throttle.succeeded(network, name)
             if let former = cookie(sessionCookie, request) { sessions.end(former) }
-            let visitor = sessions.begin(user.name, user.role, .password)
+            let visitor = sessions.begin(user.name, user.role, .password(user.hash))
             return .success((visitor, cookie: cookieField(visitor)))
         }
         return result ?? .failure(.busy)
