@@ -63,6 +63,21 @@ import Testing
         #expect(!page.body.contains("href=\"/history\""))
     }
 
+    @Test func `a group or a user of other bytes that look the same is another one`()
+        async throws
+    {
+        let roles = ["CONSOLE_PROXY_ROLES": "\u{e9}quipe=viewer"]
+        let fixture = try await ConsoleFixture(
+            environment: Self.settings.merging(roles) { $1 },
+            hasPasswords: false
+        )
+        for (group, status) in [("\u{e9}quipe", 200), ("e\u{301}quipe", 403)] {
+            let client = fixture.client(from: 2)
+            #expect(try await client.get("/help", headers: headers("vera", group)).status == status)
+        }
+        #expect(UserName("Ren\u{e9}") != UserName("Rene\u{301}"))
+    }
+
     @Test func `two users in one request, or none, are refused`() async throws {
         let fixture = try await fixture()
         let client = fixture.client(from: 2)

@@ -1,3 +1,4 @@
+package import AppStore
 import HTTP
 
 /// Sign-in by a reverse proxy that has asked an OpenID Connect provider, and names the user in
@@ -31,7 +32,7 @@ struct ProxySignIn: Sendable {
         else { return .unnamed }
         let groups = (request.headers[groupsHeader] ?? "").split(separator: ",")
             .map { $0.trimmingPrefix { $0 == " " }.description }
-            .map { String($0.reversed().drop { $0 == " " }.reversed()) }
+            .map { Identifier(String($0.reversed().drop { $0 == " " }.reversed())) }
         let role = roles.filter { groups.contains($0.group) }.map(\.role).max()
         return role.map { .user(name, $0) } ?? .noRole(name)
     }
@@ -39,7 +40,7 @@ struct ProxySignIn: Sendable {
 
 /// A group of the identity provider, and its members' role here.
 package struct GroupRole: Hashable, Sendable, CustomStringConvertible {
-    package let group: String
+    package let group: Identifier
     package let role: ConsoleRole
 
     package var description: String { "\(group)=\(role.rawValue)" }
@@ -51,6 +52,6 @@ extension GroupRole {
         guard let equals = text.lastIndex(of: "="), equals != text.startIndex,
             let role = ConsoleRole(rawValue: String(text[text.index(after: equals)...]))
         else { return nil }
-        self.init(group: String(text[..<equals]), role: role)
+        self.init(group: Identifier(String(text[..<equals])), role: role)
     }
 }

@@ -55,12 +55,14 @@ package struct NewDeadLetterAction: Equatable, Sendable {
 
 /// The person who acts: 1 to 255 bytes without control characters.
 package struct AuditorName: Hashable, Sendable {
-    package let text: String
+    private let name: Identifier
+
+    package var text: String { name.text }
 
     /// Nil for a text that is not a name.
     package init?(_ text: String) {
         guard !text.isEmpty, ShortText.isAcceptable(Array(text.utf8)) else { return nil }
-        self.text = text
+        name = Identifier(text)
     }
 }
 
