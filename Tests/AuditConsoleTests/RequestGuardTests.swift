@@ -1,6 +1,5 @@
 import AppStore
 import Foundation
-import HTTP
 import Postgres
 import Settings
 import Simulation
@@ -11,6 +10,7 @@ import Testing
 
 @testable import AuditConsole
 @testable import DeadLetters
+@testable import HTTP
 
 /// Requests that are refused before they reach a page.
 @Suite(.timeLimit(.minutes(10))) struct RequestGuardTests {
@@ -114,6 +114,30 @@ import Testing
     }
 
     @Test(arguments: [
+        ("localhost", 80, true), ("localhost:80", 80, true), ("[::1]", 80, true),
+        ("localhost", 443, false), ("a.example", 9440, true), ("a.example:8443", 9440, false),
+    ])
+    func `a host is named without its scheme's default port`(
+        host: String,
+        port: UInt16,
+        isAllowed: Bool
+    ) {
+        let url = PublicURL("https://a.example:443")
+        let origin = RequestOrigin(publicURL: url, address: "127.0.0.1")
+        origin.listens(on: port)
+        #expect(origin.isHostAllowed(HTTPRequest(headers: ["host": host])) == isAllowed)
+    }
+
+    @Test(arguments: [
+        ("https://a.example:443", "https://a.example"), ("http://[::1]:80/", "http://[::1]"),
+        ("https://a.example:80", "https://a.example:80"), ("http://a:8080", "http://a:8080"),
+        ("https://:443", nil),
+    ])
+    func `a public address has no default port`(text: String, kept: String?) {
+        #expect(PublicURL(text)?.text == kept)
+    }
+
+    @Test(arguments: [
         "/assets/../Package.swift", "/assets/..%2f..%2fetc%2fpasswd", "/assets/%2e%2e/x",
         "/assets/", "/assets//etc/passwd", "/assets/console.css", "/assets/%00",
         "/assets/..%5c..%5cx",
@@ -208,6 +232,21 @@ private final class SlowClient {
     init(port: UInt16) throws {
         client = try RawClient(port: port)
         client.send("GET /search HTTP/1.1\r\nX-Slow: ")
+    }
+}
+
+extension HTTPRequest {
+    /// A request for the first page.
+    init(headers: [String: String]) {
+        self.init(
+            method: .get,
+            path: "/",
+            queryItems: [],
+            headers: headers,
+            repeatedHeaders: [],
+            body: [],
+            peer: nil
+        )
     }
 }
 

@@ -21,8 +21,12 @@ final class RequestOrigin: Sendable {
 
     /// Adds the hosts by which the console is reached directly.
     func listens(on port: UInt16) {
-        let own = names.map { "\($0.lowercased()):\(port)" }
-        hosts.withLock { $0.formUnion(own) }
+        let names = names.map { $0.lowercased() }
+        hosts.withLock { hosts in
+            hosts.formUnion(names.map { "\($0):\(port)" })
+            // Browsers leave out the default port of http.
+            if port == 80 { hosts.formUnion(names) }
+        }
     }
 
     /// Whether the `Host` field names this console.

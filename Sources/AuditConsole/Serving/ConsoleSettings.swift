@@ -183,7 +183,7 @@ extension SettingKind where Value == String {
 /// The scheme, host and port under which users reach the console.
 struct PublicURL: Sendable {
     let isSecure: Bool
-    /// In the form of a request's `Host` field, in lower case.
+    /// As browsers write it in the `Host` field: in lower case, without the scheme's default port.
     let host: String
 
     var text: String { (isSecure ? "https://" : "http://") + host }
@@ -193,7 +193,9 @@ struct PublicURL: Sendable {
         isSecure = text.hasPrefix("https://")
         guard isSecure || text.hasPrefix("http://") else { return nil }
         let rest = text.dropFirst(isSecure ? 8 : 7)
-        let host = rest.hasSuffix("/") ? rest.dropLast() : rest
+        let address = rest.hasSuffix("/") ? rest.dropLast() : rest
+        let defaultPort = isSecure ? ":443" : ":80"
+        let host = address.hasSuffix(defaultPort) ? address.dropLast(defaultPort.count) : address
         guard !host.isEmpty, host.utf8.allSatisfy(Self.isHostCharacter) else { return nil }
         self.host = String(host)
     }
