@@ -122,6 +122,31 @@ import Testing
         #expect(try await client.get("/history").body.contains("a test root"))
     }
 
+    @Test func `the history has the note of a confirmed decision as it was written`()
+        async throws
+    {
+        let fixture = try await ConsoleFixture()
+        let client = try await fixture.client(as: "otto")
+        let note = "a\u{200D}b <&> \u{85}c"
+        let fields = [("kind", "resolved"), ("note", note), ("filter", "state=open")]
+        let asked = try await client.submit("/decisions", fields, from: "/help").body
+        #expect(!asked.contains(note))
+        let form = asked.components(separatedBy: "action=\"/decisions\"").last ?? ""
+        let hidden = form.matches(of: /type="hidden" name="([^"]*)" value="([^"]*)"/)
+            .map { (String($0.1), Self.read(String($0.2))) }
+        #expect(try await client.post("/decisions", hidden).status == 303)
+        let last = try await DeadLetterActionTable.newest(limit: 1, on: fixture.database).first
+        #expect(last?.why.map { Array($0.utf8) } == Array(note.utf8))
+    }
+
+    /// The value of an attribute, as a browser reads it.
+    private static func read(_ value: String) -> String {
+        value.replacing(/&#x([0-9a-f]+);/) { match in
+            UInt32(match.1, radix: 16).flatMap(Unicode.Scalar.init).map { "\($0)" } ?? "?"
+        }
+        .replacing("&lt;", with: "<").replacing("&gt;", with: ">").replacing("&amp;", with: "&")
+    }
+
     @Test func `a replay begins after its dry run, only as it was confirmed`() async throws {
         let fixture = try await ConsoleFixture(letters: Self.letters(3))
         let client = try await fixture.client(as: "otto")

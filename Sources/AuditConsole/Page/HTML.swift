@@ -7,12 +7,15 @@ import Settings
 ///
 /// Markup comes from names that stand in this program's source (`StaticString`); everything else is
 /// text and is escaped, in elements and attributes alike. Control characters, and characters that
-/// could reorder or hide text, are written as `\u{…}` (`Printable`).
+/// could reorder or hide text, are written as `\u{…}` (`Printable`); in the value of a field, which
+/// comes back with its form, as references.
 struct HTML: Sendable {
     struct Attribute: Sendable {
         let name: StaticString
         /// Nil for an attribute without a value, such as `disabled`.
         let value: String?
+        /// Whether the browser is to have the value without any change.
+        var isExact = false
 
         init(_ name: StaticString, _ value: String?) {
             self.name = name
@@ -89,10 +92,26 @@ struct HTML: Sendable {
         for attribute in attributes {
             markup += " \(attribute.name)"
             if let value = attribute.value {
-                markup += "=\"\(Self.escaped(Printable.line(value)))\""
+                let isExact = attribute.isExact
+                let text = isExact ? Self.referenced(value) : Self.escaped(Printable.line(value))
+                markup += "=\"\(text)\""
             }
         }
         markup += ">"
+    }
+
+    /// The text for an attribute, with references in place of what `Printable` rewrites.
+    ///
+    /// HTML reads the references of U+0080 to U+009F as other characters: these stay as they are.
+    private static func referenced(_ text: String) -> String {
+        text.unicodeScalars.reduce(into: "") { markup, scalar in
+            let text = String(scalar)
+            if (0x80...0x9F).contains(scalar.value) || Printable.line(text) == text {
+                markup += escaped(text)
+            } else {
+                markup += "&#x\(String(scalar.value, radix: 16));"
+            }
+        }
     }
 
     private static func escaped(_ text: String) -> String {
@@ -117,7 +136,12 @@ extension HTML.Attribute {
     static func id(_ name: String) -> Self { Self("id", name) }
     static func name(_ name: String) -> Self { Self("name", name) }
     static func type(_ name: String) -> Self { Self("type", name) }
-    static func value(_ text: String) -> Self { Self("value", text) }
+    /// The value of a field.
+    static func value(_ text: String) -> Self {
+        var attribute = Self("value", text)
+        attribute.isExact = true
+        return attribute
+    }
     static func label(_ text: String) -> Self { Self("aria-label", text) }
     static func href(_ link: LocalLink) -> Self { Self("href", link.text) }
     /// Present only if set.
