@@ -1,12 +1,12 @@
 import DeadLetters
 import Foundation
-import HTTP
 import OpenSSL
 import Settings
 import TestSupport
 import Testing
 
 @testable import AuditConsole
+@testable import HTTP
 
 /// Sign-in and the end of sessions.
 @Suite(.timeLimit(.minutes(10))) struct SignInTests {
@@ -141,6 +141,34 @@ import Testing
         let other = sessions.begin(name, .viewer, .proxy, now: start)
         #expect(sessions.visitor(other.sessionID, now: start + .seconds(61)) == nil)
         #expect(sessions.visitor(other.sessionID, now: start) == nil)
+    }
+
+    @Test(arguments: [[:], ["x-refresh": "1"]])
+    func `a page that refreshes itself does not keep its session alive`(
+        headers: [String: String]
+    ) throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "users-\(UUID())")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try ConsoleFixture.passwordFile.write(to: file, atomically: true, encoding: .utf8)
+        let path = file.path(percentEncoded: false)
+        let settings = ["CONSOLE_PASSWORD_FILE": path, "CONSOLE_SESSION_IDLE_MAX": "30m"]
+        let gate = try SignInGate(ConsoleService.read(environment: settings))
+        let user = try #require(try PasswordFile(path: path).users["vera"])
+        let now = ContinuousClock.now
+        let visitor = gate.sessions.begin(
+            user.name,
+            user.role,
+            .password(user.hash),
+            now: now - .seconds(1000)
+        )
+        let cookie = ["cookie": "\(gate.sessionCookie)=\(visitor.sessionID)"]
+        let answer = gate.answer(HTTPRequest(headers: headers.merging(cookie) { $1 }))
+        guard case .visitor = answer else {
+            Issue.record("the session is unknown")
+            return
+        }
+        let later = gate.sessions.visitor(visitor.sessionID, now: now + .seconds(1000))
+        #expect((later == nil) == !headers.isEmpty)
     }
 
     @Test func `a wrong password and an unknown name get the same answer`() async throws {

@@ -66,7 +66,8 @@
   const refresh = async () => {
     if (document.hidden || parts().length === 0) return;
     try {
-      const answer = await fetch(location.href, { headers: { accept: "text/html" } });
+      const headers = { accept: "text/html", "x-refresh": "1" };
+      const answer = await fetch(location.href, { headers });
       if (!answer.ok || answer.redirected) return;
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
       for (const part of parts()) update(part, page);

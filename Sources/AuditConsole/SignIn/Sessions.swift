@@ -68,7 +68,14 @@ final class Sessions: Sendable {
     }
 
     /// The session of an ID, marked as seen now; nil if unknown or expired.
-    func visitor(_ id: String, now: ContinuousClock.Instant = .now) -> Visitor? {
+    ///
+    /// - Parameter isRefresh: whether the page asks and not its reader, who may be away: then a
+    ///   session with a password is not marked. The proxy signs its users in again itself.
+    func visitor(
+        _ id: String,
+        isRefresh: Bool = false,
+        now: ContinuousClock.Instant = .now
+    ) -> Visitor? {
         sessions.withLock { sessions in
             let key = Self.key(id)
             guard let session = sessions[key] else { return nil }
@@ -76,7 +83,7 @@ final class Sessions: Sendable {
                 sessions[key] = nil
                 return nil
             }
-            sessions[key]?.lastSeen = now
+            if !isRefresh || session.method == .proxy { sessions[key]?.lastSeen = now }
             return Visitor(
                 name: session.name,
                 role: session.role,

@@ -50,7 +50,9 @@ final class SignInGate: Sendable {
     private var formCookie: String { isSecure ? "__Host-sign-in" : "dead-letter-sign-in" }
 
     func answer(_ request: HTTPRequest) -> Answer {
-        let known = cookie(sessionCookie, request).flatMap { sessions.visitor($0) }
+        let known = cookie(sessionCookie, request).flatMap {
+            sessions.visitor($0, isRefresh: request.headers["x-refresh"] != nil)
+        }
         switch proxy?.result(request) ?? .untrusted {
         case .user(let name, let role):
             if let known, known.method == .proxy, known.name == name, known.role == role {
