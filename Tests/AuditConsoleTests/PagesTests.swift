@@ -1,6 +1,7 @@
 import AppStore
 import Foundation
 import HTTP
+import Postgres
 import Simulation
 import Store
 import TestSupport
@@ -120,6 +121,26 @@ import Testing
         let open = try await client.get("/search?state=resolved").body
         #expect(open.contains("3 of 3 dead letters"))
         #expect(try await client.get("/history").body.contains("a test root"))
+    }
+
+    @Test func `a decision is about the letters that were confirmed or about none`() async throws {
+        let fixture = try await ConsoleFixture(letters: Self.letters(9))
+        let client = try await fixture.client(as: "otto")
+        // As if one of seven letters had gone between the count and the decision.
+        _ = try await fixture.database.query(
+            """
+            UPDATE dead_letter_hours SET letters = letters + 1
+            WHERE ctid = (SELECT ctid FROM dead_letter_hours WHERE class = 'forged' LIMIT 1)
+            """
+        )
+        let fields = [("kind", "resolved"), ("note", "a test root"), ("filter", "class=forged")]
+        let confirmed = fields + [("confirmed", "7")]
+        #expect(try await client.submit("/decisions", confirmed, from: "/help").status == 409)
+        #expect(try await client.get("/search?state=resolved").body.contains("No dead letter"))
+        // A time ago is an instant from the confirmation on.
+        let recent = Array(fields.dropLast()) + [("filter", "class=forged&since=1h")]
+        let asked = try await client.submit("/decisions", recent, from: "/help").body
+        #expect(asked.contains(/name="filter" value="class=forged&amp;since=20[^"]*Z"/))
     }
 
     @Test func `the history has the note of a confirmed decision as it was written`()

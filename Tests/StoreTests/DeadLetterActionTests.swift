@@ -124,21 +124,27 @@ import Testing
         try await Sample.index((0..<10).map { Sample.row($0) }, on: client)
         var query = DeadLetterQuery()
         query.environment = "Sandbox"
-        func decide(_ kind: DeadLetterAction.Kind) async throws -> Int {
-            try await DeadLetterActionTable.decide(
+        func decide(
+            _ kind: DeadLetterAction.Kind,
+            expecting expected: Int64? = nil
+        ) async throws -> [Int64] {
+            let (found, changed) = try await DeadLetterActionTable.decide(
                 kind,
                 query,
                 who: try Sample.name("boss"),
                 why: "a test\0",
+                expecting: expected,
                 deadline: .seconds(60),
                 on: client
             )
+            return [found, changed]
         }
-        #expect(try await decide(.resolved) == 5)
-        #expect(try await decide(.resolved) == 0)
+        #expect(try await decide(.resolved, expecting: 4) == [5, 0])
+        #expect(try await decide(.resolved, expecting: 5) == [5, 5])
+        #expect(try await decide(.resolved) == [5, 0])
         query.states = [.resolved]
         #expect(try await DeadLetterCounts.count(query, on: client) == 5)
-        #expect(try await decide(.reopened) == 5)
+        #expect(try await decide(.reopened) == [5, 5])
         #expect(try await DeadLetterCounts.count(query, on: client) == 0)
         let newest = try await DeadLetterActionTable.newest(limit: 3, on: client)
         let older = try await DeadLetterActionTable.newest(

@@ -93,7 +93,7 @@ enum DecisionForms {
             }
             guard count > 0 else { return }
             let hidden: KeyValuePairs = [
-                "filter": HTTPForm.encoded(filter.items), "kind": kind.rawValue, "note": note,
+                "filter": HTTPForm.encoded(filter.fixedItems), "kind": kind.rawValue, "note": note,
                 "confirmed": String(count),
             ]
             html.form(LocalLink("decisions"), token, hidden: hidden) { html in
@@ -173,19 +173,28 @@ struct Decisions: Sendable {
         guard let decision = decision(request), filter.problems.isEmpty, filter.text == nil,
             !filter.items.isEmpty
         else { return .page(Self.incomplete) }
-        let found = try await DeadLetterCounts.count(filter.query, on: sources.database)
         guard let confirmed = request.field("confirmed") else {
             return .page(
                 DecisionForms.confirmation(
                     decision.kind,
                     note: decision.note,
                     of: filter,
-                    count: found,
+                    count: try await DeadLetterCounts.count(filter.query, on: sources.database),
                     token: request.formToken
                 )
             )
         }
-        guard Int64(confirmed) == found else {
+        let expected = Int64(confirmed) ?? -1
+        let (found, changed) = try await DeadLetterActionTable.decide(
+            decision.kind,
+            filter.query,
+            who: request.visitor.name.auditor,
+            why: decision.note,
+            expecting: expected,
+            deadline: Self.decideDeadline,
+            on: sources.database
+        )
+        guard found == expected else {
             return .notice(
                 "Not the same any more",
                 status: 409,
@@ -193,15 +202,7 @@ struct Decisions: Sendable {
                     + "look at them again."
             )
         }
-        let count = try await DeadLetterActionTable.decide(
-            decision.kind,
-            filter.query,
-            who: request.visitor.name.auditor,
-            why: decision.note,
-            deadline: Self.decideDeadline,
-            on: sources.database
-        )
-        let done = HTTPItem("done", String(count))
+        let done = HTTPItem("done", String(changed))
         // The group's page, if it was the one that asked.
         if let group = filter.value("group"), filter.value("state") == "open",
             filter.items.count == 2

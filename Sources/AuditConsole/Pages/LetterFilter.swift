@@ -29,6 +29,15 @@ struct LetterFilter: Sendable, Equatable {
 
     func value(_ name: String) -> String? { items.last { $0.name == name }?.value }
 
+    /// With instants in place of times ago, so that they select the same letters later.
+    var fixedItems: [HTTPItem] {
+        let instants = ["since": query.since, "until": query.until]
+        return items.map { item in
+            guard let instant = instants[item.name].flatMap(\.self) else { return item }
+            return HTTPItem(item.name, instant.description)
+        }
+    }
+
     var link: LocalLink { LocalLink("search", query: items) }
 
     /// The filter in words, as a history shows it.

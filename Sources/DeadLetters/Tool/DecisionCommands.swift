@@ -62,7 +62,7 @@ extension DecisionCommand {
             )
             return ExitCode.negative
         }
-        let changed = try await DeadLetterActionTable.decide(
+        let (found, changed) = try await DeadLetterActionTable.decide(
             kind,
             query,
             who: who,
@@ -71,11 +71,11 @@ extension DecisionCommand {
             on: client
         )
         context.console.print(
-            ["action": kind.rawValue, "changed": changed, "found": count],
-            or: "\(changed) of \(count) dead letters \(kind.rawValue)",
+            ["action": kind.rawValue, "changed": changed, "found": found],
+            or: "\(changed) of \(found) dead letters \(kind.rawValue)",
             context.arguments
         )
-        return count == 0 ? ExitCode.negative : ExitCode.success
+        return found == 0 ? ExitCode.negative : ExitCode.success
     }
 }
 

@@ -115,19 +115,30 @@ package enum DeadLetterActionTable {
         _ = try await client.run(append, actions)
     }
 
-    typealias Decision = (query: DeadLetterQuery, action: NewDeadLetterAction, state: String)
+    typealias Decision = (
+        query: DeadLetterQuery, action: NewDeadLetterAction, state: String, expected: Int64?
+    )
 
-    static let decide = Statement<Decision, Void>(
+    static let decide = Statement<Decision, (found: Int64, changed: Int64)>(
         DeadLetterQuery.parameters(\.query) + [
             .value("who", \.action.who.text), .value("action", \.action.kind),
             .value("why") { $0.action.why.map(StorableText.whole) },
-            .value("state", \.state),
+            .value("state", \.state), .value("expected", \.expected),
         ],
+        returning: RowReader({ ($0, $1) }, "found", "changed"),
         """
-        INSERT INTO dead_letter_actions (who, action, why, dead_letter_id)
-        SELECT $who, $action, $why, letter.id FROM dead_letters AS letter
-        WHERE letter.state <> $state AND \(DeadLetterQuery.condition)
-        ORDER BY letter.id
+        WITH selected AS MATERIALIZED (
+            SELECT letter.id, letter.state FROM dead_letters AS letter
+            WHERE \(DeadLetterQuery.condition)
+        ), written AS (
+            INSERT INTO dead_letter_actions (who, action, why, dead_letter_id)
+            SELECT $who, $action, $why, selected.id FROM selected
+            WHERE selected.state <> $state
+                AND ($expected IS NULL OR $expected = (SELECT count(*) FROM selected))
+            ORDER BY selected.id
+            RETURNING 1
+        )
+        SELECT (SELECT count(*) FROM selected) AS found, (SELECT count(*) FROM written) AS changed
         """
     )
 
@@ -135,20 +146,25 @@ package enum DeadLetterActionTable {
     ///
     /// - Parameters:
     ///   - kind: `resolved`, `suppressed` or `reopened`.
+    ///   - expected: how many letters have to be selected, or nothing is written; nil for any.
     ///   - deadline: for all of them, which are written together.
-    /// - Returns: the number of these letters.
+    /// - Returns: the numbers of selected letters and of written actions.
     package static func decide(
         _ kind: DeadLetterAction.Kind,
         _ query: DeadLetterQuery,
         who: AuditorName,
         why: String,
+        expecting expected: Int64? = nil,
         deadline: Duration,
         on client: PostgresClient
-    ) async throws -> Int {
+    ) async throws -> (found: Int64, changed: Int64) {
         let action = NewDeadLetterAction(who: who, kind: kind, why: why)
         let state = kind == .reopened ? "open" : kind.rawValue
-        let written = try await client.run(decide, (query, action, state), deadline: deadline)
-        return written.affectedCount
+        return try await client.run(
+            decide,
+            (query, action, state, expected),
+            deadline: deadline
+        )[0]
     }
 
     private static let reader = RowReader(
