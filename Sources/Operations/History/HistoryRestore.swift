@@ -1,4 +1,5 @@
 import Foundation
+import JSON
 import Postgres
 import Settings
 import Store
@@ -31,7 +32,9 @@ struct HistoryRestore {
         }
         return try await connection.withHistoryLock {
             var (read, restored) = (0, 0)
-            while case let rows = try some(of: &lines, path), !rows.isEmpty {
+            while case let rows = try some(of: &lines, path, isComplete: rowCount != nil),
+                !rows.isEmpty
+            {
                 restored += try await add(rows, to: header.table)
                 read += rows.count
                 report(read, rowCount)
@@ -65,9 +68,25 @@ struct HistoryRestore {
         }
     }
 
-    private func some(of lines: inout LineReader, _ path: String) throws -> [JSONText] {
+    /// - Parameter isComplete: whether every transaction of the archive was committed. The last one
+    ///   of an interrupted archive may have left half a line, of a row that is in the database.
+    private func some(
+        of lines: inout LineReader,
+        _ path: String,
+        isComplete: Bool
+    ) throws(CommandError) -> [JSONText] {
         var rows: [JSONText] = []
         while rows.count < Self.rowsPerTransaction, let line = try next(&lines, path) {
+            let row = try? JSONDocument(parsing: line, policy: .grammar).root
+            guard row?.kind == .object else {
+                let number = lines.lineNumber
+                if !isComplete, try next(&lines, path) == nil { break }
+                throw CommandError(
+                    ExitCode.data,
+                    "\(path), line \(number): it is not JSON: find a whole copy of the file, or "
+                        + "take the line out to restore the others"
+                )
+            }
             rows.append(JSONText(line))
         }
         return rows

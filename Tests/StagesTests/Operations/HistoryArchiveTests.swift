@@ -197,4 +197,31 @@ import Worker
         try text.write(toFile: file, atomically: false, encoding: .utf8)
         #expect(await rig.run("history", "restore", file, "--json").code == 0)
     }
+
+    @Test func `half a line of a transaction that was not committed is left out`() async throws {
+        let rig = try await Self.rig()
+        try await rig.age(days: 500)
+        let history = try await rig.history()
+        _ = try await rig.archive()
+        let file = try #require(rig.files.first { $0.contains("changes") })
+        let whole = try String(contentsOfFile: file, encoding: .utf8)
+        func restoring(_ text: String) async throws -> (code: Int32, output: String, notes: String)
+        {
+            try text.write(toFile: file, atomically: false, encoding: .utf8)
+            return await rig.restore()
+        }
+        // As a full disk leaves it.
+        let torn = whole + #"{"user_id":"anna","vers"#
+        let last = torn.split(separator: "\n").count
+        let complete = try await restoring(torn)
+        #expect(complete.code == 65)
+        #expect(complete.notes.contains("\(file), line \(last): it is not JSON"), "\(complete)")
+        _ = try await rig.worker.client.query("UPDATE history_archives SET row_count = NULL")
+        let inside = try await restoring(torn + "\n{}\n")
+        #expect(inside.code == 65 && inside.notes.contains("line \(last)"), "\(inside)")
+        let restored = try await restoring(torn)
+        #expect(restored.code == 0, "\(restored)")
+        #expect(try await rig.history() == history)
+        _ = try await rig.text("SELECT require_history(now() - interval '450 days')::text")
+    }
 }
