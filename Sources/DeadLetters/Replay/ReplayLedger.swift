@@ -59,6 +59,11 @@ struct ReplayLedger {
         )
     }
 
+    /// The letters among these whose redaction is recorded by now.
+    func redacted(among ids: [String]) async throws -> Set<String> {
+        Set(try await connection.run(DeadLetterActionTable.redactedAmong, ids))
+    }
+
     func setState(_ state: ReplayState, note: String = "", action: DeadLetterAction.Kind?)
         async throws
     {

@@ -119,7 +119,6 @@ package struct ReplayPreparation {
         let vouched = try await VouchedLetters.read(
             names,
             keeping: Set(rows.map(\.id)),
-            redactions: try await DeadLetterActionTable.redacted(on: database),
             progress: { progress(.reading, $0, $1) }
         )
         return try await ReplayReader.with(names, vouched, isPreview: true) { reader in
@@ -137,7 +136,9 @@ package struct ReplayPreparation {
         for start in stride(from: 0, to: rows.count, by: Self.chunkMax) {
             try Task.checkCancellation()
             let chunk = rows[start..<min(rows.count, start + Self.chunkMax)]
-            for original in try await reader.originals(of: chunk.map(\.id)) {
+            let ids = chunk.map(\.id)
+            let redactions = Set(try await database.run(DeadLetterActionTable.redactedAmong, ids))
+            for original in try await reader.originals(of: ids, redactions: redactions) {
                 switch original {
                 case .success(let original): verdicts.append(ask(original))
                 case .failure(let why): verdicts.append(.unsendable(why))

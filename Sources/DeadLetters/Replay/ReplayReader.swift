@@ -72,9 +72,16 @@ final class ReplayReader {
     }
 
     /// The originals of these letters, in their order.
-    func originals(of ids: [String]) async throws -> [Result<ReplayedOriginal, Unsendable>] {
+    ///
+    /// - Parameter redactions: the redacted letters, as recorded by now.
+    func originals(
+        of ids: [String],
+        redactions: Set<String>
+    ) async throws -> [Result<ReplayedOriginal, Unsendable>] {
         let links = ids.map { id in
-            Result<ChainLetter, Unsendable> { () throws(Unsendable) in try vouched.letter(id) }
+            Result<ChainLetter, Unsendable> { () throws(Unsendable) in
+                try vouched.letter(id, redactions: redactions)
+            }
         }
         let found = try await held(
             links.compactMap { try? names.position(of: $0.get()) },

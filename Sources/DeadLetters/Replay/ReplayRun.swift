@@ -125,7 +125,10 @@ final class ReplayRun {
 extension ReplayRun {
     /// Sends a few records and records their positions, and which cannot be sent.
     private func send(_ rows: [ReplayRecordRow]) async throws {
-        let originals = try await reader.originals(of: rows.map(\.letterID))
+        let ids = rows.map(\.letterID)
+        // For each batch: a letter may have been redacted since the run began.
+        let redactions = try await ledger.redacted(among: ids)
+        let originals = try await reader.originals(of: ids, redactions: redactions)
         var unsent: [ReplayRecordTable.Decided] = []
         var sending: [(row: ReplayRecordRow, record: ProducerRecord)] = []
         for (row, original) in zip(rows, originals) {

@@ -143,8 +143,7 @@ package struct Replays: Sendable {
         let positions = try await ledger.positions(topic: names.deadLetterTopic)
         let vouched = try await VouchedLetters.read(
             names,
-            keeping: Set(records.lazy.filter { $0.sentAt == nil }.map(\.letterID)),
-            redactions: try await DeadLetterActionTable.redacted(on: database)
+            keeping: Set(records.lazy.filter { $0.sentAt == nil }.map(\.letterID))
         )
         return try await ReplayReader.with(names, vouched) { reader in
             try await TopicScan.with(names.kafka) { letters in

@@ -8,7 +8,6 @@ import Records
 /// commits.
 struct VouchedLetters: Sendable {
     private let letters: [String: ChainLetter]
-    private let redactions: Set<String>
 
     /// Reads the headers of the whole dead-letter topic.
     ///
@@ -18,7 +17,6 @@ struct VouchedLetters: Sendable {
     static func read(
         _ names: ReplayNames,
         keeping ids: Set<String>,
-        redactions: Set<String>,
         progress: TopicScan.Progress = { _, _ in }
     ) async throws -> VouchedLetters {
         var evidence = ChainEvidence()
@@ -40,13 +38,14 @@ struct VouchedLetters: Sendable {
             }
             letters = verifier.vouchedFor(evidence)
         } while verifier.mustReadAgain
-        return VouchedLetters(letters: letters, redactions: redactions)
+        return VouchedLetters(letters: letters)
     }
 
     /// The letter of this ID.
     ///
+    /// - Parameter redactions: the redacted letters, as recorded by now.
     /// - Throws: `Unsendable` for a letter that is on no chain, and for a redacted one.
-    func letter(_ id: String) throws(Unsendable) -> ChainLetter {
+    func letter(_ id: String, redactions: Set<String>) throws(Unsendable) -> ChainLetter {
         guard !redactions.contains(id) else {
             throw Unsendable(
                 .redacted,

@@ -237,7 +237,7 @@ package enum DeadLetterActionTable {
         "SELECT DISTINCT dead_letter_id AS id FROM dead_letter_actions WHERE action = 'redacted'"
     )
 
-    static let redactedAmong = Statement<[String], String>(
+    package static let redactedAmong = Statement<[String], String>(
         [.values("ids") { $0.map(StorableText.of) }],
         returning: RowReader("id"),
         """

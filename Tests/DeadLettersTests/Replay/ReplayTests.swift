@@ -145,4 +145,34 @@ import Testing
         }
         await rig.close()
     }
+
+    @Test func `a letter that is redacted while its replay runs is not sent`() async throws {
+        let rig = try await ReplayRig()
+        try await rig.refuse(rig.bodies(21))
+        let number = try await rig.begin()
+        // The last letter waits for outcomes of the others, as no stage reads yet.
+        let run = Task { try await rig.replays.run(number, who: rig.auditor) }
+        try await eventually("the first few have to be sent") {
+            try await rig.replays.replay(number)?.counts.sent == 20
+        }
+        let last = try #require(try await rig.outcomes(number).first { $0.sentAt == nil })
+        let action = NewDeadLetterAction(
+            who: rig.auditor,
+            kind: .redacted,
+            why: "request 7",
+            deadLetterID: last.letterID
+        )
+        try await DeadLetterActionTable.append([action], on: rig.client)
+        try await ReplayStage.running(rig, fromStart: true) { stage in
+            let end = try await run.value
+            #expect(end.counts.accepted == 20 && end.counts.unsent == 1, "\(end)")
+            let origins = stage.read.flatMap(\.headers)
+                .filter { $0.name == DeadLetterHeader.replayOf }.map(\.value)
+            #expect(origins.count == 20 && !origins.contains(Array(last.letterID.utf8)))
+        }
+        let outcome = try await rig.outcomes(number).first { $0.ordinal == last.ordinal }
+        #expect(outcome?.outcome == .unsent)
+        #expect(outcome?.outcomeReason.contains("redacted") == true)
+        await rig.close()
+    }
 }
