@@ -14,7 +14,7 @@ package struct DeadLetterTopic: Sendable {
         /// Records that are no dead letters.
         package var foreign = 0
         /// The offsets of each partition when the reading began: from the oldest left by retention
-        /// to the one after the last.
+        /// to the one after the last, or to where the reading was to end.
         package var held: [Int32: Range<Int64>] = [:]
     }
 
@@ -34,18 +34,20 @@ package struct DeadLetterTopic: Sendable {
     ///
     /// - Parameters:
     ///   - next: the first offsets to read, of partitions that were read before.
+    ///   - ends: where to end, by partition, at the latest at the present end; nil reads up to it.
     ///   - since: skips letters that failed earlier.
     ///   - progress: called with how many offsets were read, and of how many.
     ///   - foreign: receives each record that is no dead letter.
     ///   - visit: receives the letter and its record; it must not keep many of those.
     package func read(
         from next: [Int32: Int64] = [:],
+        to ends: [Int32: Int64]? = nil,
         since: Timestamp? = nil,
         progress: TopicScan.Progress = { _, _ in },
         foreign: (ConsumerRecord) -> Void = { _ in },
         _ visit: (DeadLetter, ConsumerRecord) -> Void
     ) async throws(DeadLetterTopicError) -> Summary {
-        var (spans, held) = try await spans(since: since)
+        var (spans, held) = try await spans(since: since, to: ends)
         for (partition, span) in spans {
             let start = max(span.lowerBound, next[partition.partition] ?? span.lowerBound)
             spans[partition] = start < span.upperBound ? start..<span.upperBound : nil
@@ -156,10 +158,15 @@ package struct DeadLetterTopic: Sendable {
 
     /// The offsets to read of partitions that have any, and the offsets that each partition holds.
     private func spans(
-        since: Timestamp?
+        since: Timestamp?,
+        to ends: [Int32: Int64]? = nil
     ) async throws(DeadLetterTopicError) -> (wanted: Spans, held: Spans) {
         try await asking { admin in
-            let held = try await watermarks(admin).mapValues { $0.low..<max($0.low, $0.high) }
+            var held = try await watermarks(admin).mapValues { $0.low..<max($0.low, $0.high) }
+            for (partition, range) in held {
+                guard let ends else { break }
+                held[partition] = range.clamped(to: 0..<ends[partition.partition, default: 0])
+            }
             var spans = held
             if let since {
                 let starts = try await admin.offsets(

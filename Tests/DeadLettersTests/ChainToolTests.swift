@@ -16,11 +16,11 @@ import Topology
     private static let topic = "storekit.dead-letter"
 
     /// A cluster with two chains of three letters, all committed by the worker.
-    private final class Rig {
+    final class Rig {
         let cluster: MockCluster
         let folder: String
-        private let producer: KafkaProducer
-        private var head: SHA256Digest?
+        let producer: KafkaProducer
+        private(set) var head: SHA256Digest?
         private var refused: Int64 = 0
 
         init() async throws {
@@ -40,25 +40,33 @@ import Topology
         }
 
         func write(_ records: [ProducerRecord]) async throws {
-            for record in records {
-                let report = await producer.send([record])
-                try #require(report.isComplete)
-            }
+            let report = await producer.send(records)
+            try #require(report.isComplete)
+        }
+
+        /// A letter of partition 3.
+        static func letter(
+            _ offset: Int64,
+            after head: SHA256Digest?
+        ) -> (record: ProducerRecord, digest: SHA256Digest) {
+            var letter = DeadLetterWriter(Sample.context()).letter(
+                for: Sample.original(offset: offset, value: Array("body \(offset)".utf8)),
+                Sample.refusal,
+                value: .original,
+                after: head
+            )
+            letter.record.partition = 1
+            return (letter.record, letter.digest)
         }
 
         /// Writes letters of partition 3, and verify-worker's commit.
         func writeChain(_ offsets: [Int64]) async throws {
-            for offset in offsets {
-                var letter = DeadLetterWriter(Sample.context()).letter(
-                    for: Sample.original(offset: offset, value: Array("body \(offset)".utf8)),
-                    Sample.refusal,
-                    value: .original,
-                    after: head
-                )
-                letter.record.partition = 1
+            let letters = offsets.map { offset in
+                let letter = Self.letter(offset, after: head)
                 head = letter.digest
-                try await write([letter.record])
+                return letter.record
             }
+            try await write(letters)
             refused += Int64(offsets.count)
             let end = (offsets.last ?? -1) + 1
             let tally = StageTally(
@@ -106,7 +114,7 @@ import Topology
         }
     }
 
-    private static func withRig(_ body: (Rig) async throws -> Void) async throws {
+    static func withRig(_ body: (Rig) async throws -> Void) async throws {
         let rig = try await Rig()
         do {
             try await body(rig)

@@ -45,10 +45,13 @@ struct ChainReading: Sendable {
         var verifier = former?.verifier ?? ChainVerifier(topic: topic.name)
         verifier.expect(evidence)
         var next = former?.summary.held.mapValues(\.upperBound) ?? [:]
-        var isFirst = true
+        // The first pass's: a later one reads no letter that was not visited.
+        var ends: [Int32: Int64]?
         while true {
+            let isFirst = ends == nil
             let summary = try await topic.read(
                 from: next,
+                to: ends,
                 since: since,
                 progress: progress
             ) { record in
@@ -58,6 +61,7 @@ struct ChainReading: Sendable {
                 verifier.add(letter, record)
                 if isFirst { visit(letter, record) }
             }
+            ends = ends ?? summary.held.mapValues(\.upperBound)
             evidence.starts = summary.held.mapValues(\.lowerBound)
             let isContinuous = next.allSatisfy { partition, offset in
                 summary.held[partition].map { $0.contains(offset) || $0.upperBound == offset }
@@ -67,7 +71,6 @@ struct ChainReading: Sendable {
             guard isContinuous, !verifier.mustReadAgain else {
                 // Also if retention has removed unread letters, or the topic was created again.
                 next = [:]
-                isFirst = false
                 verifier.removeLetters()
                 continue
             }
