@@ -44,4 +44,57 @@ extension ChainToolTests {
             #expect(offline.exitCode == 0, "\(offline.notes)")
         }
     }
+
+    /// Takes an anchor of the topic.
+    private static func anchor(_ rig: Rig, _ name: String) async throws -> String {
+        let file = "\(rig.folder)/\(name).json"
+        try Data(await rig.run("anchor").bytes).write(to: URL(filePath: file))
+        return file
+    }
+
+    @Test func `an anchor of letters before or after an export is noted, and no fault of it`()
+        async throws
+    {
+        try await Self.withRig { rig in
+            try await rig.writeChain([2, 5, 9])
+            let early = try await Self.anchor(rig, "early")
+            let written = Date.now
+            await eventually { Date.now.timeIntervalSince(written) > 0.002 }
+            let since = Timestamp(milliseconds: Int64(Date.now.timeIntervalSince1970 * 1_000))
+            try await rig.writeChain([10, 13])
+            let inside = try await Self.anchor(rig, "inside")
+            let folder = rig.folder + "/export"
+            let export = await rig.run("export", "--to", folder, "--since", since.description)
+            #expect(export.result.hasPrefix("2 dead letters"), "\(export.result)")
+            try await rig.writeChain([20])
+            let late = try await Self.anchor(rig, "late")
+            let offline = ["verify", "--offline", folder + "/manifest.json", "--anchor"]
+            for (anchor, isOutside) in [(early, true), (inside, false), (late, true)] {
+                let run = await ToolRun(offline + [anchor])
+                #expect(run.exitCode == 0, "\(anchor): \(run.notes)")
+                #expect(run.notes.contains("lies outside of the export") == isOutside)
+            }
+            let forged = try String(contentsOfFile: inside, encoding: .utf8)
+                .replacing(/"link":"\w{8}/, with: "\"link\":\"00000000")
+            try forged.write(toFile: inside, atomically: true, encoding: .utf8)
+            let altered = await ToolRun(offline + [inside])
+            #expect(altered.exitCode == 1 && altered.notes.contains("the anchored link 00000000"))
+        }
+    }
+
+    @Test func `an anchor of another topic is refused for an export too`() async throws {
+        try await Self.withRig { rig in
+            try await rig.writeChain([2, 5, 9])
+            let anchor = try await Self.anchor(rig, "anchor")
+            let folder = rig.folder + "/export"
+            #expect(await rig.run("export", "--to", folder).exitCode == 0)
+            let other = try String(contentsOfFile: anchor, encoding: .utf8)
+                .replacing("\"topic\":\"storekit.dead-letter\"", with: "\"topic\":\"other\"")
+            try other.write(toFile: anchor, atomically: true, encoding: .utf8)
+            let manifest = folder + "/manifest.json"
+            let run = await ToolRun(["verify", "--offline", manifest, "--anchor", anchor])
+            #expect(run.exitCode == 65)
+            #expect(run.notes.contains("the anchor is of the topic other, not of storekit"))
+        }
+    }
 }

@@ -38,6 +38,12 @@ extension ChainAnchor {
         self.init(takenAt: takenAt, cluster: cluster, topic: topic, links: links)
     }
 
+    /// Throws if it was taken of another topic than the one that is verified.
+    func require(topic name: String) throws(CommandError) {
+        guard topic != name else { return }
+        throw CommandError(ExitCode.data, "the anchor is of the topic \(topic), not of \(name)")
+    }
+
     private static let format = "entitlement-pipeline anchor 1"
 
     var json: JSONContent {

@@ -35,6 +35,8 @@ package struct ChainEvidence: Sendable {
     package var starts: [Int32: Int64] = [:]
     /// Links that were stored elsewhere.
     package var anchors: [ChainName: ChainAnchor.Link] = [:]
+    /// The offsets between which an export's letters lie, by partition; nil for the topic itself.
+    package var exported: [Int32: ClosedRange<Int64>]?
     /// Whether only letters of a time range were read, so that earlier ones are not missing.
     package var isRange = false
     /// The letters with a recorded redaction; nil if no database was asked.

@@ -12,6 +12,7 @@ struct ChainWalk {
     private let isRange: Bool
     private let beginning: ChainBeginning
     private let anchor: ChainAnchor.Link?
+    private let exported: [Int32: ClosedRange<Int64>]?
     let pieces: [ChainPiece]
     /// The copy of each link that stands for it: the first one, or the first unaltered one.
     ///
@@ -39,6 +40,7 @@ struct ChainWalk {
         self.topic = topic
         self.pieces = pieces
         anchor = evidence.anchors[name]
+        exported = evidence.exported
         head = evidence.heads[name]
         starts = evidence.starts
         isRange = evidence.isRange
@@ -292,6 +294,11 @@ struct ChainWalk {
         guard let anchor, !onPath.contains(anchor.digest) else { return }
         if isCut, anchor.offset < starts[anchor.partition] ?? 0 {
             notes.append("\(name): the anchored letter is older than what retention has left")
+        } else if let exported, exported[anchor.partition]?.contains(anchor.offset) != true {
+            notes.append(
+                "\(name): the anchored letter, \(topic)/\(anchor.partition)/\(anchor.offset), lies "
+                    + "outside of the export"
+            )
         } else {
             findings.append(.anchorMissing(name, anchor.digest))
         }

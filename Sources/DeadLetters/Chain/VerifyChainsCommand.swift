@@ -36,12 +36,7 @@ enum VerifyChainsCommand: DeadLetterCommand {
                 try ExportReading.read(manifest: path, anchor: anchor, progress)
             }
         } else {
-            if let anchor, anchor.topic != context.topic.name {
-                throw CommandError(
-                    ExitCode.data,
-                    "the anchor is of the topic \(anchor.topic), not of \(context.topic.name)"
-                )
-            }
+            try anchor?.require(topic: context.topic.name)
             report = try await context.showingProgress("verifying") { progress in
                 let anchors = anchor?.links ?? [:]
                 return try await ChainReading.read(context, anchors: anchors, progress: progress)
@@ -76,6 +71,7 @@ enum ExportReading {
             throw CommandError(ExitCode.noInput, "cannot read \(path)")
         }
         let manifest = try ExportManifest(json: text, path: path)
+        try anchor?.require(topic: manifest.topic)
         // The manifest is untrusted: it may only name a file beside itself.
         guard !manifest.file.contains("/"), manifest.file != ".." else {
             throw CommandError(ExitCode.data, "\(path) names a file in another folder")
@@ -108,6 +104,7 @@ enum ExportReading {
         _ evidence: ChainEvidence,
         _ progress: TopicScan.Progress
     ) throws -> (report: ChainReport, found: (records: Int, sha256: SHA256Digest)) {
+        var (evidence, exported) = (evidence, [Int32: ClosedRange<Int64>]())
         var verifier = ChainVerifier(topic: manifest.topic)
         verifier.expect(evidence)
         while true {
@@ -118,6 +115,10 @@ enum ExportReading {
                 guard let letter = try? DeadLetter(decoding: record) else {
                     return verifier.add(foreign: record)
                 }
+                let (partition, offset) = (record.topicPartition.partition, record.offset)
+                let known = exported[partition] ?? offset...offset
+                exported[partition] =
+                    min(known.lowerBound, offset)...max(known.upperBound, offset)
                 guard var kept = ChainLetter(letter, record, hasOriginal: hasOriginal) else {
                     return verifier.add(unchained: letter)
                 }
@@ -126,6 +127,7 @@ enum ExportReading {
                 }
                 verifier.add(kept)
             }
+            evidence.exported = exported
             let report = verifier.report(evidence)
             guard verifier.mustReadAgain else { return (report, found) }
             verifier.removeLetters()
