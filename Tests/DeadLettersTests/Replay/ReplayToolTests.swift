@@ -100,7 +100,13 @@ import Testing
         ["replay"], ["replay", "--all", "--send"], ["replay", "--all", "--reason", "x5c_missing"],
         ["replay", "--all", "--rate", "0"], ["replay", "--all", "--failing-share-max", "2"],
         ["replay", "--all", "--include-resolved"], ["replays", "one"],
-        ["replay", "--abandon", "1"],
+        ["replay", "--abandon", "1"], ["replay", "--continue=7", "--first=20"],
+        ["replay", "--continue=7", "--all"], ["replay", "--continue=7", "--again"],
+        ["replay", "--continue=7", "--include-resolved"], ["replay", "--continue=7", "0123abcd"],
+        ["replay", "--continue=7", "--reason=x5c_missing"],
+        ["replay", "--continue=7", "--since=1h"],
+        ["replay", "--abandon=3", "--continue=4", "--why=x"],
+        ["replay", "--abandon=3", "--stage=verify", "--why=x"],
     ])
     func `an incomplete command line is refused before any question`(arguments: [String]) async {
         let run = await ToolRun(

@@ -34,14 +34,14 @@ enum ReplayCommand: DeadLetterCommand {
 
     private static func perform(_ context: ToolContext) async throws -> Int32 {
         let arguments = context.arguments
-        if let number = try arguments.value("abandon", as: .int(1...Int(Int32.max))) {
-            return try await abandon(Int64(number), context)
+        if let number = try ReplayOptions.replay("abandon", arguments) {
+            return try await abandon(number, context)
         }
         let limits = try ReplayOptions.limits(arguments)
-        if let number = try arguments.value("continue", as: .int(1...Int(Int32.max))) {
+        if let number = try ReplayOptions.replay("continue", arguments) {
             let who = try context.auditor()
             let replays = try context.replays(on: try await context.database())
-            return try await send(Int64(number), who: who, replays, context)
+            return try await send(number, who: who, replays, context)
         }
         let selection = try ReplayOptions.selection(context)
         let isSending = arguments.isSet("send")

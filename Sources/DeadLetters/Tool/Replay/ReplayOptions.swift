@@ -78,6 +78,28 @@ enum ReplayOptions {
         ToolContext.auditorOption, groupPrefix,
     ]
 
+    /// The replay that an option names; nil without it.
+    ///
+    /// - Throws: if the command line also selects letters or names another replay, because a replay
+    ///   keeps the letters that it was begun with.
+    static func replay(
+        _ option: String,
+        _ arguments: CommandArguments
+    ) throws(UsageError) -> Int64? {
+        let number = try arguments.value(option, as: .int(1...Int(Int32.max)))
+        guard let number else { return nil }
+        let others =
+            FilterOptions.options.map(\.long)
+            + ["all", "first", "again", "include-resolved", "abandon", "continue"]
+        if let other = others.first(where: { $0 != option && arguments.isSet($0) }) {
+            throw UsageError("--\(option) takes the letters of its replay: leave out --\(other)")
+        }
+        guard arguments.operands.isEmpty else {
+            throw UsageError("--\(option) takes the letters of its replay: leave out the IDs")
+        }
+        return Int64(number)
+    }
+
     /// The limits that the command line gives, in place of those of a replay or of the defaults.
     static func limits(
         _ arguments: CommandArguments,
