@@ -88,6 +88,22 @@ import Testing
         #expect(rows.reduce(0) { $0 + $1.copies } == 70)
     }
 
+    @Test func `an index up to the end that is cancelled before it does not end as if done`()
+        async throws
+    {
+        let rig = try await IndexRig()
+        try await rig.send(rig.letters(0..<20))
+        let indexer = DeadLetterIndexer(
+            rig.topic,
+            client: rig.client,
+            settings: .init(group: rig.cluster.name("index"))
+        ) { event in
+            if case .assigned = event { withUnsafeCurrentTask { $0?.cancel() } }
+        }
+        let run = Task { try await indexer.run(untilEnd: true) }
+        await #expect(throws: CancellationError.self) { try await run.value }
+    }
+
     @Test func `an empty topic has nothing to index, a missing one is waited for`() async throws {
         let rig = try await IndexRig()
         try await rig.index()

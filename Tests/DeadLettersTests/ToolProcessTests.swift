@@ -29,17 +29,19 @@ import Testing
     private static func start(
         _ rig: IndexRig,
         _ arguments: [String],
-        _ output: Lines
+        _ output: Lines,
+        notes: ChildProcess.Output = .inherited,
+        kafka: String? = nil
     ) throws -> ChildProcess {
         let process = ProcessInfo.processInfo.environment
         let own = ["DATABASE_URL": rig.options.connectionString, "USER": "anna"]
         return try ChildProcess(
             executable: executable,
             arguments: arguments
-                + ["--kafka", rig.cluster.bootstrapServers, "--prefix", rig.prefix],
+                + ["--kafka", kafka ?? rig.cluster.bootstrapServers, "--prefix", rig.prefix],
             environment: process.merging(own) { $1 },
             standardOutput: .lines(output.add),
-            standardError: .inherited
+            standardError: notes
         )
     }
 
@@ -59,6 +61,29 @@ import Testing
         let rows = try await DeadLetterTable.page(DeadLetterQuery(), limit: 1000, on: rig.client)
         #expect(rows.count == 300)
         #expect(rows.allSatisfy { $0.copies == 1 })
+    }
+
+    @Test func `a signal ends an index up to the end that waits for Kafka as interrupted`()
+        async throws
+    {
+        let rig = try await IndexRig()
+        let notes = Lines()
+        let indexer = try Self.start(
+            rig,
+            ["index", "--until-end"],
+            Lines(),
+            notes: .lines(notes.add),
+            kafka: "127.0.0.1:1"
+        )
+        await eventually("it has to wait for Kafka") {
+            notes.all.contains { $0.contains("does not answer, trying again") }
+        }
+        indexer.signal(SIGINT)
+        let end = try await indexer.waitForEnd(deadline: .seconds(30))
+        #expect(end == .exited(code: 130), "\(end)")
+        await eventually("it has to say why") {
+            notes.all.last == "dead-letter index: interrupted"
+        }
     }
 
     @Test func `tail follows until it is interrupted, and prints what its filter names`()

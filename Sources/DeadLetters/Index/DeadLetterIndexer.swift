@@ -62,17 +62,26 @@ package final class DeadLetterIndexer: Sendable {
 
     /// Indexes until the task is cancelled, or until everything stored at the beginning is indexed.
     ///
-    /// - Throws: faults that no retry solves: wrong settings, a schema that does not fit, another
-    ///   topic's rows in the table.
+    /// - Throws: `CancellationError` if it is cancelled before such an end, and faults that no
+    ///   retry solves: wrong settings, a schema that does not fit, another topic's rows in the
+    ///   table.
     package func run(untilEnd: Bool) async throws {
+        do {
+            try await index(untilEnd: untilEnd)
+        } catch is CancellationError where !untilEnd {
+            // An index without an end ends in no other way.
+        }
+    }
+
+    private func index(untilEnd: Bool) async throws {
         try await requireOwnTopic()
         let ends =
             untilEnd
             ? try await retrying("Kafka or PostgreSQL") { try await self.ends() } : nil
         guard ends.map({ !$0.isEmpty }) ?? true else { return }
         // Fails for properties that no client accepts.
-        var next: IndexSession? = try session()
-        while !Task.isCancelled, let session = next {
+        var session = try session()
+        while true {
             do {
                 let isDone = try await closing {
                     await session.close()
@@ -85,10 +94,8 @@ package final class DeadLetterIndexer: Sendable {
             } catch let error as KafkaError {
                 // The client is finished; the next one begins after the rows in PostgreSQL.
                 await pause(after: error, what: "Kafka", attempt: 1)
-            } catch is CancellationError {
-                return
             }
-            next = await sessionAgain()
+            session = try await sessionAgain()
         }
     }
 
@@ -101,12 +108,15 @@ package final class DeadLetterIndexer: Sendable {
         try IndexSession(topic: topic, client: client, settings: settings, report: report)
     }
 
-    /// Another session, as soon as one can be made; nil if the task is cancelled.
+    /// Another session, as soon as one can be made.
     ///
     /// None can be made while a certificate and its key are being replaced.
-    private func sessionAgain() async -> IndexSession? {
+    ///
+    /// - Throws: `CancellationError`.
+    private func sessionAgain() async throws -> IndexSession {
         var attempt = 0
-        while !Task.isCancelled {
+        while true {
+            try Task.checkCancellation()
             do {
                 return try session()
             } catch {
@@ -114,7 +124,6 @@ package final class DeadLetterIndexer: Sendable {
                 await pause(after: error, what: "Kafka", attempt: attempt)
             }
         }
-        return nil
     }
 
     /// The present ends of the partitions that hold records; the index of a partition that ends

@@ -48,14 +48,15 @@ final class IndexSession {
     ///   - ends: where to stop, by partition; nil for never.
     ///   - mustRenew: asked at intervals whether another session must continue.
     /// - Returns: false if another session must continue.
+    /// - Throws: `CancellationError`, and faults of the client.
     func run(until ends: [Int32: Int64]?, mustRenew: () -> Bool) async throws -> Bool {
         try await consumer.subscribe([topic.name])
-        while !Task.isCancelled {
+        while true {
+            try Task.checkCancellation()
             if mustRenew() { return false }
             let isIdle = try await turn()
             if isIdle, let ends, try await isReached(ends) { return true }
         }
-        return true
     }
 
     /// Finishes the running writes, commits them and leaves the group.

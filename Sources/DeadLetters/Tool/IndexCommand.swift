@@ -52,6 +52,7 @@ enum IndexCommand: DeadLetterCommand {
         if isRebuild { return try await rebuild(context, client) }
         let isUntilEnd = context.arguments.isSet("until-end")
         let notes = IndexNotes(context.console, isCounting: isUntilEnd)
+        defer { notes.clear() }
         let indexer = DeadLetterIndexer(
             context.topic,
             client: client,
@@ -141,6 +142,11 @@ final class IndexNotes: Sendable {
             guard let done = count?.done else { return }
             count?.line.finish("indexed \(Quantity.counted(done, "record"))")
         }
+    }
+
+    /// Erases a line of progress that no end has replaced, before a fault is shown.
+    func clear() {
+        count.withLock { $0?.line.clear() }
     }
 
     private static func text(_ event: DeadLetterIndexer.Event) -> String {

@@ -41,6 +41,8 @@ extension CommandError {
         case let error as SettingsError:
             let problems = error.problems.map { "  \($0)" }.joined(separator: "\n")
             self.init(ExitCode.configuration, "invalid settings:\n\(problems)")
+        case is CancellationError:
+            self.init(ExitCode.interrupted, "interrupted")
         case let error as any CommandFailure:
             self.init(error.exitCode, error.explanation(rights: rights))
         default:
