@@ -149,6 +149,28 @@ import Testing
         #expect(!refused.result.contains(Self.account))
     }
 
+    @Test func `show prints JSON of a broken JWS, of any history, and of a history alone`()
+        async throws
+    {
+        let rig = try await IndexRig()
+        let original = Sample.original(value: Array("eyJhbGciOiJFUzI1NiJ9.!.x".utf8))
+        let letter = rig.writer().letter(for: original, Sample.refusal, value: .original)
+        try await rig.send([letter])
+        try await rig.index()
+        let id = try #require(letter.text(DeadLetterHeader.id))
+        #expect(await rig.tool("resolve", id, "--why=seen").exitCode == 0)
+        #expect(await rig.tool("show", id, "--reveal").exitCode == 0)
+        let shown = await rig.tool("show", id, "--json")
+        #expect(shown.exitCode == 0, "\(shown.notes)")
+        #expect(shown.result.contains(#""payload":null"#), "\(shown.result)")
+        let gone = String(repeating: "f", count: id.count)
+        let who = try #require(AuditorName("eve"))
+        let revealed = NewDeadLetterAction(who: who, kind: .revealed, deadLetterID: gone)
+        try await DeadLetterActionTable.append([revealed], on: rig.client)
+        let remains = await rig.tool("show", gone, "--json")
+        #expect(remains.exitCode == 1 && remains.result.contains(#""why":null"#))
+    }
+
     @Test func `search finds any identifier, and says if none matches`() async throws {
         let rig = try await Self.rig()
         let found = await rig.tool("search", "storekit.raw/3/7", "--json")

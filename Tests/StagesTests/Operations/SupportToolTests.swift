@@ -144,6 +144,19 @@ import Worker
         #expect(await rig.run("explain", "nobody").output.contains("nothing was bought"))
     }
 
+    @Test func `JSON has null for a user without changes, and for a period without an end`()
+        async throws
+    {
+        let rig = try await Self.rig()
+        #expect(await rig.run("explain", "nobody", "--json").output.contains(#""version":null"#))
+        try await rig.worker.own([Signed.key("9"): Self.anna])
+        _ = try await rig.worker.process([
+            try Signed.transaction("9", signed: 1, product: "levels", type: .nonConsumable)
+        ])
+        let json = await rig.run("explain", "anna", "--json").output
+        #expect(json.matches(of: /"end":null/).count > 1, "\(json)")
+    }
+
     @Test func `a grace announced without its end is explained`() async throws {
         let rig = try await Self.rig()
         var announced = try Signed.renewal("1", signed: 4, graceExpires: nil, renewed: 2_000)
