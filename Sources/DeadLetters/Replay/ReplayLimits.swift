@@ -1,3 +1,4 @@
+import Settings
 import Synchronization
 package import Store
 
@@ -12,6 +13,9 @@ package struct ReplayLimits: Sendable, Equatable {
     package var waitMax = Duration.seconds(300)
 
     package init() {}
+
+    /// `waitMax` for messages.
+    var waitText: String { Quantity.span(milliseconds: Int64(waitMax / .milliseconds(1))) }
 
     package static let rates = 1...10_000
     package static let waits = Duration.seconds(1)...(.seconds(86_400))

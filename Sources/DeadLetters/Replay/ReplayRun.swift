@@ -115,7 +115,7 @@ final class ReplayRun {
                 .compactMap { names.stages[$0] }.map { names.group($0) }.sorted()
             throw ReplayError(
                 .interrupted,
-                "nothing was decided for \(limits.waitMax): does the group"
+                "nothing was decided for \(limits.waitText): does the group"
                     + " \(groups.joined(separator: " or ")) read, or has a breaker tripped?"
             )
         }
@@ -277,7 +277,7 @@ extension ReplayRun {
                 if let why = stop.why { return why }
                 guard ContinuousClock.now < end else {
                     return "\(stage.program) has not settled what came of the replay within"
-                        + " \(limits.waitMax): is it running?"
+                        + " \(limits.waitText): is it running?"
                 }
                 try? await Task.sleep(for: Self.lookInterval)
             }

@@ -160,7 +160,11 @@ import Testing
         let number = try await rig.begin([], limits)
         await #expect {
             try await rig.replays.run(number, who: rig.auditor, limits: { _ in limits })
-        } throws: { ($0 as? ReplayError)?.code == .interrupted }
+        } throws: {
+            let error = $0 as? ReplayError
+            return error?.code == .interrupted
+                && error?.description.hasPrefix("nothing was decided for 1 s: ") == true
+        }
         let row = try #require(try await rig.replays.replay(number))
         #expect(row.effectiveState == .interrupted)
         #expect(row.counts.sent == 20, "more was sent than is sent before outcomes come in")
