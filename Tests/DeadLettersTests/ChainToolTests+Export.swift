@@ -79,6 +79,12 @@ extension ChainToolTests {
             try forged.write(toFile: inside, atomically: true, encoding: .utf8)
             let altered = await ToolRun(offline + [inside])
             #expect(altered.exitCode == 1 && altered.notes.contains("the anchored link 00000000"))
+            // Letters that were anchored before the export and are not in it were cut off.
+            let before = try String(contentsOfFile: late, encoding: .utf8)
+                .replacing(/"taken_at":"[^"]*"/, with: "\"taken_at\":\"\(since)\"")
+            try before.write(toFile: late, atomically: true, encoding: .utf8)
+            let cut = await ToolRun(offline + [late])
+            #expect(cut.exitCode == 1 && cut.notes.contains("the anchored link"), "\(cut.notes)")
         }
     }
 

@@ -85,7 +85,16 @@ enum ExportReading {
         for chain in manifest.chains {
             evidence.beginnings[chain.name] = ChainBeginning(after: chain.previous)
         }
-        var (report, found) = try read(file, of: manifest, evidence, progress)
+        // Every letter that was anchored before the export, or before its end, should be in it.
+        let end = manifest.until ?? manifest.exportedAt
+        let isAnchorOlder = anchor.map { $0.takenAt < end } ?? false
+        var (report, found) = try read(
+            file,
+            of: manifest,
+            evidence,
+            isAnchorOlder: isAnchorOlder,
+            progress
+        )
         if found.sha256 != manifest.sha256 || found.records != manifest.records {
             let difference =
                 "\(found.records) records with the SHA-256 \(found.sha256.hex), the manifest "
@@ -102,6 +111,7 @@ enum ExportReading {
         _ file: String,
         of manifest: ExportManifest,
         _ evidence: ChainEvidence,
+        isAnchorOlder: Bool,
         _ progress: TopicScan.Progress
     ) throws -> (report: ChainReport, found: (records: Int, sha256: SHA256Digest)) {
         var (evidence, exported) = (evidence, [Int32: ClosedRange<Int64>]())
@@ -126,6 +136,10 @@ enum ExportReading {
                     kept.problem = kept.problem ?? .originalLeftOut
                 }
                 verifier.add(kept)
+            }
+            for link in evidence.anchors.values where isAnchorOlder {
+                let first = exported[link.partition]?.lowerBound
+                exported[link.partition] = (first ?? (manifest.since == nil ? 0 : .max))...(.max)
             }
             evidence.exported = exported
             let report = verifier.report(evidence)
