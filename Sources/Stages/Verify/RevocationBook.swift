@@ -42,6 +42,8 @@ package struct RevocationBook: Sendable {
         let subject: Subject
         /// From this second on.
         var revokedSince: Int64?
+        /// When the responder made the newest answer that counts, in seconds since 1970.
+        var answeredAt = Int64.min
         /// A good answer counts until then, in seconds since 1970.
         var goodUntil = Int64.min
         var nextQuestion = Timestamp(milliseconds: .min)
@@ -83,7 +85,11 @@ package struct RevocationBook: Sendable {
 
     /// The subjects to ask about now; each is returned once until `note(_:about:at:)`.
     package mutating func due(at now: Timestamp) -> [Subject] {
-        let due = entries.filter { !$0.value.isBeingAsked && $0.value.nextQuestion <= now }
+        // A time that lies further ahead was set by a clock that has been corrected since.
+        let latest = Timestamp(milliseconds: now.milliseconds + 2 * interval)
+        let due = entries.filter { _, entry in
+            !entry.isBeingAsked && (entry.nextQuestion <= now || entry.nextQuestion > latest)
+        }
         for fingerprint in due.keys {
             entries[fingerprint]?.isBeingAsked = true
         }
@@ -105,14 +111,21 @@ package struct RevocationBook: Sendable {
         entry.nextQuestion = Timestamp(milliseconds: now.milliseconds + interval)
         switch result {
         case .success(let answer):
+            let isOlder = answer.thisUpdate < former.answeredAt
             switch answer.status {
+            case .good where isOlder && former.revokedSince != nil,
+                .revoked where isOlder && former.revokedSince == nil:
+                // A copy of the responder, or somebody on the way, repeats what has changed since.
+                break
             case .good:
+                entry.answeredAt = max(former.answeredAt, answer.thisUpdate)
                 entry.revokedSince = nil
                 entry.goodUntil =
                     answer.nextUpdate.map { $0 + OCSPAnswer.clockSkewMax }
                     ?? now.wholeSeconds + 2 * interval / 1_000 + 1
                 return former.revokedSince == nil ? .none : .reinstated
             case .revoked(let since):
+                entry.answeredAt = max(former.answeredAt, answer.thisUpdate)
                 entry.revokedSince = since
                 return former.revokedSince == since ? .none : .revoked(since: since)
             case .unknown:

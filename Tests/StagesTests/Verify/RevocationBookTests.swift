@@ -47,12 +47,13 @@ import VerifyStage
 
     private static func answer(
         _ status: OCSPAnswer.Status,
+        thisUpdate: Int64 = 0,
         nextUpdate seconds: Int64? = 86_400
     ) -> Result<OCSPAnswer, OCSPError> {
         .success(
             OCSPAnswer(
                 status: status,
-                thisUpdate: start / 1_000,
+                thisUpdate: start / 1_000 + thisUpdate,
                 nextUpdate: seconds.map { start / 1_000 + $0 }
             )
         )
@@ -105,6 +106,24 @@ import VerifyStage
         #expect(try Self.status(book, at: 900_000) == .revoked(since: since))
         #expect(try Self.note(&book, Self.answer(.good), at: 30) == .reinstated)
         #expect(try Self.status(book, at: 30) == .good)
+    }
+
+    @Test func `an older answer changes nothing, and the question is put again soon`() throws {
+        var book = try Self.book()
+        _ = try Self.note(&book, Self.answer(.revoked(since: 5)), at: 0)
+        #expect(try Self.note(&book, Self.answer(.good, thisUpdate: -21_600), at: 10) == .none)
+        #expect(try Self.status(book, at: 10) == .revoked(since: 5))
+        #expect(book.due(at: Self.time(20)).count == 1)
+        let lifted = try Self.note(&book, Self.answer(.good, thisUpdate: 60), at: 60)
+        #expect(lifted == .reinstated)
+        #expect(try Self.note(&book, Self.answer(.revoked(since: 5)), at: 70) == .none)
+        #expect(try Self.status(book, at: 70) == .good)
+    }
+
+    @Test func `a clock that was ahead for a time does not put the questions off`() throws {
+        var book = try Self.book()
+        _ = try Self.note(&book, Self.fault(), at: 31_536_000)
+        #expect(book.due(at: Self.time(20)).count == 1)
     }
 
     @Test func `an expired certificate is asked about once before no answer is expected`() throws {
