@@ -20,10 +20,10 @@ final class TokenSource: Sendable {
 
     private let state: Mutex<State>
 
-    /// Apple accepts up to an hour.
-    static let lifetimeSeconds: Int64 = 300
-    /// A token is not used in the last minute, in which a request may still be on its way.
-    private static let usableSeconds = lifetimeSeconds - 60
+    /// Apple accepts up to an hour: this is for a clock that is minutes behind Apple's.
+    static let lifetimeSeconds: Int64 = 1_800
+    /// A token is used only at its beginning.
+    private static let usableSeconds: Int64 = 240
 
     init(_ credentials: APICredentials) {
         state = Mutex(State(credentials: credentials))

@@ -20,7 +20,7 @@ struct TokenTests {
         )
         let claims =
             #"{"iss":"57246542-96fe-1a63-e053-0824d011072a","iat":1764115200,"#
-            + #""exp":1764115500,"aud":"appstoreconnect-v1","bid":"com.example.app"}"#
+            + #""exp":1764117000,"aud":"appstoreconnect-v1","bid":"com.example.app"}"#
         #expect(try Self.decoded(parts[1]) == Data(claims.utf8))
         #expect(try Self.verifies(token, key))
         #expect(try !Self.verifies(token, PrivateKey.generate(.p256)))
