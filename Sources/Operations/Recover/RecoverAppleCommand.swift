@@ -203,14 +203,23 @@ struct AppleQuestions {
         to requests: [Request],
         progress: (Int) -> Void
     ) async throws -> [RecoveryRequestTable.State] {
+        var answered: [Request: RecoveryRequestTable.State] = [:]
+        var open = requests
         while true {
-            var states: [RecoveryRequestTable.State] = []
-            for batch in Self.batches(requests) {
-                states += try await connection.run(RecoveryRequestTable.states, batch)
+            var waiting: Set<Request> = []
+            for batch in Self.batches(open) {
+                for state in try await connection.run(RecoveryRequestTable.states, batch) {
+                    if state.result == nil {
+                        waiting.insert(state.request)
+                    } else {
+                        answered[state.request] = state
+                    }
+                }
             }
-            let done = states.count { $0.result != nil }
-            progress(done)
-            if done == requests.count { return states }
+            // One that is gone was answered, and has been forgotten since.
+            open = open.filter(waiting.contains)
+            progress(requests.count - open.count)
+            if open.isEmpty { return requests.compactMap { answered[$0] } }
             try await Task.sleep(for: Self.pollInterval)
         }
     }
