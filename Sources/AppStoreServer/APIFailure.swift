@@ -47,6 +47,13 @@ package struct APIFailure: Error, Hashable, Sendable {
     }
 }
 
+extension APIFailure {
+    /// Whether the window begins before what Apple keeps.
+    package var isTooOld: Bool { errorCode == Self.startTooFarInPast }
+
+    private static let startTooFarInPast: Int64 = 4_000_012
+}
+
 extension APIFailure: CustomStringConvertible {
     package var description: String {
         let code = errorCode.map { ", error \($0)" } ?? ""
@@ -91,7 +98,7 @@ extension APIFailure {
             (.stop, "Apple refuses the token: check issuer ID, key ID, key file and clock")
         case (429, _), (_, 4_290_000):
             (.retry(after: time), "Apple's rate limit is exceeded")
-        case (_, 4_000_005), (_, 4_000_012), (_, 4_000_014), (_, 4_000_017):
+        case (_, 4_000_005), (_, startTooFarInPast), (_, 4_000_014), (_, 4_000_017):
             (.restart, "Apple refuses the revision, the pagination token or the age of the window")
         case (_, 4_000_006), (_, 4_000_008), (_, 4_040_001), (_, 4_040_005), (_, 4_040_010):
             (.notFound, "Apple knows no such transaction or customer")

@@ -17,7 +17,8 @@ struct NotificationQuery: Equatable {
             throw .badRequest
         }
         guard let start = root["startDate"]?.int64, start > 0 else { throw .invalidStartDate }
-        guard let end = root["endDate"]?.int64, end > 0 else { throw .invalidEndDate }
+        guard let given = root["endDate"]?.int64, given > 0 else { throw .invalidEndDate }
+        let end = min(given, now)
         guard start < end else { throw .startAfterEnd }
         let daysMax: Int64 = environment == "Production" ? 180 : 30
         guard start >= now - daysMax * DemoScript.day else { throw .startTooFarInPast }

@@ -138,9 +138,6 @@ extension AppRecovery {
 
     /// Delays a question's repetition after a fault of Apple's server.
     private func delay(_ request: Request) async throws {
-        let instant = Timestamp.now.after(Self.retryDelay)
-        _ = try await client.run(RecoveryRequestTable.delay, (request, instant))
+        _ = try await client.run(RecoveryRequestTable.delay, request)
     }
-
-    private static let retryDelay = Duration.seconds(60)
 }

@@ -1,5 +1,6 @@
 import AppStore
 import AppStoreServer
+import Platform
 import Postgres
 import Records
 import Store
@@ -34,9 +35,15 @@ struct AppRecovery: Sendable {
         let end = ContinuousClock.now + Self.turn
         while ContinuousClock.now < end {
             try Task.checkCancellation()
-            let hasAsked = try await answerRequests(deliver)
+            // One endpoint may hang alone, so the history is read all the same.
+            let asked = await Result(of: { try await answerRequests(deliver) })
+            if case .failure(let error) = asked {
+                guard let failure = error as? APIFailure, case .retry = failure.action else {
+                    throw error
+                }
+            }
             let hasRead = try await readPage(deliver)
-            guard hasAsked || hasRead else { return false }
+            guard try asked.get() || hasRead else { return false }
         }
         return true
     }
@@ -68,9 +75,11 @@ struct AppRecovery: Sendable {
                 )
             }
             let published = try await publish(page.notifications, of: run, slice, deliver)
+            // A run that reaches the present is over, wherever a clock that was ahead has set its end.
+            let end = slice.upperBound < now ? slice.upperBound : run.until
             try await advance(
                 run,
-                to: page.nextPage == nil ? slice.upperBound : slice.lowerBound,
+                to: page.nextPage == nil ? end : slice.lowerBound,
                 pageToken: page.nextPage,
                 listed: page.notifications.count,
                 published: published,
@@ -78,9 +87,16 @@ struct AppRecovery: Sendable {
             )
         } catch let failure as APIFailure {
             if try await isHeld(by: failure, RecoveryLimitTable.notifications) { return true }
-            guard failure.action == .restart, run.pageToken != nil else { throw failure }
-            log.notice("page token expired, reading the slice again", logged(run))
-            try await advance(run, to: slice.lowerBound, pageToken: nil)
+            guard failure.action == .restart else { throw failure }
+            if run.pageToken != nil {
+                log.notice("page token expired, reading the slice again", logged(run))
+                try await advance(run, to: slice.lowerBound, pageToken: nil)
+            } else if failure.isTooOld {
+                log.warning("day that Apple lists no more, passed over", logged(run))
+                try await advance(run, to: slice.upperBound, pageToken: nil)
+            } else {
+                throw failure
+            }
         }
         return true
     }
@@ -89,7 +105,9 @@ struct AppRecovery: Sendable {
     func isHeld(by failure: APIFailure, _ endpoint: String) async throws -> Bool {
         metrics.failed(failure)
         guard case .retry(let instant?) = failure.action else { return false }
-        _ = try await client.run(RecoveryLimitTable.hold, (app, endpoint, instant))
+        // A time that has passed already would be no rest.
+        let until = max(instant, Timestamp.now.after(.seconds(1)))
+        _ = try await client.run(RecoveryLimitTable.hold, (app, endpoint, until))
         return true
     }
 

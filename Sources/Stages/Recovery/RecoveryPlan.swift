@@ -51,9 +51,11 @@ struct RecoveryPlan: Sendable {
     /// not within a slice, as Apple takes the token of a page with the very slice of the first one.
     static func slice(_ run: RecoveryWindowTable.Run, at now: Timestamp) -> Range<Timestamp> {
         let earliest = run.pageToken == nil ? earliest(run.app, at: now) : run.readUntil
-        let begin = min(max(run.readUntil, earliest), run.until)
+        // Apple's list ends now: only a clock that was ahead has set a later end.
+        let until = run.pageToken == nil ? min(run.until, max(now, run.readUntil)) : run.until
+        let begin = min(max(run.readUntil, earliest), until)
         let end = Timestamp(milliseconds: begin.milliseconds + sliceMilliseconds)
-        return begin..<min(end, run.until)
+        return begin..<min(end, until)
     }
 
     static func staleBefore(_ now: Timestamp) -> Timestamp { now.before(days: renewalDays) }

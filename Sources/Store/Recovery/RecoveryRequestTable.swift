@@ -67,8 +67,9 @@ package enum RecoveryRequestTable {
 
     /// Asks about subscriptions that should have renewed, and of which nothing has come since.
     ///
-    /// The oldest come first. One that was asked about is left alone until its question is
-    /// forgotten.
+    /// The newest come first, so that the many that Apple knows no better do not hold them up. One
+    /// in billing retry, which lasts 60 days at most, is not stale, and one that was asked about is
+    /// left alone until its question is forgotten.
     ///
     /// - Parameter before: the renewal dates to ask about.
     package static let addStale = Statement<
@@ -83,6 +84,8 @@ package enum RecoveryRequestTable {
         FROM renewals AS stale
         WHERE stale.environment = $environment AND stale.auto_renew_status = 1
           AND stale.renewal_date_ms < $before_ms
+          AND (stale.is_in_billing_retry IS NOT TRUE
+            OR stale.renewal_date_ms < $before_ms - 60 * 86400000::bigint)
           AND coalesce(stale.grace_period_expires_date_ms, 0) < $before_ms
           AND is_identifier(stale.original_transaction_id)
           AND EXISTS (
@@ -102,7 +105,7 @@ package enum RecoveryRequestTable {
             WHERE asked.subject = stale.original_transaction_id AND asked.kind = 'subscriptions'
               AND asked.environment = $environment AND asked.bundle_id = $bundle_id
           )
-        ORDER BY stale.renewal_date_ms LIMIT $count_max
+        ORDER BY stale.renewal_date_ms DESC LIMIT $count_max
         ON CONFLICT DO NOTHING
         """
     )
@@ -183,9 +186,10 @@ package enum RecoveryRequestTable {
         """
     )
 
-    package static let delay = Statement<(request: Request, until: Timestamp), Void>(
-        ofRequest { $0.request } + [.value("until_ms", \.until)],
-        "UPDATE recovery_requests SET due_at = timestamptz_from_ms($until_ms) WHERE \(isRequest)"
+    /// Delays a question's repetition by a minute of the database's clock.
+    package static let delay = Statement<Request, Void>(
+        ofRequest { $0 },
+        "UPDATE recovery_requests SET due_at = now() + interval '1 minute' WHERE \(isRequest)"
     )
 
     /// Forgets answered questions.

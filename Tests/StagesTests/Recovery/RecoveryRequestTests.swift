@@ -180,17 +180,36 @@ import Worker
         await worker.outboxes[0].close()
     }
 
+    @Test func `the history is read while another endpoint of Apple's hangs`() async throws {
+        let rig = try await Rig()
+        rig.generate(3, days: 1, failingPercent: 100)
+        _ = try await rig.client.query(
+            "UPDATE recovery_windows SET read_until_ms = window_until_ms - $1",
+            [.int8(2 * Rig.day)]
+        )
+        _ = try Self.addSubscription(to: rig, renewals: 4)
+        for id in ["100", "101", "102", "103"] { try await Self.ask(rig, .transactions, id) }
+        rig.apple.inject { $0.endpoint == .transactionHistory ? .cutBody : nil }
+        let worker = try rig.worker()
+        // A question fails in each, after which it rests for a minute.
+        for _ in 1...3 { _ = try? await rig.turn(worker) }
+        #expect(rig.take().count == 3)
+        await worker.outboxes[0].close()
+    }
+
     @Test func `a stale subscription is asked about once`() async throws {
         let (rig, worker) = try await Self.rig()
         let id = try Self.addSubscription(to: rig, renewals: 3)
-        for (original, renewal) in [(id, 1), ("2", 4_000_000_000_000)] {
+        let now = Timestamp.now.milliseconds
+        // The third is in billing retry.
+        for (original, renewal) in [(id, 1), ("2", 4_000_000_000_000), ("3", now - 3 * Rig.day)] {
             _ = try await rig.client.query(
                 """
                 INSERT INTO renewals (environment, original_transaction_id, trust, signed_date_ms,
-                    content_hash, auto_renew_status, renewal_date_ms)
-                VALUES ('Production', $1, 'apple', 1, sha256(''), 1, $2)
+                    content_hash, auto_renew_status, renewal_date_ms, is_in_billing_retry)
+                VALUES ('Production', $1, 'apple', 1, sha256(''), 1, $2, $1 = '3')
                 """,
-                [.text(original), .int8(Int64(renewal))]
+                [.text(original), .int8(renewal)]
             )
             _ = try await rig.client.query(
                 """

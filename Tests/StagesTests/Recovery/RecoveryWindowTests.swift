@@ -103,6 +103,50 @@ import Worker
         await worker.outboxes[0].close()
     }
 
+    @Test func `a run that began while the clock was ahead ends at the present`() async throws {
+        let rig = try await Rig()
+        _ = try await rig.client.query(
+            """
+            UPDATE recovery_windows
+            SET window_until_ms = window_until_ms + $1, read_until_ms = window_until_ms - 3600000
+            """,
+            [.int8(400 * Rig.day)]
+        )
+        let worker = try rig.worker()
+        try await rig.turn(worker)
+        #expect(try await rig.count("recovery_windows WHERE completed_at IS NOT NULL") == 2)
+        await worker.outboxes[0].close()
+    }
+
+    @Test func `days that Apple lists no more are passed over, one by one`() async throws {
+        let rig = try await Rig()
+        rig.generate(3, days: 1)
+        let requests = Atomic(0)
+        rig.apple.inject { _ in
+            guard requests.add(1, ordering: .relaxed).newValue <= 3 else { return nil }
+            return .error(status: 400, code: 4_000_012)
+        }
+        let worker = try rig.worker()
+        try await rig.turn(worker)
+        #expect(rig.take().count == 3)
+        #expect(rig.log.count("day that Apple lists no more, passed over") == 3)
+        #expect(try await rig.count("recovery_windows WHERE completed_at IS NOT NULL") == 2)
+        await worker.outboxes[0].close()
+    }
+
+    @Test func `a Retry-After without a wait is not answered by a request at once`() async throws {
+        let rig = try await Rig()
+        let requests = Atomic(0)
+        rig.apple.inject { _ in
+            requests.add(1, ordering: .relaxed)
+            return .rateLimit(.milliseconds(1))
+        }
+        let worker = try rig.worker()
+        try await rig.turn(worker)
+        #expect(requests.load(ordering: .relaxed) <= 2)
+        await worker.outboxes[0].close()
+    }
+
     @Test func `the job for failed deliveries lists these alone`() async throws {
         let rig = try await Rig()
         rig.generate(30, days: 1)
