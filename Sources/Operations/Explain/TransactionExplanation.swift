@@ -27,7 +27,7 @@ struct TransactionExplanation {
         }
         lines += purchases.flatMap { $0.lines(now: now, of: nil) }
         if !changes.isEmpty {
-            lines += ["", "Changes of those who own or owned it:"]
+            lines += ["", "Changes of those who own it, or owned it before a transfer:"]
             lines += changes.flatMap { ["  \($0.userID)"] + $0.lines }
         }
         return lines

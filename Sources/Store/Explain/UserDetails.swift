@@ -122,7 +122,7 @@ extension UserDetails {
     )
 
     /// The changes by the purchase of a transaction: the history is kept by user, so its present
-    /// and former owners are searched.
+    /// owners and those before a transfer are searched, but none whose link was corrected.
     package static let changesOfTransaction = Statement<Subject, RecordedChange>(
         Subject.parameters,
         returning: RecordedChange.reader,
