@@ -32,6 +32,14 @@ is_installed() {
     [ "$(dpkg-query --show --showformat='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
 }
 
+# One run after the other, as apt-get and .build/python have room for one. A folder that every user
+# can read is the lock, so that no file is left behind that another user cannot open.
+exec 9</var/lib/dpkg
+flock --nonblock 9 || {
+    echo "waiting for another run of deploy/install.sh" >&2
+    flock 9
+}
+
 missing=()
 for package in "${wanted[@]}"; do
     is_installed "$package" || missing+=("$package")
@@ -73,9 +81,15 @@ fi
 echo "installing from Debian: ${missing[*]}" >&2
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
+# DPkg::Lock::Timeout does not wait for the lock of the lists, which apt-daily holds after a boot. A
+# server that an installation starts must not inherit this script's own lock.
 install_missing() {
-    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-        apt-get -o Acquire::Retries=3 -o DPkg::Lock::Timeout=300 -y "$@" >>"$log" 2>&1
+    local deadline=$((SECONDS + 300))
+    until "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive LANGUAGE=en \
+        apt-get -o Acquire::Retries=3 -o DPkg::Lock::Timeout=300 -y "$@" >>"$log" 2>&1 9<&-; do
+        tail -n 5 "$log" | grep -q "Could not get lock" && ((SECONDS < deadline)) || return 1
+        sleep 5
+    done
 }
 if ! { install_missing update && install_missing install --no-install-recommends "${missing[@]}"; }; then
     cat "$log" >&2
