@@ -26,16 +26,20 @@ base() {
     sed -n "s/^ARG $1=//p" deploy/container/Containerfile
 }
 
+# give_up LOG: ends with the last lines of a program that failed.
+give_up() {
+    tail -n 20 "$1" >&2
+    exit 69
+}
+
 # make_base NAME RELEASE SETUP: an image of Debian's packages; SETUP gets the folder of its files.
 make_base() {
     local name=$1 release=$2 setup=$3 files=$store/$2
     buildah inspect --type image "localhost/$name" >/dev/null 2>&1 && return
     echo "making $name by debootstrap" >&2
     rm -rf --one-file-system "$files"
-    debootstrap --variant=minbase "$release" "$files" "$mirror" >"$store/$release.log" 2>&1 || {
-        tail -n 20 "$store/$release.log" >&2
-        exit 69
-    }
+    debootstrap --variant=minbase "$release" "$files" "$mirror" >"$store/$release.log" 2>&1 ||
+        give_up "$store/$release.log"
     "$setup" "$files"
     local container
     container=$(buildah from scratch)
@@ -45,13 +49,20 @@ make_base() {
 }
 # As the toolchain's own image: what it links with, and the toolchain itself.
 add_swift() {
-    local toolchain
-    toolchain=$(realpath "$(dirname "$(realpath "$(command -v swiftc)")")/..")
+    local resources
+    # Not from the path of swiftc, which may be a proxy or a link elsewhere.
+    resources=$(swiftc -print-target-info | sed -n 's/.*"runtimeResourcePath": "\(.*\)".*/\1/p') ||
+        resources=
+    [ -n "$resources" ] || {
+        echo "no Swift toolchain: sudo replaces the PATH by its secure_path, so run" \
+            'sudo env PATH="$PATH" deploy/container/build.sh' >&2
+        exit 69
+    }
     chroot "$1" env DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends \
         binutils ca-certificates git libc6-dev libcurl4 libedit2 libgcc-12-dev libncurses6 \
         libsqlite3-0 libstdc++-12-dev libxml2 libz3-4 pkg-config tzdata zlib1g-dev \
-        >>"$store/bookworm.log" 2>&1
-    cp --archive "$toolchain/." "$1/usr"
+        >>"$store/bookworm.log" 2>&1 || give_up "$store/bookworm.log"
+    cp --archive "$resources/../../." "$1/usr"
 }
 add_nothing() { :; }
 
