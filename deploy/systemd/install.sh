@@ -15,7 +15,7 @@ usage() {
 root=""
 if [ "${1:-}" = --root ]; then
     [ $# -ge 2 ] || usage
-    root=$(realpath "$2")
+    root=$(cd "$OLDPWD" && realpath "$2")
     shift 2
 fi
 [ $# -eq 1 ] || usage
