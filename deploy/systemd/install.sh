@@ -40,6 +40,7 @@ for name in "${executables[@]}"; do
 done
 rm -rf "$home/schemas.new"
 cp -R ../schemas "$home/schemas.new"
+chmod -R u=rwX,go=rX "$home/schemas.new"
 rm -rf "$home/schemas"
 mv "$home/schemas.new" "$home/schemas"
 install -m 0644 runbook.md SETTINGS.md "$home/doc"
