@@ -14,9 +14,18 @@
 # built below .build/previous, once.
 #
 # KAFKA_BOOTSTRAP_FOR_TESTS names a Kafka that runs already; the rehearsal that begins on a new
-# cluster needs a launcher (Tests/TestSupport/RealKafka.swift) and is skipped without one.
+# cluster needs a launcher (Tests/TestSupport/RealKafka.swift) and fails without one. Ends with 69
+# where there is neither.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+# The tests skip themselves under the same condition, and nothing would be rehearsed.
+launcher=${SHARED_DATA:-../shared}/kafka/kafka
+if [ -z "${KAFKA_BOOTSTRAP_FOR_TESTS:-}" ] && ! { [ -x "$launcher" ] &&
+    { [ -x /usr/bin/java ] || [ -x "${KAFKA_JAVA:-}" ]; }; }; then
+    echo "rehearsal: no Kafka: set KAFKA_BOOTSTRAP_FOR_TESTS, or have $launcher and Java" >&2
+    exit 69
+fi
 
 deploy/install.sh build
 export SWIFT_BACKTRACE=enable=no
