@@ -25,7 +25,7 @@ if (($#)); then
     rows=$copy/asked
     for name in "$@"; do
         awk -F '\t' -v name="$name" '$1 == name { print; found = 1 } END { exit !found }' \
-            "$copy/rows" || { echo "no table has a row $name"; exit 1; }
+            "$copy/rows" || { echo "no table has a row $name" >&2; exit 64; }
     done >"$rows"
 fi
 
