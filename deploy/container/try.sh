@@ -26,14 +26,17 @@ buildah() {
     command buildah --root "$store/storage" --runroot "$store/run" --storage-driver overlay "$@"
 }
 
+container=
 folder=$(mktemp -d)
-container=$(buildah from --pull-never "localhost/$tag")
 finish() {
-    buildah umount "$container" >/dev/null
-    buildah rm "$container" >/dev/null
+    if [ -n "$container" ]; then
+        buildah umount "$container" >/dev/null || true
+        buildah rm "$container" >/dev/null || true
+    fi
     rm -rf --one-file-system "$folder"
 }
 trap finish EXIT
+container=$(buildah from --pull-never "localhost/$tag")
 image=$(buildah mount "$container")
 mkdir "$folder/programs" "$folder/state"
 install "$demo" "$folder/programs/demo"
@@ -83,7 +86,7 @@ os.execvp(
 PYTHON
 for program in verify-worker dedupe-worker link-worker entitle-worker; do
     mkdir "$folder/$program"
-    printf '#!/bin/sh\nexec python3 %s %s %s %s "$@"\n' \
+    printf '#!/usr/bin/env bash\nexec python3 %q %q %q %q "$@"\n' \
         "$folder/container.py" "$folder" "$image" "$program" >"$folder/programs/$program"
     chmod +x "$folder/programs/$program"
 done
