@@ -12,7 +12,7 @@ Rows, versions and the place in the topic are one transaction of SQLite: a proce
 goes on as if nothing had happened. A version that is missing ends the program with 1, as when the
 topic's retention has overtaken a copy that was off for long: remove the file, and it begins again.
 
-A user with very many entitlements has a state that says `omitted`: is_whole is 0, and the rest is
+A record that could not carry all that a user has says `omitted`: is_whole is 0, and the rest is
 what held_entitlements(user) answers in PostgreSQL.
 
 Needs Debian's python3-confluent-kafka.
@@ -81,10 +81,11 @@ class Copy:
             sys.exit(f"versions from {known + 1} are missing: remove the file and begin again")
         source = change["originalTransactionID"] or f"grant {change['cause']['id']}"
         self.put(user, change, change["new"], source)
+        is_whole = change.get("omitted", {"new": 0})["new"] == 0
         self.file.execute(
-            "INSERT INTO users VALUES (?, ?, 1)"
-            " ON CONFLICT (user) DO UPDATE SET version = excluded.version",
-            [user, change["version"]],
+            "INSERT INTO users VALUES (?, ?, ?) ON CONFLICT (user) DO UPDATE"
+            " SET version = excluded.version, is_whole = min(is_whole, excluded.is_whole)",
+            [user, change["version"], is_whole],
         )
         return True
 
@@ -101,6 +102,7 @@ def consumer(bootstrap):
             "bootstrap.servers": bootstrap,
             "group.id": "never-joined",  # the places are in the file
             "enable.auto.commit": False,
+            "auto.offset.reset": "error",  # going on at the topic's end would skip changes
             "enable.partition.eof": True,
         }
     )
@@ -123,6 +125,8 @@ def records(bootstrap, topic, places, until_end):
             yield record
         elif record.error().code() == KafkaError._PARTITION_EOF:
             ended.add(record.partition())
+        elif record.error().code() == KafkaError._AUTO_OFFSET_RESET:
+            sys.exit(f"{topic} lacks the place of this copy: remove the file and begin again")
         elif record.error().fatal():
             raise KafkaException(record.error())
     reader.close()
