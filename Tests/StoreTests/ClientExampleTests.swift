@@ -114,6 +114,7 @@ struct ClientExampleTests {
         for (user, wrong) in [("user-17", "notauuid"), ("user-17", none), (" ", token)] {
             #expect(try example("link_at_sign_in.py", user, wrong).0 == 65, "\(user) \(wrong)")
         }
+        #expect(try example("link_at_sign_in.py", "user-17").0 == 64)
         let rows = try await connection.query("SELECT user_id, key FROM account_links")
         #expect(rows.map { $0.text(0) } == ["user-17"])
         #expect(rows[0].text(1) == token.lowercased())
@@ -128,5 +129,7 @@ struct ClientExampleTests {
         #expect(refused == (1, "the balance does not suffice\n"))
         #expect(try example("spend.py", "user-17", "coins", "31", "order-1").0 == 65)
         #expect(try example("spend.py", "user-17", "coins", "70", "order-3") == (0, "0\n"))
+        #expect(try example("spend.py", "user-17", "coins", "ten", "order-4").0 == 64)
+        #expect(try example("spend.py", "user-17", "coins", "0", "order-4").0 == 64)
     }
 }

@@ -8,13 +8,17 @@ The token is the UUID that the service gives to the app for this user, and that 
 after it: within a second the purchases are the user's. To write it again changes nothing.
 
 A token that is another user's stays theirs: whoever signs in on a shared device must not take over
-what somebody else bought. Exit codes: 0 linked, 1 another user's, 65 no such token or user.
+what somebody else bought.
+
+Exit codes: 0 linked; 1 another user's; 64 wrong arguments, or no DATABASE_URL; 65 no such token or
+user; 69 the database is away; 70 any other fault.
 
 Needs Debian's python3-psycopg2, and the role account-linker of `pipeline grants`.
 """
 
 import os
 import sys
+import traceback
 import uuid
 
 import psycopg2
@@ -38,8 +42,9 @@ def link(connection, user, token):
 
 
 def main():
-    if len(sys.argv) != 3:
-        sys.exit(__doc__)
+    if len(sys.argv) != 3 or "DATABASE_URL" not in os.environ:
+        print(__doc__, file=sys.stderr)
+        sys.exit(64)
     user = sys.argv[1]
     try:
         token = str(uuid.UUID(sys.argv[2]))
@@ -47,9 +52,16 @@ def main():
     except (ValueError, errors.CheckViolation):
         print("a token is a UUID, and a user 1 to 255 bytes of text", file=sys.stderr)
         sys.exit(65)
+    except (psycopg2.OperationalError, psycopg2.InterfaceError) as error:
+        print(f"the database is away: {error}", file=sys.stderr)
+        sys.exit(69)
     print("linked" if owner == user else "the token belongs to another user")
     sys.exit(0 if owner == user else 1)
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except Exception:  # Python itself would end with 1, which means another user's
+        traceback.print_exc()
+        sys.exit(70)

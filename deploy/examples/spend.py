@@ -6,8 +6,9 @@
 The reference names this one debit: a request that is repeated, by the app or by this program after a
 lost connection, spends once. Two requests at the same time never spend the same coin.
 
-Exit codes: 0 spent, the balance is printed; 1 the balance does not suffice, nothing is spent; 65 the
-reference stands for another debit already, a fault of the caller; 69 the database is away.
+Exit codes: 0 spent, the balance is printed; 1 the balance does not suffice, nothing is spent; 64 wrong
+arguments, or no DATABASE_URL; 65 the reference stands for another debit already, a fault of the
+caller; 69 the database is away; 70 any other fault.
 
 Needs Debian's python3-psycopg2, and the role app-server of `pipeline grants`.
 """
@@ -15,11 +16,13 @@ Needs Debian's python3-psycopg2, and the role app-server of `pipeline grants`.
 import os
 import sys
 import time
+import traceback
 
 import psycopg2
 
 ATTEMPTS_MAX = 5
 REFUSALS = {
+    "22023": (64, "a debit is more than zero and has a reference"),
     "LE001": (1, "the balance does not suffice"),
     "LE002": (65, "this reference stands for another debit already"),
 }
@@ -37,9 +40,11 @@ def spend(debit):
 
 
 def main():
-    if len(sys.argv) != 5:
-        sys.exit(__doc__)
-    user, currency, amount, reference = sys.argv[1:]
+    arguments = sys.argv[1:]
+    if len(arguments) != 4 or not arguments[2].isdecimal() or "DATABASE_URL" not in os.environ:
+        print(__doc__, file=sys.stderr)
+        sys.exit(64)
+    user, currency, amount, reference = arguments
     for attempt in range(ATTEMPTS_MAX):
         try:
             print(spend([user, currency, int(amount), reference]))
@@ -58,4 +63,8 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except Exception:  # Python itself would end with 1, which means too low a balance
+        traceback.print_exc()
+        sys.exit(70)
