@@ -13,6 +13,9 @@ test_packages=(
     prometheus python3-confluent-kafka python3-jsonschema python3-psycopg2 chromium chromium-driver
     systemd systemd-container pgbouncer openssl zsh fish curl python3-venv libpostgresql-jdbc-java
 )
+# Debian's node-pg cannot be installed beside another vendor's nodejs; any JDK will do.
+[ -x /usr/bin/node ] || test_packages+=(nodejs node-pg)
+[ -x /usr/bin/javac ] || test_packages+=(default-jdk-headless)
 
 case "${1:-build}" in
 build) wanted=("${build_packages[@]}") ;;

@@ -31,7 +31,7 @@ struct ClientExampleTests {
         atPath: "/usr/lib/python3/dist-packages/psycopg2"
     )
     private static let jar = "/usr/share/java/postgresql.jar"
-    private static let hasJava = ["/usr/bin/java", jar].allSatisfy {
+    private static let hasJava = ["/usr/bin/javac", jar].allSatisfy {
         FileManager.default.fileExists(atPath: $0)
     }
     private static let nodePaths =
