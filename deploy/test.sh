@@ -29,7 +29,9 @@ chmod 711 "$temporary"
 export TMPDIR="$temporary"
 
 clean_up() {
-    kill $(jobs -p) 2>/dev/null || true
+    # SIGINT, as `swift test` passes on no other signal to the tests, which are a group of their own.
+    for run in $(jobs -rp); do kill -INT -- "-$run" 2>/dev/null || true; done
+    wait
     # A server whose test is gone takes a moment to notice it, and writes until then.
     for _ in {1..20}; do
         rm -rf "$logs" "$temporary" 2>/dev/null && return
@@ -38,31 +40,35 @@ clean_up() {
     echo "could not remove $temporary" >&2
 }
 trap clean_up EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+# start NAME ARGUMENTS: in the background, as a trap waits for a command in the foreground; and in a
+# group of its own, which the clean-up can end whole. A session also spares it the terminal's signals.
+runs=()
+start() {
+    setsid bash -o pipefail -c 'swift test --skip-build "${@:2}" 2>&1 | tee "$1"' \
+        bash "$logs/$1" "${@:2}" &
+    runs+=($!)
+}
 
 # One test after the other: most of them start servers or processes, and more of these than there are
 # cores would exceed each other's deadlines.
-run_tests() {
-    local log="$logs/$1"
-    shift
-    swift test --skip-build --no-parallel "$@" 2>&1 | tee "$log"
-}
-
-status=0
 if [ "${1:-}" = --quick ]; then
     shift
     quick='^(AppStore|Entitlements|JSON|OpenSSL|Platform|Records|Settings|Simulation|Threads|Tidy)Tests\.'
-    swift test --skip-build --filter "$quick" "$@" 2>&1 | tee "$logs/quick" || status=$?
+    start quick --filter "$quick" "$@"
 elif [ "$#" -gt 0 ]; then
-    run_tests asked "$@" || status=$?
+    start asked --no-parallel "$@"
 else
     # The tests of whole pipelines and of the workers' loop mostly wait, and take as long as all
     # others. Nothing is built here, so that two may share the build folder without its lock.
     waiting='^(IntegrationTests|WorkerTests)\.'
-    run_tests waiting --ignore-lock --filter "$waiting" &
-    beside=$!
-    run_tests others --ignore-lock --skip "$waiting" || status=$?
-    wait "$beside" || status=$?
+    start waiting --no-parallel --ignore-lock --filter "$waiting"
+    start others --no-parallel --ignore-lock --skip "$waiting"
 fi
+status=0
+for run in "${runs[@]}"; do wait "$run" || status=$?; done
 if [ "$status" != 0 ]; then
     # Once more at the end, for a reader of only the last lines of a long log.
     printf '\n== what failed\n'
