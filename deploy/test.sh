@@ -6,7 +6,8 @@
 #   deploy/test.sh --filter WorkerTests   one suite; arguments go to `swift test`
 #
 # The tests start the servers they need themselves, on free ports in temporary folders, and remove
-# the folders at the end.
+# the folders at the end. Those that lack something are skipped, and named at the end; with
+# REQUIRE_ALL_TESTS=yes they fail the run with 69, except those that another script here runs.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -29,7 +30,7 @@ chmod 711 "$temporary"
 export TMPDIR="$temporary"
 
 clean_up() {
-    # SIGINT, as `swift test` passes on no other signal to the tests, which are a group of their own.
+    # `swift test` passes on SIGINT alone to its tests, which are a group of their own.
     for run in $(jobs -rp); do kill -INT -- "-$run" 2>/dev/null || true; done
     wait
     # A server whose test is gone takes a moment to notice it, and writes until then.
@@ -43,8 +44,8 @@ trap clean_up EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# start NAME ARGUMENTS: in the background, as a trap waits for a command in the foreground; and in a
-# group of its own, which the clean-up can end whole. A session also spares it the terminal's signals.
+# start NAME ARGUMENTS: runs tests in the background, as a trap waits for a command in the foreground,
+# and in a session of its own, whose group the clean-up can end and no key of the terminal reaches.
 runs=()
 start() {
     setsid bash -o pipefail -c 'swift test --skip-build "${@:2}" 2>&1 | tee "$1"' \
@@ -52,8 +53,8 @@ start() {
     runs+=($!)
 }
 
-# One test after the other: most of them start servers or processes, and more of these than there are
-# cores would exceed each other's deadlines.
+# One test after the other: most of them start servers or processes, and more of these than there
+# are cores would exceed each other's deadlines.
 if [ "${1:-}" = --quick ]; then
     shift
     quick='^(AppStore|Entitlements|JSON|OpenSSL|Platform|Records|Settings|Simulation|Threads|Tidy)Tests\.'
@@ -69,6 +70,8 @@ else
 fi
 status=0
 for run in "${runs[@]}"; do wait "$run" || status=$?; done
+skipped=$(sed -n 's/^➜ //p' "$logs"/* | sort -u)
+[ -z "$skipped" ] || printf '\n== skipped\n%s\n' "$skipped"
 if [ "$status" != 0 ]; then
     # Once more at the end, for a reader of only the last lines of a long log.
     printf '\n== what failed\n'
@@ -76,5 +79,9 @@ if [ "$status" != 0 ]; then
         grep -A 8 -E '^✘|recorded an issue|error:' "$log" | grep -vE '^(◇|✔|--$)' |
             cut -c 1-600 | tail -60 || true
     done
+elif [ "${REQUIRE_ALL_TESTS:-}" = yes ] &&
+    grep -qvE ' skipped: "run (by )?deploy/|^$' <<<"$skipped"; then
+    echo "tests were skipped, and REQUIRE_ALL_TESTS=yes asks for all" >&2
+    status=69
 fi
 exit "$status"
