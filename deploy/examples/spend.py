@@ -6,9 +6,9 @@
 The reference names this one debit: a request that is repeated, by the app or by this program after a
 lost connection, spends once. Two requests at the same time never spend the same coin.
 
-Exit codes: 0 spent, the balance is printed; 1 the balance does not suffice, nothing is spent; 64 wrong
-arguments, or no DATABASE_URL; 65 the reference stands for another debit already, a fault of the
-caller; 69 the database is away; 70 any other fault.
+Exit codes: 0 spent, the balance is printed; 1 the balance does not suffice, nothing is spent; 64
+wrong arguments, or no DATABASE_URL; 65 the reference stands for another debit already, a fault of
+the caller; 69 the database is away; 70 any other fault.
 
 Needs Debian's python3-psycopg2, and the role app-server of `pipeline grants`.
 """

@@ -50,7 +50,7 @@ struct ComposeTests {
         #expect(ours.keys.sorted() == names)
         for (name, service) in ours {
             let files = [
-                "/run/secrets/console-users": "# nobody",
+                "/run/secrets/console-users": DeployedProgram.viewer,
                 "/run/secrets/api-key": DeployedProgram.apiKey,
             ]
             let program = DeployedProgram(

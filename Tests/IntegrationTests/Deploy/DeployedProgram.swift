@@ -59,6 +59,11 @@ struct DeployedProgram {
     /// A private key as App Store Connect offers it for download.
     static let apiKey = (try? PrivateKey.generate(.p256).pem) ?? ""
 
+    /// Output of `dead-letter password`; nobody signs in.
+    static let viewer =
+        "vera:viewer:scrypt$65536$8$2$uA7g77+TXGW3p7B3gst3Xg==$"
+        + "ba4y23c6EhZkbhxQM9IdX3LFBvmq97TA1R6IZXQwERA=\n"
+
     /// Files that a setting names and that no mount provides.
     private var missingFiles: [String] {
         let named = environment.filter { $0.key.hasSuffix("_FILE") }.values

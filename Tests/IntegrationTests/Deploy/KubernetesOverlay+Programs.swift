@@ -5,7 +5,8 @@ extension KubernetesOverlay {
     /// The secrets that an overlay leaves to the company's own store.
     private static let ownSecrets = [
         "database-url": "postgresql://someone:secret@postgres/entitlements?sslmode=verify-full",
-        "kafka-password": "secret", "users": "# nobody", "api-key.p8": DeployedProgram.apiKey,
+        "kafka-password": "secret", "users": DeployedProgram.viewer,
+        "api-key.p8": DeployedProgram.apiKey,
     ]
 
     /// The program of each workload with its mounted files.

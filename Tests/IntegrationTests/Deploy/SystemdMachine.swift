@@ -40,11 +40,6 @@ struct SystemdMachine {
         )
     }
 
-    /// Output of `dead-letter password`; nobody signs in.
-    private static let viewer =
-        "vera:viewer:scrypt$65536$8$2$uA7g77+TXGW3p7B3gst3Xg==$"
-        + "ba4y23c6EhZkbhxQM9IdX3LFBvmq97TA1R6IZXQwERA=\n"
-
     private static func write(_ pipeline: RunningPipeline, below folder: String) throws {
         let files = FileManager.default
         for user in ["dedupe", "link", "entitle", "index", "console", "operator"] {
@@ -54,7 +49,7 @@ struct SystemdMachine {
             _ = files.createFile(atPath: "\(secrets)/database-url", contents: url)
         }
         let users = "\(folder)/secrets/entitlements-console/users"
-        _ = files.createFile(atPath: users, contents: Data(Self.viewer.utf8))
+        _ = files.createFile(atPath: users, contents: Data(DeployedProgram.viewer.utf8))
         let settings = DemoSettings(
             bootstrap: pipeline.cluster.bootstrapServers,
             prefix: pipeline.layout.prefix,
