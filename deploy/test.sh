@@ -33,6 +33,10 @@ clean_up() {
     # `swift test` passes on SIGINT alone to its tests, which are a group of their own.
     for run in $(jobs -rp); do kill -INT -- "-$run" 2>/dev/null || true; done
     wait
+    # Servers notice in a moment that their test is gone; a client of theirs would wait forever.
+    for run in "${runs[@]}"; do
+        pgrep --session "$run" >/dev/null && sleep 2 && pkill -KILL --session "$run" || true
+    done
     # A server whose test is gone takes a moment to notice it, and writes until then.
     for _ in {1..20}; do
         rm -rf "$logs" "$temporary" 2>/dev/null && return
@@ -40,13 +44,13 @@ clean_up() {
     done
     echo "could not remove $temporary" >&2
 }
+runs=()
 trap clean_up EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
 # start NAME ARGUMENTS: runs tests in the background, as a trap waits for a command in the foreground,
 # and in a session of its own, whose group the clean-up can end and no key of the terminal reaches.
-runs=()
 start() {
     setsid bash -o pipefail -c 'swift test --skip-build "${@:2}" 2>&1 | tee "$1"' \
         bash "$logs/$1" "${@:2}" &
