@@ -204,20 +204,33 @@ import Testing
         async throws
     {
         let rig = try await ReplayRig()
-        try await rig.refuse(rig.bodies(2))
-        let ids = try await rig.refuse(rig.bodies(2, "strange")) { letter in
+        // A strange letter cuts its chain: nothing vouches for the letter before it.
+        let cut = try await rig.refuse(rig.bodies(1, "cut"))
+        try await rig.refuse(rig.bodies(1, "strange")) { letter in
             letter.headers.removeAll { $0.name == DeadLetterHeader.sourcePartition }
             letter.headers.append(KafkaHeader(name: DeadLetterHeader.sourcePartition, text: "-7"))
         }
+        let good = rig.bodies(4, "good").filter { $0.partition == 1 }
+        let ids = try await rig.refuse(good)
         // The index remembers a partition that the topic no longer has: the chain knows the
         // letter's position.
-        _ = try await rig.client.query(
-            "UPDATE dead_letters SET letter_partition = 99 WHERE id = $1",
+        let moved = try await rig.client.query(
+            "UPDATE dead_letters SET letter_partition = 99 WHERE id = $1 RETURNING id",
             [.text(ids[0])]
         )
+        #expect(moved.count == 1)
         let plan = try await rig.replays.prepare(rig.selection())
-        // The strange ones cut their chains: nothing vouches for the letters before them.
-        #expect(plan.count == 2 && plan.onNoChainCount == 2)
+        #expect(plan.count == 3 && plan.onNoChainCount == 1)
+        let number = try await rig.begin()
+        let read = try await ReplayStage.running(rig) { stage in
+            let last = try await rig.replays.run(number, who: rig.auditor)
+            #expect(last.state == .completed)
+            #expect(last.counts.accepted == 2 && last.counts.unsent == 1)
+            return stage.read
+        }
+        #expect(read.count == 2 && Set(read.map(\.value)) == Set(good.map(\.value)))
+        let unsent = try await rig.outcomes(number).filter { $0.outcome == .unsent }
+        #expect(unsent.map(\.letterID) == cut)
         await rig.close()
     }
 
