@@ -43,8 +43,9 @@ import Worker
     }
 
     @Test func `a backlog of changes is published without compiling a statement`() async throws {
+        // One connection, so that the last query asks the session that publishes.
         let worker = try await EntitleWorker(
-            on: PostgresClient(try await StageDatabase.options(), connectionsMax: 4)
+            on: PostgresClient(try await StageDatabase.options(), connectionsMax: 1)
         )
         _ = try await worker.client.query(
             """
@@ -58,10 +59,8 @@ import Worker
         _ = try await worker.client.query(
             "INSERT INTO user_versions SELECT 'user-' || n, 1 FROM generate_series(1, 6000) AS n"
         )
-        let start = ContinuousClock.now
         let published = try await worker.published()
-        let took = ContinuousClock.now - start
-        print("6,000 changes took \(took)")
         #expect(published.changes.count == 6_000)
+        #expect(try await worker.client.query("SHOW jit")[0].text(0) == "off")
     }
 }
