@@ -25,6 +25,8 @@ struct EndToEndRun: Sendable {
     let metrics: [StageDescription: String]
     /// After everything was published once more, and once more with an empty memory.
     let replays: [Replay]
+    /// How many lines each log has that was searched for secrets, by the name of its file.
+    let logLineCounts: [String: Int]
     let secretsFound: [String]
     let failedStops: [String]
 
@@ -89,8 +91,9 @@ struct EndToEndRun: Sendable {
             },
         ]
         failedStops = try await pipeline.endsOfAll()
+        logLineCounts = try pipeline.logs().mapValues(\.lines.count)
         secretsFound =
-            pipeline.secretsInLogs()
+            try pipeline.secretsInLogs()
             + metrics.flatMap { stage, text in
                 pipeline.secrets.findings(in: text).map { "/metrics of \(stage.name) \($0)" }
             }

@@ -123,6 +123,9 @@ extension PipelineTests {
         ) async throws {
             let run = try await EndToEndRun.of(kind)
             #expect(run.secretsFound.isEmpty)
+            let logs = Topology.stages.map { "\($0.name)-1.log" }
+            #expect(Set(run.logLineCounts.keys) == Set(logs))
+            #expect(run.logLineCounts.values.allSatisfy { $0 > 0 }, "\(run.logLineCounts)")
             #expect(run.metrics.count == Topology.stages.count)
             for (stage, text) in run.metrics {
                 #expect(text.contains("_total"), "\(stage.name) has no metrics")

@@ -24,7 +24,7 @@ extension RunningPipeline {
             pipeline.removeFolder()
             throw error
         }
-        for finding in pipeline.secretsInLogs() {
+        for finding in try pipeline.secretsInLogs() {
             Issue.record("\(finding)")
         }
         pipeline.removeFolder()
@@ -39,11 +39,18 @@ extension RunningPipeline {
         }
     }
 
+    /// The log of each copy that was ever started, by the name of its file.
+    func logs() throws -> [String: WorkerLog] {
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder)
+        let logs = files.filter { $0.hasSuffix(".log") }.map { file in
+            (file, WorkerLog(path: "\(folder)/\(file)"))
+        }
+        return Dictionary(uniqueKeysWithValues: logs)
+    }
+
     /// Findings of secrets in the logs, a line for each, without the secret itself.
-    func secretsInLogs() -> [String] {
-        let files = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-        return files.filter { $0.hasSuffix(".log") }.sorted().flatMap { file in
-            let log = WorkerLog(path: "\(folder)/\(file)")
+    func secretsInLogs() throws -> [String] {
+        try logs().sorted { $0.key < $1.key }.flatMap { file, log in
             let stray = log.strayLines.dropLast(log.lines.last == log.strayLines.last ? 1 : 0)
             return secrets.findings(in: log.lines.joined(separator: "\n")).map { "\(file) \($0)" }
                 + stray.map { "\(file) holds a line that is no event: \($0)" }
