@@ -175,7 +175,7 @@ extension RunningPipeline {
         try Dictionary(uniqueKeysWithValues: Topology.stages.map { ($0, try start($0)) })
     }
 
-    /// Every copy that was ever started.
+    /// Every copy that was started and not ended on purpose.
     var copies: [WorkerCopy] { state.withLock(\.copies) }
 
     /// Ends a copy by `kill -9`.
