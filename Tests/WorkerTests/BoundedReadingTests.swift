@@ -19,9 +19,19 @@ struct BoundedReadingTests {
         let now: Int64 = 1_767_225_600_000
         let waiting = state.waiting(before: Watermarks(low: number, high: number), at: now)
         let registry = MetricsRegistry()
-        let all = WaitingRecords(records: waiting.records, oldest: waiting.oldest)
-        WaitingMetrics(registry).show(all, now: now, instant: .now)
-        #expect(waiting.records >= 0)
+        WaitingMetrics(registry).show(waiting, now: now, instant: .now)
+        #expect(waiting.records == 1)
+        let ageMax = Double(Int64.max) / 1_000
+        #expect((0...ageMax).contains(try Self.sample("lag_seconds", registry)))
+        #expect((0...60).contains(try Self.sample("oldest_unsettled_seconds", registry)))
+    }
+
+    /// The value of a metric without labels, as it is exposed.
+    private static func sample(_ name: String, _ registry: MetricsRegistry) throws -> Double {
+        let text = String(decoding: registry.exposition(), as: UTF8.self)
+        let start = "\(MetricsRegistry.namespace)_\(name) "
+        let line = try #require(text.split(separator: "\n").first { $0.hasPrefix(start) })
+        return try #require(Double(line.dropFirst(start.count)))
     }
 
     @Test(arguments: HostileNumber.all)
