@@ -2,7 +2,7 @@ import Testing
 
 @testable import Worker
 
-@Suite struct SignalTests {
+@Suite(.timeLimit(.minutes(5))) struct SignalTests {
     @Test func `a signal before the wait is not lost`() async {
         let signal = Signal()
         signal.send()
@@ -21,14 +21,40 @@ import Testing
         #expect(ContinuousClock.now - start < .seconds(30))
     }
 
-    @Test func `many signals and waits lose none`() async {
+    @Test func `many signals and waits lose none`() async throws {
         let signal = Signal()
-        let sending = Task {
-            for _ in 0..<2_000 { signal.send() }
-        }
+        let start = ContinuousClock.now
         for _ in 0..<200 {
+            signal.send()
+            await signal.wait(for: .seconds(60))
+            // One that comes as the wait begins.
+            let sending = Task { signal.send() }
+            await signal.wait(for: .seconds(60))
+            await sending.value
+            try #require(ContinuousClock.now - start < .seconds(30))
+        }
+    }
+
+    @Test func `a wait that ends as signals come ends once, and the next signal ends the next`()
+        async
+    {
+        let signal = Signal()
+        let start = ContinuousClock.now
+        let sending = Task {
+            // About as often as the waits end by themselves.
+            let pause = Signal()
+            while !Task.isCancelled {
+                await pause.wait(for: .microseconds(50))
+                signal.send()
+            }
+        }
+        for _ in 0..<2_000 {
             await signal.wait(for: .microseconds(50))
         }
+        sending.cancel()
         await sending.value
+        signal.send()
+        await signal.wait(for: .seconds(60))
+        #expect(ContinuousClock.now - start < .seconds(30))
     }
 }
