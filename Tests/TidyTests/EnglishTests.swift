@@ -27,14 +27,16 @@ import Testing
         }
     }
 
-    @Test func `no archaic word stands in a document, a schema or a migration`() throws {
-        guard let listing = try SourceTree.git("ls-files") else { return }
+    @Test(.needsRepository)
+    func `no archaic word stands in a document, a schema or a migration`() throws {
         let archaic = try Regex(Self.archaic).ignoresCase()
         let endings = [".md", ".sql", ".json", ".yaml", ".sh"]
-        let paths = listing.split(separator: "\n").filter { endings.contains(where: $0.hasSuffix) }
+        let paths = try #require(SourceTree.tracked).filter {
+            endings.contains(where: $0.hasSuffix)
+        }
         #expect(paths.count > 100)
         for path in paths {
-            let url = SourceTree.root.appending(path: String(path))
+            let url = SourceTree.root.appending(path: path)
             let text = try String(contentsOf: url, encoding: .utf8)
             for (number, line) in text.split(
                 separator: "\n",

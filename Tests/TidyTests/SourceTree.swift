@@ -1,4 +1,5 @@
 import Foundation
+import Testing
 
 /// The package's own files, as the style checks read them.
 enum SourceTree {
@@ -40,17 +41,28 @@ enum SourceTree {
         .sorted { $0.path < $1.path }
     }
 
-    /// Runs git in the package; nil without git or a repository.
-    static func git(_ arguments: String...) throws -> String? {
+    /// The paths that git tracks, relative to the package's root; nil without git or a repository.
+    static let tracked: [String]? = {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = ["git", "-C", root.path] + arguments
+        process.arguments = ["git", "-C", root.path, "ls-files"]
         let output = Pipe()
         process.standardOutput = output
         process.standardError = FileHandle.nullDevice
-        try process.run()
-        let bytes = try output.fileHandleForReading.readToEnd() ?? Data()
+        guard (try? process.run()) != nil else { return nil }
+        let bytes = (try? output.fileHandleForReading.readToEnd()) ?? Data()
         process.waitUntilExit()
-        return process.terminationStatus == 0 ? String(decoding: bytes, as: UTF8.self) : nil
+        guard process.terminationStatus == 0 else { return nil }
+        return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
+    }()
+}
+
+extension Trait where Self == ConditionTrait {
+    /// Skips a test of every tracked file where git lists none, and says so.
+    static var needsRepository: Self {
+        .enabled(
+            if: SourceTree.tracked != nil,
+            "no git, or \(SourceTree.root.path) is no repository"
+        )
     }
 }

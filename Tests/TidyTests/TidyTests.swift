@@ -258,20 +258,21 @@ import Testing
         #expect(places.count > 500)
     }
 
-    @Test func `the top level holds what the layout names and nothing else`() throws {
-        guard let listing = try SourceTree.git("ls-files") else { return }
+    @Test(.needsRepository)
+    func `the top level holds what the layout names and nothing else`() throws {
+        let paths = try #require(SourceTree.tracked)
         let expected: Set = ["Package.swift", "Sources", "Tests", "deploy", "schemas", "README.md"]
-        let top = Set(listing.split(separator: "\n").compactMap { $0.split(separator: "/").first })
+        let top = Set(paths.compactMap { $0.split(separator: "/").first })
         for name in top where !name.hasPrefix(".") {
             #expect(expected.contains(String(name)), "\(name) at the top level")
         }
     }
 
-    @Test func `no document is cited that is not in the repository`() throws {
-        guard let listing = try SourceTree.git("ls-files") else { return }
+    @Test(.needsRepository)
+    func `no document is cited that is not in the repository`() throws {
         let foreign = ["DES" + "IGN", "STY" + "LE.md", "APP" + "LE.md"]
-        for path in listing.split(separator: "\n") {
-            let url = SourceTree.root.appending(path: String(path))
+        for path in try #require(SourceTree.tracked) {
+            let url = SourceTree.root.appending(path: path)
             guard let text = try? String(contentsOf: url, encoding: .utf8) else { continue }
             for name in foreign {
                 #expect(!text.contains(name), "\(path) cites \(name)")
@@ -279,9 +280,8 @@ import Testing
         }
     }
 
-    @Test func `no two names differ only in case`() throws {
-        guard let listing = try SourceTree.git("ls-files") else { return }
-        let paths = listing.split(separator: "\n")
+    @Test(.needsRepository) func `no two names differ only in case`() throws {
+        let paths = try #require(SourceTree.tracked)
         let folded = Dictionary(grouping: paths) { $0.lowercased() }
         #expect(folded.values.filter { $0.count > 1 }.isEmpty)
     }
