@@ -31,7 +31,7 @@ import Testing
         return rows[0].int8(0)
     }
 
-    @Test(.needsRealKafka)
+    @Test(.needsKafkaLauncher)
     func `rows of letters that retention has removed are pruned, and no others`() async throws {
         let rig = try await IndexRig(.real, partitions: 1)
         // The first of them twice, so that the topic may hold a later copy.

@@ -9,8 +9,12 @@ package import Testing
 package enum RealKafka {
     /// Whether there is one to be had, asked without starting it.
     package static var isAvailable: Bool {
-        given != nil || (FileManager.default.isExecutableFile(atPath: launcher.path) && hasJava)
+        given != nil || hasLauncher
     }
+
+    /// Whether a test can start a cluster of its own, or run Kafka's tools.
+    package static let hasLauncher =
+        FileManager.default.isExecutableFile(atPath: launcher.path) && hasJava
 
     package static let launcher = SharedData.folder.appending(path: "kafka/kafka")
 
@@ -87,6 +91,14 @@ extension Trait where Self == ConditionTrait {
         .enabled(
             if: RealKafka.isAvailable,
             "no real Kafka: \(RealKafka.launcher.path) with Java, or KAFKA_BOOTSTRAP_FOR_TESTS"
+        )
+    }
+
+    /// Skips a test that starts a real Kafka of its own where this machine cannot, and says so.
+    package static var needsKafkaLauncher: Self {
+        .enabled(
+            if: RealKafka.hasLauncher,
+            "no Kafka to start: \(RealKafka.launcher.path) with Java"
         )
     }
 }

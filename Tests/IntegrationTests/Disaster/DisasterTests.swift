@@ -112,7 +112,8 @@ extension PipelineTests {
             }
         }
 
-        @Test func `a new cluster beside the same database doubles nothing`() async throws {
+        @Test(.needsKafkaLauncher)
+        func `a new cluster beside the same database doubles nothing`() async throws {
             try await Self.withServer { recoverable in
                 let setup = Self.setup(recoverable.server)
                 let traffic = try Self.traffic()

@@ -61,7 +61,7 @@ extension PipelineTests {
             try await pipeline.waitUntilReady()
         }
 
-        @Test(arguments: KafkaCluster.Kind.available)
+        @Test(arguments: OwnBroker.kinds)
         func `while the broker is away the workers wait, and neither lose nor refuse a record`(
             kind: KafkaCluster.Kind
         ) async throws {
@@ -95,7 +95,7 @@ extension PipelineTests {
             }
         }
 
-        @Test(.needsRealKafka)
+        @Test(.needsKafkaLauncher)
         func `a stop while the broker is silent ends the workers within their time`() async throws {
             try await OwnBroker.lend(.real) { broker in
                 var setup = PipelineSetup(.real)

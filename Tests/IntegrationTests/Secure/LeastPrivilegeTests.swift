@@ -14,7 +14,7 @@ import Worker
 
 extension PipelineTests {
     /// Every program with exactly the rights that `pipeline grants` gives it.
-    @Suite(.serialized, .needsRealKafka, .timeLimit(.minutes(15)))
+    @Suite(.serialized, .needsKafkaLauncher, .timeLimit(.minutes(15)))
     struct LeastPrivilegeTests {
         @Test func `each program runs with its own rights, and fails beyond them`() async throws {
             try await SecureKafka.lend { kafka in

@@ -12,7 +12,7 @@ import Worker
 
 extension PipelineTests {
     /// Secrets that are replaced while the workers run.
-    @Suite(.serialized, .needsRealKafka, .timeLimit(.minutes(15)))
+    @Suite(.serialized, .needsKafkaLauncher, .timeLimit(.minutes(15)))
     struct RotationTests {
         static func traffic(_ seed: UInt64) throws -> DemoTraffic {
             try DemoTraffic(seed: seed, bodyCount: DemoTraffic.bodyCountMin)

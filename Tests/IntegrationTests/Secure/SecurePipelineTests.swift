@@ -12,7 +12,7 @@ import Worker
 
 extension PipelineTests {
     /// The four workers with Kafka and PostgreSQL that require TLS and identities.
-    @Suite(.serialized, .needsRealKafka, .timeLimit(.minutes(15)))
+    @Suite(.serialized, .needsKafkaLauncher, .timeLimit(.minutes(15)))
     struct SecurePipelineTests {
         private static func traffic() throws -> DemoTraffic {
             try DemoTraffic(seed: 23, bodyCount: DemoTraffic.bodyCountMin)

@@ -10,7 +10,7 @@ import Testing
 import Topology
 
 /// The README's way from nothing to an entitlement, as it is written there.
-@Suite(.needsRealKafka, .needsBuiltWorkers, .timeLimit(.minutes(10)))
+@Suite(.needsKafkaLauncher, .needsBuiltWorkers, .timeLimit(.minutes(10)))
 struct RecipeTests {
     @Test func `the README's recipe leads from an empty broker to an entitlement`() async throws {
         try await OwnBroker.lend(.real) { broker in

@@ -19,7 +19,7 @@ extension PipelineTests {
             "topic missing or not authorized, waiting for it"
         private static let faultIsOver = "dependency available again"
 
-        @Test(arguments: KafkaCluster.Kind.available)
+        @Test(arguments: OwnBroker.kinds)
         func `a broker and a database that do not exist yet are waited for, and reported once`(
             kind: KafkaCluster.Kind
         ) async throws {

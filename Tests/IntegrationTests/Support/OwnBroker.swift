@@ -11,6 +11,9 @@ struct OwnBroker: Sendable {
         case silent
     }
 
+    /// The clusters that a test can start for itself on this machine.
+    static let kinds = KafkaCluster.Kind.allCases.filter { $0 == .mock || RealKafka.hasLauncher }
+
     let cluster: KafkaCluster
     private let folder: URL?
 
