@@ -61,7 +61,8 @@ struct ClientExampleTests {
         _ language: String,
         in frame: (begin: String, end: String) = ("", ""),
         file: String,
-        _ command: [String]
+        _ command: [String],
+        printing expected: String = "true\nle001\n"
     ) throws {
         let page = try String(
             contentsOf: ReferenceScript.root.appending(path: "schemas/postgres/API.md"),
@@ -77,7 +78,7 @@ struct ClientExampleTests {
         let path = folder.appending(path: file)
         try (frame.begin + block + frame.end).write(to: path, atomically: true, encoding: .utf8)
         let result = try run(command + [path.path])
-        #expect(result.text.lowercased() == "true\nle001\n", "\(result.text)")
+        #expect(result.text.lowercased() == expected, "\(result.text)")
     }
 
     @Test(.enabled(if: hasPython, "install python3-psycopg2"))
@@ -94,6 +95,17 @@ struct ClientExampleTests {
     func `the page's Java client runs`() throws {
         let begin = "class Client { public static void main(String[] arguments) {\n"
         try runBlock("java", in: (begin, "}}"), file: "Client.java", ["java", "-cp", Self.jar])
+    }
+
+    private static let swiftCompiler = (ProcessInfo.processInfo.environment["PATH"] ?? "")
+        .split(separator: ":").map { "\($0)/swiftc" }
+        .first(where: FileManager.default.isExecutableFile(atPath:))
+
+    /// Not more than parsed: PostgresNIO is no part of this package.
+    @Test(.enabled(if: swiftCompiler != nil, "no swiftc in PATH"))
+    func `the page's Swift client parses`() throws {
+        let compiler = try #require(Self.swiftCompiler)
+        try runBlock("swift", file: "client.swift", [compiler, "-parse"], printing: "")
     }
 
     private func example(_ name: String, _ arguments: String...) throws -> (Int32, String) {
