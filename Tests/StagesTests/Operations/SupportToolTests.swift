@@ -202,7 +202,8 @@ import Worker
             "Purchase 1 of com.example.app: owned by anna, by sibling_purchase",
             "pro of anna: not active", "transaction 1-2: pro",
             "by notification DID_RENEW, read at storekit.raw/0/42",
-            "Changes of those who own it, or owned it before a transfer:", "because of notification",
+            "Changes of those who own it, or owned it before a transfer:",
+            "because of notification",
         ] {
             #expect(text.contains(part), "\(part) is not in \(text)")
         }
