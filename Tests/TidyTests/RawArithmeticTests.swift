@@ -46,7 +46,7 @@ import Testing
         "Sources/Operations/Reconcile/ReconcileCommand.swift": (1, "a week before this clock"),
         "Sources/Records/Stages/StageTally.swift": (1, counted),
         "Sources/Stages/Recovery/RecoveryPlan.swift": (1, "a Timestamp and some days"),
-        "Sources/Stages/Verify/RevocationBook.swift": (2, "a Timestamp and an interval"),
+        "Sources/Stages/Verify/RevocationBook.swift": (3, "a Timestamp and an interval"),
         "Sources/Worker/Assignment/Batch.swift": (1, bounded),
         "Sources/Worker/Assignment/PartitionState.swift": (5, bounded),
         "Sources/Worker/Assignment/WaitingRecords.swift": (1, bounded),

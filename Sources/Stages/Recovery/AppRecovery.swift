@@ -75,7 +75,7 @@ struct AppRecovery: Sendable {
                 )
             }
             let published = try await publish(page.notifications, of: run, slice, deliver)
-            // A run that reaches the present is over, wherever a clock that was ahead has set its end.
+            // A run that reaches the present is over, wherever a wrong clock has set its end.
             let end = slice.upperBound < now ? slice.upperBound : run.until
             try await advance(
                 run,

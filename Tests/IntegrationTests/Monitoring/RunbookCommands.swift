@@ -43,7 +43,7 @@ struct RunbookCommands {
         let bodies = rig.acceptedItems.prefix(3).compactMap { $0.value.map { $0 + [0x0A] } }
         let files = [
             "products.json": Array(rig.pipeline.traffic.catalog.utf8),
-            "bodies.jsonl": Array(bodies.joined()), "transaction-ids.txt": Array("1\n".utf8),
+            "bodies.jsonl": Array(bodies.joined()),
         ]
         for (name, bytes) in files {
             let path = "\(rig.pipeline.folder)/\(name)"
