@@ -103,7 +103,7 @@ struct RunTests {
     init() throws {
         folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        try FileManager.default.linkItem(
+        try FileManager.default.copyItem(
             atPath: "\(BuiltWorkers.folder)/pipeline",
             toPath: "\(folder)/pipeline"
         )
