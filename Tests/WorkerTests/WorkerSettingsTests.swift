@@ -22,7 +22,7 @@ import Worker
             properties == [
                 "bootstrap.servers": "a:1,b:2", "client.id": "verify-1",
                 "group.id": "entitlements.verify", "group.instance.id": "verify-1",
-                "session.timeout.ms": "6000", "heartbeat.interval.ms": "1000",
+                "session.timeout.ms": "6000", "heartbeat.interval.ms": "500",
                 "security.protocol": "SSL",
             ]
         )

@@ -14,7 +14,7 @@ extension SettingsValues {
         properties["session.timeout.ms"] = String(session)
         // By the answer to a heartbeat a member learns that others come or go; until the last one
         // has, the partitions that move are read by nobody.
-        properties["heartbeat.interval.ms"] = String(min(1000, session / 3))
+        properties["heartbeat.interval.ms"] = String(min(500, session / 3))
         if let instance = self[WorkerSettings.instanceID] {
             properties["group.instance.id"] = instance
         }
