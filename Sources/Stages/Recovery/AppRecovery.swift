@@ -1,6 +1,5 @@
 import AppStore
 import AppStoreServer
-import Platform
 import Postgres
 import Records
 import Store
@@ -33,19 +32,22 @@ struct AppRecovery: Sendable {
     /// - Returns: whether more is due.
     func work(_ deliver: OutboxDelivery) async throws -> Bool {
         let end = ContinuousClock.now + Self.turn
-        while ContinuousClock.now < end {
+        var fault: APIFailure?
+        var hasMore = true
+        while hasMore, ContinuousClock.now < end {
             try Task.checkCancellation()
-            // One endpoint may hang alone, so the history is read all the same.
-            let asked = await Result(of: { try await answerRequests(deliver) })
-            if case .failure(let error) = asked {
-                guard let failure = error as? APIFailure, case .retry = failure.action else {
-                    throw error
-                }
+            var hasAsked = false
+            do {
+                if fault == nil { hasAsked = try await answerRequests(deliver) }
+            } catch let failure as APIFailure where failure.action == .retry(after: nil) {
+                // One endpoint may hang alone: the history is read all the same.
+                fault = failure
             }
             let hasRead = try await readPage(deliver)
-            guard try asked.get() || hasRead else { return false }
+            hasMore = hasAsked || hasRead
         }
-        return true
+        if let fault { throw fault }
+        return hasMore
     }
 
     /// Reads a page of the run that is due; false if none is.
@@ -105,7 +107,7 @@ struct AppRecovery: Sendable {
     func isHeld(by failure: APIFailure, _ endpoint: String) async throws -> Bool {
         metrics.failed(failure)
         guard case .retry(let instant?) = failure.action else { return false }
-        // A time that has passed already would be no rest.
+        // An instant in the past would be no wait.
         let until = max(instant, Timestamp.now.after(.seconds(1)))
         _ = try await client.run(RecoveryLimitTable.hold, (app, endpoint, until))
         return true

@@ -191,9 +191,9 @@ import Worker
         for id in ["100", "101", "102", "103"] { try await Self.ask(rig, .transactions, id) }
         rig.apple.inject { $0.endpoint == .transactionHistory ? .cutBody : nil }
         let worker = try rig.worker()
-        // A question fails in each, after which it rests for a minute.
-        for _ in 1...3 { _ = try? await rig.turn(worker) }
+        await #expect(throws: APIFailure.self) { try await rig.turn(worker) }
         #expect(rig.take().count == 3)
+        #expect(try await rig.count("recovery_windows WHERE completed_at IS NOT NULL") == 2)
         await worker.outboxes[0].close()
     }
 
