@@ -10,7 +10,7 @@ package struct APIFailure: Error, Hashable, Sendable {
     package enum Action: Hashable, Sendable {
         /// The same request may succeed later: at this time, or after a delay of the caller's.
         case retry(after: Timestamp?)
-        /// The pagination token, the revision or the age of the window is refused: begin it again.
+        /// Apple refuses pagination token, revision or age of the window: begin it again.
         case restart
         /// Apple knows no such transaction or order.
         case notFound

@@ -20,9 +20,9 @@ final class TokenSource: Sendable {
 
     private let state: Mutex<State>
 
-    /// Apple accepts up to an hour: this is for a clock that is minutes behind Apple's.
+    /// Apple accepts up to an hour; half of it allows for a clock that is minutes behind Apple's.
     static let lifetimeSeconds: Int64 = 1_800
-    /// A token is used only at its beginning.
+    /// A token is replaced long before it expires.
     private static let usableSeconds: Int64 = 240
 
     init(_ credentials: APICredentials) {

@@ -163,9 +163,10 @@ package struct DeadLetterTopic: Sendable {
     ) async throws(DeadLetterTopicError) -> (wanted: Spans, held: Spans) {
         try await asking { admin in
             var held = try await watermarks(admin).mapValues { $0.low..<max($0.low, $0.high) }
-            for (partition, range) in held {
-                guard let ends else { break }
-                held[partition] = range.clamped(to: 0..<ends[partition.partition, default: 0])
+            if let ends {
+                for (partition, range) in held {
+                    held[partition] = range.clamped(to: 0..<ends[partition.partition, default: 0])
+                }
             }
             var spans = held
             if let since {

@@ -29,7 +29,7 @@ struct LetterFilter: Sendable, Equatable {
 
     func value(_ name: String) -> String? { items.last { $0.name == name }?.value }
 
-    /// With instants in place of times ago, so that they select the same letters later.
+    /// The items with instants instead of relative times, which select other letters later.
     var fixedItems: [HTTPItem] {
         let instants = ["since": query.since, "until": query.until]
         return items.map { item in

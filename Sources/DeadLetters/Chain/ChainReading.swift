@@ -45,7 +45,7 @@ struct ChainReading: Sendable {
         var verifier = former?.verifier ?? ChainVerifier(topic: topic.name)
         verifier.expect(evidence)
         var next = former?.summary.held.mapValues(\.upperBound) ?? [:]
-        // The first pass's: a later one reads no letter that was not visited.
+        // Where the first pass ended: a later pass reads no letter that was not visited.
         var ends: [Int32: Int64]?
         while true {
             let isFirst = ends == nil

@@ -69,7 +69,7 @@ package final class DeadLetterIndexer: Sendable {
         do {
             try await index(untilEnd: untilEnd)
         } catch is CancellationError where !untilEnd {
-            // An index without an end ends in no other way.
+            // Without an end, only a cancellation ends it.
         }
     }
 

@@ -14,7 +14,7 @@ package struct ReplayLimits: Sendable, Equatable {
 
     package init() {}
 
-    /// `waitMax` for messages.
+    /// `waitMax` as messages show it.
     var waitText: String { Quantity.span(milliseconds: Int64(waitMax / .milliseconds(1))) }
 
     package static let rates = 1...10_000

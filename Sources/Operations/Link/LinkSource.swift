@@ -12,7 +12,7 @@ struct LinkSource {
     private var lines: LineReader?
     private var name = ""
     private let isUserRequired: Bool
-    /// By the options, for links that name no environment or app of their own.
+    /// The scope that the options give to links that name no environment or app of their own.
     private let scope: LinkLine.Scope
 
     /// - Parameter operandCount: 3 if a user has to be named, 2 if the key is enough.

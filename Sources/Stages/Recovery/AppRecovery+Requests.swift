@@ -81,7 +81,7 @@ extension AppRecovery {
                 return try await finish(request, .done, published: count)
             }
             _ = try await client.run(RecoveryRequestTable.advance, (request, next, count))
-            // Apple has more, and no way to it: the next question may find one.
+            // Apple says that it has more but gives no new revision: it is asked again later.
             guard next != revision else { return try await delay(request) }
             (revision, number) = (next, number + 1)
         }

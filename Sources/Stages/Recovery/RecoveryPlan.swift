@@ -47,8 +47,10 @@ struct RecoveryPlan: Sendable {
         now.before(days: app.environment == .production ? productionDays : otherDays)
     }
 
-    /// The next slice of a run; what has become too old while the run lasted is passed over, but
-    /// not within a slice, as Apple takes the token of a page with the very slice of the first one.
+    /// The next slice of a run; what has become too old while the run lasted is passed over.
+    ///
+    /// A slice stays as it is until its last page: Apple accepts a page's token only with the slice
+    /// of the first page.
     static func slice(_ run: RecoveryWindowTable.Run, at now: Timestamp) -> Range<Timestamp> {
         let earliest = run.pageToken == nil ? earliest(run.app, at: now) : run.readUntil
         // Apple's list ends now: only a clock that was ahead has set a later end.

@@ -115,7 +115,7 @@ package struct RevocationBook: Sendable {
             switch answer.status {
             case .good where isOlder && former.revokedSince != nil,
                 .revoked where isOlder && former.revokedSince == nil:
-                // A copy of the responder, or somebody on the way, repeats what has changed since.
+                // An outdated responder, or a replayed answer, must not undo a newer one.
                 break
             case .good:
                 entry.answeredAt = max(former.answeredAt, answer.thisUpdate)

@@ -74,7 +74,7 @@ extension ChangeFeed {
     private func publish(_ deliver: OutboxDelivery) async throws -> Bool {
         guard let batch = try await nextBatch() else { return false }
         guard !batch.changes.isEmpty else { return true }
-        // Reading may have taken longer than the lease may be old.
+        // Reading may have taken longer than the lease stays fresh.
         if !lease.isFresh { try await client.withConnection { try await lease.renew($0) } }
         // Too late: the lease must be requested again.
         guard lease.isFresh else { return true }
