@@ -15,8 +15,21 @@ let strict: [SwiftSetting] = [
 /// The wrappers touch C pointers, so every unsafe expression in them has to be marked.
 let wrapper: [SwiftSetting] = strict + [.strictMemorySafety()]
 
-func systemLibrary(_ name: String, pkgConfig: String, debian: String) -> Target {
-    .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([debian])])
+/// Puts targets into a folder; a target's own path, which is its name unless given, is relative to it.
+func room(_ folder: String, _ targets: [Target]) -> [Target] {
+    for target in targets {
+        target.path = "\(folder)/\(target.path ?? target.name)"
+    }
+    return targets
+}
+
+func systemLibrary(_ name: String, in folder: String, pkgConfig: String, debian: String) -> Target {
+    .systemLibrary(
+        name: name,
+        path: "\(folder)/\(name)",
+        pkgConfig: pkgConfig,
+        providers: [.apt([debian])]
+    )
 }
 
 func library(
@@ -54,22 +67,32 @@ func tests(
     )
 }
 
-let package = Package(
-    name: "entitlement-pipeline",
-    targets: [
-        systemLibrary("CRDKafka", pkgConfig: "rdkafka", debian: "librdkafka-dev"),
-        systemLibrary("COpenSSL", pkgConfig: "libcrypto", debian: "libssl-dev"),
-        systemLibrary("CLibPQ", pkgConfig: "libpq", debian: "libpq-dev"),
-        systemLibrary("CGMP", pkgConfig: "gmp", debian: "libgmp-dev"),
-        systemLibrary("CMicroHTTPD", pkgConfig: "libmicrohttpd", debian: "libmicrohttpd-dev"),
-        systemLibrary("CCurl", pkgConfig: "libcurl", debian: "libcurl4-openssl-dev"),
-
+// The only importers of the C modules, each beside its own.
+let wrappers = room(
+    "Sources/Wrappers",
+    [
+        systemLibrary("CRDKafka", in: "Kafka", pkgConfig: "rdkafka", debian: "librdkafka-dev"),
+        systemLibrary("COpenSSL", in: "OpenSSL", pkgConfig: "libcrypto", debian: "libssl-dev"),
+        systemLibrary("CGMP", in: "OpenSSL", pkgConfig: "gmp", debian: "libgmp-dev"),
+        systemLibrary("CLibPQ", in: "Postgres", pkgConfig: "libpq", debian: "libpq-dev"),
+        systemLibrary(
+            "CMicroHTTPD",
+            in: "HTTP",
+            pkgConfig: "libmicrohttpd",
+            debian: "libmicrohttpd-dev"
+        ),
+        systemLibrary(
+            "CCurl",
+            in: "Curl",
+            pkgConfig: "libcurl",
+            debian: "libcurl4-openssl-dev"
+        ),
         // Functions of the C library that the toolchain's module leaves out.
-        .systemLibrary(name: "CMalloc"),
-
+        .systemLibrary(name: "CMalloc", path: "Platform/CMalloc"),
         // The commit that is built; `deploy/container/build.sh` names it.
         .target(
             name: "CRelease",
+            path: "Release/CRelease",
             cSettings: [
                 .define(
                     "COMMIT",
@@ -77,61 +100,80 @@ let package = Package(
                 )
             ]
         ),
-
-        // The only importers of the C modules.
-        library("Kafka", ["CRDKafka", "Platform", "Threads"], settings: wrapper),
-        library("OpenSSL", ["CGMP", "COpenSSL"], settings: wrapper),
-        library("Postgres", ["CLibPQ", "Platform", "Threads"], settings: wrapper),
-        library("HTTP", ["CMicroHTTPD", "Platform", "Threads"], settings: wrapper),
-        library("Curl", ["CCurl", "Threads"], settings: wrapper),
-        library("Release", ["CRelease"], settings: wrapper),
-
+        library(
+            "Kafka",
+            ["CRDKafka", "Platform", "Threads"],
+            exclude: ["CRDKafka"],
+            settings: wrapper
+        ),
+        library(
+            "OpenSSL",
+            ["CGMP", "COpenSSL"],
+            exclude: ["CGMP", "COpenSSL"],
+            settings: wrapper
+        ),
+        library(
+            "Postgres",
+            ["CLibPQ", "Platform", "Threads"],
+            exclude: ["CLibPQ"],
+            settings: wrapper
+        ),
+        library(
+            "HTTP",
+            ["CMicroHTTPD", "Platform", "Threads"],
+            exclude: ["CMicroHTTPD"],
+            settings: wrapper
+        ),
+        library("Curl", ["CCurl", "Threads"], exclude: ["CCurl"], settings: wrapper),
+        library("Release", ["CRelease"], exclude: ["CRelease"], settings: wrapper),
         // From the C library: threads, and a lock to wait for.
         library("Threads"),
-
         // From the C library: environment, files, clock, instead of Foundation. With that and the
         // regular expressions each worker would hold 3 MiB more in memory.
-        library("Platform"),
+        library("Platform", ["CMalloc"], exclude: ["CMalloc"]),
+    ]
+)
 
-        // Pure: no clock, no I/O, no environment.
+// Pure: no clock, no I/O, no environment.
+let rules = room(
+    "Sources/Rules",
+    [
         library("JSON"),
         library("AppStore", ["JSON", "OpenSSL", "Release"], exclude: ["VERIFICATION.md"]),
-        library("Entitlements", ["AppStore", "JSON", "OpenSSL"]),
+        library("Entitlements", ["AppStore", "JSON", "OpenSSL"], exclude: ["RULES.md"]),
+    ]
+)
 
+// The workers: one loop, its stages, and what they read and write.
+let pipeline = room(
+    "Sources/Pipeline",
+    [
         // The client of Apple's server.
         library("AppStoreServer", ["AppStore", "Curl", "JSON", "OpenSSL", "Platform"]),
-
         // The records of our topics.
         library("Records", ["AppStore", "Entitlements", "JSON", "Kafka", "OpenSSL"]),
-
         // The pipeline.
         library("Settings", ["JSON", "Kafka", "OpenSSL", "Platform", "Release"]),
         library("Telemetry", ["AppStore", "JSON", "Platform", "Settings"]),
         library(
             "Worker",
             [
-                "AppStore", "CMalloc", "HTTP", "JSON", "Kafka", "OpenSSL", "Platform", "Records",
+                "AppStore", "HTTP", "JSON", "Kafka", "OpenSSL", "Platform", "Records",
                 "Release", "Settings", "Telemetry",
-            ]
+            ],
+            exclude: ["README.md"]
         ),
         library(
             "Store",
             [
                 "AppStore", "Entitlements", "JSON", "OpenSSL", "Platform", "Postgres", "Records",
                 "Release", "Settings",
-            ]
+            ],
+            exclude: ["README.md"]
         ),
         library(
             "Topology",
-            ["AppStore", "JSON", "OpenSSL", "Platform", "Records", "Settings"],
-            path: "Sources/Stages/Topology"
-        ),
-        library(
-            "DeadLetters",
-            [
-                "AppStore", "JSON", "Kafka", "OpenSSL", "Platform", "Postgres", "Records",
-                "Settings", "Store", "Telemetry", "Topology",
-            ]
+            ["AppStore", "JSON", "OpenSSL", "Platform", "Records", "Settings"]
         ),
         library(
             "Holdings",
@@ -139,7 +181,7 @@ let package = Package(
                 "AppStore", "Entitlements", "JSON", "Kafka", "Postgres", "Records", "Settings",
                 "Store", "Telemetry", "Worker",
             ],
-            path: "Sources/Stages/Holdings"
+            path: "Stages/Holdings"
         ),
         library(
             "VerifyStage",
@@ -147,7 +189,7 @@ let package = Package(
                 "AppStore", "Entitlements", "Kafka", "OpenSSL", "Platform", "Records", "Settings",
                 "Telemetry", "Threads", "Topology", "Worker",
             ],
-            path: "Sources/Stages/Verify"
+            path: "Stages/Verify"
         ),
         library(
             "DedupeStage",
@@ -155,7 +197,7 @@ let package = Package(
                 "AppStore", "Entitlements", "Holdings", "Kafka", "Postgres", "Records", "Settings",
                 "Store", "Topology", "Worker",
             ],
-            path: "Sources/Stages/Dedupe"
+            path: "Stages/Dedupe"
         ),
         library(
             "LinkStage",
@@ -163,7 +205,7 @@ let package = Package(
                 "AppStore", "Entitlements", "Holdings", "Kafka", "Postgres", "Records", "Settings",
                 "Store", "Telemetry", "Topology", "Worker",
             ],
-            path: "Sources/Stages/Link"
+            path: "Stages/Link"
         ),
         library(
             "EntitleStage",
@@ -171,9 +213,8 @@ let package = Package(
                 "AppStore", "Entitlements", "Holdings", "JSON", "Kafka", "OpenSSL", "Postgres",
                 "Records", "Settings", "Store", "Telemetry", "Topology", "Worker",
             ],
-            path: "Sources/Stages/Entitle"
+            path: "Stages/Entitle"
         ),
-
         library(
             "RecoveryStage",
             [
@@ -181,9 +222,22 @@ let package = Package(
                 "Platform", "Postgres", "Records", "Settings", "Store", "Telemetry", "Topology",
                 "Worker",
             ],
-            path: "Sources/Stages/Recovery"
+            path: "Stages/Recovery"
         ),
+    ]
+)
 
+// What people use: commands, reports, the console. No worker links any of it.
+let tools = room(
+    "Sources/Tools",
+    [
+        library(
+            "DeadLetters",
+            [
+                "AppStore", "JSON", "Kafka", "OpenSSL", "Platform", "Postgres", "Records",
+                "Settings", "Store", "Telemetry", "Topology",
+            ]
+        ),
         // The auditors' web console.
         library(
             "AuditConsole",
@@ -193,7 +247,6 @@ let package = Package(
             ],
             embedded: ["Assets/console.css", "Assets/console.js", "Assets/icon.svg"]
         ),
-
         // The operators' commands.
         library(
             "Operations",
@@ -203,10 +256,6 @@ let package = Package(
                 "Telemetry", "Topology", "Worker",
             ]
         ),
-
-        // Certificate authorities, signed traffic, forgeries, and servers started on this machine:
-        // for the demo, the benchmarks and the tests alone.
-        library("Simulation", ["AppStore", "HTTP", "JSON", "OpenSSL", "Platform", "Postgres"]),
         library(
             "Demonstration",
             [
@@ -215,15 +264,13 @@ let package = Package(
                 "Topology", "Worker",
             ]
         ),
-        library(
-            "Benchmarks",
-            [
-                "AppStore", "AppStoreServer", "DeadLetters", "EntitleStage", "Entitlements", "JSON",
-                "Kafka", "OpenSSL", "Operations", "Platform", "Postgres", "Records", "Release",
-                "Settings", "Simulation", "Store", "Telemetry", "Topology", "Worker",
-            ]
-        ),
+    ]
+)
 
+// Executables without logic.
+let programs = room(
+    "Sources/Programs",
+    [
         executable("verify-worker", ["Settings", "VerifyStage", "Worker"]),
         executable("dedupe-worker", ["DedupeStage", "Settings", "Worker"]),
         executable("link-worker", ["LinkStage", "Settings", "Worker"]),
@@ -232,18 +279,39 @@ let package = Package(
         executable("dead-letter", ["AuditConsole", "DeadLetters", "Settings"]),
         executable("pipeline", ["Operations", "Settings"]),
         executable("demo", ["Demonstration", "Settings"]),
-        executable("bench", ["Benchmarks", "Settings"]),
+    ]
+)
 
+// For the demo, the benchmarks and the tests alone.
+let kit = room(
+    "Tests/Kit",
+    [
+        // Certificate authorities, signed traffic, forgeries, and servers started on this machine.
+        library("Simulation", ["AppStore", "HTTP", "JSON", "OpenSSL", "Platform", "Postgres"]),
+        library(
+            "Benchmarks",
+            [
+                "AppStore", "AppStoreServer", "DeadLetters", "EntitleStage", "Entitlements", "JSON",
+                "Kafka", "OpenSSL", "Operations", "Platform", "Postgres", "Records", "Release",
+                "Settings", "Simulation", "Store", "Telemetry", "Topology", "Worker",
+            ]
+        ),
+        executable("bench", ["Benchmarks", "Settings"]),
         library(
             "TestSupport",
             [
                 "AppStore", "Entitlements", "HTTP", "JSON", "Kafka", "OpenSSL", "Platform",
                 "Postgres", "Records", "Settings", "Simulation", "Store", "Telemetry", "Worker",
-            ],
-            path: "Tests/TestSupport"
+            ]
         ),
         // Counts calls of the allocators and of libpq in a test's process.
-        .target(name: "CCalls", path: "Tests/CCalls"),
+        .target(name: "CCalls"),
+    ]
+)
+
+let suites = room(
+    "Tests",
+    [
         tests("JSONTests", ["JSON", "TestSupport"]),
         tests(
             "OpenSSLTests",
@@ -351,21 +419,29 @@ let package = Package(
             ]
         ),
         tests("TidyTests"),
-    ],
+    ]
+)
+
+let package = Package(
+    name: "entitlement-pipeline",
+    targets: wrappers + rules + pipeline + tools + programs + kit + suites,
     swiftLanguageModes: [.v6]
 )
 
 // Linked by deploy/fuzz.sh with libFuzzer's own main, so that no other build has them.
 if Context.environment["FUZZING"] != nil {
-    package.targets.append(
-        library(
-            "FuzzTargets",
-            [
-                "AppStore", "AppStoreServer", "DeadLetters", "JSON", "Kafka", "OpenSSL", "Records",
-                "RecoveryStage", "Simulation",
-            ],
-            path: "Tests/Fuzz/Targets"
-        )
+    package.targets += room(
+        "Tests/Fuzz",
+        [
+            library(
+                "FuzzTargets",
+                [
+                    "AppStore", "AppStoreServer", "DeadLetters", "JSON", "Kafka", "OpenSSL",
+                    "Records", "RecoveryStage", "Simulation",
+                ],
+                path: "Targets"
+            )
+        ]
     )
     package.products.append(
         .library(name: "FuzzTargets", type: .static, targets: ["FuzzTargets"])

@@ -14,7 +14,7 @@
 # built below .build/previous, once.
 #
 # KAFKA_BOOTSTRAP_FOR_TESTS names a Kafka that runs already; the rehearsal that begins on a new
-# cluster needs a launcher (Tests/TestSupport/RealKafka.swift) and fails without one. Ends with 69
+# cluster needs a launcher (Tests/Kit/TestSupport/RealKafka.swift) and fails without one. Ends with 69
 # where there is neither.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

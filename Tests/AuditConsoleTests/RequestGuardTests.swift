@@ -153,7 +153,7 @@ import Testing
     ])
     func `an asset has the bytes of its source file`(asset: Asset, file: String) throws {
         let source = URL(
-            filePath: "../../Sources/AuditConsole/Assets/\(file)",
+            filePath: "../../Sources/Tools/AuditConsole/Assets/\(file)",
             relativeTo: URL(filePath: #filePath)
         )
         #expect(asset.body == Array(try Data(contentsOf: source)))

@@ -11,7 +11,7 @@ import Testing
     }
 
     @Test func `the table has each code once, and the document is that table`() throws {
-        let declared = try Self.text("Sources/Settings/ExitCode.swift")
+        let declared = try Self.text("Sources/Pipeline/Settings/ExitCode.swift")
             .matches(of: /static let \w+: Int32 = (\d+)/).compactMap { Int32($0.1) }
         #expect(ExitCode.meanings.map(\.code) == declared)
         let rows = ExitCode.meanings.map { "| \($0.code) | \($0.meaning) |\n" }.joined()

@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test func `the list of declared statements is whole`() throws {
-        let folder = URL(filePath: #filePath).appending(path: "../../../Sources/Store")
+        let folder = URL(filePath: #filePath).appending(path: "../../../Sources/Pipeline/Store")
             .standardizedFileURL
         let files = FileManager.default.enumerator(atPath: folder.path)?.allObjects ?? []
         let listed = Set(DeclaredStatements.all.map(\.name))

@@ -1,74 +1,94 @@
 import Foundation
 import Testing
 
-/// The source map names what exists, and its imports are those of `Package.swift`.
+/// The rooms of the source tree, and the documents that describe them.
 struct ArchitectureTests {
-    private static let name = "Sources/ARCHITECTURE.md"
-    private static let document = Result {
-        try String(contentsOf: SourceTree.root.appending(path: name), encoding: .utf8)
+    /// The documents of the source tree, relative to its root.
+    private static let documents =
+        [
+            "Sources/README.md", "Sources/Pipeline/DECISIONS.md",
+            "Sources/Pipeline/Store/README.md",
+            "Sources/Pipeline/Worker/README.md", "Sources/Rules/Entitlements/RULES.md",
+        ] + rooms.map { "Sources/\($0)/README.md" }
+
+    /// From the bottom up.
+    private static let rooms = ["Wrappers", "Rules", "Pipeline", "Tools", "Programs"]
+
+    private static func text(_ document: String) throws -> String {
+        try String(contentsOf: SourceTree.root.appending(path: document), encoding: .utf8)
     }
 
-    @Test func `it has at most 250 lines`() throws {
-        let lines = try Self.document.get().split(separator: "\n", omittingEmptySubsequences: false)
-        #expect(lines.count <= 251)
-    }
-
-    /// Relative to the root, or to `Sources`.
-    @Test func `each path that it names exists`() throws {
-        let paths = try Self.names().filter(Self.isPath)
-        #expect(paths.count > 25)
-        for path in paths {
-            let isThere = ["", "Sources/"].contains { folder in
-                let url = SourceTree.root.appending(path: folder + path)
-                return FileManager.default.fileExists(atPath: url.path)
-            }
-            #expect(isThere, "\(path)")
+    @Test func `the source tree opens in five rooms and a page`() throws {
+        let found = try FileManager.default
+            .contentsOfDirectory(atPath: SourceTree.root.appending(path: "Sources").path)
+        #expect(Set(found) == Set(Self.rooms + ["README.md"]))
+        #expect(try Self.text("Sources/README.md").utf8.count <= 6_000)
+        for room in Self.rooms {
+            let lines = try Self.text("Sources/\(room)/README.md").split(separator: "\n")
+            #expect(lines.count <= 40, "\(room)")
         }
     }
 
-    @Test func `each folder of the contributors' source map exists, and none is missing`() throws {
-        let url = SourceTree.root.appending(path: ".github/CONTRIBUTING.md")
-        let named = try String(contentsOf: url, encoding: .utf8)
-            .matches(of: /`Sources\/(?:\{([\w,]+)\}|(\w+))`/)
-            .flatMap { ($0.1 ?? $0.2 ?? "").split(separator: ",").map(String.init) }
-        let folders = try FileManager.default
-            .contentsOfDirectory(atPath: SourceTree.root.appending(path: "Sources").path)
-            .filter { name in
-                name.first?.isUppercase == true && !name.hasSuffix(".md")
-                    && TidyTests.cModules[name] == nil
+    /// The demo alone reaches into the kit, for its servers and its signed traffic.
+    @Test func `a room imports from the rooms below it`() throws {
+        let targets = try Manifest.targets.get()
+        let levels = targets.mapValues { target in
+            Self.rooms.firstIndex { target.folder.hasPrefix("Sources/\($0)/") }
+        }
+        for target in targets.values {
+            guard let level = levels[target.name] ?? nil else { continue }
+            for name in target.dependencies where targets[name] != nil {
+                let other = levels[name] ?? nil
+                let isBelow = other.map { $0 <= level } ?? (target.name == "Demonstration")
+                #expect(isBelow, "\(target.name) imports \(name)")
             }
-        #expect(Set(named) == Set(folders))
+        }
+        #expect(levels.values.filter { $0 != nil }.count > 30)
+    }
+
+    /// Relative to the root, to `Sources`, to a room or to the document.
+    @Test func `each path that it names exists`() throws {
+        var count = 0
+        for document in Self.documents {
+            let own = document.split(separator: "/").dropLast().joined(separator: "/") + "/"
+            let folders = ["", "Sources/", own] + Self.rooms.map { "Sources/\($0)/" }
+            for path in try Self.names(document).filter(Self.isPath) {
+                count += 1
+                let isThere = folders.contains { folder in
+                    let url = SourceTree.root.appending(path: folder + path)
+                    return FileManager.default.fileExists(atPath: url.path)
+                }
+                #expect(isThere, "\(document): \(path)")
+            }
+        }
+        #expect(count > 25)
     }
 
     @Test func `each type that it names is declared`() throws {
         let known = try Self.declarations().union(Self.modules())
-        let names = try Self.names().filter { name in
-            !Self.isPath(name) && name.wholeMatch(of: /[A-Z]\w*[a-z]\w*(\.\w+)*/) != nil
-        }
-        #expect(names.count > 100)
-        for name in names {
-            for part in name.split(separator: ".") {
-                let isKnown = known.contains(String(part))
-                #expect(isKnown, "\(name)")
+        var count = 0
+        for document in Self.documents {
+            let names = try Self.names(document).filter { name in
+                !Self.isPath(name) && name.wholeMatch(of: /[A-Z]\w*[a-z]\w*(\.\w+)*/) != nil
+            }
+            count += names.count
+            for name in names {
+                for part in name.split(separator: ".") {
+                    let isKnown = known.contains(String(part)) || Self.isFolder(String(part))
+                    #expect(isKnown, "\(document): \(name)")
+                }
             }
         }
+        #expect(count > 100)
     }
 
-    @Test func `its import map is Package.swift's`() throws {
-        let rows = try Self.document.get().split(separator: "\n").compactMap { line in
-            line.firstMatch(of: /^\| `([\w-]+)` \| ([^|]*)\|/)
-        }
-        let mapped = Dictionary(rows.map { (String($0.1), Self.quoted($0.2)) }) { $1 }
-        let targets = try Manifest.targets.get().values.filter { !$0.isTest }
-        #expect(targets.count > 25)
-        for target in targets {
-            #expect(mapped[target.name] == target.dependencies, "\(target.name)")
-        }
+    private static func isFolder(_ name: String) -> Bool {
+        TidyTests.everything.contains { $0.path.contains("/\(name)/") }
     }
 
     /// The texts in back quotes.
-    private static func names() throws -> [String] {
-        try document.get().matches(of: /`([^`\n]+)`/).map { String($0.1) }
+    private static func names(_ document: String) throws -> [String] {
+        try text(document).matches(of: /`([^`\n]+)`/).map { String($0.1) }
     }
 
     private static func isPath(_ name: String) -> Bool {
@@ -104,10 +124,5 @@ struct ArchitectureTests {
         try Manifest.targets.get().values.reduce(into: []) { modules, target in
             modules.formUnion(target.dependencies.union([target.name]))
         }
-    }
-
-    /// The texts in back quotes in a cell.
-    private static func quoted(_ cell: Substring) -> Set<String> {
-        Set(cell.matches(of: /`([^`]+)`/).map { String($0.output.1) })
     }
 }

@@ -3,30 +3,32 @@ import Testing
 /// An identifier from outside is an `Identifier`, which compares by UTF-8: a `String` treats
 /// canonically equivalent texts as equal, so two users would share their purchases.
 @Suite struct IdentifierRuleTests {
-    private static let targets = [
-        "AppStore", "Entitlements", "Records", "Store", "Stages", "Operations",
+    private static let folders = [
+        "Rules/AppStore", "Rules/Entitlements", "Pipeline/Records", "Pipeline/Store",
+        "Pipeline/Stages", "Pipeline/Topology", "Tools/Operations",
     ]
 
     /// Files and folders in which a `String` is right, with the reason.
     private static let exceptions = [
-        "Sources/AppStore/Observation/ObservationClaims.swift": "ClaimCheck compared their bytes",
-        "Sources/AppStore/Receipt/LegacyReceipt.swift": "shown of a refused receipt",
-        "Sources/AppStore/Refusal/UnverifiedIdentifiers.swift": "shown of a refused record",
-        "Sources/AppStore/Trust/ChainFamily.swift": "object identifiers of certificates",
-        "Sources/Records/DeadLetter/DeadLetter.swift": "names of our own headers",
-        "Sources/Records/Stages/CommitMetadata.swift": "words of commits",
-        "Sources/Store/DeadLetters/": "searched for, never decided by",
-        "Sources/Store/RecordConstraints.swift": "names of constraints",
-        "Sources/Store/Schema/MigrationFolder.swift": "environment variables",
-        "Sources/Stages/Topology/SharedSettings.swift": "names of settings",
-        "Sources/Operations/Command/": "settings of clients and environment variables",
-        "Sources/Operations/Link/LinkLine.swift": "what is not yet known to be an identifier",
-        "Sources/Operations/Privacy/ArchiveSearch.swift": "names of files",
-        "Sources/Operations/Privacy/WhatsStoredCommand.swift": "names of tables",
-        "Sources/Operations/Publish/PublishCommand.swift": "settings of a client",
-        "Sources/Operations/Reconcile/AccountReader.swift": "names of topics",
-        "Sources/Operations/Run/": "environment variables",
-        "Sources/Operations/Topics/": "names of topics and their settings",
+        "Sources/Rules/AppStore/Observation/ObservationClaims.swift":
+            "ClaimCheck compared their bytes",
+        "Sources/Rules/AppStore/Receipt/LegacyReceipt.swift": "shown of a refused receipt",
+        "Sources/Rules/AppStore/Refusal/UnverifiedIdentifiers.swift": "shown of a refused record",
+        "Sources/Rules/AppStore/Trust/ChainFamily.swift": "object identifiers of certificates",
+        "Sources/Pipeline/Records/DeadLetter/DeadLetter.swift": "names of our own headers",
+        "Sources/Pipeline/Records/Stages/CommitMetadata.swift": "words of commits",
+        "Sources/Pipeline/Store/DeadLetters/": "searched for, never decided by",
+        "Sources/Pipeline/Store/RecordConstraints.swift": "names of constraints",
+        "Sources/Pipeline/Store/Schema/MigrationFolder.swift": "environment variables",
+        "Sources/Pipeline/Topology/SharedSettings.swift": "names of settings",
+        "Sources/Tools/Operations/Command/": "settings of clients and environment variables",
+        "Sources/Tools/Operations/Link/LinkLine.swift": "what is not yet known to be an identifier",
+        "Sources/Tools/Operations/Privacy/ArchiveSearch.swift": "names of files",
+        "Sources/Tools/Operations/Privacy/WhatsStoredCommand.swift": "names of tables",
+        "Sources/Tools/Operations/Publish/PublishCommand.swift": "settings of a client",
+        "Sources/Tools/Operations/Reconcile/AccountReader.swift": "names of topics",
+        "Sources/Tools/Operations/Run/": "environment variables",
+        "Sources/Tools/Operations/Topics/": "names of topics and their settings",
     ]
 
     private static func isPlain(_ line: String) -> Bool {
@@ -61,7 +63,7 @@ import Testing
     @Test func `no identifier is a plain text, and no plain text is a key`() {
         var used: Set<String> = []
         for file in TidyTests.sources
-        where Self.targets.contains(where: { file.path.hasPrefix("Sources/\($0)/") }) {
+        where Self.folders.contains(where: { file.path.hasPrefix("Sources/\($0)/") }) {
             for (number, line) in file.lines.enumerated() where Self.isPlain(String(line)) {
                 let exception = Self.exceptions.keys.first(where: file.path.hasPrefix)
                 #expect(exception != nil, "\(file.path):\(number + 1) compares as a String")

@@ -17,19 +17,21 @@ enum Manifest {
 
     private static func read() throws -> [String: Target] {
         let url = SourceTree.root.appending(path: "Package.swift")
-        let calls = try String(contentsOf: url, encoding: .utf8).matches(
-            of: /\b(library|executable|tests)\(\s*"([\w-]+)"(?:,\s*\[([^\]]*)\])?([^()]*)\)/
-        )
-        let targets = calls.map { call in
-            let name = String(call.2)
-            let path = call.4.firstMatch(of: /path: "([^"]+)"/)?.output.1
-            return Target(
-                name: name,
-                folder: path.map(String.init) ?? (call.1 == "tests" ? "Tests/" : "Sources/") + name,
-                dependencies: Set(
-                    (call.3 ?? "").matches(of: /"([\w-]+)"/).map { String($0.output.1) }
+        let rooms = try String(contentsOf: url, encoding: .utf8).split(separator: "= room(")
+        let targets = rooms.dropFirst().flatMap { room in
+            let folder = room.firstMatch(of: /"([^"]+)"/)?.output.1 ?? ""
+            return room.matches(
+                of: /\b(?:library|executable|tests)\(\s*"([\w-]+)"(?:,\s*\[([^\]]*)\])?([^()]*)\)/
+            ).map { call in
+                let path = call.3.firstMatch(of: /path: "([^"]+)"/)?.output.1 ?? call.1
+                return Target(
+                    name: String(call.1),
+                    folder: "\(folder)/\(path)",
+                    dependencies: Set(
+                        (call.2 ?? "").matches(of: /"([\w-]+)"/).map { String($0.output.1) }
+                    )
                 )
-            )
+            }
         }
         return Dictionary(uniqueKeysWithValues: targets.map { ($0.name, $0) })
     }

@@ -20,7 +20,7 @@ struct SourceNames {
     /// The folder of the file's target.
     var target: String {
         let folders = path.split(separator: "/")
-        return folders.dropFirst().prefix(folders[1] == "Stages" ? 2 : 1).joined(separator: "/")
+        return folders.prefix(folders[2] == "Stages" ? 4 : 3).joined(separator: "/")
     }
 
     init(_ file: SourceTree.File) {

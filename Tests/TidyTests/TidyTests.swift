@@ -5,17 +5,21 @@ import Testing
 @Suite struct TidyTests {
     static let cModules: [String: String] = [
         "CCalls": "Tests/StagesTests/",
-        "CRDKafka": "Sources/Kafka/",
-        "CGMP": "Sources/OpenSSL/",
-        "COpenSSL": "Sources/OpenSSL/",
-        "CLibPQ": "Sources/Postgres/",
-        "CMicroHTTPD": "Sources/HTTP/",
-        "CCurl": "Sources/Curl/",
-        "CMalloc": "Sources/Worker/",
-        "CRelease": "Sources/Release/",
+        "CRDKafka": "Sources/Wrappers/Kafka/",
+        "CGMP": "Sources/Wrappers/OpenSSL/",
+        "COpenSSL": "Sources/Wrappers/OpenSSL/",
+        "CLibPQ": "Sources/Wrappers/Postgres/",
+        "CMicroHTTPD": "Sources/Wrappers/HTTP/",
+        "CCurl": "Sources/Wrappers/Curl/",
+        "CMalloc": "Sources/Wrappers/Platform/",
+        "CRelease": "Sources/Wrappers/Release/",
     ]
-    static let pureTargets = ["Sources/JSON/", "Sources/AppStore/", "Sources/Entitlements/"]
-    static let sources = (try? SourceTree.swiftFiles(below: ["Sources"])) ?? []
+    static let pureTargets = ["Sources/Rules/"]
+    /// The code of the product, of the demo's servers and of the benchmarks.
+    static let sources =
+        (try? SourceTree.swiftFiles(
+            below: ["Sources", "Tests/Kit/bench", "Tests/Kit/Benchmarks", "Tests/Kit/Simulation"]
+        )) ?? []
     static let everything = (try? SourceTree.swiftFiles(below: ["Sources", "Tests"])) ?? []
 
     @Test func `the source tree is found`() {
@@ -100,7 +104,7 @@ import Testing
     @Test func `the loop of all stages names none of them`() {
         let named = /(?i)\b(verify|dedupe|link|entitle)(-?(worker|stage|settings|metrics))?\b/
         let topics = /"(raw|verified|unique|linked|entitlements\.\w+)"/
-        for file in Self.sources where file.path.hasPrefix("Sources/Worker/") {
+        for file in Self.sources where file.path.hasPrefix("Sources/Pipeline/Worker/") {
             for (number, line) in file.lines.enumerated() {
                 #expect(
                     line.firstMatch(of: named) == nil && line.firstMatch(of: topics) == nil,
@@ -112,12 +116,12 @@ import Testing
 
     /// Rows and figures that only a measurement needs, and no worker would write or read.
     static let foreignSQL: Set = [
-        "Sources/Benchmarks/Pipeline/ServerActivity.swift",
-        "Sources/Benchmarks/Pipeline/StoredFacts.swift",
+        "Tests/Kit/Benchmarks/Pipeline/ServerActivity.swift",
+        "Tests/Kit/Benchmarks/Pipeline/StoredFacts.swift",
     ]
 
     @Test func `SQL is in the store, and in the wrapper of libpq for a session's needs`() {
-        let homes = ["Sources/Store/", "Sources/Postgres/"]
+        let homes = ["Sources/Pipeline/Store/", "Sources/Wrappers/Postgres/"]
         let files = Self.sources.filter { file in
             !homes.contains(where: file.path.hasPrefix) && !Self.foreignSQL.contains(file.path)
         }
@@ -140,15 +144,15 @@ import Testing
     }
 
     @Test func `a payload becomes facts in one place, for verify-worker and for rebuild`() {
-        let readers = ["Sources/AppStore/", "Sources/Entitlements/Facts/"]
+        let readers = ["Sources/Rules/AppStore/", "Sources/Rules/Entitlements/Facts/"]
         let names = [
             "TransactionPayload(", "RenewalPayload(", "ContentHash.of(", "SignedPayloads(",
         ]
         // And a stand-in for link-worker in the measurements of the last stage.
         let makers: Set = [
-            "Sources/Records/Observation.swift",
-            "Sources/Operations/Rebuild/RecordedContents.swift",
-            "Sources/Benchmarks/Entitle/EntitleFixture.swift",
+            "Sources/Pipeline/Records/Observation.swift",
+            "Sources/Tools/Operations/Rebuild/RecordedContents.swift",
+            "Tests/Kit/Benchmarks/Entitle/EntitleFixture.swift",
         ]
         let files = Self.sources.filter { !readers.contains(where: $0.path.hasPrefix) }
         #expect(files.count > 200)
@@ -226,7 +230,7 @@ import Testing
     @Test func `tests wait for conditions and never sleep`() {
         let sleeps = ["Task." + "sleep", "usleep" + "(", "Thread." + "sleep"]
         for file in Self.everything where file.path.hasPrefix("Tests/") {
-            guard !file.path.hasPrefix("Tests/TestSupport/") else { continue }
+            guard !file.path.hasPrefix("Tests/Kit/") else { continue }
             for (number, line) in file.lines.enumerated() {
                 for word in sleeps {
                     #expect(!line.contains(word), "\(file.path):\(number + 1) has \(word)")
@@ -288,7 +292,7 @@ import Testing
 
     @Test func `each test that the guarantees name exists`() throws {
         let guarantees = try String(
-            contentsOf: SourceTree.root.appending(path: "Sources/GUARANTEES.md"),
+            contentsOf: SourceTree.root.appending(path: "Tests/GUARANTEES.md"),
             encoding: .utf8
         )
         let rows = guarantees.split(separator: "\n").filter { $0.hasPrefix("|") }.dropFirst(2)

@@ -19,10 +19,12 @@ import Testing
     ]
 
     /// Payloads, whose members `PayloadFields.json` reads by reflection.
-    private static let reflected = "Sources/Simulation/Bodies/PayloadFields.swift"
+    private static let reflected = "Tests/Kit/Simulation/Bodies/PayloadFields.swift"
 
     /// Code for tests: Apple with its customers, and a Kafka that fails.
-    private static let forTests = ["Sources/Simulation/", "Sources/Kafka/MockCluster.swift"]
+    private static let forTests = [
+        "Tests/Kit/Simulation/", "Sources/Wrappers/Kafka/MockCluster.swift",
+    ]
 
     @Test func `every declaration is read by other code than tests`() {
         let sources = TidyTests.sources.map(SourceNames.init)

@@ -6,7 +6,7 @@
 # this machine's Swift. Needs root. STORE is the folder of buildah's storage, .build/image if not given.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-version=$(sed -n 's/.* static let version = "\(.*\)"/\1/p' Sources/Release/Release.swift)
+version=$(sed -n 's/.* static let version = "\(.*\)"/\1/p' Sources/Wrappers/Release/Release.swift)
 tag=${1:-entitlement-pipeline:$version}
 commit=$(git -c safe.directory="$PWD" describe --always --dirty --exclude='*' --abbrev=40 || echo unknown)
 store=$(realpath --canonicalize-missing "${STORE:-.build/image}")

@@ -1,4 +1,4 @@
-"""Facts from signed events: which revision of each counts (Sources/ARCHITECTURE.md, The rules of facts)."""
+"""Facts from signed events: which revision of each counts (Sources/Rules/Entitlements/RULES.md, Facts)."""
 
 import hashlib
 

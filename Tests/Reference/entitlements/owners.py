@@ -1,4 +1,4 @@
-"""Whose a purchase is (Sources/ARCHITECTURE.md, The rules of ownership)."""
+"""Whose a purchase is (Sources/Rules/Entitlements/RULES.md, Ownership)."""
 
 from facts import account_token
 

@@ -1,4 +1,4 @@
-"""What purchases grant (Sources/ARCHITECTURE.md, The rules of entitlement)."""
+"""What purchases grant (Sources/Rules/Entitlements/RULES.md, Entitlement)."""
 
 import copy
 

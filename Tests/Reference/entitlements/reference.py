@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What each user may use, computed a second time, in another language.
 
-The rules are those of Sources/ARCHITECTURE.md (The rules of entitlement); no line of the Swift code is
+The rules are those of Sources/Rules/Entitlements/RULES.md; no line of the Swift code is
 shared, so that a mistake has to be made twice to stay unseen.
 
 reference.py scenarios FOLDER        answers each scenario and compares it with what the file says

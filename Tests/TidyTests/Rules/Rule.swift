@@ -1,4 +1,4 @@
-/// A sentence of `Sources/AppStore/VERIFICATION.md`, with the tests that show it.
+/// A sentence of `Sources/Rules/AppStore/VERIFICATION.md`, with the tests that show it.
 struct Rule: Sendable {
     /// Section, paragraph and sentence there, such as `JWS 2.4`.
     let place: String

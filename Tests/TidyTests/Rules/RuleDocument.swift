@@ -1,8 +1,8 @@
 import Foundation
 
-/// Finds the sentences of `Sources/AppStore/VERIFICATION.md`, whose text is not repeated here.
+/// Finds the sentences of `VERIFICATION.md`, whose text is not repeated here.
 enum RuleDocument {
-    static let path = "Sources/AppStore/VERIFICATION.md"
+    static let path = "Sources/Rules/AppStore/VERIFICATION.md"
 
     /// The positions of all sentences: section, paragraph and sentence.
     static func sentences() throws -> [String] {

@@ -10,7 +10,7 @@ package enum SharedData {
         }
         return URL(fileURLWithPath: #filePath)
             .deletingLastPathComponent()
-            .appendingPathComponent("../../../shared", isDirectory: true)
+            .appendingPathComponent("../../../../shared", isDirectory: true)
             .standardizedFileURL
     }()
 

@@ -3,7 +3,7 @@ package import Foundation
 extension Scenario {
     package static let folder = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent()
-        .appendingPathComponent("../../EntitlementsTests/Scenarios", isDirectory: true)
+        .appendingPathComponent("../../../EntitlementsTests/Scenarios", isDirectory: true)
         .standardizedFileURL
 
     /// The names of all scenarios, sorted.

@@ -37,7 +37,7 @@ package actor PostgresServer {
 
     /// The product's own.
     package static let migrations = MigrationFolder(
-        path: URL(filePath: #filePath).appending(path: "../../../schemas/postgres")
+        path: URL(filePath: #filePath).appending(path: "../../../../schemas/postgres")
             .standardizedFileURL.path
     )
 

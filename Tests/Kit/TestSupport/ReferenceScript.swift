@@ -8,6 +8,7 @@ package struct ReferenceScript: Sendable {
         .deletingLastPathComponent()
         .deletingLastPathComponent()
         .deletingLastPathComponent()
+        .deletingLastPathComponent()
 
     private let path: String
     private let python: String

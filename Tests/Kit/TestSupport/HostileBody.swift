@@ -150,7 +150,8 @@ package struct HostileBody: Sendable, CustomStringConvertible {
     /// The inputs that the fuzzer begins with.
     private static func files() throws -> [HostileBody] {
         let root = URL(filePath: #filePath).deletingLastPathComponent()
-            .deletingLastPathComponent().appending(path: "Fuzz/Corpus")
+            .deletingLastPathComponent().deletingLastPathComponent()
+            .appending(path: "Fuzz/Corpus")
         let paths = try FileManager.default.subpathsOfDirectory(atPath: root.path)
         return paths.sorted().compactMap { path in
             let file = try? Data(contentsOf: root.appending(path: path))
