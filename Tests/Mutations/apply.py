@@ -78,7 +78,7 @@ def switched(number, part, replacement):
 def target(path):
     """The folder of the target that a source file belongs to."""
     parts = Path(path).parts
-    return Path(*parts[: 3 if parts[1] == "Stages" else 2])
+    return Path(*parts[: 4 if parts[2] == "Stages" else 3])
 
 
 def main(root):
