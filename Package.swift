@@ -15,7 +15,7 @@ let strict: [SwiftSetting] = [
 /// The wrappers touch C pointers, so every unsafe expression in them has to be marked.
 let wrapper: [SwiftSetting] = strict + [.strictMemorySafety()]
 
-/// Puts targets into a folder; a target's own path, which is its name unless given, is relative to it.
+/// Puts targets into a folder, by their own path in it or else by their name.
 func room(_ folder: String, _ targets: [Target]) -> [Target] {
     for target in targets {
         target.path = "\(folder)/\(target.path ?? target.name)"
@@ -291,9 +291,8 @@ let kit = room(
         library(
             "Benchmarks",
             [
-                "AppStore", "AppStoreServer", "DeadLetters", "EntitleStage", "Entitlements", "JSON",
-                "Kafka", "OpenSSL", "Operations", "Platform", "Postgres", "Records", "Release",
-                "Settings", "Simulation", "Store", "Telemetry", "Topology", "Worker",
+                "AppStore", "JSON", "Kafka", "OpenSSL", "Operations", "Platform", "Postgres",
+                "Records", "Settings", "Simulation", "Store", "Topology", "Worker",
             ]
         ),
         executable("bench", ["Benchmarks", "Settings"]),
@@ -343,8 +342,8 @@ let suites = room(
         tests(
             "AppStoreTests",
             [
-                "AppStore", "Entitlements", "JSON", "Kafka", "OpenSSL", "Records", "Simulation",
-                "TestSupport",
+                "AppStore", "Benchmarks", "CCalls", "Entitlements", "JSON", "Kafka", "OpenSSL",
+                "Records", "Simulation", "TestSupport",
             ]
         ),
         tests(
@@ -399,8 +398,8 @@ let suites = room(
         tests(
             "BenchmarksTests",
             [
-                "AppStore", "Benchmarks", "JSON", "Operations", "Records", "Settings",
-                "Simulation", "TestSupport", "Topology", "Worker",
+                "Benchmarks", "JSON", "Records", "Settings", "Simulation", "TestSupport",
+                "Topology", "Worker",
             ]
         ),
         tests(

@@ -6,7 +6,6 @@ import Testing
 /// The records that `bench pipeline` publishes.
 struct BenchTrafficTests {
     @Test func `mixed traffic has the stated shares, and names each transaction once`() throws {
-        let traffic = BenchTraffic(kind: .mixed, payloadTimes: 1)
         let range = 4_000..<8_000
         var counts: [String: Int] = [:]
         var tokens = 0
@@ -25,7 +24,7 @@ struct BenchTrafficTests {
         #expect(abs((shares[BenchTransaction.coins] ?? 0) - 0.05) < 0.03)
         #expect(abs((shares[BenchTransaction.lifetime] ?? 0) - 0.04) < 0.03)
         #expect(abs(Double(tokens) / Double(range.count) - 0.8) < 0.03)
-        let indexes = traffic.indexes(range)
+        let indexes = BenchTraffic.indexes(range)
         #expect(Set(indexes.values).count == indexes.count)
         #expect(indexes.values.allSatisfy(range.contains))
         #expect(abs(Double(indexes.count) / Double(range.count) - 0.85) < 0.03)

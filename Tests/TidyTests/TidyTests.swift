@@ -4,7 +4,7 @@ import Testing
 /// House rules that no formatter checks.
 @Suite struct TidyTests {
     static let cModules: [String: String] = [
-        "CCalls": "Tests/StagesTests/",
+        "CCalls": "Tests/",
         "CRDKafka": "Sources/Wrappers/Kafka/",
         "CGMP": "Sources/Wrappers/OpenSSL/",
         "COpenSSL": "Sources/Wrappers/OpenSSL/",
@@ -117,7 +117,7 @@ import Testing
     /// Rows and figures that only a measurement needs, and no worker would write or read.
     static let foreignSQL: Set = [
         "Tests/Kit/Benchmarks/Pipeline/ServerActivity.swift",
-        "Tests/Kit/Benchmarks/Pipeline/StoredFacts.swift",
+        "Tests/Kit/Benchmarks/Pipeline/BenchDatabase.swift",
     ]
 
     @Test func `SQL is in the store, and in the wrapper of libpq for a session's needs`() {
@@ -148,11 +148,9 @@ import Testing
         let names = [
             "TransactionPayload(", "RenewalPayload(", "ContentHash.of(", "SignedPayloads(",
         ]
-        // And a stand-in for link-worker in the measurements of the last stage.
         let makers: Set = [
             "Sources/Pipeline/Records/Observation.swift",
             "Sources/Tools/Operations/Rebuild/RecordedContents.swift",
-            "Tests/Kit/Benchmarks/Entitle/EntitleFixture.swift",
         ]
         let files = Self.sources.filter { !readers.contains(where: $0.path.hasPrefix) }
         #expect(files.count > 200)

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Runs the demo with its workers as containers of the image: deploy/container/try.sh [TAG [OPTION…]]
 #
-# TAG is entitlement-pipeline:1.3.0 if not given; the options are those of `demo`. Each worker is a
+# TAG is entitlement-pipeline:1.4.0 if not given; the options are those of `demo`. Each worker is a
 # container of its own (runc): read-only root, the image's user, no capability, no new privileges, and
 # nothing mounted but the demo's settings. They share this machine's network, where the demo starts Kafka's
 # mock and PostgreSQL. Needs root, the image (build.sh, with the same STORE) and the demo itself
 # (swift build --configuration release --product demo), or another one that DEMO names.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-tag=${1:-entitlement-pipeline:1.3.0}
+tag=${1:-entitlement-pipeline:1.4.0}
 shift || true
 store=$(realpath --canonicalize-missing "${STORE:-.build/image}")
 demo=${DEMO:-.build/release/demo}

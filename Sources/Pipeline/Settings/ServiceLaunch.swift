@@ -103,7 +103,7 @@ extension CommandOption {
     /// The option that every executable answers before it reads a setting.
     package static let version = CommandOption("version", "Print version, commit and schema.")
 
-    /// The answer to it: `pipeline 1.3.0, commit 0123456789ab, schema 10`.
+    /// The answer to it: `pipeline 1.4.0, commit 0123456789ab, schema 10`.
     package static func versionLine(_ program: String) -> String {
         "\(program) \(Release.version), commit \(Release.commit), schema \(Release.schema)\n"
     }

@@ -5,7 +5,7 @@ package enum Release {
     /// The version of the programs, of the verifier's rules, of the image and of the manifests.
     ///
     /// `deploy/CHANGES.md` lists by version what breaks.
-    package static let version = "1.3.0"
+    package static let version = "1.4.0"
 
     /// The number of the last migration in `schemas/postgres`.
     package static let schema = 13

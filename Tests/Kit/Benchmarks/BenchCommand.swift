@@ -1,6 +1,6 @@
+import JSON
 import Operations
 package import Settings
-import Simulation
 
 /// The measurements of `deploy/measured.md`, one command each.
 package enum BenchCommand {
@@ -9,9 +9,7 @@ package enum BenchCommand {
         introduction: ["Measures the product; the figures of deploy/measured.md are its output."],
         settings: ToolSettings.known,
         commands: [
-            VerifyCommand.command, DedupeCommand.command, EntitleCommand.command,
-            PipelineCommand.command, CompareCommand.command, DeadLettersCommand.command,
-            RecoveryCommand.command, CapacityCommand.command, FiguresCommand.command,
+            VerifyCommand.command, PipelineCommand.command, CompareCommand.command,
         ]
     )
 }
@@ -62,7 +60,7 @@ enum BenchOptions {
     }
 }
 
-/// Why a measurement came to nothing.
+/// A measurement without a result, and the reason.
 struct BenchError: Error, CustomStringConvertible {
     let description: String
 
@@ -71,12 +69,19 @@ struct BenchError: Error, CustomStringConvertible {
     }
 }
 
-extension PrivatePostgres.Configuration {
-    /// A server that loses nothing, with memory and log for the rows of a measurement.
-    static var durable: PrivatePostgres.Configuration {
-        var configuration = PrivatePostgres.Configuration()
-        configuration.isDurable = true
-        configuration.settings = ["shared_buffers": "512MB", "max_wal_size": "4GB"]
-        return configuration
+/// The result of a measurement.
+protocol BenchReport {
+    var lines: [String] { get }
+    var json: JSONContent { get }
+}
+
+extension BenchReport {
+    /// Prints JSON with `--json`, else text.
+    func publish(_ arguments: CommandArguments, _ console: Console) {
+        if arguments.isSet("json") {
+            console.print(json: json)
+        } else {
+            lines.forEach { console.print($0) }
+        }
     }
 }

@@ -19,19 +19,6 @@ enum BenchTransaction {
         String(firstID + index)
     }
 
-    /// - Parameter times: how many times as large as Apple's it is. What is added is a field that
-    ///   nobody knows, of one letter: it compresses to nothing, so that it shows what reading the
-    ///   payload costs, not what the network does.
-    static func payload(_ index: Int, times: Int) -> [UInt8] {
-        enlarged(payload(index), times: times)
-    }
-
-    static func enlarged(_ payload: [UInt8], times: Int) -> [UInt8] {
-        guard times > 1 else { return payload }
-        let filler = String(repeating: "x", count: payload.count * (times - 1))
-        return payload.dropLast() + Array(",\"filler\":\"\(filler)\"}".utf8)
-    }
-
     static func payload(_ index: Int) -> [UInt8] {
         let first = index - index % perPurchase
         return fields(index, purchase: first, period: Int64(index - first)).json

@@ -38,7 +38,7 @@ struct Goal {
         return table.lines()
     }
 
-    /// The members `goals`, keys to values, and `reach`, the same keys to what they have to reach.
+    /// The members `goals`, keys to values, and `reach`, the same keys to their bounds.
     static func json(_ goals: [Goal]) -> JSONContent {
         [
             "goals": JSONContent.object(goals.map { ($0.key, .figure($0.value, digits: 3)) }),

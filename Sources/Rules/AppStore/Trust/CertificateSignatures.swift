@@ -19,7 +19,6 @@ struct CertificateSignatures {
     let factsMax: Int
     /// The most recently used one comes first.
     private var facts: [Fact] = []
-    private(set) var computedCount = 0
 
     init(factsMax: Int) {
         self.factsMax = factsMax
@@ -37,9 +36,8 @@ struct CertificateSignatures {
     }
 
     /// Whether the intermediate has signed a leaf; verified on each call.
-    mutating func isSigned(_ leaf: Certificate, by intermediate: Certificate) -> Bool {
-        computedCount += 1
-        return leaf.isSigned(by: intermediate)
+    func isSigned(_ leaf: Certificate, by intermediate: Certificate) -> Bool {
+        leaf.isSigned(by: intermediate)
     }
 
     /// Whether a root that may vouch for chains has signed an intermediate; verified once.
@@ -52,7 +50,6 @@ struct CertificateSignatures {
             }
             return true
         }
-        computedCount += 1
         let isSigned = intermediate.isSigned(by: root)
         if isSigned {
             remember(Fact(intermediate: intermediate, root: root))

@@ -38,9 +38,6 @@ package final class Verifier {
     /// The number of JWS headers with a known chain, and of those without.
     package var chainLookups: (found: Int, missed: Int) { chains.lookups }
 
-    /// The number of certificate signatures verified; each costs as much as ten records.
-    package var certificateSignaturesComputed: Int { signatures.computedCount }
-
     /// Verifies a body whole: nothing is returned before the last rule has passed for all of it.
     package func verify(_ body: [UInt8]?) -> Result<VerifiedBody, Refusal> {
         // Keeps nothing of a body until the next one, however large it was.

@@ -7,7 +7,6 @@ struct BenchSettings {
     let bootstrap: String
     let prefix: String
     let databaseURL: String
-    let linkingMode: String
     let rootFile: String
 
     var json: [UInt8] {
@@ -21,7 +20,7 @@ struct BenchSettings {
         ]
         let settings: JSONContent = [
             "kafka": kafka, "database": ["url": databaseURL] as JSONContent,
-            "linking": ["mode": linkingMode] as JSONContent, "apps": [app],
+            "linking": ["mode": "links"] as JSONContent, "apps": [app],
         ]
         return settings.bytes
     }

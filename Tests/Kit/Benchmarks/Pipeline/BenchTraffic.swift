@@ -2,18 +2,10 @@ import Simulation
 
 /// The records that `bench pipeline` publishes.
 ///
-/// Each is a function of its index, so that nothing has to be kept.
-struct BenchTraffic {
-    enum Kind: String, CaseIterable {
-        /// Renewals of subscriptions with four periods each, in order, of users that their tokens
-        /// name.
-        case renewals
-        /// Purchases as an app's servers see them, most of them new ones, somewhat out of order; of
-        /// users that links name.
-        case mixed
-    }
-
-    /// A share of mixed traffic.
+/// They are purchases as an app's servers see them, most of them new ones, somewhat out of order,
+/// of users that links name. Each is a function of its index, so that nothing has to be kept.
+enum BenchTraffic {
+    /// A share of the traffic.
     enum Part: Equatable {
         case first, renewal, repeated, consumable, nonConsumable, revoked, forged
 
@@ -34,56 +26,44 @@ struct BenchTraffic {
         var isPurchase: Bool { self == .first || self == .consumable || self == .nonConsumable }
     }
 
-    let kind: Kind
-    /// How many times as large as Apple's the payloads are.
-    let payloadTimes: Int
-
     private static let windowCount = 200
     /// How far back the purchase of a record lies at most.
     private static let distanceMax = 2_000
     /// Index of the purchases that come alone, behind all others.
     private static let loneFirst = 1 << 40
 
-    /// The purchases of mixed traffic, as many as are measured in a few minutes.
-    static let purchases = [0..<400_000, loneFirst..<(loneFirst + IdleRoundTrips.allRoundsCount)]
+    /// All purchases, as many as are measured in a few minutes.
+    static let purchases = [0..<400_000, loneFirst..<(loneFirst + LonePurchases.allRoundsCount)]
 
-    func body(_ index: Int, _ authority: CertificateAuthority) throws -> [UInt8] {
-        guard kind == .mixed else {
-            return try authority.sign(BenchTransaction.payload(index, times: payloadTimes))
-        }
-        let (part, payload) = Self.payload(at: index)
-        let larger = BenchTransaction.enlarged(payload, times: payloadTimes)
+    static func body(_ index: Int, _ authority: CertificateAuthority) throws -> [UInt8] {
+        let (part, payload) = payload(at: index)
         return part == .forged
-            ? try authority.forge(larger, .flippedSignature) : try authority.sign(larger)
+            ? try authority.forge(payload, .flippedSignature) : try authority.sign(payload)
     }
 
     /// A first purchase that has nothing to do with the other records.
-    func lonePurchase(_ number: Int, _ authority: CertificateAuthority) throws -> [UInt8] {
-        let fields = Self.fields(.first, Self.loneFirst + number)
-        return try authority.sign(BenchTransaction.enlarged(fields.json, times: payloadTimes))
+    static func lonePurchase(_ number: Int, _ authority: CertificateAuthority) throws -> [UInt8] {
+        try authority.sign(fields(.first, loneFirst + number).json)
     }
 
     /// The indexes of published records by the transactions that only these records are about.
-    func indexes(_ range: Range<Int>) -> [String: Int] {
-        guard kind == .mixed else {
-            return Dictionary(uniqueKeysWithValues: range.map { (BenchTransaction.id($0), $0) })
-        }
+    static func indexes(_ range: Range<Int>) -> [String: Int] {
         var indexes: [String: Int] = [:]
         for index in range {
-            let number = Self.shuffled(index)
-            let part = Self.part(number)
+            let number = shuffled(index)
+            let part = part(number)
             if part.isPurchase || part == .renewal {
                 indexes[BenchTransaction.id(number)] = index
             }
         }
-        for number in range.lowerBound..<(range.upperBound + Self.distanceMax)
-        where Self.part(number) == .revoked {
-            indexes[BenchTransaction.id(Self.purchase(before: number))] = nil
+        for number in range.lowerBound..<(range.upperBound + distanceMax)
+        where part(number) == .revoked {
+            indexes[BenchTransaction.id(purchase(before: number))] = nil
         }
         return indexes
     }
 
-    /// The payload of mixed traffic at this position.
+    /// The payload at this position.
     static func payload(at index: Int) -> (part: Part, json: [UInt8]) {
         let number = shuffled(index)
         let part = part(number)

@@ -67,15 +67,12 @@ enum CompareCommand {
         return figures(of: document.root)
     }
 
-    /// The first measurement's as they stand, those of others under their number, and the goals.
+    /// The first measurement's as they stand, and those of others under their number.
     static func figures(of report: JSONValue) -> [String: Double] {
         var figures: [String: Double] = [:]
         let measurements = report["measurements"]?.elements.map { $0 } ?? []
         for (index, measurement) in measurements.enumerated() {
             collect(measurement, index == 0 ? "" : "\(index + 1)", into: &figures)
-        }
-        if let goals = report["goals"] {
-            collect(goals, "goals", into: &figures)
         }
         return figures
     }

@@ -14,23 +14,21 @@ struct PipelineBenchmark {
     let console: Console
 
     func run(_ setup: PipelineOptions.Setup) async throws -> PipelineMeasurement {
-        let traffic = BenchTraffic(kind: options.traffic, payloadTimes: setup.payloadTimes)
         try await rig.waitUntilAssigned()
         console.note("warming up with \(Quantity.grouped(options.warmUpCount)) records")
         try await rig.publish(0..<options.warmUpCount, to: .verify) { index, topic in
-            record(try traffic.body(index, rig.authority), topic)
+            record(try BenchTraffic.body(index, rig.authority), topic)
         }
         try await rig.waitUntilSettled(by: .entitle)
 
         let end = options.warmUpCount + options.recordCount
         console.note("measuring \(Quantity.grouped(options.recordCount)) records")
-        let full = try await fullLoad(options.warmUpCount..<end, traffic)
-        let latency = try await latency(from: end, rate: full.recordsPerSecond / 2, traffic)
+        let full = try await fullLoad(options.warmUpCount..<end)
+        let latency = try await latency(from: end, rate: full.recordsPerSecond / 2)
         if options.beside != nil { console.note("measuring the program beside") }
         let beside = try await options.beside?.recordsPerSecond(rig, options)
         return PipelineMeasurement(
             setup: setup,
-            traffic: options.traffic,
             recordCount: options.recordCount,
             recordsPerSecond: full.recordsPerSecond,
             verificationMicroseconds: full.verificationMicroseconds,
@@ -38,8 +36,7 @@ struct PipelineBenchmark {
             walBytes: full.found.walBytes / Double(options.recordCount),
             scannedRows: full.found.scannedRows / Double(options.recordCount),
             activity: full.activity,
-            lockShares: full.shares(full.found.lockSeconds),
-            growthShares: full.shares(full.found.growthSeconds),
+            lockShares: full.lockShares,
             residentBytesMax: rig.residentBytesMax,
             latency: latency,
             besideRecordsPerSecond: beside
@@ -54,21 +51,22 @@ struct PipelineBenchmark {
         let verificationMicroseconds: Double
 
         /// The waits as shares of the time in which each stage processes.
-        func shares(_ waits: [StageDescription: Double]) -> [StageDescription: Double] {
+        var lockShares: [StageDescription: Double] {
             activity.reduce(into: [:]) { shares, element in
-                guard let waiting = waits[element.key], element.value.processing > 0 else { return }
+                guard let waiting = found.lockSeconds[element.key], element.value.processing > 0
+                else { return }
                 shares[element.key] = waiting / element.value.processing
             }
         }
     }
 
     /// The records are there before the first worker continues, so that publishing costs nothing.
-    private func fullLoad(_ indices: Range<Int>, _ traffic: BenchTraffic) async throws -> FullLoad {
+    private func fullLoad(_ indices: Range<Int>) async throws -> FullLoad {
         // A worker that is stopped answers nobody.
         let activityBefore = rig.activity
         rig.signal(SIGSTOP, to: .verify)
         try await rig.publish(indices, to: .verify) { index, topic in
-            record(try traffic.body(index, rig.authority), topic)
+            record(try BenchTraffic.body(index, rig.authority), topic)
         }
         let unitBefore = try VerificationUnit.measure(rig.authority, for: .seconds(1))
         let (run, found) = try await ServerActivity.sampled(rig.database) {
@@ -109,17 +107,15 @@ extension PipelineBenchmark {
     /// was committed.
     private func latency(
         from first: Int,
-        rate: Double,
-        _ traffic: BenchTraffic
+        rate: Double
     ) async throws -> PipelineMeasurement.Latency? {
         guard options.latencySeconds > 0 else { return nil }
-        let idleMilliseconds = try await IdleRoundTrips.measure(rig)
         let topic = rig.layout.prefix + Topic.raw
         let loneStart = Int64(Date.now.timeIntervalSince1970 * 1_000)
-        let lone = try await IdleRoundTrips.lonePurchases(
+        let lone = try await LonePurchases.measure(
             rig,
-            try (0..<IdleRoundTrips.allRoundsCount).map { number in
-                record(try traffic.lonePurchase(number, rig.authority), topic)
+            try (0..<LonePurchases.allRoundsCount).map { number in
+                record(try BenchTraffic.lonePurchase(number, rig.authority), topic)
             }
         )
         let loneHops = try await HopLatency.measure(rig, since: loneStart)
@@ -127,7 +123,7 @@ extension PipelineBenchmark {
         console.note("publishing \(Quantity.grouped(Int(rate))) records/s for the latency")
         // Signed beforehand: signing would disturb the rhythm.
         let records = try (first..<(first + count)).map { index in
-            record(try traffic.body(index, rig.authority), topic)
+            record(try BenchTraffic.body(index, rig.authority), topic)
         }
         let producer = try KafkaProducer(configuration: rig.kafka)
         var published: [Int64] = []
@@ -154,7 +150,7 @@ extension PipelineBenchmark {
         let activity = WorkerActivity.difference(rig.activity, activityBefore)
         try await rig.waitUntilSettled(by: .entitle)
         let usageAfter = usage()
-        let publishedAt = traffic.indexes(first..<(first + count))
+        let publishedAt = BenchTraffic.indexes(first..<(first + count))
             .mapValues { published[$0 - first] }
         guard let milliseconds = try await milliseconds(since: publishedAt) else { return nil }
         return PipelineMeasurement.Latency(
@@ -163,7 +159,6 @@ extension PipelineBenchmark {
             p99: PipelineMeasurement.percentile(99, of: milliseconds) ?? .nan,
             lone: lone,
             loneHops: loneHops,
-            idleMilliseconds: idleMilliseconds,
             idleShare: idle,
             cpu: usageAfter.since(usageBefore, records: count),
             activity: activity,
@@ -177,7 +172,7 @@ extension PipelineBenchmark {
     private func milliseconds(since published: [String: Int64]) async throws -> [Double]? {
         guard let first = published.keys.min() else { return nil }
         let commits = try await PostgresConnection.lend(rig.database) { connection in
-            try await StoredFacts.commits(from: first, on: connection)
+            try await BenchDatabase.commits(from: first, on: connection)
         }
         guard let commits else {
             console.note("no latency: the server runs without track_commit_timestamp")

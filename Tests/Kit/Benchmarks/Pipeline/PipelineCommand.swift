@@ -15,7 +15,6 @@ enum PipelineCommand {
                 bootstrap: options.kafka,
                 postgres: options.postgres,
                 setup,
-                options.traffic,
                 console: console
             )
             let benchmark = PipelineBenchmark(rig: rig, options: options, console: console)
@@ -26,21 +25,8 @@ enum PipelineCommand {
             }
             measurements.append(measurement)
         }
-        console.note("measuring the verifier alone")
-        let report = PipelineReport(measurements, verifier: try verifierAlone())
-        try report.publish("pipeline", parsed, console)
+        PipelineReport(measurements: measurements).publish(parsed, console)
         return ExitCode.success
-    }
-
-    /// One thread that knows the chain, against OpenSSL alone in the same rounds.
-    private static func verifierAlone() throws -> Goal {
-        let benchmark = VerifyBenchmark(
-            fixture: try VerifyFixture(recordCount: 500),
-            threads: 1,
-            duration: .seconds(6),
-            cases: [.raw, .warm]
-        )
-        return VerifyReport(measurements: benchmark.run(), threads: 1).warmToRaw
     }
 }
 
@@ -51,14 +37,6 @@ struct PipelineOptions {
         var partitions: Int
         /// Copies of each stage's worker.
         var copies = 1
-        /// Transactions that PostgreSQL holds already.
-        var storedCount: Int
-        /// How many times as large as Apple's the payloads are.
-        var payloadTimes = 1
-        /// Whether PostgreSQL has more memory and log than a server on its own defaults.
-        var isTuned = false
-        /// Whether PostgreSQL does without its compiler (`jit`), which is on by default.
-        var hasNoJIT = false
     }
 
     let kafka: String
@@ -68,7 +46,6 @@ struct PipelineOptions {
     let warmUpCount: Int
     let latencySeconds: Int
     let beside: BesideProgram?
-    let traffic: BenchTraffic.Kind
     /// The first is what the others are compared with.
     let setups: [Setup]
 
@@ -91,11 +68,6 @@ struct PipelineOptions {
             CommandOption("records", argument: "N", "How many records to measure (50000)."),
             CommandOption("warm-up", argument: "N", "How many before them (40000)."),
             CommandOption("latency-seconds", argument: "N", "How long at half load (10)."),
-            CommandOption(
-                "traffic",
-                argument: "KIND",
-                "mixed (as said above), or renewals in order of users that their tokens name."
-            ),
             CommandOption("partitions", argument: "N,…", "Of each topic (4); several: compared."),
             CommandOption(
                 "copies",
@@ -103,23 +75,11 @@ struct PipelineOptions {
                 "Of each worker (1); several: each with each number of partitions."
             ),
             CommandOption(
-                "stored",
-                argument: "N,…",
-                "Facts already there (0), 1.5 GB per million; several: compared."
-            ),
-            CommandOption(
-                "payload-times",
-                argument: "N,…",
-                "How large payloads are, of Apple's (1); several: compared."
-            ),
-            CommandOption(
                 "beside",
                 argument: "PROGRAM",
                 "Measure it on the same records (Tests/Reference/direct/run)."
             ),
-            CommandOption("tuned", "Measure also with more memory and log for PostgreSQL."),
-            CommandOption("no-jit", "Measure also with PostgreSQL's jit turned off."),
-            .json, SavedFigure.option,
+            .json,
         ]
     )
 
@@ -132,49 +92,21 @@ struct PipelineOptions {
         warmUpCount = try BenchOptions.number(options, "warm-up", in: 1...10_000_000) ?? 40_000
         latencySeconds = try BenchOptions.number(options, "latency-seconds", in: 0...600) ?? 10
         beside = options.value("beside").map(BesideProgram.init)
-        let kind = options.value("traffic") ?? BenchTraffic.Kind.mixed.rawValue
-        guard let traffic = BenchTraffic.Kind(rawValue: kind) else {
-            throw UsageError("--traffic: \"\(kind)\" is neither mixed nor renewals")
-        }
-        self.traffic = traffic
         let partitions = try BenchOptions.numbers(options, "partitions", in: 1...1_000) ?? [4]
         let copies = try BenchOptions.numbers(options, "copies", in: 1...64) ?? [1]
-        let stored = try BenchOptions.numbers(options, "stored", in: 0...100_000_000) ?? [0]
-        let times = try BenchOptions.numbers(options, "payload-times", in: 1...50) ?? [1]
-        var setups = partitions.flatMap { partitions in
-            copies.map { copies in
-                Setup(
-                    partitions: partitions,
-                    copies: copies,
-                    storedCount: stored[0],
-                    payloadTimes: times[0]
-                )
-            }
+        setups = partitions.flatMap { partitions in
+            copies.map { Setup(partitions: partitions, copies: $0) }
         }
-        let first = setups[0]
-        func compare(_ change: (inout Setup) -> Void) {
-            var setup = first
-            change(&setup)
-            setups.append(setup)
-        }
-        for count in stored.dropFirst() { compare { $0.storedCount = count } }
-        for count in times.dropFirst() { compare { $0.payloadTimes = count } }
-        if options.isSet("tuned") { compare { $0.isTuned = true } }
-        if options.isSet("no-jit") { compare { $0.hasNoJIT = true } }
         guard postgres == nil || setups.count == 1 else {
             throw UsageError("--postgres: one database serves one measurement only")
         }
-        self.setups = setups
     }
 }
 
 extension PipelineOptions.Setup {
-    /// `4 partitions, 0 stored facts`, and what else is not as in most measurements.
+    /// `4 partitions, 3 copies of each worker`.
     var text: String {
-        "\(partitions) partitions, \(Quantity.grouped(storedCount)) stored facts"
-            + (copies > 1 ? ", \(copies) copies of each worker" : "")
-            + (payloadTimes > 1 ? ", payloads \(payloadTimes) times as large" : "")
-            + (isTuned ? ", PostgreSQL tuned" : "")
-            + (hasNoJIT ? ", PostgreSQL without jit" : "")
+        Quantity.counted(partitions, "partition") + ", "
+            + Quantity.counted(copies, "copy", "copies") + " of each worker"
     }
 }

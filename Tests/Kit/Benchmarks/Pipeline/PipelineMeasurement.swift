@@ -8,7 +8,6 @@ import Topology
 /// The result of one run of `bench pipeline`.
 struct PipelineMeasurement {
     let setup: PipelineOptions.Setup
-    let traffic: BenchTraffic.Kind
     let recordCount: Int
     let recordsPerSecond: Double
     /// Processor time of one P-256 verification of OpenSSL, in the same run.
@@ -24,10 +23,6 @@ struct PipelineMeasurement {
     /// The share of a stage's processing and database time in which its sessions wait for others'
     /// transactions.
     let lockShares: [StageDescription: Double]
-    /// The share in which they wait for another session to add a page to a table or an index.
-    ///
-    /// It is far smaller from PostgreSQL 16 on.
-    let growthShares: [StageDescription: Double]
     /// The most that was ever resident, in bytes.
     let residentBytesMax: [StageDescription: Int]
     let latency: Latency?
@@ -43,8 +38,6 @@ struct PipelineMeasurement {
         let lone: [Double]
         /// `hops` of the lone purchases.
         let loneHops: [StageDescription: [Double]]
-        /// Time of four produces with their consumption and three commits on the idle servers.
-        let idleMilliseconds: Double
         /// The idle share of all cores' time while records were published; nil if unknown.
         let idleShare: Double?
         /// Per record.
@@ -79,9 +72,6 @@ struct CPUMicroseconds {
     var postgres: Double?
 
     var allWorkers: Double { workers.values.reduce(0, +) }
-
-    /// The cost of the stages after verification, which read no payloads.
-    var laterStages: Double { workers.filter { $0.key != .verify }.values.reduce(0, +) }
 
     var all: Double { allWorkers + (broker ?? 0) + (postgres ?? 0) }
 

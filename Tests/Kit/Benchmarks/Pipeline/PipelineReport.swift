@@ -7,28 +7,19 @@ import Settings
 
 /// The result of `bench pipeline`, as tables and as JSON.
 struct PipelineReport: BenchReport {
-    private let measurements: [PipelineMeasurement]
-    let goals: [Goal]
+    let measurements: [PipelineMeasurement]
 
-    /// - Parameter verifier: the verifier alone, measured in the same run.
-    init(_ measurements: [PipelineMeasurement], verifier: Goal) {
-        self.measurements = measurements
-        goals = PipelineGoals(measurements).all + [verifier]
-    }
-
-    var lines: [String] {
-        measurements.flatMap { table($0) + [""] } + Goal.table(goals)
-    }
+    var lines: [String] { measurements.flatMap { table($0) + [""] } }
 
     private func table(_ item: PipelineMeasurement) -> [String] {
         var table = TextTable([
             .init("process"), .init("CPU µs/record", .right), .init("verifications", .right),
             .init("at half load", .right), .init("waits for locks", .right),
-            .init("for pages", .right), .init("MiB resident", .right),
+            .init("MiB resident", .right),
         ])
         func cost(
             _ name: String,
-            _ more: [String] = ["", "", ""],
+            _ more: [String] = ["", ""],
             _ microseconds: (CPUMicroseconds) -> Double?
         ) {
             let time = microseconds(item.cpu) ?? .nan
@@ -43,13 +34,9 @@ struct PipelineReport: BenchReport {
         }
         for stage in Topology.stages {
             let resident = item.residentBytesMax[stage].map { Double($0) / 1_048_576 }
-            let waits = [item.lockShares, item.growthShares].map { shares in
-                shares[stage].map { FixedPoint.text($0 * 100, digits: 1) + " %" } ?? ""
-            }
-            cost(
-                stage.program,
-                waits + [FixedPoint.text(resident ?? .nan, digits: 1)]
-            ) { $0.workers[stage] }
+            let waits = item.lockShares[stage].map { FixedPoint.text($0 * 100, digits: 1) + " %" }
+            let more = [waits ?? "", FixedPoint.text(resident ?? .nan, digits: 1)]
+            cost(stage.program, more) { $0.workers[stage] }
         }
         cost("all workers") { $0.allWorkers }
         cost("broker") { $0.broker }
@@ -57,7 +44,9 @@ struct PipelineReport: BenchReport {
         cost("all of these") { $0.all }
         let head =
             "\(item.setup.text): \(Quantity.grouped(Int(item.recordsPerSecond))) records/s; "
-            + "a verification takes "
+            + (item.besideRecordsPerSecond.map {
+                "\(FixedPoint.text(item.recordsPerSecond / $0, digits: 2)) of the program beside; "
+            } ?? "") + "a verification takes "
             + "\(FixedPoint.text(item.verificationMicroseconds, digits: 1)) µs, "
             + "the log of PostgreSQL \(Quantity.grouped(Int(item.walBytes))) bytes/record, "
             + "rows scanned \(FixedPoint.text(item.scannedRows, digits: 1))/record"
@@ -98,8 +87,7 @@ struct PipelineReport: BenchReport {
         ] + hopLines(latency.loneHops) + [
             "  from publishing to commit at \(Quantity.grouped(Int(latency.recordsPerSecond))) "
                 + "records/s: p50 \(FixedPoint.text(latency.p50, digits: 1)) ms, "
-                + "p99 \(FixedPoint.text(latency.p99, digits: 1)) ms; on idle servers "
-                + "\(FixedPoint.text(latency.idleMilliseconds, digits: 1)) ms"
+                + "p99 \(FixedPoint.text(latency.p99, digits: 1)) ms"
         ] + hopLines(latency.hops) + activityLines(latency.activity, "at half load")
     }
 
@@ -116,24 +104,22 @@ struct PipelineReport: BenchReport {
     }
 
     var json: JSONContent {
-        ["benchmark": "pipeline", "measurements": measurements.map(json(of:))] + Goal.json(goals)
+        ["benchmark": "pipeline", "measurements": measurements.map(json(of:))]
     }
 
     private func json(of item: PipelineMeasurement) -> JSONContent {
         let latency = item.latency
         let setup: JSONContent = [
             "partitions": item.setup.partitions, "copies": item.setup.copies,
-            "stored_facts": item.setup.storedCount, "payload_times": item.setup.payloadTimes,
-            "is_tuned": item.setup.isTuned, "has_jit": !item.setup.hasNoJIT,
             "records": item.recordCount,
         ]
         let atFullLoad: JSONContent = [
             "records_per_second": item.recordsPerSecond.rounded(),
+            "beside_records_per_second": JSONContent.figure(item.besideRecordsPerSecond),
             "verification_microseconds": JSONContent.figure(item.verificationMicroseconds),
             "wal_bytes_per_record": JSONContent.figure(item.walBytes),
             "rows_scanned_per_record": JSONContent.figure(item.scannedRows),
             "lock_share": perStage { item.lockShares[$0] },
-            "growth_share": perStage { item.growthShares[$0] },
             "seconds": json(item.activity), "cpu_microseconds_per_record": json(item.cpu),
             "resident_bytes_max": perStage { item.residentBytesMax[$0].map(Double.init) },
         ]
@@ -141,7 +127,6 @@ struct PipelineReport: BenchReport {
             "p50": JSONContent.figure(latency?.p50), "p99": JSONContent.figure(latency?.p99),
             "lone_p50": JSONContent.figure(latency?.lonePercentile(50)),
             "lone_p99": JSONContent.figure(latency?.lonePercentile(99)),
-            "idle_servers": JSONContent.figure(latency?.idleMilliseconds),
         ]
         return setup + atFullLoad + [
             "latency_milliseconds": milliseconds,

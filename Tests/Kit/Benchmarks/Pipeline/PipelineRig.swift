@@ -10,7 +10,7 @@ import Store
 import Topology
 import Worker
 
-/// Everything that one run of `bench pipeline` or `bench dedupe` measures on, and the end of it.
+/// Everything that one run of `bench pipeline` measures on, and the end of it.
 struct PipelineRig {
     let authority: CertificateAuthority
     let settings: SettingsValues
@@ -32,27 +32,22 @@ struct PipelineRig {
     /// - Parameters:
     ///   - bootstrap: a Kafka that is there.
     ///   - postgres: a database to fill; nil starts a server for it.
-    ///   - stages: whose workers run.
     static func build(
         bootstrap: String,
-        postgres: String? = nil,
+        postgres: String?,
         _ setup: PipelineOptions.Setup,
-        _ traffic: BenchTraffic.Kind = .renewals,
-        stages: [StageDescription] = Topology.stages,
         console: Console
     ) async throws -> PipelineRig {
         let prefix = "bench-\(String(UInt32.random(in: .min ... .max), radix: 16))."
         let layout = TopicLayout(prefix: prefix, partitions: Int32(setup.partitions))
         let kafka = ["bootstrap.servers": bootstrap, "client.id": "bench"]
         try await createTopics(layout, kafka)
-        let server = postgres == nil ? try await startPostgres(setup) : nil
+        let server = postgres == nil ? try await startPostgres() : nil
         let url = postgres ?? server?.connectionString() ?? ""
         let database = PostgresOptions(connectionString: url, applicationName: "bench")
-        try await prepare(database, storedCount: setup.storedCount, console: console)
-        if traffic == .mixed {
-            console.note("linking account tokens")
-            try await StoredFacts.link(BenchTraffic.purchases, in: database)
-        }
+        try await prepare(database)
+        console.note("linking account tokens")
+        try await BenchDatabase.link(BenchTraffic.purchases, in: database)
         let authority = try CertificateAuthority()
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -62,7 +57,6 @@ struct PipelineRig {
             bootstrap: bootstrap,
             prefix: prefix,
             databaseURL: url,
-            linkingMode: traffic == .mixed ? "links" : "identity",
             rootFile: root.path
         )
         let path = folder.appending(path: "settings.json")
@@ -74,7 +68,6 @@ struct PipelineRig {
             layout: layout,
             database: database,
             workers: try RigWorker.start(
-                stages,
                 copies: setup.copies,
                 arguments: ["--config", path.path],
                 logs: folder
@@ -93,37 +86,20 @@ struct PipelineRig {
     }
 
     /// A server on its own defaults, and with the commit's time of every row for the latency.
-    private static func startPostgres(
-        _ setup: PipelineOptions.Setup
-    ) async throws -> PrivatePostgres {
+    private static func startPostgres() async throws -> PrivatePostgres {
         var configuration = PrivatePostgres.Configuration()
         configuration.isDurable = true
         configuration.settings = [
             "track_commit_timestamp": "on", "wal_level": "replica", "max_wal_senders": "10",
         ]
-        if setup.hasNoJIT {
-            configuration.settings["jit"] = "off"
-        }
-        if setup.isTuned {
-            configuration.settings["shared_buffers"] = "256MB"
-            configuration.settings["max_wal_size"] = "4GB"
-        }
         return try await PrivatePostgres.start(configuration)
     }
 
-    private static func prepare(
-        _ database: PostgresOptions,
-        storedCount: Int,
-        console: Console
-    ) async throws {
+    private static func prepare(_ database: PostgresOptions) async throws {
         let migrations = try MigrationFolder.find().migrations()
         try await PostgresConnection.lend(database) { connection in
             _ = try await Migrator(migrations).run(on: connection)
             _ = try await CatalogTable.apply(Array(BenchTransaction.catalog.utf8), on: connection)
-        }
-        if storedCount > 0 {
-            console.note("storing \(Quantity.grouped(storedCount)) facts")
-            try await StoredFacts.insert(storedCount, into: database)
         }
     }
 

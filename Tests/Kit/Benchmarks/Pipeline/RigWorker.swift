@@ -3,6 +3,7 @@ import JSON
 import Records
 import Settings
 import Simulation
+import Topology
 import Worker
 
 /// One copy of a worker on a rig.
@@ -12,10 +13,8 @@ struct RigWorker: Sendable {
 
     /// Starts the copies of each stage's worker, with logs of their own.
     static func start(
-        _ stages: [StageDescription],
         copies: Int,
-        arguments: [String] = [],
-        environment given: [String: String] = [:],
+        arguments: [String],
         logs: URL
     ) throws -> [StageDescription: [RigWorker]] {
         let executables = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
@@ -23,10 +22,9 @@ struct RigWorker: Sendable {
         // can be tuned by measuring.
         let properties = ProcessInfo.processInfo.environment
             .filter { name, _ in name.hasPrefix("RDKAFKA_") || name.hasPrefix("BATCH_") }
-        let environment = properties.merging(given) { $1 }
-            .merging(["PATH": "/usr/bin:/bin", "HTTP_PORT": "0"]) { $1 }
+        let environment = properties.merging(["PATH": "/usr/bin:/bin", "HTTP_PORT": "0"]) { $1 }
         var workers: [StageDescription: [RigWorker]] = [:]
-        for stage in stages {
+        for stage in Topology.stages {
             workers[stage] = try (0..<copies).map { copy in
                 let log = logs.appending(path: "\(stage.program)-\(copy).log").path
                 let process = try ChildProcess(

@@ -11,8 +11,6 @@ final class ServerActivity: Sendable {
         /// Sum of the time that the sessions of each stage's workers waited for others'
         /// transactions.
         let lockSeconds: [StageDescription: Double]
-        /// Sum of the time that they waited for another session to add a page.
-        let growthSeconds: [StageDescription: Double]
         /// Bytes written to the write-ahead log.
         let walBytes: Double
         /// Rows that were read by sequential scans: few, while no plan reads a large table whole.
@@ -21,14 +19,8 @@ final class ServerActivity: Sendable {
 
     private struct Samples {
         var count = 0
-        var waiting: [Wait: Int] = [:]
-    }
-
-    private struct Wait: Hashable {
-        let program: String
-        /// The lock on a relation that PostgreSQL holds for the moment in which it adds a page;
-        /// who waits for any other waits until somebody's transaction ends.
-        let isForGrowth: Bool
+        /// By program.
+        var waiting: [String: Int] = [:]
     }
 
     private struct Counters {
@@ -64,8 +56,7 @@ final class ServerActivity: Sendable {
             let seconds = (ContinuousClock.now - start) / .seconds(1)
             let after = try await activity.counters()
             let findings = Findings(
-                lockSeconds: activity.waits(of: seconds, areForGrowth: false),
-                growthSeconds: activity.waits(of: seconds, areForGrowth: true),
+                lockSeconds: activity.waits(of: seconds),
                 walBytes: after.walPosition - before.walPosition,
                 scannedRows: after.scannedRows - before.scannedRows
             )
@@ -74,13 +65,12 @@ final class ServerActivity: Sendable {
     }
 
     /// Each sample stands for as much of the time as any other.
-    private func waits(of seconds: Double, areForGrowth: Bool) -> [StageDescription: Double] {
+    private func waits(of seconds: Double) -> [StageDescription: Double] {
         let samples = samples.withLock { $0 }
         guard samples.count > 0 else { return [:] }
         return Dictionary(
             uniqueKeysWithValues: Topology.stages.map { stage in
-                let wait = Wait(program: stage.program, isForGrowth: areForGrowth)
-                let waiting = Double(samples.waiting[wait] ?? 0)
+                let waiting = Double(samples.waiting[stage.program] ?? 0)
                 return (stage, waiting * seconds / Double(samples.count))
             }
         )
@@ -93,21 +83,22 @@ final class ServerActivity: Sendable {
         }
     }
 
+    /// Without waits for a page to be added to a table, which no transaction's end can shorten.
     private func sample() async throws {
         let rows = try await connection.query(
             """
-            SELECT application_name, wait_event = 'extend', count(*)
+            SELECT application_name, count(*)
             FROM pg_stat_activity
             WHERE datname = current_database() AND state = 'active'
-              AND wait_event_type = 'Lock' AND pid <> pg_backend_pid()
-            GROUP BY 1, 2
+              AND wait_event_type = 'Lock' AND wait_event <> 'extend'
+              AND pid <> pg_backend_pid()
+            GROUP BY 1
             """
         )
         samples.withLock { samples in
             samples.count += 1
             for row in rows {
-                let wait = Wait(program: row.text(0), isForGrowth: row.bool(1))
-                samples.waiting[wait, default: 0] += Int(row.int8(2))
+                samples.waiting[row.text(0), default: 0] += Int(row.int8(1))
             }
         }
     }

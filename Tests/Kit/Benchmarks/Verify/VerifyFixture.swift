@@ -50,8 +50,32 @@ struct VerifyFixture: Sendable {
         Verifier(configuration: running)
     }
 
-    /// With the caches that hostile bodies of this kind are measured with.
-    func verifier(as yardstick: HostileCase.Yardstick) -> Verifier {
-        Verifier(configuration: VerifierConfiguration(apps: [app], limits: yardstick.limits))
+    /// Without tables of keys, so that a good record is not cheaper than the bodies beside it.
+    func verifier(knowing caches: Caches) -> Verifier {
+        var limits = VerifierLimits.standard
+        limits.keyTablesMax = 0
+        if caches != .chains { limits.chainsCachedMax = 0 }
+        if caches == .nothing { limits.intermediatesKnownMax = 0 }
+        return Verifier(configuration: VerifierConfiguration(apps: [app], limits: limits))
+    }
+
+    /// The certificates that a verifier remembers.
+    enum Caches {
+        case chains, intermediates, nothing
+    }
+}
+
+extension CertificateAuthority {
+    /// A forger who copies the intermediate and the root, and signs a leaf that names them.
+    ///
+    /// - Parameter blueprint: of this authority.
+    func leafForger(
+        _ blueprint: AuthorityBlueprint
+    ) throws -> (forger: CertificateAuthority, headerSegment: [UInt8]) {
+        var forged = blueprint
+        forged.leafSigner = try .generate(.p384)
+        let forger = try CertificateAuthority(forged)
+        let certificates = [forger.leaf, intermediate, root]
+        return (forger, Self.headerSegment(certificates: certificates))
     }
 }

@@ -6,8 +6,6 @@ import Settings
 struct VerifyReport: BenchReport {
     let measurements: [VerifyBenchmark.Measurement]
     let threads: Int
-    /// Nil if only the verifier was measured.
-    var hostile: HostileReport?
 
     private func rounds(_ item: VerifyBenchmark.Case, threads: Int = 1) -> [RateMeter.Rate] {
         measurements.first { $0.case == item && $0.threads == threads }?.rounds ?? []
@@ -79,8 +77,7 @@ struct VerifyReport: BenchReport {
 
     var lines: [String] {
         let table = TextTable(measurements, columns)
-        let steps = hostile.map { [""] + $0.lines + [""] + VerifierSteps().lines } ?? []
-        return table.lines() + [""] + Goal.table(goals) + steps
+        return table.lines() + [""] + Goal.table(goals)
     }
 
     private var columns: [ReportColumn<VerifyBenchmark.Measurement>] {
@@ -111,6 +108,6 @@ struct VerifyReport: BenchReport {
         [
             "benchmark": "verify",
             "measurements": measurements.map { JSONContent($0, columns) },
-        ] + Goal.json(goals) + (hostile?.json ?? [:])
+        ] + Goal.json(goals)
     }
 }

@@ -21,16 +21,6 @@ struct HostileCase: Sendable {
         /// A receipt of five hundred records, above 80 kB.
         case largeReceipt = "large receipt"
 
-        /// The verifier's caches during the measurement: chains, and no tables of keys, so that the
-        /// good body does not become cheaper while hostile ones are compared with it.
-        var limits: VerifierLimits {
-            var limits = VerifierLimits.standard
-            limits.keyTablesMax = 0
-            if self == .newLeaf || self == .newChain { limits.chainsCachedMax = 0 }
-            if self == .newChain { limits.intermediatesKnownMax = 0 }
-            return limits
-        }
-
         /// How many signatures of certificates such a body may take if it is hostile.
         var signaturesMax: Int {
             switch self {
@@ -45,8 +35,6 @@ struct HostileCase: Sendable {
     let bodies: [[UInt8]]
     let reason: RefusalReason
     let yardstick: Yardstick
-    /// The greatest allowed cost, relative to the yardstick's.
-    let bound: Double
     /// So many signatures of certificates at most, once its turn has come before.
     let signaturesMax: Int
 
@@ -55,25 +43,22 @@ struct HostileCase: Sendable {
         _ bodies: [[UInt8]],
         _ reason: RefusalReason,
         by yardstick: Yardstick = .record,
-        bound: Double = 1.2,
         signaturesMax: Int? = nil
     ) {
         self.name = name
         self.bodies = bodies
         self.reason = reason
         self.yardstick = yardstick
-        self.bound = bound
         self.signaturesMax = signaturesMax ?? yardstick.signaturesMax
     }
 
     /// Bodies that are each compared with one good body.
     static func all(
         by yardstick: Yardstick = .record,
-        bound: Double = 1.2,
         _ rows: [(String, [UInt8], RefusalReason)]
     ) -> [HostileCase] {
         rows.map { name, body, reason in
-            HostileCase(name, [body], reason, by: yardstick, bound: bound)
+            HostileCase(name, [body], reason, by: yardstick)
         }
     }
 }

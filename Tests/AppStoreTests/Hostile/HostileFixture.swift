@@ -1,7 +1,9 @@
 import AppStore
 import Simulation
 
-/// The good bodies and the hostile ones of `bench verify`.
+@testable import Benchmarks
+
+/// The good bodies and the hostile ones that costs are counted for.
 struct HostileFixture: Sendable {
     let configuration: VerifierConfiguration
     let good: [HostileCase.Yardstick: [UInt8]]

@@ -2,20 +2,9 @@ import AppStore
 import OpenSSL
 import Simulation
 
-extension CertificateAuthority {
-    /// A forger who copies the intermediate and the root, and signs a leaf that names them.
-    ///
-    /// - Parameter blueprint: of this authority.
-    func leafForger(
-        _ blueprint: AuthorityBlueprint
-    ) throws -> (forger: CertificateAuthority, headerSegment: [UInt8]) {
-        var forged = blueprint
-        forged.leafSigner = try .generate(.p384)
-        let forger = try CertificateAuthority(forged)
-        let certificates = [forger.leaf, intermediate, root]
-        return (forger, Self.headerSegment(certificates: certificates))
-    }
+@testable import Benchmarks
 
+extension CertificateAuthority {
     /// Signs below this intermediate, and shows whatever root is given.
     func sign(_ payload: [UInt8], showingRoot root: [UInt8]) throws -> [UInt8] {
         let certificates = [leaf, intermediate, root]
@@ -122,7 +111,7 @@ extension HostileFixture {
             let names = ("foreign, \(kind.rawValue)", "genuine root, \(kind.rawValue)")
             let reasons = (reason(kind, .rootUntrusted), reason(kind, .chainInvalid))
             bodies += [
-                HostileCase(names.0, [token], reasons.0, bound: 3),
+                HostileCase(names.0, [token], reasons.0),
                 HostileCase(names.1, [copied], reasons.1, by: .newChain),
             ]
         }
@@ -140,7 +129,7 @@ extension HostileFixture {
     private static func endlessHeaders(_ payload: [UInt8]) throws -> HostileCase {
         let foreign = try CertificateAuthority(name: "Forger's")
         let bodies = try foreign.signUnderManyHeaders(payload, showing: foreign.chain)
-        return HostileCase("a forged chain, new each time", bodies, .rootUntrusted, bound: 3)
+        return HostileCase("a forged chain, new each time", bodies, .rootUntrusted)
     }
 
     /// Receipts of one purchase whose certificates are costly.
@@ -168,6 +157,6 @@ extension HostileFixture {
                 ),
             ]
         }
-        return HostileCase.all(by: .smallReceipt, bound: 3, rows)
+        return HostileCase.all(by: .smallReceipt, rows)
     }
 }

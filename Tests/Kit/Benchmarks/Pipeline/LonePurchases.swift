@@ -1,45 +1,17 @@
 import Kafka
 import Operations
 import Platform
-import Postgres
 import Records
 import Simulation
 
-/// The least time that a record needs on this Kafka and this PostgreSQL: four records produced,
-/// acknowledged and consumed, and three commits, one after the other on idle servers.
+/// Purchases that come one at a time, each after the outcome of the one before.
 ///
 /// The clients wait for nothing that the servers do not need: no linger, no minimum of a fetch.
-enum IdleRoundTrips {
-    private static let producesCount = 4
-    private static let commitsCount = 3
+enum LonePurchases {
     private static let warmUpCount = 20
     private static let roundsCount = 300
     static let allRoundsCount = warmUpCount + roundsCount
     private static let answerMax = Duration.seconds(30)
-
-    /// The median of the rounds' sums, in milliseconds.
-    static func measure(_ rig: PipelineRig) async throws -> Double {
-        let topic = rig.layout.prefix + "idle"
-        let value = try rig.authority.sign(BenchTransaction.payload(0))
-        let record = ProducerRecord(topic: topic, key: nil, value: value, headers: [])
-        try await KafkaAdmin.lend(rig.kafka) { admin in
-            let new = NewTopic(name: topic, partitions: 1, replication: 1, configuration: [:])
-            let failures = try await admin.createTopics([new], deadline: answerMax)
-            if let failure = failures[topic] {
-                throw BenchError("\(topic) was not created: \(failure)")
-            }
-        }
-        let start = [TopicPartition(topic: topic, partition: 0): Int64(0)]
-        let milliseconds = try await withClients(rig, reading: start) { producer, consumer in
-            try await PostgresConnection.lend(rig.database) { connection in
-                try await measure(record, producer, consumer, on: connection)
-            }
-        }
-        try await KafkaAdmin.lend(rig.kafka) { admin in
-            _ = try await admin.deleteTopics([topic], deadline: answerMax)
-        }
-        return milliseconds
-    }
 
     /// Lends a producer that lingers for nothing, and a consumer of these partitions.
     private static func withClients<Value>(
@@ -60,29 +32,6 @@ enum IdleRoundTrips {
             try await consumer.assign(with: positions)
             return try await body(producer, consumer)
         }
-    }
-
-    private static func measure(
-        _ record: ProducerRecord,
-        _ producer: KafkaProducer,
-        _ consumer: KafkaConsumer,
-        on connection: PostgresConnection
-    ) async throws -> Double {
-        try await StoredFacts.prepareCommits(on: connection)
-        var sums: [Double] = []
-        for round in 0..<allRoundsCount {
-            let start = ContinuousClock.now
-            for _ in 0..<producesCount {
-                try await produceAndConsume(record, producer, consumer)
-            }
-            for _ in 0..<commitsCount {
-                try await StoredFacts.commitOne(on: connection)
-            }
-            if round >= warmUpCount {
-                sums.append((ContinuousClock.now - start) / .milliseconds(1))
-            }
-        }
-        return sums.sorted()[roundsCount / 2]
     }
 
     private static func produceAndConsume(
@@ -107,7 +56,7 @@ enum IdleRoundTrips {
     /// Publishes purchases one at a time and waits for the outcome of each.
     ///
     /// - Returns: from publishing to reading the outcome, in milliseconds, sorted.
-    static func lonePurchases(
+    static func measure(
         _ rig: PipelineRig,
         _ records: [ProducerRecord]
     ) async throws -> [Double] {

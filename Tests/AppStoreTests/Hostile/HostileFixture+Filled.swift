@@ -3,6 +3,8 @@ import JSON
 import OpenSSL
 import Simulation
 
+@testable import Benchmarks
+
 extension HostileFixture {
     /// A body's JSON around one item, with further members beside the item.
     private struct Shape {
@@ -153,7 +155,7 @@ extension HostileFixture {
             $0.leaf.subjectPublicKeyInfo = infinity
         }
         let token = try forger.sign(BenchTransaction.payload(0))
-        return HostileCase("a key at infinity", [token], .certificateMalformed, bound: 3)
+        return HostileCase("a key at infinity", [token], .certificateMalformed)
     }
 
     /// Receipts of iOS 6 at the most that is read of one, of what a text is costliest to search.

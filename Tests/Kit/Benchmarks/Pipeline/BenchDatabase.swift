@@ -1,0 +1,68 @@
+import Operations
+import Postgres
+
+/// Links the users of the measured traffic, and reads when rows were committed: what no other
+/// program does.
+enum BenchDatabase {
+    /// Links the account tokens of `BenchTransaction` to users, as if long ago: no worker is told.
+    static func link(_ purchases: [Range<Int>], in database: PostgresOptions) async throws {
+        try await patiently(database) { connection in
+            try await connection.execute(script: "ALTER TABLE account_links DISABLE TRIGGER USER")
+            for range in purchases {
+                _ = try await connection.query(
+                    """
+                    INSERT INTO account_links (kind, key, user_id)
+                    SELECT 'account_token',
+                        '7e3fb20b-4cdb-47cc-936d-' || lpad(to_hex(i), 12, '0'), 'user-' || i
+                    FROM generate_series($1::bigint, $2) AS i
+                    """,
+                    [.int8(Int64(range.lowerBound)), .int8(Int64(range.upperBound - 1))]
+                )
+            }
+            try await connection.execute(script: "ALTER TABLE account_links ENABLE TRIGGER USER")
+        }
+        try await settle(database)
+    }
+
+    /// When the contents of IDs from one on were committed, in UNIX microseconds; nil if the
+    /// server does not keep that.
+    static func commits(
+        from id: String,
+        on connection: PostgresConnection
+    ) async throws -> [(id: String, microseconds: Int64)]? {
+        let isTracked = try await connection.query(
+            "SELECT current_setting('track_commit_timestamp') = 'on'"
+        )[0].bool(0)
+        guard isTracked else { return nil }
+        let rows = try await connection.query(
+            """
+            SELECT id, (extract(epoch FROM pg_xact_commit_timestamp(xmin)) * 1000000)::int8
+            FROM revisions WHERE id >= $1 AND length(id) = length($1)
+            """,
+            [.text(id)]
+        )
+        return rows.map { ($0.text(0), $0.int8(1)) }
+    }
+
+    /// Gathers statistics and writes everything out, so that what is measured next begins alike.
+    static func settle(_ database: PostgresOptions) async throws {
+        try await patiently(database) { connection in
+            for statement in settling {
+                // As a script: nothing may stand before VACUUM, nor around it.
+                try await connection.execute(script: statement)
+            }
+        }
+    }
+
+    private static func patiently(
+        _ database: PostgresOptions,
+        _ body: (PostgresConnection) async throws -> Void
+    ) async throws {
+        var options = database
+        options.statementDeadline = .seconds(3_600)
+        try await PostgresConnection.lend(options, body)
+    }
+
+    /// VACUUM too, so that autovacuum does not come while something is measured.
+    private static let settling = ["VACUUM (ANALYZE)", "CHECKPOINT"]
+}
