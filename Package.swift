@@ -250,7 +250,7 @@ let package = Package(
             ["JSON", "OpenSSL", "Simulation", "TestSupport"],
             exclude: ["Signatures"]
         ),
-        tests("ThreadsTests", ["Threads"]),
+        tests("ThreadsTests", ["TestSupport", "Threads"]),
         tests("PlatformTests", ["Platform", "TestSupport"]),
         tests("KafkaTests", ["Kafka", "TestSupport"]),
         tests("PostgresTests", ["Postgres", "Simulation", "TestSupport"]),

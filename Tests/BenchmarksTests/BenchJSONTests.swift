@@ -7,7 +7,7 @@ import Testing
 @testable import Benchmarks
 
 /// The lines of `bench` with `--json` fit the published schemas.
-@Suite(.timeLimit(.minutes(5))) struct BenchJSONTests {
+@Suite(.timeLimit(.minutes(10))) struct BenchJSONTests {
     @Test func `a short measurement fits its schema`() async {
         let transcript = ConsoleTranscript()
         let arguments = ["dead-letters", "--records=1000", "--groups=10", "--json"]

@@ -2,7 +2,7 @@ import Kafka
 import Testing
 import TestSupport
 
-@Suite(.needsKafkaLauncher, .timeLimit(.minutes(5)))
+@Suite(.needsKafkaLauncher, .timeLimit(.minutes(10)))
 struct AccessTests {
     /// With three brokers: where a single one is its own controller, the gap was never seen.
     @Test func `each broker enforces the rules when they are reported as made`() async throws {

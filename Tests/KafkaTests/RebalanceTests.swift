@@ -186,7 +186,7 @@ struct RebalanceTests {
             )
         )
         try await consumer.subscribe(["rearranged"])
-        try await eventually(within: .seconds(30)) {
+        try await eventually {
             _ = try await consumer.poll(recordsMax: 1, bytesMax: 1, wait: .milliseconds(20))
             return refusals.load(ordering: .relaxed) > 0
         }
@@ -195,7 +195,7 @@ struct RebalanceTests {
     }
 
     private func keepPolling(_ member: GroupMember, until isDone: () async -> Bool) async throws {
-        try await eventually(within: .seconds(30)) {
+        try await eventually {
             try await member.step()
             return await isDone()
         }

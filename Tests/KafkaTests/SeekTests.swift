@@ -2,7 +2,7 @@ import Kafka
 import Testing
 import TestSupport
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct SeekTests {
     /// librdkafka writes its log on the thread that performs the seek, and here finds it busy.
     @Test func `a seek waits for its whole deadline`() async throws {

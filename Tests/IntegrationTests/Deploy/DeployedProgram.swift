@@ -127,7 +127,7 @@ struct DeployedProgram {
             standardOutput: .file(path: file.path),
             standardError: .file(path: file.path)
         )
-        let end = try await process.waitForEnd(deadline: .seconds(30))
+        let end = try await process.waitForEnd(deadline: .hopeless)
         return (end, try String(contentsOf: file, encoding: .utf8))
     }
 }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The overlays of `deploy/kubernetes`, rendered by kustomize, are valid and fit the programs.
-@Suite(.needsSchemas, .needsBuiltWorkers, .timeLimit(.minutes(5)))
+@Suite(.needsSchemas, .needsBuiltWorkers, .timeLimit(.minutes(10)))
 struct KubernetesTests {
     private static let folder = "deploy/kubernetes"
 

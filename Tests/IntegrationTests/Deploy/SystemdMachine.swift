@@ -123,7 +123,7 @@ struct SystemdMachine {
 
     /// Shuts down in order.
     func shutDown() async throws {
-        try await process.stop(grace: .seconds(60))
+        try await process.stop(grace: .hopeless)
     }
 
     private func text(_ name: String) -> String {

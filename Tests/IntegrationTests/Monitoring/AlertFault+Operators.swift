@@ -15,7 +15,7 @@ extension AlertFault {
         alerts: ["EntitlementsSettingsRefused", "EntitlementsSettingsRestartNeeded"],
         make: { rig in
             try rig.writeSettings { #"{"batch": {"records_max": 900},"# + $0.dropFirst() }
-            await eventually(within: .seconds(60), every: .milliseconds(250)) {
+            await eventually(every: .milliseconds(250)) {
                 rig.prometheus.firing()?.contains("EntitlementsSettingsRestartNeeded") ?? false
             }
             try rig.writeSettings { _ in "{" }

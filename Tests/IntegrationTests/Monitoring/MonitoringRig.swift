@@ -140,7 +140,7 @@ final class MonitoringRig: Sendable {
             standardError: .file(path: path)
         )
         defer { process.kill() }
-        let end = try await process.waitForEnd(deadline: .seconds(60))
+        let end = try await process.waitForEnd(deadline: .hopeless)
         let output = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
         guard case .exited(let code) = end else { return (nil, output) }
         return (code, output)

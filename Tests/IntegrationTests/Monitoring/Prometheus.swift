@@ -130,8 +130,8 @@ struct Prometheus: Sendable {
     func stop() async {
         server.kill()
         files.kill()
-        _ = try? await server.waitForEnd(deadline: .seconds(10))
-        _ = try? await files.waitForEnd(deadline: .seconds(10))
+        _ = try? await server.waitForEnd(deadline: .hopeless)
+        _ = try? await files.waitForEnd(deadline: .hopeless)
     }
 
     private func get<Content: Decodable>(

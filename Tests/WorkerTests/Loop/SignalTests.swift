@@ -2,7 +2,7 @@ import Testing
 
 @testable import Worker
 
-@Suite(.timeLimit(.minutes(5))) struct SignalTests {
+@Suite(.timeLimit(.minutes(10))) struct SignalTests {
     @Test func `a signal before the wait is not lost`() async {
         let signal = Signal()
         signal.send()
