@@ -97,7 +97,7 @@ final class RunningPipeline: Sendable {
                 configuration: configuration
             )
         }
-        let failures = try await admin.createTopics(topics, deadline: .seconds(30))
+        let failures = try await admin.createTopics(topics, deadline: .hopeless)
         if let failure = failures.first { throw failure.value }
     }
 
