@@ -44,8 +44,9 @@ struct ComposeTests {
                 == true
         }
         let names = [
-            "console", "dedupe-worker", "entitle-worker", "index", "link-worker", "migrate",
-            "recovery-worker", "topics", "verify-worker",
+            "archive", "chains", "console", "dedupe-worker", "entitle-worker", "index",
+            "link-worker", "migrate", "prune", "reconcile", "recovery-worker", "topics",
+            "verify-worker",
         ]
         #expect(ours.keys.sorted() == names)
         for (name, service) in ours {
@@ -64,6 +65,16 @@ struct ComposeTests {
             #expect(service["read_only"]?.bool == true, "\(name)")
             #expect(service["cap_drop"]?.strings == ["ALL"], "\(name)")
         }
+    }
+
+    @Test func `each task writes a file that Prometheus collects`() throws {
+        let (_, services) = try Self.services()
+        for task in ["reconcile", "chains", "prune", "archive"] {
+            let command = services[task]?["command"]?.strings.joined(separator: " ") ?? ""
+            #expect(command.contains(/--metrics[= ]\/metrics\/\w+\.prom/), "\(task)")
+            #expect(services[task]?["volumes"]?.strings.contains("metrics:/metrics") == true)
+        }
+        #expect(services["node-exporter"]?["volumes"]?.strings == ["metrics:/metrics:ro"])
     }
 
     @Test func `the dependencies and mounts exist`() throws {

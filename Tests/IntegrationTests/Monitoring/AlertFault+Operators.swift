@@ -1,3 +1,4 @@
+import Foundation
 import Kafka
 import Operations
 import Records
@@ -8,7 +9,7 @@ import Worker
 /// Faults of operators: settings, and the hourly account.
 extension AlertFault {
     static let settings = [settingsFile]
-    static let accounts = [account, noAccount]
+    static let accounts = [account, noAccount, noTask]
 
     private static let settingsFile = AlertFault(
         name: "a settings file that is changed, and then unreadable",
@@ -52,5 +53,15 @@ extension AlertFault {
         prepare: { try await $0.reconcile() },
         make: { _ in },
         mend: { try await $0.reconcile() }
+    )
+
+    private static let noTask = AlertFault(
+        name: "a daily task has found something",
+        alerts: ["EntitlementsTaskOverdue"],
+        make: { rig in
+            try "entitlements_task_success_timestamp_seconds{task=\"prune\"} 0\n"
+                .write(toFile: rig.prometheus.taskFile("prune"), atomically: true, encoding: .utf8)
+        },
+        mend: { try await $0.perform("prune") }
     )
 }
