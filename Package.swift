@@ -317,7 +317,7 @@ let suites = room(
             ["JSON", "OpenSSL", "Simulation", "TestSupport"],
             exclude: ["Signatures"]
         ),
-        tests("ThreadsTests", ["Threads"]),
+        tests("ThreadsTests", ["TestSupport", "Threads"]),
         tests("PlatformTests", ["Platform", "TestSupport"]),
         tests("KafkaTests", ["Kafka", "TestSupport"]),
         tests("PostgresTests", ["Postgres", "Simulation", "TestSupport"]),

@@ -8,7 +8,7 @@ import Testing
 @testable import AppStoreServer
 
 /// The client against the simulated server, with all of its faults.
-@Suite(.timeLimit(.minutes(5))) struct SimulatedServerTests {
+@Suite(.timeLimit(.minutes(10))) struct SimulatedServerTests {
     /// 2026-06-01.
     private static let now: Int64 = 1_780_272_000_000
     private static let window =

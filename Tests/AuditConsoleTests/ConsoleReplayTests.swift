@@ -7,7 +7,7 @@ import Testing
 @testable import AuditConsole
 
 /// Replays that are begun, stopped, continued and abandoned in the console.
-@Suite(.timeLimit(.minutes(5))) struct ConsoleReplayTests {
+@Suite(.timeLimit(.minutes(10))) struct ConsoleReplayTests {
     /// Begins a replay of both letters; returns the path of its page.
     private static func begin(_ client: ConsoleClient) async throws -> String {
         let begun = try await client.submit(

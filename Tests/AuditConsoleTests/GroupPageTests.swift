@@ -8,7 +8,7 @@ import Testing
 @testable import AuditConsole
 
 /// The page of one group of dead letters.
-@Suite(.timeLimit(.minutes(5))) struct GroupPageTests {
+@Suite(.timeLimit(.minutes(10))) struct GroupPageTests {
     /// Letters of one group: each failed that many hours ago.
     private static func fixture(_ hoursAgo: [Int64]) async throws -> (ConsoleFixture, String) {
         let now = Int64(Date().timeIntervalSince1970 * 1000)

@@ -5,7 +5,7 @@ import Testing
 @testable import AuditConsole
 
 /// The history of all actions, grouped and filtered.
-@Suite(.timeLimit(.minutes(5))) struct HistoryPageTests {
+@Suite(.timeLimit(.minutes(10))) struct HistoryPageTests {
     private static func rows(_ page: String) -> Int {
         page.matches(of: /<tr><td><time/).count
     }

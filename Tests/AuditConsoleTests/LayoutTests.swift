@@ -7,7 +7,7 @@ import Testing
 @testable import AuditConsole
 
 /// The layout of pages at each width, and the additions of their script, in a real Chromium.
-@Suite(.needsChromium, .timeLimit(.minutes(5))) struct LayoutTests {
+@Suite(.needsChromium, .timeLimit(.minutes(10))) struct LayoutTests {
     private static func fixture() async throws -> ConsoleFixture {
         let now = Int64(Date().timeIntervalSince1970 * 1000)
         return try await ConsoleFixture(

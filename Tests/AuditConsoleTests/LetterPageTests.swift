@@ -8,7 +8,7 @@ import Testing
 @testable import AuditConsole
 
 /// The certificates, faults and dates on the page of one letter.
-@Suite(.timeLimit(.minutes(5))) struct LetterPageTests {
+@Suite(.timeLimit(.minutes(10))) struct LetterPageTests {
     /// A notification with a transaction, both signed by one authority that nobody configured.
     private static func letter(_ reason: RefusalReason) throws -> SampleLetter {
         let authority = try CertificateAuthority(name: "Somebody & Sons")

@@ -1,4 +1,5 @@
 import Simulation
+import TestSupport
 import Testing
 
 @testable import Benchmarks
@@ -10,7 +11,7 @@ struct BesideProgramTests {
             arguments: ["-c", "exit 3"],
             environment: [:]
         )
-        try await process.waitForEnd(deadline: .seconds(10))
+        try await process.waitForEnd(deadline: .hopeless)
         let error = #expect(throws: BenchError.self) {
             try BesideProgram(path: "other").requireRunning(process)
         }

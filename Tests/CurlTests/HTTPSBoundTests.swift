@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Bounds of size and time, and cancellation.
-@Suite(.timeLimit(.minutes(5))) struct HTTPSBoundTests {
+@Suite(.timeLimit(.minutes(10))) struct HTTPSBoundTests {
     private static let head = "HTTP/1.1 200 OK\r\n"
 
     /// Responses that are no whole HTTP response within the bounds of `options(_:)`.

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Shell completion of the tool's commands and options.
-@Suite(.timeLimit(.minutes(2))) struct CompletionTests {
+@Suite(.timeLimit(.minutes(10))) struct CompletionTests {
     @Test(arguments: [
         ("dead-letter ", ["list", "groups", "completion"]),
         ("dead-letter gro", ["groups"]), ("dead-letter list --rea", ["--reason"]),

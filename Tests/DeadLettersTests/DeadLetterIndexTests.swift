@@ -17,13 +17,13 @@ import Testing
         let indexer = rig.indexer()
         let following = Task { try await indexer.run(untilEnd: false) }
         try await rig.send(rig.letters(0..<100))
-        try await eventually(within: .seconds(30)) { try await rig.count() == 100 }
+        try await eventually { try await rig.count() == 100 }
         indexer.renewClient()
-        await eventually(within: .seconds(30)) {
+        await eventually {
             rig.events.all.count { if case .assigned = $0 { true } else { false } } == 2
         }
         try await rig.send(rig.letters(50..<200))
-        try await eventually(within: .seconds(30)) { try await rig.count() == 200 }
+        try await eventually { try await rig.count() == 200 }
         following.cancel()
         try await following.value
         let rows = try await DeadLetterTable.page(DeadLetterQuery(), limit: 1000, on: rig.client)

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Long work and waits of the auditors' tool.
-@Suite(.timeLimit(.minutes(5))) struct ToolProgressTests {
+@Suite(.timeLimit(.minutes(10))) struct ToolProgressTests {
     @Test func `on a terminal it shows how much of the topic is read`() async throws {
         let rig = try await IndexRig()
         try await rig.send(rig.letters(0..<40))

@@ -7,7 +7,7 @@ import Testing
 @testable import HTTP
 
 /// A server whose answers come from tasks.
-@Suite(.timeLimit(.minutes(5))) struct HTTPAnswerTests {
+@Suite(.timeLimit(.minutes(10))) struct HTTPAnswerTests {
     private func exchange(_ server: HTTPServer, _ path: String, _ headers: String = "") throws
         -> String
     {

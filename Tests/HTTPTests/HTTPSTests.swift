@@ -6,7 +6,7 @@ import Testing
 @testable import HTTP
 
 /// A server with a certificate, and bodies sent wrongly on purpose.
-@Suite(.timeLimit(.minutes(5))) struct HTTPSTests {
+@Suite(.timeLimit(.minutes(10))) struct HTTPSTests {
     private let authority: ServerAuthority
 
     init() throws {

@@ -1,4 +1,5 @@
 import Kafka
+import TestSupport
 
 /// A consumer that a test drives: it polls, answers assignments from what is committed, and keeps
 /// what it saw.
@@ -34,7 +35,7 @@ actor GroupMember {
     private func answer(_ event: RebalanceEvent) async throws {
         switch event {
         case .assigned(let partitions):
-            let committed = try await consumer.committed(partitions, deadline: .seconds(10))
+            let committed = try await consumer.committed(partitions, deadline: .hopeless)
             try await consumer.assign(with: committed.mapValues(\.offset))
             assigned.formUnion(partitions)
         case .revoking(let partitions):

@@ -2,7 +2,7 @@ import Kafka
 import Testing
 import TestSupport
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct SeekTests {
     /// librdkafka writes its log on the thread that performs the seek, and here finds it busy.
     @Test func `a seek waits for its whole deadline`() async throws {
@@ -18,7 +18,7 @@ struct SeekTests {
         )
         try await consumer.assign(with: [partition: 0])
         _ = try await consumer.poll(recordsMax: 1, bytesMax: 1, wait: .seconds(5))
-        try await consumer.seek([partition: 0], deadline: .seconds(30))
+        try await consumer.seek([partition: 0], deadline: .hopeless)
         await consumer.close(deadline: .seconds(5))
     }
 }

@@ -2,7 +2,7 @@ import Kafka
 import Testing
 import TestSupport
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct TopicScanTests {
     private let cluster: KafkaCluster
     private let topic: String

@@ -64,7 +64,7 @@ import Simulation
         defer { server.stop() }
         let (code, time) = try Self.ask("http://127.0.0.1:\(server.port)/ocsp")
         #expect(code == .unanswered)
-        #expect(time < .seconds(30))
+        #expect(time < .hopeless)
         #expect(server.connections == 1)
     }
 

@@ -117,7 +117,7 @@ import Topology
             )
         ]
         // A broker that has just started refuses commits until it has loaded its groups.
-        await eventually(within: .seconds(60)) {
+        await eventually {
             await consumer.commit(commits, deadline: .seconds(30)).failures.isEmpty
         }
         await consumer.close(deadline: .seconds(10))

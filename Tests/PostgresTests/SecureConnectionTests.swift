@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A server that lets in only over TLS and by SCRAM.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct SecureConnectionTests {
     private static func options(_ connectionString: String) -> PostgresOptions {
         PostgresOptions(connectionString: connectionString, applicationName: "tests")

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A session sets what it depends on, whatever server, role and database have set.
-@Suite(.timeLimit(.minutes(5))) struct SessionSettingsTests {
+@Suite(.timeLimit(.minutes(10))) struct SessionSettingsTests {
     /// A database whose settings are all wrong for us.
     private static func hostileDatabase() async throws -> PostgresOptions {
         let options = try await PostgresServer.shared.emptyDatabase()

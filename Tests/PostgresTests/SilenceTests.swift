@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The server releases the locks of a process that is frozen or cut off.
-@Suite(.timeLimit(.minutes(5))) struct SilenceTests {
+@Suite(.timeLimit(.minutes(10))) struct SilenceTests {
     private let direct: PostgresOptions
     private let proxied: PostgresOptions
     private let proxy: StallingProxy

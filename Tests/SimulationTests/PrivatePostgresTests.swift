@@ -4,7 +4,7 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct PrivatePostgresTests {
+@Suite(.hopeless) struct PrivatePostgresTests {
     private func options(_ server: PrivatePostgres) -> PostgresOptions {
         PostgresOptions(connectionString: server.connectionString(), applicationName: "tests")
     }

@@ -10,7 +10,7 @@ import Worker
 @testable import LinkStage
 
 /// No process that stands still in the middle of its work stops the others.
-@Suite(.timeLimit(.minutes(5))) struct StandstillTests {
+@Suite(.timeLimit(.minutes(10))) struct StandstillTests {
     /// A process that has stopped in the middle of a transaction, as the server sees it.
     private static func stopped(
         _ client: PostgresClient,
@@ -51,7 +51,7 @@ import Worker
             _ = try await processing.value
             isDone.raise()
         }
-        await eventually(within: .seconds(10), "the record does not wait") { isDone.isRaised }
+        await eventually("the record does not wait") { isDone.isRaised }
         await stopped.close()
         try await reprojection.value
         _ = try await processing.value
@@ -76,7 +76,7 @@ import Worker
             _ = try await stage.process(records)
             isDone.raise()
         }
-        await eventually(within: .seconds(10), "the record does not wait") { isDone.isRaised }
+        await eventually("the record does not wait") { isDone.isRaised }
         await stopped.close()
         try await emptying.value
         try await processing.value

@@ -170,7 +170,7 @@ import Topology
         let stage = Self.dedupe(client, uniqueTopic: group.cluster.name("unique"))
         let old = try group.start(stage, properties)
         try await group.publish(1)
-        try await eventually(within: .seconds(60)) { try await group.isSettled(1) }
+        try await eventually { try await group.isSettled(1) }
         try await Self.migrate(
             client,
             """
@@ -181,9 +181,9 @@ import Topology
         )
         _ = try group.start(NewStage())
         try await group.publish(2)
-        try await eventually(within: .seconds(60)) { try await group.isSettled(2) }
+        try await eventually { try await group.isSettled(2) }
         try await group.publish(3)
-        try await eventually(within: .seconds(60)) { try await group.isSettled(3) }
+        try await eventually { try await group.isSettled(3) }
         #expect(!old.isReady)
         #expect(old.isAlive())
         let words = "database schema too new, leaving the group"
@@ -196,10 +196,10 @@ import Topology
         let group = try await Group()
         _ = try group.start(Self.dedupe(client))
         try await group.publish(1)
-        try await eventually(within: .seconds(60)) { try await group.isSettled(1) }
+        try await eventually { try await group.isSettled(1) }
         try await Self.migrate(client, "ALTER TABLE dedupe_revisions ADD COLUMN note text;")
         try await group.publish(2)
-        try await eventually(within: .seconds(60)) { try await group.isSettled(2) }
+        try await eventually { try await group.isSettled(2) }
         try await group.stop()
     }
 

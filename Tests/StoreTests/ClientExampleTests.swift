@@ -5,7 +5,7 @@ import Testing
 
 /// The clients of `schemas/postgres/API.md` and the programs of `deploy/examples`, each run by its
 /// own interpreter.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct ClientExampleTests {
     private let options: PostgresOptions
     private let connection: PostgresConnection

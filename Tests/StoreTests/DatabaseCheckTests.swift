@@ -5,7 +5,7 @@ import Store
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct DatabaseCheckTests {
+@Suite(.timeLimit(.minutes(10))) struct DatabaseCheckTests {
     private let transcript = ConsoleTranscript()
 
     private func check(_ options: PostgresOptions) async -> Int32 {

@@ -1,10 +1,11 @@
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Threads
 
-@Suite(.timeLimit(.minutes(1))) struct ConditionTests {
+@Suite(.hopeless) struct ConditionTests {
     @Test func `who waits goes on when what it waits for is there`() async {
         let condition = Condition()
         let count = Mutex(0)
@@ -36,7 +37,7 @@ import Testing
             }
         }
         #expect(ContinuousClock.now - began >= limit)
-        #expect(ContinuousClock.now - began < limit + .seconds(30))
+        #expect(ContinuousClock.now - began < limit + .hopeless)
     }
 
     @Test func `a limit beyond the range of the clock does not overflow`() async {
@@ -59,7 +60,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct OwnThreadTests {
+@Suite(.hopeless) struct OwnThreadTests {
     @Test func `it has its name, cut to what the kernel keeps, and its own number`() async {
         let (name, number) = await withCheckedContinuation { continuation in
             _ = OwnThread.start(name: "a-name-of-more-than-fifteen", stackBytes: 1 << 18) {

@@ -8,7 +8,7 @@ import TestSupport
 @testable import Worker
 
 /// Numbers of brokers, clients and commits at the ends of their type.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct BoundedReadingTests {
     @Test(arguments: HostileNumber.all)
     func `a record of any time and offset waits for a bounded while`(number: Int64) throws {
@@ -45,7 +45,7 @@ struct BoundedReadingTests {
         let worker = try rig.worker(stage)
         worker.start()
         try await rig.publish([[1]])
-        try await eventually(within: .seconds(20)) { try await rig.committed()[0]?.offset == 1 }
+        try await eventually { try await rig.committed()[0]?.offset == 1 }
         try await worker.stop()
     }
 
@@ -63,7 +63,7 @@ struct BoundedReadingTests {
         }
         let worker = try rig.worker(FakeStage(forwardingTo: rig.output))
         worker.start()
-        try await eventually(within: .seconds(20)) {
+        try await eventually {
             try await rig.committed(4).values.allSatisfy { $0.offset == 3 }
         }
         try await worker.stop()
@@ -81,7 +81,7 @@ struct BoundedReadingTests {
         try await rig.commit(OffsetCommit(offset: 1, metadata: text))
         let worker = try rig.worker(FakeStage(forwardingTo: rig.output))
         worker.start()
-        try await eventually(within: .seconds(20)) { try await rig.committed()[0]?.offset == 2 }
+        try await eventually { try await rig.committed()[0]?.offset == 2 }
         try await worker.stop()
         let tally = try await rig.tally()
         #expect(tally == StageTally(began: 1, counts: [.forwarded: 1], forwarded: 1))

@@ -10,7 +10,7 @@ import TestSupport
 import Worker
 
 /// A stage from outside: what it brings is all that a worker has to know of it.
-@Suite(.timeLimit(.minutes(5))) struct FifthStageTests {
+@Suite(.timeLimit(.minutes(10))) struct FifthStageTests {
     /// Writes orders on to one topic and returns to another, and refuses what is neither.
     private struct SortingStage: Stage {
         let orders: String

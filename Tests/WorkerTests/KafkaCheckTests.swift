@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Worker
 
-@Suite(.timeLimit(.minutes(2))) struct KafkaCheckTests {
+@Suite(.timeLimit(.minutes(10))) struct KafkaCheckTests {
     @Test(arguments: KafkaCluster.Kind.available)
     func `all that is wrong with the topics is listed`(kind: KafkaCluster.Kind) async throws {
         let cluster = try await KafkaCluster(kind)

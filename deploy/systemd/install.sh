@@ -47,7 +47,7 @@ install -m 0644 runbook.md SETTINGS.md "$home/doc"
 
 units=$root/etc/systemd/system
 install -d "$units/entitlements-.service.d" "$root/usr/lib/sysusers.d" "$root/usr/lib/tmpfiles.d"
-install -m 0644 systemd/*.service systemd/*.target "$units"
+install -m 0644 systemd/*.service systemd/*.timer systemd/*.target "$units"
 install -m 0644 systemd/entitlements-.service.d/*.conf "$units/entitlements-.service.d"
 install -m 0644 systemd/entitlements.sysusers.conf "$root/usr/lib/sysusers.d/entitlements.conf"
 install -m 0644 systemd/entitlements.tmpfiles.conf "$root/usr/lib/tmpfiles.d/entitlements.conf"

@@ -27,6 +27,19 @@ package struct MetricsFile {
         self.path = path
     }
 
+    /// Writes when a daily task last succeeded; 0 if it has found something now, so that its alert
+    /// does not wait for a day.
+    package func write(_ task: String, isSuccess: Bool) throws(CommandError) {
+        let registry = MetricsRegistry()
+        let success = registry.gauge(
+            "task_success_timestamp_seconds",
+            "When a daily task last succeeded, in UNIX time; 0 if its last run found something.",
+            labels: ["task"]
+        )
+        success[task].set(isSuccess ? Int(WallClock.milliseconds / 1_000) : 0)
+        try write(registry)
+    }
+
     /// Writes the file as a whole or not at all, so that no half of it is ever collected.
     ///
     /// Throws a `CommandError` that names the file.

@@ -7,7 +7,7 @@ import Testing
 import Topology
 
 /// `deploy/compose.yaml`: valid by the specification's schema, and fit for the programs.
-@Suite(.needsSchemas, .needsBuiltWorkers, .timeLimit(.minutes(5)))
+@Suite(.needsSchemas, .needsBuiltWorkers, .timeLimit(.minutes(10)))
 struct ComposeTests {
     private static let file = "deploy/compose.yaml"
 
@@ -44,8 +44,9 @@ struct ComposeTests {
                 == true
         }
         let names = [
-            "console", "dedupe-worker", "entitle-worker", "index", "link-worker", "migrate",
-            "recovery-worker", "topics", "verify-worker",
+            "archive", "chains", "console", "dedupe-worker", "entitle-worker", "index",
+            "link-worker", "migrate", "prune", "reconcile", "recovery-worker", "topics",
+            "verify-worker",
         ]
         #expect(ours.keys.sorted() == names)
         for (name, service) in ours {
@@ -64,6 +65,16 @@ struct ComposeTests {
             #expect(service["read_only"]?.bool == true, "\(name)")
             #expect(service["cap_drop"]?.strings == ["ALL"], "\(name)")
         }
+    }
+
+    @Test func `each task writes a file that Prometheus collects`() throws {
+        let (_, services) = try Self.services()
+        for task in ["reconcile", "chains", "prune", "archive"] {
+            let command = services[task]?["command"]?.strings.joined(separator: " ") ?? ""
+            #expect(command.contains(/--metrics[= ]\/metrics\/\w+\.prom/), "\(task)")
+            #expect(services[task]?["volumes"]?.strings.contains("metrics:/metrics") == true)
+        }
+        #expect(services["node-exporter"]?["volumes"]?.strings == ["metrics:/metrics:ro"])
     }
 
     @Test func `the dependencies and mounts exist`() throws {
@@ -108,7 +119,7 @@ struct ComposeTests {
             standardOutput: .file(path: log.path),
             standardError: .file(path: log.path)
         )
-        let end = try await process.waitForEnd(deadline: .seconds(30))
+        let end = try await process.waitForEnd(deadline: .hopeless)
         let output = try String(contentsOf: log, encoding: .utf8)
         #expect(end == .exited(code: 0), "\(output)")
         #expect(output.contains("rules/alerts.yaml") && output.contains("rules found"), "\(output)")

@@ -92,9 +92,11 @@ struct DeployedProgram {
 
     /// A tool opens connections at once: its options are compared with its help.
     private func toolFindings(_ program: String) async throws -> [String] {
-        guard command.count > 1 else { return ["\(program) is given no command"] }
-        let help = try await Self.run(program, [command[1], "--help"], [:])
-        guard help.end == .exited(code: 0) else { return ["\(program) has no \(command[1])"] }
+        let words = Array(command.dropFirst().prefix { !$0.hasPrefix("-") })
+        let name = words.joined(separator: " ")
+        guard !words.isEmpty else { return ["\(program) is given no command"] }
+        let help = try await Self.run(program, words + ["--help"], [:])
+        guard help.end == .exited(code: 0) else { return ["\(program) has no \(name)"] }
         let known = help.output.split { $0.isWhitespace }.map { $0.prefix { $0 != "=" } }
         let options = command.filter { $0.hasPrefix("--") }.map { $0.prefix { $0 != "=" } }
             .filter { !known.contains($0) }
@@ -103,7 +105,7 @@ struct DeployedProgram {
             !variable.hasPrefix("RDKAFKA_") && !text.contains("`\(Self.setting(variable))`")
                 && !text.contains("`\(variable)`")
         }
-        return options.map { "\(program) \(command[1]) has no option \($0)" }
+        return options.map { "\(program) \(name) has no option \($0)" }
             + unknown.sorted().map { "\(program) has no setting \($0)" }
     }
 
@@ -127,7 +129,7 @@ struct DeployedProgram {
             standardOutput: .file(path: file.path),
             standardError: .file(path: file.path)
         )
-        let end = try await process.waitForEnd(deadline: .seconds(30))
+        let end = try await process.waitForEnd(deadline: .hopeless)
         return (end, try String(contentsOf: file, encoding: .utf8))
     }
 }

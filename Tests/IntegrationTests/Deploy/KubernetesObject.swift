@@ -15,8 +15,10 @@ struct KubernetesObject {
 
     var title: String { "\(kind) \(name)" }
 
-    /// The pod template of a StatefulSet, a Deployment or a Job.
-    var template: JSONValue? { json["spec"]?["template"] }
+    /// The pod template of a StatefulSet, a Deployment, a Job or a CronJob.
+    var template: JSONValue? {
+        json["spec"]?["template"] ?? json["spec"]?["jobTemplate"]?["spec"]?["template"]
+    }
 
     var podSpec: JSONValue? { template?["spec"] }
 

@@ -52,9 +52,12 @@ extension KubernetesOverlay {
         Rule("shares namespaces of its node") { workload in
             ["hostNetwork", "hostPID", "hostIPC"].allSatisfy { workload.podSpec?[$0] == nil }
         },
-        Rule("mounts other than settings and secrets") {
-            let volumes = $0.podSpec.list("volumes")
-            return volumes.allSatisfy { $0["configMap"] != nil || $0["secret"] != nil }
+        Rule("mounts other than settings and secrets") { workload in
+            workload.podSpec.list("volumes").allSatisfy { volume in
+                // Archived rows have to stay.
+                volume["configMap"] != nil || volume["secret"] != nil
+                    || (workload.name == "archive" && volume["persistentVolumeClaim"] != nil)
+            }
         },
         Rule("has more than one container") {
             $0.podSpec?["containers"]?.count == 1 && $0.podSpec?["initContainers"] == nil

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The overlays of `deploy/kubernetes`, rendered by kustomize, are valid and fit the programs.
-@Suite(.needsSchemas, .needsBuiltWorkers, .timeLimit(.minutes(5)))
+@Suite(.needsSchemas, .needsBuiltWorkers, .timeLimit(.minutes(10)))
 struct KubernetesTests {
     private static let folder = "deploy/kubernetes"
 
@@ -24,7 +24,13 @@ struct KubernetesTests {
     {
         let folder = ReferenceScript.root.appending(path: "\(Self.folder)/overlays/\(name)")
         let overlay = try KubernetesOverlay(folder)
-        #expect(overlay.workloads.count == (name == "trial" ? 8 : 9))
+        #expect(overlay.workloads.count == (name == "trial" ? 12 : 13))
+        let tasks = overlay.all("CronJob")
+        #expect(Set(tasks.map(\.name)) == ["reconcile", "chains", "prune", "archive"])
+        let alerts = try MonitoringFiles.text("prometheus/alerts.yaml")
+        for task in tasks {
+            #expect(alerts.contains(#"cronjob="\#(task.name)""#), "\(task.name)")
+        }
         #expect(overlay.all("ScaledObject").count == (name == "trial" ? 0 : 4))
         let findings = try await Self.findings(overlay)
         #expect(findings.isEmpty, "\(findings.joined(separator: "\n"))")

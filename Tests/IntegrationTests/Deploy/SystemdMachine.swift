@@ -42,7 +42,9 @@ struct SystemdMachine {
 
     private static func write(_ pipeline: RunningPipeline, below folder: String) throws {
         let files = FileManager.default
-        for user in ["dedupe", "link", "entitle", "index", "console", "operator"] {
+        for user in [
+            "dedupe", "link", "entitle", "index", "console", "operator", "chains", "archive",
+        ] {
             let secrets = "\(folder)/secrets/entitlements-\(user)"
             try files.createDirectory(atPath: secrets, withIntermediateDirectories: true)
             let url = Data((pipeline.database.connectionString + "\n").utf8)
@@ -123,7 +125,7 @@ struct SystemdMachine {
 
     /// Shuts down in order.
     func shutDown() async throws {
-        try await process.stop(grace: .seconds(60))
+        try await process.stop(grace: .hopeless)
     }
 
     private func text(_ name: String) -> String {

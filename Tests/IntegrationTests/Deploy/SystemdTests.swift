@@ -54,6 +54,9 @@ extension PipelineTests {
                                 .int8(0)
                         } == letters
                     }
+                    for task in Self.tasks.values {
+                        try await Self.waitUntilFinished(task, machine)
+                    }
                 } catch {
                     Issue.record("the last words of the machine:\n\(machine.lastWords)")
                     try await machine.shutDown()
@@ -62,6 +65,29 @@ extension PipelineTests {
                 try await machine.shutDown()
                 let stops = machine.log.components(separatedBy: #""worker stopped""#).count - 1
                 #expect(stops == Self.workers.count, "\(machine.lastWords)")
+            }
+        }
+
+        /// By it a copy leaves its group before it is taken away.
+        @Test func `a worker's unit reads the settings of its stage, then those of its copy`()
+            throws
+        {
+            for worker in Self.workers {
+                let name = worker.unit.prefix { $0 != "@" }
+                let unit = try MonitoringFiles.text("systemd/\(name)@.service")
+                let files = unit.matches(of: /\nEnvironmentFile=-(.+)/).map { String($0.1) }
+                #expect(files == ["/etc/entitlements/%p.env", "/etc/entitlements/%N.env"])
+            }
+        }
+
+        @Test func `each task has a timer, and writes where its success is collected`() throws {
+            for task in Self.tasks.keys {
+                let unit = try MonitoringFiles.text("systemd/entitlements-\(task).service")
+                let file = "/var/lib/entitlements/metrics/\(task).prom"
+                #expect(unit.contains(" --metrics \(file)\n"), "\(task)")
+                #expect(unit.contains("\nReadWritePaths=/var/lib/entitlements/metrics\n"))
+                let timer = try MonitoringFiles.text("systemd/entitlements-\(task).timer")
+                #expect(timer.contains("\nPersistent=yes\n"), "\(task)")
             }
         }
 
@@ -76,18 +102,32 @@ extension PipelineTests {
                 try machine.requireRunning()
                 return machine.get("/", port: 9440)?.hasPrefix("HTTP/1.1 ") == true
             }
-            try await eventually(every: .milliseconds(100), "the migration has not run") {
+            try await waitUntilFinished("migration of the database", machine)
+        }
+
+        private static func waitUntilFinished(_ name: String, _ machine: SystemdMachine)
+            async throws
+        {
+            try await eventually(every: .milliseconds(100), "the \(name) has not run") {
                 try machine.requireRunning()
                 return machine.log.split(separator: "\n").contains { line in
-                    line.contains("Finished") && line.contains("migration of the database")
+                    line.contains("Finished") && line.contains(name)
                 }
             }
         }
 
+        /// The descriptions of the units that timers start.
+        private static let tasks = [
+            "reconcile": "account of all records",
+            "chains": "verification of the dead letters' chains",
+            "prune": "pruning of the dead letters' index", "archive": "archive of old history",
+        ]
+
         private static func check(_ machine: SystemdMachine) {
             #expect(machine.findings.isEmpty)
             let services = workers + auditing
-            for name in services.map(\.unit) + ["entitlements-migrate"] {
+            let tasks = tasks.keys.map { "entitlements-\($0)" }
+            for name in services.map(\.unit) + ["entitlements-migrate"] + tasks {
                 // The scale ends at 10; a process without any restriction has 9.2.
                 let exposure = machine.exposures["\(name).service"] ?? .infinity
                 #expect(exposure <= 2.0, "\(name)")

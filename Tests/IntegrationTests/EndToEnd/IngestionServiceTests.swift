@@ -150,6 +150,6 @@ private struct IngestionService {
 
     func stop() async throws {
         process.kill()
-        _ = try await process.waitForEnd(deadline: .seconds(10))
+        _ = try await process.waitForEnd(deadline: .hopeless)
     }
 }

@@ -8,14 +8,14 @@ import Worker
 /// Faults of operators: settings, and the hourly account.
 extension AlertFault {
     static let settings = [settingsFile]
-    static let accounts = [account, noAccount]
+    static let accounts = [account, noAccount, noTask]
 
     private static let settingsFile = AlertFault(
         name: "a settings file that is changed, and then unreadable",
         alerts: ["EntitlementsSettingsRefused", "EntitlementsSettingsRestartNeeded"],
         make: { rig in
             try rig.writeSettings { #"{"batch": {"records_max": 900},"# + $0.dropFirst() }
-            await eventually(within: .seconds(60), every: .milliseconds(250)) {
+            await eventually(every: .milliseconds(250)) {
                 rig.prometheus.firing()?.contains("EntitlementsSettingsRestartNeeded") ?? false
             }
             try rig.writeSettings { _ in "{" }
@@ -52,5 +52,15 @@ extension AlertFault {
         prepare: { try await $0.reconcile() },
         make: { _ in },
         mend: { try await $0.reconcile() }
+    )
+
+    private static let noTask = AlertFault(
+        name: "a daily task has found something",
+        alerts: ["EntitlementsTaskOverdue"],
+        make: { rig in
+            try "entitlements_task_success_timestamp_seconds{task=\"prune\"} 0\n"
+                .write(toFile: rig.prometheus.taskFile("prune"), atomically: true, encoding: .utf8)
+        },
+        mend: { try await $0.perform("prune") }
     )
 }

@@ -56,7 +56,7 @@ extension AlertFault {
             try await rig.lock("transactions IN ACCESS EXCLUSIVE MODE")
             try await rig.pipeline.publish(rig.acceptedItems)
             // Only after link-worker has let them through.
-            try await eventually(within: .seconds(60), "entitle-worker waits for its database") {
+            try await eventually("entitle-worker waits for its database") {
                 try await rig.waitsForLock("entitle-worker")
             }
             try await rig.lock("owners IN EXCLUSIVE MODE")
@@ -92,7 +92,7 @@ extension AlertFault {
         make: { rig in
             try await rig.server.stop(.fast)
             try await rig.pipeline.publish(rig.acceptedItems)
-            await eventually(within: .seconds(60), every: .milliseconds(250)) {
+            await eventually(every: .milliseconds(250)) {
                 rig.prometheus.query("max(entitlements_lag_seconds)")?.first?.value ?? 0 > 31
             }
             try await rig.server.start()

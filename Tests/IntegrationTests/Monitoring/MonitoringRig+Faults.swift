@@ -34,6 +34,17 @@ extension MonitoringRig {
         try change(settingsText).write(toFile: settingsPath, atomically: true, encoding: .utf8)
     }
 
+    /// Runs a daily task, as its timer does.
+    func perform(_ task: String) async throws {
+        let commands = [
+            "chains": "dead-letter verify", "prune": "dead-letter index --prune --yes",
+            "archive": "pipeline history archive --older-than 400d --to history --yes",
+        ]
+        let command = "\(commands[task] ?? task) --metrics \(prometheus.taskFile(task))"
+        let ended = try await run(command)
+        #expect(ended.exitCode == 0, "\(command): \(ended.output)")
+    }
+
     /// Makes the account, as the timer does every hour.
     func reconcile(_ variables: [String: String] = [:], exitCode: Int32 = 0) async throws {
         let command = "pipeline reconcile --metrics \(prometheus.metricsFile)"

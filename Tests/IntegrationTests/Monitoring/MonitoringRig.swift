@@ -65,12 +65,14 @@ final class MonitoringRig: Sendable {
         _ = try await run("pipeline reconcile --metrics \(prometheus.metricsFile)")
         _ = try await run("dead-letter index --until-end")
         _ = try await run("dead-letter count --metrics \(prometheus.lettersFile)")
+        for task in Prometheus.tasks { try await perform(task) }
         await eventually(within: .seconds(120), every: .milliseconds(250), "scraped") {
             (Topology.stages + [.recovery]).allSatisfy { stage in
                 let series = #"entitlements_lag_seconds{stage="\#(stage.name)"}"#
                 let count = prometheus.query("count_over_time(\(series)[1m])")?.first?.value
                 return count ?? 0 >= 4
             } && prometheus.query("entitlements_reconcile_problems")?.isEmpty == false
+                && prometheus.query("entitlements_task_success_timestamp_seconds > 0")?.count == 3
                 && prometheus.query("entitlements_dead_letter_open_records")?.isEmpty == false
                 && prometheus.query("min(entitlements_recovery_progress_ratio) == 1")?.isEmpty
                     == false
@@ -140,7 +142,7 @@ final class MonitoringRig: Sendable {
             standardError: .file(path: path)
         )
         defer { process.kill() }
-        let end = try await process.waitForEnd(deadline: .seconds(60))
+        let end = try await process.waitForEnd(deadline: .hopeless)
         let output = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
         guard case .exited(let code) = end else { return (nil, output) }
         return (code, output)

@@ -143,7 +143,7 @@ extension PipelineTests {
         private static let labels: Set<String> = [
             "stage", "disposition", "reason", "class", "step", "cause", "result", "le", "activity",
             "condition", "state", "sign", "source", "leaf", "status", "kind", "meaning", "work",
-            "version", "commit", "endpoint", "environment", "bundle_id",
+            "version", "commit", "endpoint", "environment", "bundle_id", "dependency",
         ]
 
         private static func checkExposition(_ rig: MonitoringRig) throws {

@@ -75,6 +75,14 @@ struct Prometheus: Sendable {
                 static_configs: [{ targets: ["127.0.0.1:\(filePort)"] }]
 
             """
+            + Self.tasks.map { task in
+                """
+                  - job_name: \(task)
+                    metrics_path: /\(task).prom
+                    static_configs: [{ targets: ["127.0.0.1:\(filePort)"] }]
+
+                """
+            }.joined()
         let path = "\(folder)/prometheus.yaml"
         try configuration.write(toFile: path, atomically: true, encoding: .utf8)
         let environment = ["PATH": "/usr/bin:/bin"]
@@ -97,6 +105,11 @@ struct Prometheus: Sendable {
             standardError: .file(path: "\(folder)/prometheus.txt")
         )
     }
+
+    /// The daily tasks, as the label `task` names them.
+    static let tasks = ["chains", "prune", "archive"]
+
+    func taskFile(_ task: String) -> String { "\(folder)/\(task).prom" }
 
     var metricsFile: String { "\(folder)/reconcile.prom" }
     var lettersFile: String { "\(folder)/letters.prom" }
@@ -130,8 +143,8 @@ struct Prometheus: Sendable {
     func stop() async {
         server.kill()
         files.kill()
-        _ = try? await server.waitForEnd(deadline: .seconds(10))
-        _ = try? await files.waitForEnd(deadline: .seconds(10))
+        _ = try? await server.waitForEnd(deadline: .hopeless)
+        _ = try? await files.waitForEnd(deadline: .hopeless)
     }
 
     private func get<Content: Decodable>(

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// `pipeline status --watch` as a process of its own, on a terminal and without one.
-@Suite(.needsBuiltWorkers, .timeLimit(.minutes(5)))
+@Suite(.needsBuiltWorkers, .timeLimit(.minutes(10)))
 struct TerminalWatchTests {
     private static let program = "\(BuiltWorkers.folder)/pipeline"
     private static let home = "\u{1B}[H"

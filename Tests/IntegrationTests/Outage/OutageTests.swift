@@ -48,7 +48,7 @@ extension PipelineTests {
             try await pipeline.publish(upTo: share)
             try await pipeline.publishAgain(pipeline.traffic.items.prefix(60))
             for stage in withDatabase {
-                await eventually(within: .seconds(60), "\(stage) has to be unready, \(mode)") {
+                await eventually("\(stage) has to be unready, \(mode)") {
                     workers[stage]?.isUnready ?? false
                 }
             }
@@ -79,7 +79,7 @@ extension PipelineTests {
                         try await broker.stop(mode)
                         try await pipeline.changeLinks(seed: 13, rounds: 3)
                         for worker in workers.values {
-                            await eventually(within: .seconds(60), "\(worker.name) is unready") {
+                            await eventually("\(worker.name) is unready") {
                                 worker.isUnready
                             }
                             #expect(worker.get("/livez")?.isOK == true, "\(worker.name) lives on")
@@ -106,13 +106,13 @@ extension PipelineTests {
                     try await pipeline.waitUntilReady()
                     try await pipeline.publish(upTo: 1)
                     let verify = try #require(workers[.verify])
-                    await eventually(within: .seconds(60)) {
+                    await eventually {
                         verify.metric("output_records_total") ?? 0 > 0
                     }
                     try await broker.stop(.silent)
                     for worker in workers.values { worker.process.terminate() }
                     for worker in workers.values {
-                        await eventually(within: .seconds(20), "\(worker.name) ends") {
+                        await eventually("\(worker.name) ends") {
                             !worker.process.isRunning
                         }
                     }

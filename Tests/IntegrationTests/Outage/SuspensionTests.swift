@@ -89,7 +89,7 @@ extension PipelineTests {
         }
 
         private static func waitUntilLinksApplied(_ pipeline: RunningPipeline) async throws {
-            try await eventually(within: .seconds(60), "the links are applied") {
+            try await eventually("the links are applied") {
                 try await pipeline.withDatabase { connection in
                     try await connection.query("SELECT count(*) FROM account_link_changes")[0]
                         .int8(0)

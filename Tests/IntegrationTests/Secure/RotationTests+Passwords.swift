@@ -148,7 +148,7 @@ extension PipelineTests.RotationTests {
         by stages: [StageDescription]
     ) async {
         for copy in pipeline.copies where stages.contains(copy.stage) {
-            await eventually(within: .seconds(30), "\(copy.name) reads \(setting)") {
+            await eventually("\(copy.name) reads \(setting)") {
                 copy.log.lines.contains {
                     $0.contains("\"settings reloaded\"") && $0.contains(setting)
                 }

@@ -50,7 +50,7 @@ extension PipelineTests {
                 try await pipeline.waitUntilReady()
                 // A key of another certificate is refused, and nothing happens.
                 try secrets.copy(#require(stranger[key]), to: "key")
-                await eventually(within: .seconds(30)) {
+                await eventually {
                     worker.log.events(Self.refused).count == 1
                 }
                 #expect(worker.isReady)
@@ -61,15 +61,15 @@ extension PipelineTests {
                 }
                 try pipeline.requireRunning()
                 try install(good)
-                await eventually(within: .seconds(60), "it goes on with a pair") {
+                await eventually("it goes on with a pair") {
                     worker.log.events(Self.renewed).count == 1 && worker.isReady
                 }
                 try install((stranger[certificate], stranger[key]))
-                await eventually(within: .seconds(60), "the new certificate is used") {
+                await eventually("the new certificate is used") {
                     worker.log.events(Self.renewed).count >= 2 && worker.isUnready
                 }
                 try install(good)
-                await eventually(within: .seconds(60), "the good one is used again") {
+                await eventually("the good one is used again") {
                     worker.log.events(Self.renewed).count >= 3 && worker.isReady
                 }
                 for stage in [StageDescription.dedupe, .link, .entitle] {

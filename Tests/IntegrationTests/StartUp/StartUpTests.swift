@@ -48,12 +48,12 @@ extension PipelineTests {
                 }
                 try await server.start()
                 for worker in workers.values where worker.stage != .verify {
-                    await eventually(within: .seconds(60), "\(worker.name) finds the database") {
+                    await eventually("\(worker.name) finds the database") {
                         worker.log.steps(of: Self.faultIsOver) == ["probe"]
                     }
                 }
                 for worker in workers.values {
-                    await eventually(within: .seconds(60), "\(worker.name) misses the broker") {
+                    await eventually("\(worker.name) misses the broker") {
                         worker.log.steps(of: Self.fault).last == "connection"
                     }
                 }
@@ -71,7 +71,7 @@ extension PipelineTests {
         /// Waits until a worker has tried several times, alive and not ready.
         private static func waitForAttempts(_ worker: WorkerCopy) async throws {
             let step = worker.stage == .verify ? "connection" : "probe"
-            await eventually(within: .seconds(60), "\(worker.name) tries again and again") {
+            await eventually("\(worker.name) tries again and again") {
                 worker.sum("infrastructure_faults_total", "step=\"\(step)\"") >= 3
             }
             #expect(worker.isUnready, "\(worker.name)")
@@ -87,7 +87,7 @@ extension PipelineTests {
                 let workers = try pipeline.startAll()
                 for worker in workers.values {
                     let topic = pipeline.layout.prefix + worker.stage.inputTopic
-                    await eventually(within: .seconds(60), "\(worker.name) names \(topic)") {
+                    await eventually("\(worker.name) names \(topic)") {
                         worker.log.topics(of: Self.missing).contains(topic)
                     }
                     #expect(worker.isUnready, "\(worker.name)")

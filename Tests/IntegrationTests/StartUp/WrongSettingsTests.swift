@@ -28,7 +28,7 @@ extension PipelineTests {
                 standardError: .file(path: file.path)
             )
             defer { process.kill() }
-            let end = try await process.waitForEnd(deadline: .seconds(20))
+            let end = try await process.waitForEnd(deadline: .hopeless)
             return Ended(end: end, output: try String(contentsOf: file, encoding: .utf8))
         }
 

@@ -100,7 +100,7 @@ struct RunningTool: Sendable {
 
     /// Ends it, and fails if it does not end in order.
     func stop() async throws {
-        let end = try await process.stop(grace: .seconds(60))
+        let end = try await process.stop(grace: .hopeless)
         #expect(end == .exited(code: 0), "\(output)")
     }
 }

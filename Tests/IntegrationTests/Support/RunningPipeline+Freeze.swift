@@ -25,7 +25,7 @@ extension RunningPipeline {
                 return !hasEnded
             }
             guard isFrozen else { return false }
-            try await eventually(within: .seconds(60), "PostgreSQL ends \(copy.name)'s work") {
+            try await eventually("PostgreSQL ends \(copy.name)'s work") {
                 try await !Self.isInTransaction(copy, connection)
             }
             copy.process.signal(SIGCONT)

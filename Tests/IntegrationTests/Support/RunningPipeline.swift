@@ -97,7 +97,7 @@ final class RunningPipeline: Sendable {
                 configuration: configuration
             )
         }
-        let failures = try await admin.createTopics(topics, deadline: .seconds(30))
+        let failures = try await admin.createTopics(topics, deadline: .hopeless)
         if let failure = failures.first { throw failure.value }
     }
 
@@ -181,13 +181,13 @@ extension RunningPipeline {
     /// Ends a copy by `kill -9`.
     func kill(_ copy: WorkerCopy) async throws {
         copy.process.kill()
-        try await copy.process.waitForEnd(deadline: .seconds(10))
+        try await copy.process.waitForEnd(deadline: .hopeless)
         forget(copy)
     }
 
     /// Ends a copy by a signal, and fails if it does not end in order.
     func stop(_ copy: WorkerCopy) async throws {
-        let end = try await copy.process.stop(grace: .seconds(60))
+        let end = try await copy.process.stop(grace: .hopeless)
         #expect(end == .exited(code: 0), "\(copy.name): \(copy.log.lines.suffix(3))")
         forget(copy)
     }
@@ -205,7 +205,7 @@ extension RunningPipeline {
         copies.forEach { $0.process.terminate() }
         var failed: [String] = []
         for copy in copies {
-            let end = try await copy.process.stop(grace: .seconds(60))
+            let end = try await copy.process.stop(grace: .hopeless)
             if end != .exited(code: 0) {
                 failed.append("\(copy.name) \(end): \(copy.log.lines.suffix(3))")
             }
@@ -308,7 +308,7 @@ extension RunningPipeline {
     func close() async {
         for copy in copies {
             copy.process.kill()
-            _ = try? await copy.process.waitForEnd(deadline: .seconds(10))
+            _ = try? await copy.process.waitForEnd(deadline: .hopeless)
         }
         await producer.close(deadline: .seconds(1))
         await admin.close()

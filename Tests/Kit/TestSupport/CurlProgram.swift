@@ -33,7 +33,7 @@ package enum CurlProgram {
         func path(_ name: String) -> String { folder.appending(path: name).path }
         try Data(authority.utf8).write(to: folder.appending(path: "authority"))
         var arguments = [
-            "--silent", "--max-time", "30", "--cacert", path("authority"),
+            "--silent", "--max-time", "600", "--cacert", path("authority"),
             "--dump-header", path("head"), "--output", path("body"),
         ]
         for (name, value) in headers {
@@ -48,7 +48,7 @@ package enum CurlProgram {
             arguments: arguments + options + [url],
             environment: ["PATH": "/usr/bin"]
         )
-        let end = try await process.waitForEnd(deadline: .seconds(60))
+        let end = try await process.waitForEnd(deadline: .hopeless)
         let lines = try? String(contentsOfFile: path("head"), encoding: .utf8)
             .components(separatedBy: "\r\n")
         var received: [String: String] = [:]

@@ -68,7 +68,7 @@ package struct KafkaCluster: Sendable {
             replication: 1,
             configuration: configuration
         )
-        let failures = try await admin.createTopics([topic], deadline: .seconds(20))
+        let failures = try await admin.createTopics([topic], deadline: .hopeless)
         await admin.close()
         if let error = failures[name] { throw error }
         return name

@@ -80,7 +80,7 @@ package final class OCSPServer: Sendable {
 
     package func stop() async throws {
         process.kill()
-        try await process.waitForEnd(deadline: .seconds(20))
+        try await process.waitForEnd(deadline: .hopeless)
         try FileManager.default.removeItem(at: folder)
     }
 

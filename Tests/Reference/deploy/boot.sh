@@ -37,14 +37,24 @@ units=(
     entitlements-verify@1.service entitlements-dedupe@1.service entitlements-link@1.service
     entitlements-entitle@1.service entitlements-index.service entitlements-console.service
 )
-all=("${units[@]}" entitlements-migrate.service entitlements.target)
+tasks=(entitlements-{reconcile,chains,prune,archive})
+all=(
+    "${units[@]}" entitlements-migrate.service "${tasks[@]/%/.service}" "${tasks[@]/%/.timer}"
+    entitlements.target
+)
 systemd-analyze verify --recursive-errors=no --root="$root" "${all[@]}" >"$folder/verify" 2>&1 ||
     echo "exit code $?" >>"$folder/verify"
-for unit in "${units[@]}" entitlements-migrate.service; do
+for unit in "${units[@]}" entitlements-migrate.service "${tasks[@]/%/.service}"; do
     systemd-analyze security --offline=true --root="$root" --no-pager "$unit" | tail -n 1
 done >"$folder/exposure"
 
-systemctl --root="$root" enable "${units[@]}" >&2
+systemctl --root="$root" enable "${units[@]}" "${tasks[@]/%/.timer}" >&2
+# Nobody waits for the night.
+for task in "${tasks[@]}"; do
+    mkdir "$root/etc/systemd/system/$task.timer.d"
+    printf '[Timer]\nOnCalendar=\nOnCalendar=*:*:0/5\nRandomizedDelaySec=0\nAccuracySec=1s\n' \
+        >"$root/etc/systemd/system/$task.timer.d/soon.conf"
+done
 mkdir -p "$root/etc/systemd/system.conf.d"
 printf '[Manager]\nDefaultStandardOutput=journal+console\n' >"$root/etc/systemd/system.conf.d/log.conf"
 # This machine's control groups are of the first kind where it has systemd's hierarchy.

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The notification history of the simulated server.
-@Suite(.timeLimit(.minutes(5))) struct AppleHistoryTests {
+@Suite(.hopeless) struct AppleHistoryTests {
     private static let day: Int64 = 86_400_000
     private static let now = AppleClient.now
 

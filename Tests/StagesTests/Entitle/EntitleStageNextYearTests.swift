@@ -9,7 +9,7 @@ import Topology
 import Worker
 
 /// Facts as Apple may sign them next year are stored, whatever their fields hold.
-@Suite(.timeLimit(.minutes(5))) struct EntitleStageNextYearTests {
+@Suite(.timeLimit(.minutes(10))) struct EntitleStageNextYearTests {
     private static func observations(_ count: Int) throws -> [Observation] {
         let authority = try CertificateAuthority(name: "Next year")
         let receipts = try CertificateAuthority(AuthorityBlueprint.receipts(name: "Receipts"))

@@ -8,7 +8,7 @@ import Worker
 @testable import EntitleStage
 
 /// One purchase that PostgreSQL rejects must not keep a new catalog from all others.
-@Suite(.timeLimit(.minutes(5))) struct ReprojectionFaultTests {
+@Suite(.timeLimit(.minutes(10))) struct ReprojectionFaultTests {
     /// Nine purchases of nine users, and a catalog that gives them another key; PostgreSQL rejects
     /// the rows of one.
     private static func worker() async throws -> EntitleWorker {

@@ -6,7 +6,7 @@ import Topology
 import Worker
 
 /// Rows that a batch takes for new and that are stored are no fault of its records.
-@Suite(.timeLimit(.minutes(5))) struct StoredHistoryTests {
+@Suite(.timeLimit(.minutes(10))) struct StoredHistoryTests {
     @Test func `a purchase of which only the history is stored is applied`() async throws {
         let path = try await LinkedPath()
         try await path.write("original_transaction_id", [("1", "anna")])

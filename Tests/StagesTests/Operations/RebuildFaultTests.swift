@@ -9,7 +9,7 @@ import Testing
 @testable import EntitleStage
 
 /// A fault of one purchase must not keep `pipeline rebuild` from the others.
-@Suite(.timeLimit(.minutes(5))) struct RebuildFaultTests {
+@Suite(.timeLimit(.minutes(10))) struct RebuildFaultTests {
     private let options: PostgresOptions
     private let worker: EntitleWorker
 

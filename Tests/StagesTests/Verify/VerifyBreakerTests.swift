@@ -42,7 +42,7 @@ struct VerifyBreakerTests {
             (1...200).map { Array(#"{"signedTransaction": "\#(token)", "n": \#($0)}"#.utf8) }
         )
         try await rig.publish([try Self.token(2, bundleID: VerifyRig.bundleID)])
-        await eventually(within: .seconds(20)) {
+        await eventually {
             rig.settled(.forwarded) == 1 && rig.settled(.deadLettered) == 200
         }
         #expect(rig.service.health.reason(.breaker) == nil)

@@ -36,7 +36,7 @@ struct LoopBreakerTests {
         let worker = try worker(rig)
         worker.start()
         try await rig.publish((0..<20).map { [UInt8($0)] })
-        await eventually(within: .seconds(20)) { worker.health.reason(.breaker) != nil }
+        await eventually { worker.health.reason(.breaker) != nil }
         #expect(rig.log.count(Self.tripped) == 1)
         let named = "com.example.typo in Production: 5"
         #expect(rig.log.metadata(of: Self.tripped).allSatisfy { $0.contains(named) })
@@ -55,10 +55,10 @@ struct LoopBreakerTests {
         )
         worker.start()
         try await rig.publish([[1], [2], [3]])
-        await eventually(within: .seconds(20)) { stage.seen.processed.count == 3 }
+        await eventually { stage.seen.processed.count == 3 }
         #expect(try await rig.committed()[0]?.offset == nil)
         try await rig.publish([[100], [4]])
-        try await eventually(within: .seconds(20)) { try await rig.committed()[0]?.offset == 5 }
+        try await eventually { try await rig.committed()[0]?.offset == 5 }
         try await worker.stop()
         let letters = try await rig.contents(rig.letters).map(\.value)
         #expect(letters == [[1], [2], [3], [4]])
@@ -76,7 +76,7 @@ struct LoopBreakerTests {
         let worker = try rig.worker(stage(rig), breaker: breaker)
         worker.start()
         try await rig.publish([[1], [2], [3]])
-        try await eventually(within: .seconds(30)) { try await rig.committed()[0]?.offset == 3 }
+        try await eventually { try await rig.committed()[0]?.offset == 3 }
         try await worker.stop()
         #expect(rig.log.count("breaker disarmed, its time limit is reached") == 1)
         #expect(try await rig.tally()?.counts == [.deadLettered: 3])
@@ -94,7 +94,7 @@ struct LoopBreakerTests {
         try await rig.publish((0..<20).map { [UInt8($0)] })
         let second = try worker(rig)
         second.start()
-        try await eventually(within: .seconds(20)) { try await rig.committed()[0]?.offset == 21 }
+        try await eventually { try await rig.committed()[0]?.offset == 21 }
         #expect(second.health.reason(.breaker) == nil)
         try await second.stop()
         #expect(try await rig.contents(rig.letters).count == 20)
@@ -157,7 +157,7 @@ struct LoopBreakerTests {
         try await rig.publish((0..<20).map { [UInt8($0)] })
         await eventually { worker.health.reason(.breaker) != nil }
         try await rig.publish([[100]])
-        try await eventually(within: .seconds(20)) { try await rig.committed()[0]?.offset == 21 }
+        try await eventually { try await rig.committed()[0]?.offset == 21 }
         #expect(worker.health.reason(.breaker) == nil)
         try await worker.stop()
     }

@@ -105,7 +105,7 @@ struct LoopChainTests {
         let large = Array(repeating: UInt8(2), count: 3_000)
         try await rig.publish([[1], large, [3], [4], large, [5]])
         worker.start()
-        try await eventually(within: .seconds(30)) { try await rig.committed()[0]?.offset == 6 }
+        try await eventually { try await rig.committed()[0]?.offset == 6 }
         try await worker.stop()
         let letters = try await rig.contents(rig.letters).map(Self.link)
         #expect(letters == Self.chain([0, 1, 2, 4, 5]))

@@ -52,7 +52,7 @@ struct LoopOutputTests {
         let worker = try rig.worker(stage) { $0.outputBytesInFlightMax = 3 << 20 }
         try await rig.publish((0..<40).map { [UInt8($0)] })
         worker.start()
-        try await eventually(within: .seconds(60)) { try await rig.committed()[0]?.offset == 40 }
+        try await eventually { try await rig.committed()[0]?.offset == 40 }
         try await worker.stop()
         #expect(stage.seen.inHandMax <= 4)
         #expect(stage.seen.acknowledged == Array(0..<40))
@@ -73,7 +73,7 @@ struct LoopOutputTests {
             try await rig.publish(Array(part), partition: partition)
         }
         worker.start()
-        try await eventually(within: .seconds(60)) {
+        try await eventually {
             try await rig.committed(3).values.allSatisfy { $0.offset == 10 }
         }
         try await worker.stop()

@@ -21,17 +21,17 @@ struct LoopReadinessTests {
         let worker = try rig.worker(FakeStage(forwardingTo: rig.output))
         worker.start()
         try await rig.publish([[1]])
-        try await eventually(within: .seconds(20)) { try await rig.committed()[0]?.offset == 1 }
+        try await eventually { try await rig.committed()[0]?.offset == 1 }
         #expect(worker.health.isReady)
         try Self.holdUp(rig, [.unknownMember])
-        await eventually(within: .seconds(20)) {
+        await eventually {
             worker.health.reason(.assigned) == Self.waiting
         }
         #expect(rig.log.count("partitions lost, discarding batches in flight") == 1)
         try rig.cluster.mock?.clearFailures(.joinGroup)
-        await eventually(within: .seconds(60)) { worker.health.isReady }
+        await eventually { worker.health.isReady }
         try await rig.publish([[2]])
-        try await eventually(within: .seconds(20)) { try await rig.committed()[0]?.offset == 2 }
+        try await eventually { try await rig.committed()[0]?.offset == 2 }
         try await worker.stop()
     }
 
@@ -43,17 +43,17 @@ struct LoopReadinessTests {
             try rig.worker(FakeStage(forwardingTo: rig.output))
         }
         workers[0].start()
-        await eventually(within: .seconds(20)) { workers[0].health.isReady }
+        await eventually { workers[0].health.isReady }
         workers[1].start()
-        await eventually(within: .seconds(60)) { workers[1].health.isReady }
+        await eventually { workers[1].health.isReady }
         try Self.holdUp(rig, Array(repeating: .rebalanceInProgress, count: 4))
-        await eventually(within: .seconds(20)) {
+        await eventually {
             workers[1].health.reason(.assigned) == Self.waiting
         }
         // The other worker keeps its partition during the rebalance.
         #expect(workers[0].health.isReady)
         try rig.cluster.mock?.clearFailures(.joinGroup)
-        await eventually(within: .seconds(60)) { workers[1].health.isReady }
+        await eventually { workers[1].health.isReady }
         for worker in workers { try await worker.stop() }
     }
 
@@ -66,9 +66,9 @@ struct LoopReadinessTests {
         }
         worker.start()
         let reason = "topic \(topic) is missing or not authorized"
-        await eventually(within: .seconds(20)) { worker.health.reason(.assigned) == reason }
+        await eventually { worker.health.reason(.assigned) == reason }
         _ = try await rig.cluster.topic("later")
-        await eventually(within: .seconds(60)) { worker.health.isReady }
+        await eventually { worker.health.isReady }
         try await worker.stop()
     }
 }

@@ -16,18 +16,18 @@ struct LoopRebalanceTests {
         let worker = try rig.worker(stage, change)
         worker.start()
         try await rig.publish([[1], [2]])
-        await eventually(within: .seconds(20)) { !stage.seen.processed.isEmpty }
+        await eventually { !stage.seen.processed.isEmpty }
         return (rig, stage, worker)
     }
 
     @Test func `what is in hand of lost partitions is discarded and done again`() async throws {
         let (rig, stage, worker) = try await Self.busyWorker()
         try rig.cluster.mock?.fail(.heartbeat, with: [.unknownMember])
-        await eventually(within: .seconds(20)) {
+        await eventually {
             rig.log.count("partitions lost, discarding batches in flight") == 1
         }
         stage.open()
-        try await eventually(within: .seconds(30)) { try await rig.committed()[0]?.offset == 2 }
+        try await eventually { try await rig.committed()[0]?.offset == 2 }
         try await worker.stop()
         #expect(stage.seen.abandoned == [TopicPartition(topic: rig.raw, partition: 0)])
         #expect(stage.seen.acknowledged.map(\.offset) == [0, 1])
@@ -47,13 +47,13 @@ struct LoopRebalanceTests {
         for partition in 0..<4 {
             try await rig.publish((0..<50).map { [UInt8($0)] }, partition: Int32(partition))
         }
-        await eventually(within: .seconds(30)) { !stages[0].seen.acknowledged.isEmpty }
+        await eventually { !stages[0].seen.acknowledged.isEmpty }
         workers[1].start()
-        await eventually(within: .seconds(60)) { workers[1].health.isReady }
+        await eventually { workers[1].health.isReady }
         for partition in 0..<4 {
             try await rig.publish((50..<100).map { [UInt8($0)] }, partition: Int32(partition))
         }
-        try await eventually(within: .seconds(60)) {
+        try await eventually {
             try await rig.committed(4).values.allSatisfy { $0.offset == 100 }
         }
         #expect(!stages[1].seen.acknowledged.isEmpty)
@@ -79,12 +79,12 @@ struct LoopRebalanceTests {
         }
         workers[0].start()
         try await rig.publish([[1]])
-        try await eventually(within: .seconds(30)) { try await rig.committed()[0]?.offset == 1 }
+        try await eventually { try await rig.committed()[0]?.offset == 1 }
         workers[1].start()
-        await eventually(within: .seconds(30)) { workers[1].health.isReady }
+        await eventually { workers[1].health.isReady }
         try await workers[0].stop()
         try await rig.publish([[2]])
-        try await eventually(within: .seconds(30)) { try await rig.committed()[0]?.offset == 2 }
+        try await eventually { try await rig.committed()[0]?.offset == 2 }
         try await workers[1].stop()
     }
 
@@ -121,15 +121,15 @@ struct LoopRebalanceTests {
         for partition in 0..<2 {
             try await rig.publish([[1], [2]], partition: Int32(partition))
         }
-        await eventually(within: .seconds(30)) { !stages[0].seen.processed.isEmpty }
+        await eventually { !stages[0].seen.processed.isEmpty }
         workers[1].start()
-        await eventually(within: .seconds(60)) {
+        await eventually {
             rig.log.count("partitions revoked, finishing batches in flight") == 1
         }
         let refusals = Array(repeating: MockError.illegalGeneration, count: 999)
         try rig.cluster.mock?.fail(.offsetCommit, with: refusals)
         stages[0].open()
-        await eventually(within: .seconds(60)) { rig.log.count(Self.givenUp) > 0 }
+        await eventually { rig.log.count(Self.givenUp) > 0 }
         #expect(rig.log.count(Self.lost) == 0)
         try rig.cluster.mock?.clearFailures(.offsetCommit)
         try await eventually(within: .seconds(120)) {
@@ -149,7 +149,7 @@ struct LoopRebalanceTests {
         let worker = try rig.worker(stage) { $0.closeDeadline = .seconds(900) }
         worker.start()
         try await rig.publish([[1], [2]])
-        await eventually(within: .seconds(20)) { !stage.seen.processed.isEmpty }
+        await eventually { !stage.seen.processed.isEmpty }
         let refusals = Array(repeating: MockError.illegalGeneration, count: 9_999)
         try rig.cluster.mock?.fail(.offsetCommit, with: refusals)
         worker.loop.stop()

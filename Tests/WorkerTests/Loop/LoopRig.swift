@@ -102,7 +102,7 @@ final class LoopRig: Sendable {
 
     /// Between which offsets each partition of `raw` holds records.
     func watermarks() async throws -> [Watermarks] {
-        let metadata = try await admin.metadata(topic: raw, deadline: .seconds(10))
+        let metadata = try await admin.metadata(topic: raw, deadline: .hopeless)
         let marks = try await admin.listOffsets(
             metadata[topic: raw]?.partitions ?? [],
             deadline: .seconds(10)
@@ -140,9 +140,9 @@ final class LoopRig: Sendable {
 
     /// Everything that a topic holds.
     func contents(_ topic: String) async throws -> [ConsumerRecord] {
-        let metadata = try await admin.metadata(topic: topic, deadline: .seconds(10))
+        let metadata = try await admin.metadata(topic: topic, deadline: .hopeless)
         let partitions = metadata[topic: topic]?.partitions ?? []
-        let marks = try await admin.listOffsets(partitions, deadline: .seconds(10))
+        let marks = try await admin.listOffsets(partitions, deadline: .hopeless)
         let count = marks.values.reduce(0) { $0 + Int($1.high - $1.low) }
         let reader = try KafkaConsumer(configuration: cluster.consumer(group: "reader"))
         try await reader.assign(with: marks.mapValues { .some($0.low) })

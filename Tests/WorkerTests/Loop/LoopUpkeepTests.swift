@@ -5,7 +5,7 @@ import Testing
 import Worker
 
 /// The work of a worker without a record.
-@Suite(.timeLimit(.minutes(5))) struct LoopUpkeepTests {
+@Suite(.timeLimit(.minutes(10))) struct LoopUpkeepTests {
     /// Counts its occasions, the first of which fails.
     private final class CountingUpkeep: Upkeep {
         private let state = Mutex((works: 0, isClosed: false))

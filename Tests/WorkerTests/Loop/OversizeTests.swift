@@ -16,7 +16,7 @@ struct OversizeTests {
         }
         worker.start()
         try await rig.publish([[1], Array(repeating: 7, count: 3_000), [2]])
-        try await eventually(within: .seconds(30)) { try await rig.committed()[0]?.offset == 3 }
+        try await eventually { try await rig.committed()[0]?.offset == 3 }
         try await worker.stop()
         let letters = try await rig.contents(rig.letters)
         #expect(letters.map(\.value) == [Array(repeating: 7, count: 3_000)])
@@ -37,7 +37,7 @@ struct OversizeTests {
         }
         worker.start()
         try await rig.publish([[1], Array(repeating: 7, count: 3_000)])
-        try await eventually(within: .seconds(30)) { try await rig.committed()[0]?.offset == 2 }
+        try await eventually { try await rig.committed()[0]?.offset == 2 }
         try await worker.stop()
         let letters = try await rig.contents(rig.letters)
         #expect(letters.count == 1)
@@ -70,10 +70,10 @@ struct OversizeTests {
         }
         worker.start()
         try await rig.publish([[1, 2, 3, 30, 4], [5, 6], [40, 7, 41, 8]])
-        try await eventually(within: .seconds(30)) { try await rig.committed()[0]?.offset == 3 }
+        try await eventually { try await rig.committed()[0]?.offset == 3 }
         // The broker has reported its limit by now, or has refused a record: both end alike.
         try await rig.publish([[9, 30, 10], [11]])
-        try await eventually(within: .seconds(30)) { try await rig.committed()[0]?.offset == 5 }
+        try await eventually { try await rig.committed()[0]?.offset == 5 }
         try await worker.stop()
         let sizes = try await rig.contents(rig.output).map { $0.value?.count ?? 0 }
         #expect(sizes.sorted() == [500, 600, 1_100])
@@ -97,7 +97,7 @@ struct OversizeTests {
         try await rig.publish([[1, 2, 30, 4]])
         try rig.cluster.mock?.fail(.produce, with: [.messageTooLarge])
         worker.start()
-        try await eventually(within: .seconds(30)) { try await rig.committed()[0]?.offset == 1 }
+        try await eventually { try await rig.committed()[0]?.offset == 1 }
         try await worker.stop()
         #expect(try await rig.contents(rig.output).isEmpty)
         #expect(try await rig.contents(rig.letters).map(\.value) == [[1, 2, 30, 4]])

@@ -1,24 +1,25 @@
+import TestSupport
 import Testing
 
 @testable import Worker
 
-@Suite(.timeLimit(.minutes(5))) struct SignalTests {
+@Suite(.timeLimit(.minutes(10))) struct SignalTests {
     @Test func `a signal before the wait is not lost`() async {
         let signal = Signal()
         signal.send()
         let start = ContinuousClock.now
-        await signal.wait(for: .seconds(60))
-        #expect(ContinuousClock.now - start < .seconds(30))
+        await signal.wait(for: .seconds(3_600))
+        #expect(ContinuousClock.now - start < .hopeless)
     }
 
     @Test func `a signal ends a wait, and a wait ends by itself`() async {
         let signal = Signal()
         let start = ContinuousClock.now
-        async let waiting: Void = signal.wait(for: .seconds(60))
+        async let waiting: Void = signal.wait(for: .seconds(3_600))
         signal.send()
         await waiting
         await signal.wait(for: .milliseconds(1))
-        #expect(ContinuousClock.now - start < .seconds(30))
+        #expect(ContinuousClock.now - start < .hopeless)
     }
 
     @Test func `many signals and waits lose none`() async throws {
@@ -26,12 +27,12 @@ import Testing
         let start = ContinuousClock.now
         for _ in 0..<200 {
             signal.send()
-            await signal.wait(for: .seconds(60))
+            await signal.wait(for: .seconds(3_600))
             // One that comes as the wait begins.
             let sending = Task { signal.send() }
-            await signal.wait(for: .seconds(60))
+            await signal.wait(for: .seconds(3_600))
             await sending.value
-            try #require(ContinuousClock.now - start < .seconds(30))
+            try #require(ContinuousClock.now - start < .hopeless)
         }
     }
 
@@ -54,7 +55,7 @@ import Testing
         sending.cancel()
         await sending.value
         signal.send()
-        await signal.wait(for: .seconds(60))
-        #expect(ContinuousClock.now - start < .seconds(30))
+        await signal.wait(for: .seconds(3_600))
+        #expect(ContinuousClock.now - start < .hopeless)
     }
 }

@@ -18,7 +18,7 @@ struct WorkerLoopTests {
         for partition in 0..<3 {
             try await rig.publish((0..<20).map { [UInt8($0)] }, partition: Int32(partition))
         }
-        try await eventually(within: .seconds(30)) {
+        try await eventually {
             try await rig.committed(3).values.allSatisfy { $0.offset == 20 }
         }
         for partition in 0..<3 {
@@ -38,11 +38,11 @@ struct WorkerLoopTests {
         try await rig.publish((0..<20).map { [UInt8($0)] })
         let worker = try rig.worker(stage)
         worker.start()
-        try await eventually(within: .seconds(30)) { try await rig.committed()[0]?.offset == 20 }
+        try await eventually { try await rig.committed()[0]?.offset == 20 }
         #expect(stage.seen.batchSizes.max() == 3)
         stage.order { $0.recordsMax = .max }
         try await rig.publish((0..<20).map { [UInt8($0)] })
-        try await eventually(within: .seconds(30)) { try await rig.committed()[0]?.offset == 40 }
+        try await eventually { try await rig.committed()[0]?.offset == 40 }
         #expect(stage.seen.batchSizes.max() ?? 0 > 3)
         try await worker.stop()
     }
@@ -56,17 +56,17 @@ struct WorkerLoopTests {
         }
         worker.start()
         try await rig.publish([[1], [2]])
-        await eventually(within: .seconds(20)) { !stage.seen.processed.isEmpty }
+        await eventually { !stage.seen.processed.isEmpty }
         try rig.cluster.mock?.fail(.produce, with: Array(repeating: .requestTimedOut, count: 999))
         stage.open()
-        await eventually(within: .seconds(20)) {
+        await eventually {
             rig.log.count("dependency unavailable, retrying") == 1
         }
         #expect(try await rig.committed()[0]?.offset == nil)
         #expect(stage.seen.acknowledged.isEmpty)
         #expect(!worker.health.isReady)
         try rig.cluster.mock?.clearFailures(.produce)
-        try await eventually(within: .seconds(30)) { try await rig.committed()[0]?.offset == 2 }
+        try await eventually { try await rig.committed()[0]?.offset == 2 }
         #expect(
             try await rig.tally() == StageTally(began: 0, counts: [.forwarded: 2], forwarded: 2)
         )
@@ -83,13 +83,13 @@ struct WorkerLoopTests {
         }
         worker.start()
         try await rig.publish([[1], [2], [3]])
-        await eventually(within: .seconds(20)) { stage.seen.processed.count == 2 }
+        await eventually { stage.seen.processed.count == 2 }
         await eventually {
             rig.log.count("dependency unavailable, retrying") == 1
         }
         #expect(try await rig.committed()[0]?.offset == nil)
         stage.order { $0.acknowledgeFaults = [] }
-        try await eventually(within: .seconds(20)) { try await rig.committed()[0]?.offset == 3 }
+        try await eventually { try await rig.committed()[0]?.offset == 3 }
         try await worker.stop()
     }
 
@@ -103,11 +103,11 @@ struct WorkerLoopTests {
         }
         worker.start()
         try await rig.publish([[1], [2]])
-        await eventually(within: .seconds(20)) {
+        await eventually {
             rig.log.count("partitions paused, too many batches in flight") == 1
         }
         try await rig.publish([[3]])
-        try await eventually(within: .seconds(20)) { try await rig.committed()[0]?.offset == 3 }
+        try await eventually { try await rig.committed()[0]?.offset == 3 }
         #expect(rig.log.count("partitions assigned") == 1)
         #expect(rig.log.count("partitions resumed") == 1)
         #expect(rig.log.count("dependency unavailable, retrying") == 1)
@@ -123,7 +123,7 @@ struct WorkerLoopTests {
         try await rig.publish([[1], [2]])
         let first = try rig.worker(FakeStage(forwardingTo: rig.output))
         first.start()
-        try await eventually(within: .seconds(20)) { try await rig.committed()[0]?.offset == 2 }
+        try await eventually { try await rig.committed()[0]?.offset == 2 }
         try await first.stop()
         // Retention removes records that the group has not read yet.
         try await rig.fillBeyondRetention(count: 8)
@@ -131,7 +131,7 @@ struct WorkerLoopTests {
         #expect((3..<10).contains(low))
         let second = try rig.worker(FakeStage { _ in Verdict(.ignored) })
         second.start()
-        try await eventually(within: .seconds(20)) { try await rig.committed()[0]?.offset == 10 }
+        try await eventually { try await rig.committed()[0]?.offset == 10 }
         try await second.stop()
         let counts: [Disposition: Int64] = [
             .forwarded: 2, .skipped: low - 2, .ignored: 10 - low,
@@ -146,7 +146,7 @@ struct WorkerLoopTests {
         try await rig.commit(OffsetCommit(offset: 1, metadata: ""))
         let worker = try rig.worker(FakeStage(forwardingTo: rig.output))
         worker.start()
-        try await eventually(within: .seconds(20)) { try await rig.committed()[0]?.offset == 3 }
+        try await eventually { try await rig.committed()[0]?.offset == 3 }
         try await worker.stop()
         #expect(
             try await rig.tally() == StageTally(began: 1, counts: [.forwarded: 2], forwarded: 2)
@@ -167,7 +167,7 @@ struct WorkerLoopTests {
             ProducerRecord(topic: rig.raw, partition: 0, key: [], value: []),
         ])
         #expect(report.isComplete)
-        try await eventually(within: .seconds(20)) { try await rig.committed()[0]?.offset == 3 }
+        try await eventually { try await rig.committed()[0]?.offset == 3 }
         try await worker.stop()
         let letters = try await rig.contents(rig.letters)
         #expect(letters.map(\.value) == [[1, 0, 255], nil, []])
@@ -182,7 +182,7 @@ struct WorkerLoopTests {
         let worker = try rig.worker(stage)
         worker.start()
         try await rig.publish([[1], [2]])
-        await eventually(within: .seconds(20)) {
+        await eventually {
             rig.log.count("dependency unavailable, retrying") == 1
         }
         #expect(!worker.health.isReady)
@@ -190,14 +190,14 @@ struct WorkerLoopTests {
         let refusals = Array(repeating: MockError.groupAuthorizationFailed, count: 9_999)
         try rig.cluster.mock?.fail(.joinGroup, with: refusals)
         try rig.cluster.mock?.fail(.heartbeat, with: [.unknownMember])
-        await eventually(within: .seconds(60)) {
+        await eventually {
             rig.log.count("dependency available again") == 1
         }
         #expect(rig.log.count("partitions lost, discarding batches in flight") == 1)
         #expect(worker.health.reason(.broker) == nil)
         stage.order { $0.faults = [] }
         try rig.cluster.mock?.clearFailures(.joinGroup)
-        try await eventually(within: .seconds(60)) { try await rig.committed()[0]?.offset == 2 }
+        try await eventually { try await rig.committed()[0]?.offset == 2 }
         #expect(worker.health.isReady)
         try await worker.stop()
     }
@@ -208,15 +208,15 @@ struct WorkerLoopTests {
         let worker = try rig.worker(stage)
         worker.start()
         try await rig.publish([[1]])
-        try await eventually(within: .seconds(30)) { try await rig.committed()[0]?.offset == 1 }
+        try await eventually { try await rig.committed()[0]?.offset == 1 }
         stage.close()
         try await rig.publish([[2]])
-        await eventually(within: .seconds(30)) { stage.seen.processed.count == 2 }
+        await eventually { stage.seen.processed.count == 2 }
         let refusals = Array(repeating: MockError.clusterAuthorizationFailed, count: 5)
         try rig.cluster.mock?.fail(.initProducerID, with: refusals)
         try rig.cluster.mock?.fail(.produce, with: Array(repeating: .outOfOrderSequence, count: 3))
         stage.open()
-        try await eventually(within: .seconds(60)) { try await rig.committed()[0]?.offset == 2 }
+        try await eventually { try await rig.committed()[0]?.offset == 2 }
         // One for the sequence, one for all that may not begin.
         #expect(rig.log.count("producer failed, recreating it") == 2)
         try await worker.stop()
@@ -232,10 +232,10 @@ struct WorkerLoopTests {
         worker.start()
         try await rig.publish([[1]])
         let sentence = "not authorized to read, retrying"
-        await eventually(within: .seconds(60)) { rig.log.count(sentence) == 1 }
+        await eventually { rig.log.count(sentence) == 1 }
         #expect(worker.health.reason(.assigned)?.contains("GROUP_AUTHORIZATION_FAILED") == true)
         try rig.cluster.mock?.clearFailures(.joinGroup)
-        try await eventually(within: .seconds(60)) { try await rig.committed()[0]?.offset == 1 }
+        try await eventually { try await rig.committed()[0]?.offset == 1 }
         #expect(worker.health.isReady)
         #expect(rig.log.count(sentence) == 1)
         try await worker.stop()

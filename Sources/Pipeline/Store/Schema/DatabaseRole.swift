@@ -11,11 +11,19 @@ package struct DatabaseRole: Sendable {
     let tables: [TableRights]
     /// Functions that not everybody may call.
     let functions: [String]
+    /// Roles of PostgreSQL's own whose rights it gets, where the one who grants may give them.
+    let memberships: [String]
 
-    private init(_ name: String, _ tables: [TableRights], functions: [String] = []) {
+    private init(
+        _ name: String,
+        _ tables: [TableRights],
+        functions: [String] = [],
+        memberships: [String] = []
+    ) {
         self.name = name
         self.tables = tables
         self.functions = functions
+        self.memberships = memberships
     }
 
     private static let read = "SELECT"
@@ -161,7 +169,9 @@ package struct DatabaseRole: Sendable {
         ],
         functions: [
             "forget_user", "grant_entitlement", "reapply_ownership_rules", "revoke_grant",
-        ]
+        ],
+        // Sees what the workers' sessions wait for.
+        memberships: ["pg_read_all_stats"]
     )
 
     /// The app's own servers: users' entitlements, and spending.
@@ -227,6 +237,17 @@ extension DatabaseRole {
         let functions = functions.map { function in
             "GRANT EXECUTE ON FUNCTION \(schema).\(Self.quoted(function)) TO \(role);\n"
         }
+        // A schema's owner need not be a superuser.
+        let memberships = memberships.map { membership in
+            """
+            DO \(tag) BEGIN
+                GRANT \(membership) TO \(role);
+            EXCEPTION WHEN insufficient_privilege THEN
+                RAISE NOTICE USING MESSAGE = 'a superuser has to grant \(membership) to \(text)';
+            END \(tag);
+
+            """
+        }
         return """
 
             DO \(tag) BEGIN
@@ -240,7 +261,7 @@ extension DatabaseRole {
             REVOKE ALL ON ALL FUNCTIONS IN SCHEMA \(schema) FROM \(role);
             GRANT USAGE ON SCHEMA \(schema) TO \(role);
 
-            """ + tables.joined() + functions.joined()
+            """ + tables.joined() + functions.joined() + memberships.joined()
     }
 
     private static func quoted(_ name: String) -> String {

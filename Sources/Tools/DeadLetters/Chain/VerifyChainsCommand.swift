@@ -5,6 +5,7 @@ import OpenSSL
 import Records
 import Platform
 import Settings
+import Telemetry
 
 enum VerifyChainsCommand: DeadLetterCommand {
     static let name = "verify"
@@ -25,11 +26,13 @@ enum VerifyChainsCommand: DeadLetterCommand {
             argument: "MANIFEST",
             "Verify an export instead of the topic, with nothing but its files."
         ),
+        MetricsFile.option("Also write when nothing was last found"),
         .wide,
     ]
 
     static func run(_ context: ToolContext) async throws -> Int32 {
         let anchor = try context.arguments.value("anchor").map(readAnchor)
+        let metricsFile = try MetricsFile(context.arguments)
         let report: ChainReport
         if let path = context.arguments.value("offline") {
             report = try await context.showingProgress("verifying") { progress in
@@ -43,6 +46,7 @@ enum VerifyChainsCommand: DeadLetterCommand {
                     .report
             }
         }
+        try metricsFile?.write("chains", isSuccess: report.isIntact)
         if context.isJSON {
             context.console.print(json: ChainReportText.json(report))
             return report.isIntact ? ExitCode.success : ExitCode.negative

@@ -3,6 +3,7 @@ import Postgres
 import Settings
 import Store
 import Synchronization
+import Telemetry
 
 enum IndexCommand: DeadLetterCommand {
     static let name = "index"
@@ -29,6 +30,7 @@ enum IndexCommand: DeadLetterCommand {
                 + "them stays. May run beside the index, from a timer."
         ),
         CommandOption("yes", short: "y", "With --prune: remove them."),
+        MetricsFile.option("With --prune --yes: write when it last succeeded"),
     ]
 
     static let groupDefault = "dead-letter-index"
@@ -42,13 +44,17 @@ enum IndexCommand: DeadLetterCommand {
         guard isPrune || !context.arguments.isSet("yes") else {
             throw UsageError("--yes is for --prune")
         }
+        let metricsFile = try MetricsFile(context.arguments)
+        guard metricsFile == nil || context.arguments.isSet("yes") else {
+            throw UsageError("--metrics is for --prune --yes")
+        }
         if isRebuild || isPrune {
             guard !isOfGroup, isRebuild != isPrune else {
                 throw UsageError("--rebuild and --prune need no group: leave out the rest")
             }
         }
         let client = try await context.database()
-        if isPrune { return try await prune(context, client) }
+        if isPrune { return try await prune(context, client, metricsFile) }
         if isRebuild { return try await rebuild(context, client) }
         let isUntilEnd = context.arguments.isSet("until-end")
         let notes = IndexNotes(context.console, isCounting: isUntilEnd)
@@ -70,13 +76,15 @@ enum IndexCommand: DeadLetterCommand {
 
     private static func prune(
         _ context: ToolContext,
-        _ client: PostgresClient
+        _ client: PostgresClient,
+        _ metricsFile: MetricsFile?
     ) async throws -> Int32 {
         let topic = context.topic
         let isConfirmed = context.arguments.isSet("yes")
         let count = try await Interruption.cancelling {
             try await DeadLetterPrune(topic: topic, client: client).run(isRemoving: isConfirmed)
         }
+        try metricsFile?.write("prune", isSuccess: true)
         let line = DeadLetterPrune.text(count, isRemoved: isConfirmed)
         context.console.print(
             ["rows": count, "is_removed": isConfirmed],

@@ -1,6 +1,7 @@
 import JSON
 import Settings
 import Store
+import Telemetry
 
 extension ToolCommand {
     private static let retention = SettingKind.duration(HistoryArchiving.ageMin...(.days(3650)))
@@ -27,6 +28,7 @@ extension ToolCommand {
                 "Where the files go, one for each table, which is made. Required with --yes."
             ),
             CommandOption("yes", short: "y", "Archive; without it rows are counted."),
+            MetricsFile.option("With --yes: also write when it last succeeded"),
             .postgres, .config, .json,
         ]
     ) { context in
@@ -37,6 +39,10 @@ extension ToolCommand {
         let isConfirmed = context.arguments.isSet("yes")
         guard folder != nil || !isConfirmed else {
             throw UsageError("--to is required with --yes")
+        }
+        let metricsFile = try MetricsFile(context.arguments)
+        guard metricsFile == nil || isConfirmed else {
+            throw UsageError("--metrics is for --yes")
         }
         let settings = try context.settings(.database)
         var progress = ProgressLine(console: context.console)
@@ -51,6 +57,7 @@ extension ToolCommand {
             archived.append(result)
         }
         progress.clear()
+        try metricsFile?.write("archive", isSuccess: true)
         show(archived, isArchived: isConfirmed, context)
         return isConfirmed ? ExitCode.success : ExitCode.negative
     }
