@@ -125,7 +125,7 @@ extension ExactCounter {
 extension PartitionAccount {
     /// The offsets that the tally counts.
     fileprivate var settledRange: Range<Int64> {
-        guard case .counted(let committed, let tally) = standing else { return 0..<0 }
+        guard case .counted(let committed, let tally, _) = standing else { return 0..<0 }
         // A commit beyond the end of the partition settles no more than what is there.
         let end = min(committed, held.upperBound)
         return min(tally.began, end)..<end
