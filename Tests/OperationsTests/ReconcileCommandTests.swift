@@ -73,13 +73,15 @@ import Topology
         _ cluster: KafkaCluster,
         _ topic: String,
         madeOf inputs: String...,
+        at time: Int64? = nil,
         further: String = ""
     ) async throws {
+        let timestamp = time.map { #","timestamp":\#($0)"# } ?? ""
         let observations = inputs.map { input in
             let place = input.split(separator: "/")
             return """
                 {"schemaVersion":1,"source":{"topic":"raw","partition":\(place[0]),\
-                "offset":\(place[1]),"index":\(place[2]),"count":9},\
+                "offset":\(place[1])\(timestamp),"index":\(place[2]),"count":9},\
                 "environment":"Production","bundleID":null,"verification":{"signedDate":4,\
                 "leaf":"\(Self.digest)","root":"\(Self.digest)","trust":"apple","method":"jws",\
                 "verifier":"1.0.0"}\(further),"payloads":{}}
@@ -210,7 +212,8 @@ import Topology
         )
         #expect(
             transcript.output.contains(
-                #""exact":[{"writer":"verify","distinct":4,"repeated":2,"beyond":0,"removed":0}]"#
+                #""exact":[{"writer":"verify","distinct":4,"repeated":2,"beyond":0,"#
+                    + #""former":0,"removed":0}]"#
             )
         )
     }
@@ -350,6 +353,30 @@ import Topology
         try await commit(cluster, .verify, offset: 5, tally([.ignored: 5], forwarded: 0))
         #expect(await reconcile(cluster) == 1)
         #expect(transcript.output.contains("raw[0]: offset 5 is committed, but the topic ends at"))
+    }
+
+    @Test(.needsRealKafka)
+    func `observations of a former raw topic are neither repetitions nor a proof`() async throws {
+        let cluster = try await KafkaCluster(.real)
+        try await makeTopics(cluster)
+        // A deleted topic had the same offsets and earlier timestamps.
+        try await write(cluster, "verified", madeOf: "0/0/0", "0/1/0", "0/2/0", at: 1_000)
+        try await write(cluster, "raw", count: 3)
+        let now = Int64(Date().timeIntervalSince1970 * 1_000) + 60_000
+        try await write(cluster, "verified", madeOf: "0/0/0", "0/1/0", at: now)
+        try await commit(cluster, .verify, offset: 3, tally([.forwarded: 3], forwarded: 3))
+        #expect(await reconcile(cluster) == 0)
+        #expect(transcript.output.contains("2 beyond: "), "\(transcript.output)")
+        #expect(await reconcile(cluster, "--exact") == 1)
+        #expect(transcript.output.contains("and 2 are there: 1 lost"), "\(transcript.output)")
+        try await write(cluster, "verified", madeOf: "0/2/0", at: now)
+        #expect(await reconcile(cluster, "--exact", "--json") == 0)
+        #expect(
+            transcript.output.contains(
+                #""distinct":3,"repeated":0,"beyond":0,"former":3,"removed":0"#
+            ),
+            "\(transcript.output)"
+        )
     }
 
     @Test func `a topic that is not there ends with 69 and is named`() async throws {

@@ -49,7 +49,7 @@ extension ExactCount: JSONRepresentable {
     package var json: JSONContent {
         [
             "writer": writer.name, "distinct": found, "repeated": repeated, "beyond": beyond,
-            "removed": removed,
+            "former": former, "removed": removed,
         ]
     }
 }

@@ -95,8 +95,8 @@ extension Reconciliation: Report {
                 case nil: "what was there before the tallies began is not counted"
                 case 0?: ""
                 case .some(let count):
-                    "\(Quantity.grouped(count)) beyond: written again after a restart, or link "
-                        + "observations"
+                    "\(Quantity.grouped(count)) beyond: written again after a restart, made of a "
+                        + "former topic's records, or link observations"
                         + (flow.exact.isEmpty ? "; --exact finds losses among them" : "")
                 }
             table.add([
