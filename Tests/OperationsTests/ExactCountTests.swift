@@ -14,6 +14,7 @@ import Worker
                 ExactCount.Partition(partition: Int32(index), counted: numbers.0, found: numbers.1)
             },
             repeated: 0,
+            former: 0,
             removed: removed
         )
     }

@@ -15,13 +15,22 @@ import Topology
         _ arguments: String...,
         isInteractive: Bool = false
     ) async -> Int32 {
+        await run(["reconcile"], cluster, arguments, isInteractive: isInteractive)
+    }
+
+    private func run(
+        _ command: [String],
+        _ cluster: KafkaCluster,
+        _ arguments: [String] = [],
+        isInteractive: Bool = false
+    ) async -> Int32 {
         let before = transcript.output.utf8.count
         defer {
             let output = transcript.output.utf8.dropFirst(before)
-            PublishedSchema.expect("pipeline", ["reconcile"] + arguments, output)
+            PublishedSchema.expect("pipeline", command + arguments, output)
         }
         return await PipelineTool.tool.run(
-            ["reconcile", "--prefix", cluster.name("r") + "."] + arguments,
+            command + ["--prefix", cluster.name("r") + "."] + arguments,
             in: CommandContext(
                 console: transcript.console(isInteractive: isInteractive),
                 environment: [
@@ -64,13 +73,15 @@ import Topology
         _ cluster: KafkaCluster,
         _ topic: String,
         madeOf inputs: String...,
+        at time: Int64? = nil,
         further: String = ""
     ) async throws {
+        let timestamp = time.map { #","timestamp":\#($0)"# } ?? ""
         let observations = inputs.map { input in
             let place = input.split(separator: "/")
             return """
                 {"schemaVersion":1,"source":{"topic":"raw","partition":\(place[0]),\
-                "offset":\(place[1]),"index":\(place[2]),"count":9},\
+                "offset":\(place[1])\(timestamp),"index":\(place[2]),"count":9},\
                 "environment":"Production","bundleID":null,"verification":{"signedDate":4,\
                 "leaf":"\(Self.digest)","root":"\(Self.digest)","trust":"apple","method":"jws",\
                 "verifier":"1.0.0"}\(further),"payloads":{}}
@@ -168,7 +179,7 @@ import Topology
 
         try await commit(cluster, .verify, offset: 4, "")
         #expect(await reconcile(cluster) == 1)
-        #expect(transcript.output.contains("offset 4 is committed without a tally"))
+        #expect(transcript.output.contains("offset 4 is committed without a tally of this cluster"))
     }
 
     @Test(arguments: KafkaCluster.Kind.available)
@@ -201,7 +212,7 @@ import Topology
         )
         #expect(
             transcript.output.contains(
-                #""exact":[{"writer":"verify","distinct":4,"repeated":2,"beyond":0,"removed":0}]"#
+                #""exact":[{"writer":"verify","distinct":4,"repeated":2,"beyond":0,"former":0,"removed":0}]"#
             )
         )
     }
@@ -283,6 +294,88 @@ import Topology
 
         #expect(await reconcile(cluster, "--metrics", folder.path) == 64)
         #expect(await reconcile(cluster, "--metrics", "/nowhere/a.prom") == 66)
+    }
+
+    @Test func `offsets before an account are a finding until a person has stated their fate`()
+        async throws
+    {
+        let cluster = try await KafkaCluster(.mock)
+        try await makeTopics(cluster)
+        try await write(cluster, "raw", count: 4)
+        try await commit(cluster, .verify, offset: 3, "v1 began=2 out=0 ignored=1 accepted=ab")
+        #expect(await reconcile(cluster) == 1)
+        let finding =
+            "raw[0]: the counts begin at offset 2, so what became of 2 offsets before it is not "
+            + "known; the topic still holds them from offset 0"
+        #expect(transcript.output.contains(finding), "\(transcript.output)")
+        #expect(await reconcile(cluster, "--exact", "--json") == 1)
+        #expect(await run(["status"], cluster) == 1)
+        #expect(transcript.output.matches(of: /the counts begin at offset 2/).count == 3)
+
+        let state = ["account", "state"]
+        let who = ["--by", "eva", "--reason", "read by the old cluster's workers"]
+        #expect(await run(state, cluster, ["--stage", "verify"] + who.prefix(2)) == 64)
+        #expect(await run(state, cluster, ["--stage", "dedupe"] + who) == 1)
+        #expect(await run(state, cluster, ["--stage", "verify", "--json"] + who) == 0)
+        #expect(await reconcile(cluster, "--exact") == 0, "\(transcript.output)")
+        #expect(
+            transcript.output.contains(
+                /raw\[0\]: 2 offsets before 2: eva, .*: read by the old cluster's workers/
+            ),
+            "\(transcript.output)"
+        )
+        #expect(await run(["status"], cluster) == 0)
+        #expect(await run(state, cluster, ["--stage", "verify"] + who) == 1, "nothing is left")
+        // A new account needs a new statement.
+        try await commit(cluster, .verify, offset: 3, "")
+        #expect(await run(["status"], cluster, ["--json"]) == 1)
+        #expect(await run(state, cluster, ["--stage", "verify"] + who) == 0)
+        #expect(await reconcile(cluster, "--json") == 0)
+        #expect(transcript.output.contains(#""began":3,"stated":{"at":""#))
+    }
+
+    @Test func `partitions that never held a record are not listed`() async throws {
+        let cluster = try await KafkaCluster(.mock)
+        try await makeTopics(cluster)
+        try await write(cluster, "raw", count: 1)
+        #expect(await reconcile(cluster) == 0)
+        #expect(transcript.output.contains("partition 0"))
+        #expect(!transcript.output.contains("partition 1"))
+    }
+
+    @Test func `a commit beyond the end of a recreated topic is a finding`()
+        async throws
+    {
+        let cluster = try await KafkaCluster(.mock)
+        try await makeTopics(cluster)
+        try await write(cluster, "raw", count: 1)
+        try await commit(cluster, .verify, offset: 5, tally([.ignored: 5], forwarded: 0))
+        #expect(await reconcile(cluster) == 1)
+        #expect(transcript.output.contains("raw[0]: offset 5 is committed, but the topic ends at"))
+    }
+
+    @Test(.needsRealKafka)
+    func `observations of a former raw topic are neither repetitions nor a proof`() async throws {
+        let cluster = try await KafkaCluster(.real)
+        try await makeTopics(cluster)
+        // A deleted topic had the same offsets and earlier timestamps.
+        try await write(cluster, "verified", madeOf: "0/0/0", "0/1/0", "0/2/0", at: 1_000)
+        try await write(cluster, "raw", count: 3)
+        let now = Int64(Date().timeIntervalSince1970 * 1_000) + 60_000
+        try await write(cluster, "verified", madeOf: "0/0/0", "0/1/0", at: now)
+        try await commit(cluster, .verify, offset: 3, tally([.forwarded: 3], forwarded: 3))
+        #expect(await reconcile(cluster) == 0)
+        #expect(transcript.output.contains("2 beyond: "), "\(transcript.output)")
+        #expect(await reconcile(cluster, "--exact") == 1)
+        #expect(transcript.output.contains("and 2 are there: 1 lost"), "\(transcript.output)")
+        try await write(cluster, "verified", madeOf: "0/2/0", at: now)
+        #expect(await reconcile(cluster, "--exact", "--json") == 0)
+        #expect(
+            transcript.output.contains(
+                #""distinct":3,"repeated":0,"beyond":0,"former":3,"removed":0"#
+            ),
+            "\(transcript.output)"
+        )
     }
 
     @Test func `a topic that is not there ends with 69 and is named`() async throws {

@@ -1,3 +1,4 @@
+import AppStore
 import Records
 import Testing
 import Topology
@@ -26,18 +27,46 @@ import Topology
     }
 
     @Test func `dispositions that equal what was settled leave nothing unaccounted`() {
-        let counts: [Disposition: Int64] = [.forwarded: 70, .ignored: 5, .deadLettered: 15]
-        let partition = account(.counted(committed: 100, tally: tally(10, counts)))
+        let counts: [Disposition: Int64] = [.forwarded: 80, .ignored: 5, .deadLettered: 15]
+        let partition = account(.counted(committed: 100, tally: tally(0, counts)))
         #expect(partition.unaccounted == 0)
         #expect(partition.lag == 0)
         #expect(stage(partition).problems.isEmpty)
-        #expect(stage(partition).settled == 90)
+        #expect(stage(partition).settled == 100)
+    }
+
+    @Test(arguments: [0..<100, 5..<100, 10..<100, 50..<100] as [Range<Int64>])
+    func `an account that begins later is a finding, also once retention has removed the rest`(
+        held: Range<Int64>
+    ) throws {
+        let late = tally(10, [.forwarded: 90])
+        let problems = stage(account(.counted(committed: 100, tally: late), held: held)).problems
+        #expect(problems.count == 1)
+        #expect(problems[0].contains("what became of 10 offsets before it is not known"))
+        #expect(problems[0].contains("still holds them") == (held.lowerBound < 10))
+        let statement = try #require(AccountStatement(at: .earliest, by: "eva", reason: "lost"))
+        let stated = PartitionAccount.Standing.counted(
+            committed: 100,
+            tally: late,
+            statement: statement
+        )
+        #expect(stage(account(stated, held: held)).problems.isEmpty)
+        #expect(stage(account(stated)).statements.map { $0.hasSuffix(": lost") } == [true])
+    }
+
+    @Test func `only offsets between the first and the end of a topic can be committed`() {
+        let beyond = PartitionAccount.Standing.counted(
+            committed: 100,
+            tally: tally(0, [.forwarded: 100])
+        )
+        #expect(stage(account(beyond, held: 0..<99)).problems.count == 1)
+        #expect(stage(account(.withoutTally(committed: 0))).problems.isEmpty)
     }
 
     @Test(arguments: [(89, 1), (91, -1)] as [(Int64, Int64)])
     func `one record too few or too many is found`(forwarded: Int64, unaccounted: Int64) {
         let counts: [Disposition: Int64] = [.forwarded: forwarded]
-        let partition = account(.counted(committed: 100, tally: tally(10, counts)))
+        let partition = account(.counted(committed: 90, tally: tally(0, counts)))
         #expect(partition.unaccounted == unaccounted)
         #expect(stage(partition).problems.count == 1)
     }

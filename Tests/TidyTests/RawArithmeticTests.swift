@@ -43,6 +43,7 @@ import Testing
         "Sources/Rules/Entitlements/Catalog/CalendarPeriod.swift": (1, "within a day"),
         "Sources/Wrappers/HTTP/ConnectionLimits.swift": (1, "instants of this process"),
         "Sources/Wrappers/Kafka/TopicScan.swift": (2, bounded),
+        "Sources/Tools/Operations/Account/AccountCommand.swift": (1, counted),
         "Sources/Tools/Operations/Command/TopicReader.swift": (1, bounded),
         "Sources/Tools/Operations/Reconcile/AccountReader.swift": (2, bounded),
         "Sources/Tools/Operations/Reconcile/ExactCounter.swift": (
@@ -61,6 +62,7 @@ import Testing
         "Sources/Pipeline/Records/Stages/StageTally.swift": (1, counted),
         "Sources/Pipeline/Stages/Recovery/RecoveryPlan.swift": (1, "a Timestamp and some days"),
         "Sources/Pipeline/Stages/Verify/RevocationBook.swift": (3, "a Timestamp and an interval"),
+        "Sources/Pipeline/Worker/Assignment/Assignment.swift": (2, bounded),
         "Sources/Pipeline/Worker/Assignment/Batch.swift": (1, bounded),
         "Sources/Pipeline/Worker/Assignment/PartitionState.swift": (5, bounded),
         "Sources/Pipeline/Worker/Assignment/WaitingRecords.swift": (1, bounded),

@@ -114,6 +114,17 @@ extension KafkaConsumer {
         try await requests.committed(partitions, deadline: deadline)
     }
 
+    /// The first offset of each partition's log, as its broker says now: one request per broker.
+    package nonisolated func firstOffsets(
+        _ partitions: [TopicPartition],
+        deadline: Duration
+    ) async throws(KafkaError) -> [TopicPartition: Int64] {
+        let beginnings = Dictionary(
+            uniqueKeysWithValues: partitions.map { ($0, PartitionList.beginning) }
+        )
+        return try await requests.offsets(beginnings, deadline: deadline)
+    }
+
     /// Requests all topics, which also makes the group notice one that has appeared.
     package nonisolated func metadata(deadline: Duration) async throws(KafkaError)
         -> ClusterMetadata

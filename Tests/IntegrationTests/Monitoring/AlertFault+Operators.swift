@@ -8,7 +8,7 @@ import Worker
 /// Faults of operators: settings, and the hourly account.
 extension AlertFault {
     static let settings = [settingsFile]
-    static let accounts = [account, noAccount, noTask]
+    static let accounts = [account, noAccount, noTask, copiedOffsets]
 
     private static let settingsFile = AlertFault(
         name: "a settings file that is changed, and then unreadable",
@@ -30,20 +30,43 @@ extension AlertFault {
         make: { rig in
             // A commit without counts, of a group that nobody else is in.
             let prefix = rig.pipeline.layout.prefix + "fault."
-            let consumer = try KafkaConsumer(
-                configuration: rig.pipeline.cluster.client
-                    .merging(["group.id": "\(prefix)verify"]) { $1 }
-            )
             let raw = TopicPartition(topic: rig.pipeline.layout.prefix + Topic.raw, partition: 0)
-            let outcome = await consumer.commit(
+            try await rig.commit(
                 [raw: OffsetCommit(offset: 1, metadata: "")],
-                deadline: .seconds(10)
+                forGroup: "\(prefix)verify"
             )
-            #expect(outcome.failures.isEmpty)
-            await consumer.close(deadline: .seconds(5))
             try await rig.reconcile(["KAFKA_GROUP_PREFIX": prefix], exitCode: 1)
         },
         mend: { try await $0.reconcile() }
+    )
+
+    private static let copiedOffsets = AlertFault(
+        name: "offsets are copied without their counts",
+        alerts: ["EntitlementsRecordsPassedOver"],
+        make: { rig in
+            let prefix = rig.pipeline.layout.prefix
+            try await rig.stop(.verify)
+            let metadata = try await rig.pipeline.admin.metadata(deadline: .seconds(10))
+            let committed = try await rig.pipeline.admin.committedOffsets(
+                group: "\(prefix)verify",
+                metadata[topic: prefix + Topic.raw]?.partitions ?? [],
+                deadline: .seconds(10)
+            )
+            try await rig.commit(
+                committed.compactMapValues(\.offset).mapValues {
+                    OffsetCommit(offset: $0, metadata: "")
+                },
+                forGroup: "\(prefix)verify"
+            )
+            try await rig.restart(.verify)
+        },
+        mend: { rig in
+            try await rig.stop(.verify)
+            let state = "pipeline account state --stage verify --by operator --reason copied"
+            let answer = try await rig.run(state)
+            #expect(answer.exitCode == 0, "\(answer.output)")
+            try await rig.restart(.verify)
+        }
     )
 
     private static let noAccount = AlertFault(

@@ -21,12 +21,27 @@ extension MonitoringRig {
     /// Stops all copies of a worker, starts one with these settings beside its others, and scrapes
     /// it.
     func restart(_ stage: StageDescription, _ environment: [String: String] = [:]) async throws {
-        for copy in pipeline.copies where copy.stage == stage {
-            try await pipeline.stop(copy)
-        }
+        try await stop(stage)
         try pipeline.start(stage, environment: environment)
         try await pipeline.waitUntilReady()
         try prometheus.scrape(pipeline.copies)
+    }
+
+    /// Stops all copies of a worker.
+    func stop(_ stage: StageDescription) async throws {
+        for copy in pipeline.copies where copy.stage == stage {
+            try await pipeline.stop(copy)
+        }
+    }
+
+    /// Commits for a group that has no members, as another program may.
+    func commit(_ commits: [TopicPartition: OffsetCommit], forGroup group: String) async throws {
+        let consumer = try KafkaConsumer(
+            configuration: pipeline.cluster.client.merging(["group.id": group]) { $1 }
+        )
+        let outcome = await consumer.commit(commits, deadline: .seconds(10))
+        #expect(outcome.failures.isEmpty)
+        await consumer.close(deadline: .seconds(5))
     }
 
     /// Writes the settings file as it was at the start, changed.

@@ -25,9 +25,15 @@ extension PipelineTests.LeastPrivilegeTests {
                     "auditor",
                     "recover offsets --beginning --yes",
                     exitCode: 69,
-                    says: ["was not set back", "pipeline grants"]
+                    says: ["nothing was committed", "pipeline grants"]
                 ),
                 .init(operating, "recover offsets --beginning --yes"),
+                // All is read again, so that nothing is left to state.
+                .init(
+                    operating,
+                    "account state --stage dedupe --by eva --reason restored",
+                    exitCode: 1
+                ),
                 .init(operating, "recover feed --republish"),
                 .init(
                     operating,

@@ -1,7 +1,7 @@
-import Kafka
 import Records
 import Testing
 
+@testable import Kafka
 @testable import Worker
 
 extension Assignment {
@@ -175,10 +175,48 @@ extension Assignment {
         #expect(tally?.total == 21)
     }
 
+    @Test(arguments: [(nil, 8), (0, 0), (10, 0), (12, 2), (15, 3), (19, 7), (30, 8)])
+    func `what lies before the log's first offset was removed, and the rest is of transactions`(
+        low: Int64?,
+        removed: Int64
+    ) {
+        var assignment = assignment(
+            committed: CommittedOffset(offset: 10, metadata: "v1 began=0 ignored=10")
+        )
+        var result = PollResult()
+        result.records = records([12, 13, 20])
+        #expect(assignment.gapped(result) == [Self.first])
+        let lows = low.map { [Self.first: $0] } ?? [:]
+        settle(assignment.add(result.records, lows: lows, at: .now).batch, in: &assignment)
+        let counts = assignment.partitions[Self.first]?.tally?.counts
+        #expect(counts?[.skipped] ?? 0 == removed)
+        #expect(counts?[.control] ?? 0 == 8 - removed)
+        let gaps = assignment.skip(
+            to: [PartitionEnd(partition: Self.first, offset: 23)],
+            lows: [Self.first: 22]
+        )
+        #expect(gaps.map(\.removed) == [1])
+        #expect(assignment.partitions[Self.first]?.tally?.total == 23)
+    }
+
+    @Test func `a poll without a gap asks for nothing, in whatever order its partitions come`() {
+        let assignment = assignment()
+        var result = PollResult()
+        let other = records(0..<2, of: Self.second)
+        result.records = records(0..<2) + other.prefix(1) + records(2..<4) + other.suffix(1)
+        result.ends = [PartitionEnd(partition: Self.first, offset: 4)]
+        #expect(assignment.gapped(result).isEmpty)
+        result.ends = [PartitionEnd(partition: Self.first, offset: 5)]
+        #expect(assignment.gapped(result) == [Self.first])
+        result = PollResult()
+        result.records = other.suffix(1)
+        #expect(assignment.gapped(result) == [Self.second])
+    }
+
     @Test func `a partition without a commit begins at the start of its log`() {
         var assignment = assignment()
         let taken = assignment.add(records([5, 6]))
-        #expect(taken.batch.gaps == [OffsetGap(partition: Self.first, before: 5, count: 5)])
+        #expect(taken.batch.gaps == [OffsetGap(Self.first, 0..<5, low: nil)])
         settle(taken.batch, in: &assignment)
         let counts: [Disposition: Int64] = [.skipped: 5, .forwarded: 2]
         #expect(assignment.partitions[Self.first]?.tally == StageTally(began: 0, counts: counts))
@@ -192,7 +230,7 @@ extension Assignment {
             PartitionEnd(partition: Self.second, offset: 0),
         ]
         let gaps = assignment.skip(to: ends)
-        #expect(gaps == [OffsetGap(partition: Self.first, before: 3, count: 1)])
+        #expect(gaps == [OffsetGap(Self.first, 2..<3, low: nil)])
         #expect(offsets(assignment).isEmpty)
         settle(batch, in: &assignment)
         #expect(offsets(assignment) == [Self.first: 3])

@@ -130,8 +130,11 @@ final class LoopRig: Sendable {
     }
 
     func tally(_ partition: Int32 = 0) async throws -> StageTally? {
-        let committed = try await committed(partition + 1)[partition]
-        return committed.flatMap { Self.metadata($0)?.tally }
+        try await metadata(partition)?.tally
+    }
+
+    func metadata(_ partition: Int32 = 0) async throws -> CommitMetadata? {
+        try await committed(partition + 1)[partition].flatMap(Self.metadata)
     }
 
     private static func metadata(_ committed: CommittedOffset) -> CommitMetadata? {

@@ -38,9 +38,12 @@ final class RunningWorker: Sendable {
     }
 
     /// The gauge of waiting records.
-    var lag: Int? {
+    var lag: Int? { gauge("lag_records") }
+
+    /// A gauge without labels.
+    func gauge(_ name: String) -> Int? {
         let text = String(decoding: metrics.exposition(), as: UTF8.self)
-        let line = text.split(separator: "\n").first { $0.hasPrefix("entitlements_lag_records ") }
+        let line = text.split(separator: "\n").first { $0.hasPrefix("entitlements_\(name) ") }
         return line.flatMap { $0.split(separator: " ").last }.flatMap { Int($0) }
     }
 

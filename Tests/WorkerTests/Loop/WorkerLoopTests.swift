@@ -154,6 +154,53 @@ struct WorkerLoopTests {
         #expect(rig.log.count("commit metadata missing or unreadable, counts restart") == 1)
     }
 
+    @Test func `offsets before an account are a gauge until they are stated, over restarts`()
+        async throws
+    {
+        let rig = try await LoopRig()
+        try await rig.publish([[1], [2], [3]])
+        try await rig.commit(OffsetCommit(offset: 2, metadata: ""))
+        let first = try rig.worker(FakeStage(forwardingTo: rig.output))
+        first.start()
+        await eventually(within: .seconds(20)) { first.gauge("unaccounted_offsets") == 2 }
+        try await eventually(within: .seconds(20)) { try await rig.committed()[0]?.offset == 3 }
+        try await first.stop()
+        var metadata = try #require(try await rig.metadata())
+        let statement = AccountStatement(at: .earliest, by: "eva", reason: "read elsewhere")
+        #expect(metadata.statement == nil)
+        metadata.statement = statement
+        try await rig.commit(OffsetCommit(offset: 3, metadata: metadata.text))
+        for value in [4, 5] as [UInt8] {
+            try await rig.publish([[value]])
+            let next = try rig.worker(FakeStage(forwardingTo: rig.output))
+            next.start()
+            try await eventually(within: .seconds(20)) {
+                try await rig.committed()[0]?.offset == Int64(value)
+            }
+            #expect(next.gauge("unaccounted_offsets") == 0)
+            try await next.stop()
+            #expect(try await rig.metadata()?.statement == statement)
+            #expect(try await rig.tally()?.began == 2)
+        }
+    }
+
+    @Test func `a tally that was copied from another cluster with its offset is not resumed`()
+        async throws
+    {
+        let rig = try await LoopRig()
+        try await rig.publish([[1], [2], [3]])
+        let text = "v1 began=0 out=2 forwarded=2 cluster=former"
+        try await rig.commit(OffsetCommit(offset: 2, metadata: text))
+        let worker = try rig.worker(FakeStage(forwardingTo: rig.output))
+        worker.start()
+        try await eventually(within: .seconds(20)) { try await rig.committed()[0]?.offset == 3 }
+        try await worker.stop()
+        #expect(
+            try await rig.tally() == StageTally(began: 2, counts: [.forwarded: 1], forwarded: 1)
+        )
+        #expect(rig.log.count("commit metadata missing or unreadable, counts restart") == 1)
+    }
+
     @Test func `a record's own fault is dead-lettered with its bytes, null apart from empty`()
         async throws
     {

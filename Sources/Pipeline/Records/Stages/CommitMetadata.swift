@@ -13,6 +13,10 @@ package struct CommitMetadata: Hashable, Sendable {
     package var acceptedSettings: String?
     /// The head of the partition's chain of dead letters, its newest digest; nil before the first.
     package var chainHead: SHA256Digest?
+    /// The ID of the cluster whose offsets the tally counts; nil in commits of earlier versions.
+    package var cluster: String?
+    /// A person's statement about the offsets before the tally; nil without one.
+    package var statement: AccountStatement?
     /// The other words, by key; neither keys nor values hold spaces or equals signs.
     package var others: [String: String]
 
@@ -20,16 +24,21 @@ package struct CommitMetadata: Hashable, Sendable {
     package static let bytesMax = 2_048
     private static let readBytesMax = 4_096
     private static let acceptedSettingsBytesMax = 64
+    private static let clusterBytesMax = 64
 
     package init(
         tally: StageTally,
         acceptedSettings: String? = nil,
         chainHead: SHA256Digest? = nil,
+        cluster: String? = nil,
+        statement: AccountStatement? = nil,
         others: [String: String] = [:]
     ) {
         self.tally = tally
         self.acceptedSettings = acceptedSettings
         self.chainHead = chainHead
+        self.cluster = cluster
+        self.statement = statement
         self.others = others
     }
 
@@ -38,8 +47,15 @@ package struct CommitMetadata: Hashable, Sendable {
     /// A program that may commit for the group may write any text. One with a word of ours that is
     /// out of bounds is not read: the counts then begin again, which is logged.
     ///
-    /// - Parameter dispositions: what the stage counts, and so which words are counts.
-    package init?(_ text: String, counting dispositions: [Disposition]) {
+    /// - Parameters:
+    ///   - dispositions: what the stage counts, and so which words are counts.
+    ///   - wanted: the cluster that the commit was read from: a text that was copied from another
+    ///     one is not read, as its tally counts other records. Nil reads those of any cluster.
+    package init?(
+        _ text: String,
+        counting dispositions: [Disposition],
+        in wanted: String? = nil
+    ) {
         guard text.utf8.count <= Self.readBytesMax else { return nil }
         let words = text.split(separator: " ")
         guard words.first == "v1" else { return nil }
@@ -48,6 +64,8 @@ package struct CommitMetadata: Hashable, Sendable {
         var counts: [Disposition: Int64] = [:]
         acceptedSettings = nil
         chainHead = nil
+        cluster = nil
+        statement = nil
         others = [:]
         for word in words.dropFirst() {
             let pair = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -65,6 +83,12 @@ package struct CommitMetadata: Hashable, Sendable {
             case Self.chainKey:
                 guard let digest = SHA256Digest(hex: String(value)) else { return nil }
                 chainHead = digest
+            case Self.clusterKey:
+                guard value.utf8.count <= Self.clusterBytesMax else { return nil }
+                cluster = String(value)
+            case Self.statementKey:
+                guard let read = AccountStatement(word: value) else { return nil }
+                statement = read
             default:
                 guard let disposition = dispositions.first(where: { $0.name == key }) else {
                     others[String(key)] = String(value)
@@ -75,6 +99,7 @@ package struct CommitMetadata: Hashable, Sendable {
             }
         }
         guard let began else { return nil }
+        if let cluster, let wanted = wanted.flatMap(Self.id), cluster != wanted { return nil }
         tally = StageTally(began: began, counts: counts, forwarded: forwarded)
     }
 
@@ -83,8 +108,16 @@ package struct CommitMetadata: Hashable, Sendable {
         Int64(text).flatMap { KafkaBounds.offsets.contains($0) ? $0 : nil }
     }
 
+    /// Nil for what is no ID: addresses, in whose place brokers name no cluster, may change.
+    private static func id(_ cluster: String) -> String? {
+        let isWord = cluster.utf8.allSatisfy { $0 > 0x20 && !":=".utf8.contains($0) }
+        return isWord && cluster.utf8.count <= clusterBytesMax ? cluster : nil
+    }
+
     private static let acceptedKey: Substring = "accepted"
     private static let chainKey: Substring = "chain"
+    private static let clusterKey: Substring = "cluster"
+    private static let statementKey: Substring = "stated"
 
     package var text: String {
         var text = "v1 began=\(tally.began) out=\(tally.forwarded)"
@@ -96,6 +129,12 @@ package struct CommitMetadata: Hashable, Sendable {
         }
         if let chainHead {
             text += " \(Self.chainKey)=\(chainHead.hex)"
+        }
+        if let cluster = cluster.flatMap(Self.id) {
+            text += " \(Self.clusterKey)=\(cluster)"
+        }
+        if let statement {
+            text += " \(Self.statementKey)=\(statement.word)"
         }
         for (key, value) in others.sorted(by: { $0.key < $1.key }) {
             let word = " \(key)=\(value)"

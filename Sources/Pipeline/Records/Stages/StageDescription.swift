@@ -78,11 +78,13 @@ package struct Disposition: Sendable {
 
     /// Refused; the record is on the dead-letter topic.
     package static let deadLettered = Disposition("dead_lettered", "refused")
-    /// An offset that held no record: retention overtook the consumer, or a control record.
-    package static let skipped = Disposition("skipped", "offsets without a record")
+    /// An offset that retention removed before it was read.
+    package static let skipped = Disposition("skipped", "offsets removed before they were read")
+    /// An offset that the log holds and no reader gets: a control record, or one that was aborted.
+    package static let control = Disposition("control", "offsets of transactions, no records")
 
     /// The dispositions of every stage.
-    static let common = [deadLettered, skipped]
+    static let common = [deadLettered, skipped, control]
 }
 
 extension Disposition: Hashable, CustomStringConvertible {

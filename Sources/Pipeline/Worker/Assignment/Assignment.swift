@@ -10,20 +10,23 @@ struct Assignment: Sendable {
     private(set) var partitions: [TopicPartition: PartitionState] = [:]
     /// The dispositions that the stage counts.
     private let dispositions: [Disposition]
+    /// The cluster that the partitions belong to; nil if unknown.
+    private let cluster: String?
     private var lastEpoch: UInt64 = 0
     private var lastBatch = 0
     /// Given up or lost with batches in flight, and not yet reported to the stage.
     private var abandoned: Set<TopicPartition> = []
 
-    init(counting dispositions: [Disposition]) {
+    init(counting dispositions: [Disposition], in cluster: String? = nil) {
         self.dispositions = dispositions
+        self.cluster = cluster
     }
 
     /// Adds partitions, whose committed offsets have to be asked for.
     mutating func assign(_ assigned: [TopicPartition]) -> [PartitionClaim] {
         lastEpoch += 1
         return assigned.map { partition in
-            partitions[partition] = PartitionState(epoch: lastEpoch)
+            partitions[partition] = PartitionState(epoch: lastEpoch, cluster: cluster)
             return PartitionClaim(partition: partition, epoch: lastEpoch)
         }
     }
@@ -79,9 +82,11 @@ extension Assignment {
     /// Adds polled records to the batches in flight, without those of partitions that are not to be
     /// read.
     ///
+    /// - Parameter lows: the first offsets of the logs of `gapped(_:)`.
     /// - Returns: the records to process, and the partitions of which the log has gone back.
     mutating func add(
         _ records: [ConsumerRecord],
+        lows: [TopicPartition: Int64] = [:],
         at now: ContinuousClock.Instant
     ) -> (batch: Batch, rewound: [TopicPartition]) {
         lastBatch += 1
@@ -124,7 +129,7 @@ extension Assignment {
             batch.records.append(record)
             guard skipped > 0 else { continue }
             batch.parts[index].gaps.append(
-                OffsetGap(partition: partition, before: offset, count: skipped)
+                OffsetGap(partition, offset - skipped..<offset, low: lows[partition])
             )
         }
         if let current { partitions[current] = state }
@@ -139,7 +144,7 @@ extension Assignment {
     ) -> PartitionState {
         lastEpoch += 1
         abandoned.insert(partition)
-        var state = PartitionState(epoch: lastEpoch)
+        var state = PartitionState(epoch: lastEpoch, cluster: cluster)
         state.beginAnew(at: offset)
         state.acceptedSettings = former?.acceptedSettings
         // Dead letters of the former log stay in the chain.
@@ -148,12 +153,45 @@ extension Assignment {
     }
 
     /// Settles what holds no record before the ends of partitions that are read to their end.
-    mutating func skip(to ends: [PartitionEnd]) -> [OffsetGap] {
+    mutating func skip(
+        to ends: [PartitionEnd],
+        lows: [TopicPartition: Int64] = [:]
+    ) -> [OffsetGap] {
         ends.compactMap { end in
             lastBatch += 1
-            let count = partitions[end.partition]?.skip(to: end.offset, batch: lastBatch) ?? 0
-            guard count > 0 else { return nil }
-            return OffsetGap(partition: end.partition, before: end.offset, count: count)
+            let low = lows[end.partition]
+            return partitions[end.partition]?.skip(to: end, batch: lastBatch, low: low)
+        }
+    }
+
+    /// The partitions of which a poll has passed over offsets, before it is added.
+    func gapped(_ result: PollResult) -> [TopicPartition] {
+        var gapped: Set<TopicPartition> = []
+        var nexts = partitions.filter { $0.value.phase == .active }.compactMapValues(\.next)
+        var current: TopicPartition?
+        var next: Int64?
+        for record in result.records {
+            if record.topicPartition != current {
+                if let current { nexts[current] = next }
+                current = record.topicPartition
+                next = nexts[record.topicPartition]
+            }
+            if let expected = next {
+                if record.offset > expected { gapped.insert(record.topicPartition) }
+                next = record.offset + 1
+            }
+        }
+        if let current { nexts[current] = next }
+        for end in result.ends where end.offset > nexts[end.partition] ?? .max {
+            gapped.insert(end.partition)
+        }
+        return Array(gapped)
+    }
+
+    /// The offsets before the partitions' tallies of which nobody has stated what became of them.
+    var unaccounted: Int64 {
+        partitions.values.reduce(0) { sum, state in
+            sum + (state.statement == nil ? state.tally?.began ?? 0 : 0)
         }
     }
 

@@ -60,6 +60,18 @@ struct OffsetGap: Equatable, Sendable {
     /// The offset that follows: a record's, or the end of the log.
     let before: Int64
     let count: Int64
+    /// The offsets that retention has removed; the log still holds the others.
+    let removed: Int64
 
     var first: Int64 { before - count }
+
+    /// - Parameter low: the log's first offset, asked for after the gap was met; nil if the broker
+    ///   did not answer, and all may have been removed.
+    init(_ partition: TopicPartition, _ offsets: Range<Int64>, low: Int64?) {
+        self.partition = partition
+        before = offsets.upperBound
+        count = offsets.upperBound - offsets.lowerBound
+        let end = min(max(low ?? .max, offsets.lowerBound), offsets.upperBound)
+        removed = end - offsets.lowerBound
+    }
 }

@@ -45,6 +45,10 @@ struct PartitionState: Sendable {
     var tally: StageTally?
     /// The head of the chain of dead letters, of everything settled; nil before the first.
     var chainHead: SHA256Digest?
+    /// The cluster whose offsets are counted; nil if unknown.
+    var cluster: String?
+    /// A person's statement about the offsets before the tally; nil without one.
+    var statement: AccountStatement?
     /// The words of the commit metadata that are not ours.
     var others: [String: String] = [:]
     /// Everything below it is settled.
@@ -74,7 +78,12 @@ struct PartitionState: Sendable {
         beginAnew(at: committed.offset ?? 0)
         guard let offset = committed.offset else { return .first }
         self.committed = offset
-        guard let metadata = CommitMetadata(committed.metadata, counting: dispositions)
+        guard
+            let metadata = CommitMetadata(
+                committed.metadata,
+                counting: dispositions,
+                in: cluster
+            )
         else {
             return .begunAnew(at: offset, metadata: committed.metadata)
         }
@@ -82,6 +91,7 @@ struct PartitionState: Sendable {
         committedAcceptedSettings = metadata.acceptedSettings
         tally = metadata.tally
         chainHead = metadata.chainHead
+        statement = metadata.statement
         others = metadata.others
         return metadata.tally.began + metadata.tally.total == offset
             ? .resumed(metadata.tally) : .inconsistent(metadata.tally, offset: offset)
@@ -157,16 +167,17 @@ struct PartitionState: Sendable {
         settleFirstSpans()
     }
 
-    /// Counts the offsets up to an end that hold no record; returns how many, 0 while pinned.
-    mutating func skip(to end: Int64, batch: Int) -> Int64 {
-        guard phase == .active, let first = next, first < end else { return 0 }
-        next = end
-        guard pinnedAt == nil else { return 0 }
+    /// Counts the offsets up to an end that hold no record; nil without any, and while pinned.
+    mutating func skip(to end: PartitionEnd, batch: Int, low: Int64?) -> OffsetGap? {
+        guard phase == .active, let first = next, first < end.offset else { return nil }
+        next = end.offset
+        guard pinnedAt == nil else { return nil }
+        let gap = OffsetGap(end.partition, first..<end.offset, low: low)
         var increment = TallyIncrement()
-        increment.addSkipped(end - first)
-        spans.append(Span(batch: batch, first: first, end: end, increment: increment))
+        increment.add(gap)
+        spans.append(Span(batch: batch, first: first, end: end.offset, increment: increment))
         settleFirstSpans()
-        return end - first
+        return gap
     }
 
     private mutating func settleFirstSpans() {
@@ -196,6 +207,8 @@ struct PartitionState: Sendable {
             tally: tally,
             acceptedSettings: acceptedSettings,
             chainHead: chainHead,
+            cluster: cluster,
+            statement: statement,
             others: others
         )
         return OffsetCommit(offset: settled, metadata: metadata.text)

@@ -85,7 +85,7 @@ struct ProcessedBatch: Sendable {
             var increment = TallyIncrement()
             increment.chainHead = part.chainHead
             for gap in part.gaps where gap.before <= part.pinnedAt ?? .max {
-                increment.addSkipped(gap.count)
+                increment.add(gap)
             }
             return increment
         }

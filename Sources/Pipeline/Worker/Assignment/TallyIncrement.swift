@@ -15,9 +15,12 @@ struct TallyIncrement: Equatable, Sendable {
         forwarded += Int64(count)
     }
 
-    mutating func addSkipped(_ count: Int64) {
-        guard count > 0 else { return }
-        counts[.skipped, default: 0] += count
+    mutating func add(_ gap: OffsetGap) {
+        for (disposition, count) in [(.skipped, gap.removed), (.control, gap.count - gap.removed)]
+            as [(Disposition, Int64)]
+        where count > 0 {
+            counts[disposition, default: 0] += count
+        }
     }
 }
 
@@ -27,8 +30,8 @@ enum TallyStart: Equatable, Sendable {
     case first
     /// It continues at the last owner's commit.
     case resumed(StageTally)
-    /// The commit carries no tally, so a new one begins there: conservation before that offset can
-    /// no longer be shown.
+    /// The commit carries no tally of this cluster, so a new one begins there: what became of the
+    /// offsets before it is unknown until a person states it.
     case begunAnew(at: Int64, metadata: String)
     /// It continues, but its counts and the committed offset do not match.
     case inconsistent(StageTally, offset: Int64)

@@ -142,5 +142,6 @@ extension ConsumerSession {
         }
         let waiting = core { $0.assignment.waiting(before: ends, at: now) }
         loop.metrics.waiting.show(waiting, now: now, instant: instant)
+        loop.metrics.unaccounted.set(core { $0.assignment.unaccounted })
     }
 }

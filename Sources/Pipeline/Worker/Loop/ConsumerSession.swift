@@ -27,7 +27,7 @@ final class ConsumerSession: Sendable {
     init(_ loop: WorkerLoop, cluster: String) throws(KafkaError) {
         self.loop = loop
         self.cluster = cluster
-        state = Mutex(SessionCore(loop.configuration, breaker: loop.breaker))
+        state = Mutex(SessionCore(loop.configuration, breaker: loop.breaker, cluster: cluster))
         let faults = loop.faults
         consumer = try KafkaConsumer(
             configuration: loop.configuration.consumerProperties.merging(
@@ -207,11 +207,18 @@ extension ConsumerSession {
             wait: configuration.pollWait
         )
         for found in result.errors where found.error.isFatal { throw found.error }
+        let lows = await firstOffsets(core { $0.assignment.gapped(result) })
         let answers = core { core in
-            core.polled(result, .now)
+            core.polled(result, lows: lows, .now)
             return core.takeConsumerCommands()
         }
         try await perform(answers)
+    }
+
+    /// The first offsets that the logs hold now; none that no broker tells in time.
+    private func firstOffsets(_ partitions: [TopicPartition]) async -> [TopicPartition: Int64] {
+        guard !partitions.isEmpty else { return [:] }
+        return (try? await consumer.firstOffsets(partitions, deadline: .seconds(2))) ?? [:]
     }
 
     private func perform(_ commands: [ConsumerCommand]) async throws(KafkaError) {

@@ -16,6 +16,7 @@ final class WorkerMetrics: Sendable {
     let partitions: MetricFamily<Gauge>
     let batchesInFlight: MetricFamily<Gauge>
     let waiting: WaitingMetrics
+    let unaccounted: MetricFamily<Gauge>
     let breaker: MetricFamily<Gauge>
     /// Kept apart from their family, because they are counted record by record.
     private let byDisposition: [Disposition: Counter]
@@ -73,6 +74,11 @@ final class WorkerMetrics: Sendable {
         partitions = registry.gauge("assigned_partitions", "Partitions assigned to this worker.")
         batchesInFlight = registry.gauge("batches_in_flight", "Batches read and not yet settled.")
         waiting = WaitingMetrics(registry)
+        unaccounted = registry.gauge(
+            "unaccounted_offsets",
+            "Offsets before the counts of this worker's partitions of which nobody has stated "
+                + "what became of them."
+        )
         breaker = registry.gauge(
             "breaker_tripped_state",
             "1 while the breaker is tripped and nothing is settled."

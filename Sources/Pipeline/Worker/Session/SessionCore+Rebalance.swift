@@ -56,6 +56,8 @@ extension SessionCore {
         case .begunAnew(let offset, let text):
             metadata.append("kafka.offset", .int(offset))
             metadata.append("commit.has_metadata", .bool(!text.isEmpty))
+            // Nothing lies before the first offset.
+            guard offset > 0 else { return }
             log(.error, "commit metadata missing or unreadable, counts restart", metadata)
         case .inconsistent(let tally, let offset):
             metadata.append("kafka.offset", .int(offset))

@@ -35,10 +35,10 @@ struct SessionCore: Sendable {
     var pacing = Pacing()
     var revocations: [Revocation] = []
 
-    init(_ configuration: WorkerConfiguration, breaker: Breaker?) {
+    init(_ configuration: WorkerConfiguration, breaker: Breaker?, cluster: String? = nil) {
         self.configuration = configuration
         self.breaker = breaker
-        assignment = Assignment(counting: configuration.stage.dispositions)
+        assignment = Assignment(counting: configuration.stage.dispositions, in: cluster)
     }
 
     mutating func perform(_ command: SessionCommand) {
@@ -123,7 +123,13 @@ extension SessionCore {
     }
 
     /// Applies the result of a poll; no error in it ends the consumer.
-    mutating func polled(_ result: PollResult, _ now: Instant) {
+    ///
+    /// - Parameter lows: the first offsets of the logs in which the poll has passed over offsets.
+    mutating func polled(
+        _ result: PollResult,
+        lows: [TopicPartition: Int64] = [:],
+        _ now: Instant
+    ) {
         record(result.errors)
         if let isBalanced = result.isGroupBalanced { group.isBalanced = isBalanced }
         for event in result.events {
@@ -135,15 +141,19 @@ extension SessionCore {
         }
         let (count, hasMore) = (result.records.count, result.isFull)
         pacing.gatheredAt = now + configuration.gatherTime(after: count, hasMore: hasMore)
-        add(result.records, now)
-        skip(to: result.ends)
+        add(result.records, lows, now)
+        skip(to: result.ends, lows)
     }
 
-    private mutating func add(_ records: [ConsumerRecord], _ now: Instant) {
+    private mutating func add(
+        _ records: [ConsumerRecord],
+        _ lows: [TopicPartition: Int64],
+        _ now: Instant
+    ) {
         guard !records.isEmpty else { return }
         // Records come: whatever was refused is allowed now.
         group.refusals = []
-        let taken = assignment.add(records, at: now)
+        let taken = assignment.add(records, lows: lows, at: now)
         report(taken.batch.gaps)
         for partition in taken.rewound {
             log(.error, "offsets went backwards, counts restart", LogMetadata(partition))
@@ -156,22 +166,23 @@ extension SessionCore {
 
     /// Settles what lies before the ends of partitions that are read to their end and holds no
     /// record, such as the control records of transactions.
-    private mutating func skip(to ends: [PartitionEnd]) {
+    private mutating func skip(to ends: [PartitionEnd], _ lows: [TopicPartition: Int64]) {
         guard !ends.isEmpty else { return }
-        let gaps = assignment.skip(to: ends)
+        let gaps = assignment.skip(to: ends, lows: lows)
         guard !gaps.isEmpty else { return }
         report(gaps)
         var increment = TallyIncrement()
-        gaps.forEach { increment.addSkipped($0.count) }
+        gaps.forEach { increment.add($0) }
         perform(.settled(increment))
         perform(.commit)
     }
 
-    /// Reports a batch's gaps, those of one partition in one line.
+    /// Reports what retention has removed, the gaps of one partition in one line.
     private mutating func report(_ gaps: [OffsetGap]) {
-        for (partition, gaps) in Dictionary(grouping: gaps, by: \.partition) {
+        let removed = gaps.filter { $0.removed > 0 }
+        for (partition, gaps) in Dictionary(grouping: removed, by: \.partition) {
             let first = gaps.reduce(Int64.max) { min($0, $1.first) }
-            let count = gaps.reduce(Int64(0)) { $0 + $1.count }
+            let count = gaps.reduce(Int64(0)) { $0 + $1.removed }
             var metadata = LogMetadata(partition)
             metadata.append("kafka.offset", .int(first))
             metadata.append("skipped.count", .int(count))

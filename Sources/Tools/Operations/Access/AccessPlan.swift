@@ -78,7 +78,7 @@ package struct AccessPlan: Sendable {
         }
             + allow(name, .write, topics: [Topic.raw])
             + [
-                // `recover offsets` commits for them.
+                // `account state` and `recover offsets` commit for them.
                 KafkaAccessRule(
                     principal(name),
                     may: .read,

@@ -19,7 +19,7 @@ package enum PipelineTool {
             .linkList, .linkReapply, .dedupeForget, .grant, .revokeGrant, .explain, .whatsStored,
             .forget,
             .rebuild, .historyArchive, .historyRestore, .recoverOffsets, .recoverFeed,
-            .recoverApple, .publish, .run, .status, .reconcile,
+            .recoverApple, .publish, .run, .status, .reconcile, .accountState,
         ]
     )
 }

@@ -43,6 +43,14 @@ package struct TopicReader: Sendable {
         return marks.values.reduce(0) { $0 + $1.low }
     }
 
+    /// Whether the brokers say that they set the timestamps of a topic's records themselves.
+    func hasBrokersTimestamps(_ topic: String) async throws -> Bool {
+        let answer = try await KafkaAdmin.lend(configuration) { admin in
+            try await admin.topicConfigurations([topic], deadline: .seconds(5))
+        }
+        return answer.value?[topic]?["message.timestamp.type"]?.value == "LogAppendTime"
+    }
+
     /// The first record of each range that holds any.
     package func first(in ranges: [TopicPartition: Range<Int64>]) async throws -> [ConsumerRecord] {
         var records: [ConsumerRecord] = []

@@ -17,33 +17,55 @@ package struct AccountReader: Sendable {
         self.settings = settings
     }
 
+    /// Every stage that has an account.
+    static let stages = Topology.stages
+
     /// The accounts of all stages, and of what they wrote.
     ///
     /// Commits are read before the topics' ends, so that all outputs counted in them lie in the
     /// topics, however busy the workers are.
     package func read() async throws -> Reconciliation {
         let topics = try await partitions()
+        let cluster = try await admin.clusterID(deadline: Self.deadline)
         var commits: [StageDescription: [TopicPartition: CommittedOffset]] = [:]
-        for stage in Topology.stages {
-            commits[stage] = try await admin.committedOffsets(
-                group: settings.group(stage),
-                topics[stage.inputTopic] ?? [],
-                deadline: Self.deadline
-            )
+        for stage in Self.stages {
+            commits[stage] = try await committed(stage, topics[stage.inputTopic] ?? [])
         }
         let marks = try await admin.listOffsets(
             topics.values.flatMap(\.self),
             deadline: Self.deadline
         )
-        let stages = Topology.stages.map { stage in
+        let stages = Self.stages.map { stage in
             account(
                 stage,
+                cluster,
                 partitions: topics[stage.inputTopic] ?? [],
                 commits: commits[stage] ?? [:],
                 marks: marks
             )
         }
         return Reconciliation(stages: stages, flows: flows(stages, topics, marks))
+    }
+
+    /// A stage's commits, and the cluster that they are read from.
+    func commits(
+        of stage: StageDescription
+    ) async throws -> (cluster: String, commits: [TopicPartition: CommittedOffset]) {
+        let metadata = try await admin.metadata(deadline: Self.deadline)
+        let partitions = try metadata.partitions(of: settings.topic(stage.inputTopic))
+        let cluster = try await admin.clusterID(deadline: Self.deadline)
+        return (cluster, try await committed(stage, partitions))
+    }
+
+    private func committed(
+        _ stage: StageDescription,
+        _ partitions: [TopicPartition]
+    ) async throws -> [TopicPartition: CommittedOffset] {
+        try await admin.committedOffsets(
+            group: settings.group(stage),
+            partitions,
+            deadline: Self.deadline
+        )
     }
 
     /// The partitions of every topic, by its name without the prefix.
@@ -58,6 +80,7 @@ package struct AccountReader: Sendable {
 
     private func account(
         _ stage: StageDescription,
+        _ cluster: String,
         partitions: [TopicPartition],
         commits: [TopicPartition: CommittedOffset],
         marks: [TopicPartition: Watermarks]
@@ -71,7 +94,7 @@ package struct AccountReader: Sendable {
                 return PartitionAccount(
                     partition: partition.partition,
                     held: held ?? 0..<0,
-                    standing: PartitionAccount.Standing(commits[partition], of: stage)
+                    standing: PartitionAccount.Standing(commits[partition], of: stage, in: cluster)
                 )
             }
         )
@@ -97,13 +120,14 @@ package struct AccountReader: Sendable {
                 )
             }
         }
+        let refusing = stages.filter(\.stage.refusesRecords)
         let deadLetters = Flow(
-            writers: stages.map(\.stage),
+            writers: refusing.map(\.stage),
             topic: settings.topic(Topic.deadLetter),
-            counted: stages.reduce(0) { $0 + ($1.counts[.deadLettered] ?? 0) },
+            counted: refusing.reduce(0) { $0 + ($1.counts[.deadLettered] ?? 0) },
             given: sum(Topic.deadLetter) { $0.high },
             held: sum(Topic.deadLetter) { $0.high - $0.low },
-            isCountedFromStart: stages.allSatisfy(\.isCountedFromStart)
+            isCountedFromStart: refusing.allSatisfy(\.isCountedFromStart)
         )
         return forwards + [deadLetters]
     }
@@ -123,13 +147,22 @@ extension ClusterMetadata {
 }
 
 extension PartitionAccount.Standing {
-    fileprivate init(_ commit: CommittedOffset?, of stage: StageDescription) {
+    fileprivate init(
+        _ commit: CommittedOffset?,
+        of stage: StageDescription,
+        in cluster: String
+    ) {
         guard let commit, let offset = commit.offset else {
             self = .notBegun
             return
         }
-        if let metadata = CommitMetadata(commit.metadata, counting: stage.dispositions) {
-            self = .counted(committed: offset, tally: metadata.tally)
+        let text = commit.metadata
+        if let metadata = CommitMetadata(text, counting: stage.dispositions, in: cluster) {
+            self = .counted(
+                committed: offset,
+                tally: metadata.tally,
+                statement: metadata.statement
+            )
         } else {
             self = .withoutTally(committed: offset)
         }

@@ -1,3 +1,4 @@
+import AppStore
 import Kafka
 import Records
 import Settings
@@ -9,16 +10,23 @@ struct ExactCounter {
 
     let reader: TopicReader
 
+    /// An output, by its writer and the input that it was made of.
+    private struct Output {
+        let stage: StageDescription
+        let input: InputPosition
+        /// When the input was written, by its broker's clock in UNIX milliseconds; nil if unknown.
+        let writtenAt: Int64?
+    }
+
     /// The exact counts of a topic, by each of its writers.
     ///
-    /// - Parameter position: which stage wrote a record, and of which input; nil for records that
-    ///   answer none.
+    /// - Parameter output: reads a record; nil for those that answer none.
     private func count(
         _ topic: String,
         by stages: [StageAccount],
         _ progress: Progress,
         counted: (StageTally) -> Int64,
-        position: (ConsumerRecord) throws -> (stage: StageDescription, input: InputPosition)?
+        output: (ConsumerRecord) throws -> Output?
     ) async throws -> [ExactCount] {
         var sets: [StageDescription: [Int32: PositionSet]] = [:]
         for stage in stages {
@@ -28,14 +36,24 @@ struct ExactCounter {
                 }
             )
         }
+        let beginnings = try await beginnings(of: stages)
         var repeated: [StageDescription: Int64] = [:]
+        var former: [StageDescription: Int64] = [:]
         let removed = try await reader.visit(
             topic,
             progress: { progress(topic, $0, $1) }
         ) { record in
-            guard let (stage, input) = try position(record),
-                sets[stage]?[input.partition]?.contains(offset: input.offset) == true
-            else { return }
+            guard let output = try output(record) else { return }
+            let (stage, input) = (output.stage, output.input)
+            guard sets[stage]?[input.partition]?.contains(offset: input.offset) == true else {
+                return
+            }
+            if let first = beginnings[stage]?[input.partition], input.offset >= first.offset,
+                let time = first.timestampMilliseconds, output.writtenAt ?? time < time
+            {
+                former[stage, default: 0] += 1
+                return
+            }
             let isNew = try sets[stage]?[input.partition]?.insert(
                 offset: input.offset,
                 index: input.index
@@ -54,9 +72,32 @@ struct ExactCounter {
                     )
                 },
                 repeated: repeated[stage.stage] ?? 0,
+                former: former[stage.stage] ?? 0,
                 removed: removed
             )
         }
+    }
+
+    /// The first records of the partitions that hold bodies.
+    ///
+    /// An output of an earlier record, at an offset that the partition still holds, was made of a
+    /// former topic of that name. Nothing is compared where producers set the timestamps, as these
+    /// are in no order.
+    private func beginnings(
+        of stages: [StageAccount]
+    ) async throws -> [StageDescription: [Int32: ConsumerRecord]] {
+        var beginnings: [StageDescription: [Int32: ConsumerRecord]] = [:]
+        for stage in stages where !stage.stage.readsObservations {
+            guard try await reader.hasBrokersTimestamps(stage.topic) else { continue }
+            let held = stage.partitions.map { partition in
+                let place = TopicPartition(topic: stage.topic, partition: partition.partition)
+                return (place, partition.held)
+            }
+            for record in try await reader.first(in: Dictionary(uniqueKeysWithValues: held)) {
+                beginnings[stage.stage, default: [:]][record.topicPartition.partition] = record
+            }
+        }
+        return beginnings
     }
 }
 
@@ -77,7 +118,7 @@ extension ExactCounter {
                 counted: { only == nil ? $0.counts[.deadLettered] ?? 0 : $0.forwarded }
             ) { record in
                 guard let only else { return Self.deadLettered(record, stages) }
-                return try Self.observed(record).map { (only, $0) }
+                return try Self.observed(record, by: only)
             }
             flows.append(flow)
         }
@@ -86,13 +127,22 @@ extension ExactCounter {
         return exact
     }
 
-    /// Where the record stands that an observation was made of; nil for one of none, and for what
-    /// no stage has written.
+    /// Nil for an observation of no record, and for what no stage has written.
     ///
     /// - Throws: `CommandError` for what a later version has written, which cannot be counted.
-    private static func observed(_ record: ConsumerRecord) throws(CommandError) -> InputPosition? {
+    private static func observed(
+        _ record: ConsumerRecord,
+        by stage: StageDescription
+    ) throws(CommandError) -> Output? {
         do {
-            return try Observation(record).inputPosition
+            let observation = try Observation(record)
+            return observation.inputPosition.map { input in
+                Output(
+                    stage: stage,
+                    input: input,
+                    writtenAt: observation.source?.timestamp?.milliseconds
+                )
+            }
         } catch {
             guard let version = error.newerVersion else { return nil }
             throw CommandError(
@@ -103,11 +153,11 @@ extension ExactCounter {
         }
     }
 
-    /// The stage that refused a record, and where it read it.
+    /// A dead letter, by the stage that refused its record.
     private static func deadLettered(
         _ record: ConsumerRecord,
         _ stages: [StageAccount]
-    ) -> (stage: StageDescription, input: InputPosition)? {
+    ) -> Output? {
         func text(_ name: String) -> String? {
             record.headers.last { $0.name == name }?.value
                 .map { String(decoding: $0, as: UTF8.self) }
@@ -118,14 +168,19 @@ extension ExactCounter {
             let partition = text(DeadLetterHeader.sourcePartition).flatMap({ Int32($0) }),
             let offset = text(DeadLetterHeader.sourceOffset).flatMap({ Int64($0) })
         else { return nil }
-        return (stage, InputPosition(partition: partition, offset: offset, index: 0))
+        return Output(
+            stage: stage,
+            input: InputPosition(partition: partition, offset: offset, index: 0),
+            writtenAt: text(DeadLetterHeader.sourceTimestamp)
+                .flatMap { Int64($0).map { Timestamp(milliseconds: $0).milliseconds } }
+        )
     }
 }
 
 extension PartitionAccount {
     /// The offsets that the tally counts.
     fileprivate var settledRange: Range<Int64> {
-        guard case .counted(let committed, let tally) = standing else { return 0..<0 }
+        guard case .counted(let committed, let tally, _) = standing else { return 0..<0 }
         // A commit beyond the end of the partition settles no more than what is there.
         let end = min(committed, held.upperBound)
         return min(tally.began, end)..<end

@@ -57,6 +57,8 @@ package struct ExactCount: Hashable, Sendable {
     package let partitions: [Partition]
     /// Records that were written more than once.
     package let repeated: Int64
+    /// Outputs of records of a former topic of the same name, which has had the same offsets.
+    package let former: Int64
     /// Records that retention has removed from the topic: with any, nothing is proved.
     package let removed: Int64
 
@@ -90,7 +92,8 @@ package struct ExactCount: Hashable, Sendable {
         let rest =
             beyond == 0
             ? "" : "; \(Quantity.grouped(beyond)) that are not counted could hide losses"
+        let old = former == 0 ? "" : "; \(Quantity.grouped(former)) made of a former \(input)"
         return "\(topic) from \(writer.name): \(Quantity.grouped(found)) distinct, "
-            + "\(Quantity.grouped(repeated)) written again" + rest
+            + "\(Quantity.grouped(repeated)) written again" + rest + old
     }
 }

@@ -1,5 +1,6 @@
+import AppStore
 package import JSON
-import Records
+package import Records
 
 extension Reconciliation: JSONRepresentable {
     package var json: JSONContent {
@@ -25,10 +26,14 @@ extension PartitionAccount {
     fileprivate func json(of stage: StageDescription) -> JSONContent {
         [
             "partition": partition, "low": held.lowerBound, "end": held.upperBound,
-            "committed": committed, "waiting": lag, "began": tally?.began,
+            "committed": committed, "waiting": lag, "began": tally?.began, "stated": statement,
             "unaccounted": unaccounted, "dispositions": tally.map { stage.json($0.counts) },
         ]
     }
+}
+
+extension AccountStatement: JSONRepresentable {
+    package var json: JSONContent { ["at": at, "by": by, "reason": reason] }
 }
 
 extension Flow: JSONRepresentable {
@@ -44,7 +49,7 @@ extension ExactCount: JSONRepresentable {
     package var json: JSONContent {
         [
             "writer": writer.name, "distinct": found, "repeated": repeated, "beyond": beyond,
-            "removed": removed,
+            "former": former, "removed": removed,
         ]
     }
 }

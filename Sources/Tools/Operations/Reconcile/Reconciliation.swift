@@ -29,7 +29,8 @@ package struct Reconciliation: Hashable, Sendable {
 }
 
 extension Reconciliation: Report {
-    /// For people: each stage in a line, its partitions below it, then the topics.
+    /// For people: each stage in a line, its partitions that ever held a record below it, then the
+    /// topics.
     ///
     /// One line if nothing was ever published.
     package var parts: [TextPart] {
@@ -45,7 +46,7 @@ extension Reconciliation: Report {
                 stage.stage.name, stage.topic, Quantity.grouped(stage.settled),
                 Self.sum(stage.counts, of: stage.stage), Quantity.grouped(stage.lag),
             ])
-            for partition in stage.partitions {
+            for partition in stage.partitions where !partition.isUntouched {
                 table.add(Self.row(partition, of: stage.stage))
             }
         }
@@ -67,7 +68,7 @@ extension Reconciliation: Report {
             (settled, sum) = ("0", "nothing committed yet, and \(gone) gone by retention")
         case .notBegun: (settled, sum) = ("0", "nothing committed yet")
         case .withoutTally: (settled, sum) = ("?", "committed without a tally")
-        case .counted(let committed, let tally):
+        case .counted(let committed, let tally, _):
             (settled, sum) = (
                 Quantity.grouped(committed - tally.began), Self.sum(tally.counts, of: stage)
             )
@@ -94,8 +95,8 @@ extension Reconciliation: Report {
                 case nil: "what was there before the tallies began is not counted"
                 case 0?: ""
                 case .some(let count):
-                    "\(Quantity.grouped(count)) beyond: written again after a "
-                        + "restart, or link observations"
+                    "\(Quantity.grouped(count)) beyond: written again after a restart, made of a "
+                        + "former topic's records, or link observations"
                         + (flow.exact.isEmpty ? "; --exact finds losses among them" : "")
                 }
             table.add([
@@ -116,7 +117,7 @@ extension Reconciliation: Report {
         let settled =
             "Every settled record is accounted for"
             + (waiting == 0 ? ", and none is waiting." : "; \(Quantity.grouped(waiting)) wait.")
-        return ([settled] + withoutRecords).map { .line($0) }
+        return ([settled] + withoutRecords + stages.flatMap(\.statements)).map { .line($0) }
     }
 
     /// Stages that passed over offsets, which matters to whether anything is lost.
@@ -124,8 +125,8 @@ extension Reconciliation: Report {
         stages.compactMap { stage in
             guard let count = stage.counts[.skipped] else { return nil }
             return "\(stage.stage.name): \(Quantity.counted(count, "offset")) of "
-                + "\(stage.topic) held no record: removed by retention before they were read, or "
-                + "control records of transactions; --skipped-max says how many are dealt with"
+                + "\(stage.topic) held no record: removed by retention before they were read; "
+                + "--skipped-max says how many are dealt with"
         }
     }
 }

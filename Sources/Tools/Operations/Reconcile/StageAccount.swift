@@ -36,7 +36,7 @@ package struct StageAccount: Hashable, Sendable {
             switch partition.standing {
             case .notBegun: true
             case .withoutTally: false
-            case .counted(_, let tally): tally.began == 0
+            case .counted(_, let tally, _): tally.began == 0
             }
         }
     }
@@ -45,19 +45,25 @@ package struct StageAccount: Hashable, Sendable {
 
     /// Why the account does not add up; empty when it does.
     package var problems: [String] {
-        partitions.compactMap { partition in
-            let place = "\(stage.name): \(topic)[\(partition.partition)]"
-            if case .withoutTally(let committed) = partition.standing {
-                return "\(place): offset \(committed) is committed without a tally, so what "
-                    + "became of the records below it is not known"
-            }
-            guard let unaccounted = partition.unaccounted, unaccounted != 0 else { return nil }
-            return unaccounted > 0
-                ? "\(place): \(Quantity.counted(unaccounted, "settled record")) without a "
-                    + "disposition"
-                : "\(place): \(Quantity.counted(-unaccounted, "disposition")) more than records "
-                    + "settled"
+        partitions.flatMap { partition in
+            partition.problems.map { "\(place(partition)): \($0)" }
         }
+    }
+
+    /// The statements about offsets that no tally counts, in words.
+    package var statements: [String] {
+        partitions.compactMap { partition in
+            guard let statement = partition.statement, let began = partition.tally?.began else {
+                return nil
+            }
+            return "\(place(partition)): \(Quantity.counted(began, "offset")) before "
+                + "\(Quantity.grouped(began)): \(statement.by), \(statement.at): "
+                + statement.reason
+        }
+    }
+
+    private func place(_ partition: PartitionAccount) -> String {
+        "\(stage.name): \(topic)[\(partition.partition)]"
     }
 }
 
@@ -66,9 +72,9 @@ package struct PartitionAccount: Hashable, Sendable {
     /// How far the stage's group has come.
     package enum Standing: Hashable, Sendable {
         case notBegun
-        /// An offset without a tally: another program committed it, or reset the group.
+        /// An offset without a tally of this cluster: another program committed or copied it.
         case withoutTally(committed: Int64)
-        case counted(committed: Int64, tally: StageTally)
+        case counted(committed: Int64, tally: StageTally, statement: AccountStatement? = nil)
     }
 
     package let partition: Int32
@@ -79,14 +85,23 @@ package struct PartitionAccount: Hashable, Sendable {
     package var committed: Int64? {
         switch standing {
         case .notBegun: nil
-        case .withoutTally(let committed), .counted(let committed, _): committed
+        case .withoutTally(let committed), .counted(let committed, _, _): committed
         }
     }
 
     package var tally: StageTally? {
-        guard case .counted(_, let tally) = standing else { return nil }
+        guard case .counted(_, let tally, _) = standing else { return nil }
         return tally
     }
+
+    /// A person's statement about the offsets before the tally; nil without one.
+    package var statement: AccountStatement? {
+        guard case .counted(_, _, let statement) = standing else { return nil }
+        return statement
+    }
+
+    /// Whether there is nothing to tell: no record was ever written, and nothing is committed.
+    var isUntouched: Bool { held.upperBound == 0 && committed == nil }
 
     /// The first offset that waits for the stage, or will.
     package var next: Int64 { max(committed ?? 0, held.lowerBound) }
@@ -97,7 +112,50 @@ package struct PartitionAccount: Hashable, Sendable {
     /// Offsets settled since the tally began that no disposition accounts for; 0 when all is well,
     /// negative when more was counted than settled.
     package var unaccounted: Int64? {
-        guard case .counted(let committed, let tally) = standing else { return nil }
+        guard case .counted(let committed, let tally, _) = standing else { return nil }
         return committed - tally.began - tally.total
+    }
+
+    /// Why the partition's account is no balance; empty when it is one.
+    ///
+    /// An account that does not begin with the first offset says nothing about those before it,
+    /// and goes on saying nothing when retention has removed them.
+    fileprivate var problems: [String] {
+        var problems: [String] = []
+        if let committed, committed > held.upperBound {
+            problems.append(
+                "offset \(committed) is committed, but the topic ends at \(held.upperBound): it "
+                    + "was recreated, or has lost records"
+            )
+        }
+        switch standing {
+        case .withoutTally(let committed) where committed > 0:
+            problems.append(
+                "offset \(committed) is committed without a tally of this cluster, so "
+                    + unknown(before: committed)
+            )
+        case .counted(_, let tally, nil) where tally.began > 0:
+            problems.append(
+                "the counts begin at offset \(tally.began), so " + unknown(before: tally.began)
+            )
+        default: break
+        }
+        if let unaccounted, unaccounted > 0 {
+            problems.append(
+                "\(Quantity.counted(unaccounted, "settled record")) without a disposition"
+            )
+        } else if let unaccounted, unaccounted < 0 {
+            problems.append(
+                "\(Quantity.counted(-unaccounted, "disposition")) more than records settled"
+            )
+        }
+        return problems
+    }
+
+    private func unknown(before offset: Int64) -> String {
+        let still =
+            held.lowerBound < min(offset, held.upperBound)
+            ? "; the topic still holds them from offset \(held.lowerBound)" : ""
+        return "what became of \(Quantity.counted(offset, "offset")) before it is not known" + still
     }
 }

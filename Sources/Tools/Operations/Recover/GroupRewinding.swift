@@ -64,22 +64,8 @@ struct GroupRewinding {
     }
 
     /// Commits without the counts, which no longer are of what was read.
-    ///
-    /// From outside of the group: the broker refuses it while the group has members.
     func commit(_ rewind: GroupRewind) async throws {
-        guard !rewind.offsets.isEmpty else { return }
-        let properties = settings.kafkaConfiguration.merging(["group.id": rewind.group]) { $1 }
-        let consumer = try KafkaConsumer(configuration: properties)
-        let outcome = await consumer.commit(
-            rewind.offsets.mapValues { OffsetCommit(offset: $0, metadata: "") },
-            deadline: Self.deadline
-        )
-        await consumer.close(deadline: Self.deadline)
-        guard let failure = outcome.failures.values.first else { return }
-        throw CommandError(
-            ExitCode.unavailable,
-            "group \(rewind.group) was not set back (\(failure)): stop its workers, wait for "
-                + "kafka.session_timeout if they are static members, and run it again"
-        )
+        let commits = rewind.offsets.mapValues { OffsetCommit(offset: $0, metadata: "") }
+        try await settings.commit(commits, forGroup: rewind.group)
     }
 }

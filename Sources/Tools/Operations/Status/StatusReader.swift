@@ -6,8 +6,10 @@ import Settings
 extension ToolCommand {
     static let status = ToolCommand(
         "status",
-        "Shows what each stage has settled, what is waiting for it and since when.\n\n"
-            + "Reads from Kafka alone; the workers are not involved. With --watch it repeats "
+        "Shows what each stage has settled, what is waiting for it and since when, and the members "
+            + "of its group.\n\n"
+            + "Reads from Kafka alone; the workers are not involved. Exit code 1 when something "
+            + "does not add up or a topic's settings do harm. With --watch it repeats "
             + "the report with the records settled per second and the time until nothing "
             + "waits, by what has changed between two reports: in place on a terminal, else in "
             + "lines that begin with the time. It waits for a broker that does not answer.",
@@ -34,7 +36,7 @@ extension ToolCommand {
             try await reader.read(now: StatusWatch.now)
         }
         context.console.print(report, arguments)
-        return ExitCode.success
+        return report.problems.isEmpty ? ExitCode.success : ExitCode.negative
     }
 }
 
@@ -42,6 +44,9 @@ extension ToolCommand {
 struct StatusReader {
     /// For what a status can do without.
     private static let topicsDeadline = Duration.seconds(5)
+
+    private typealias Members = (found: [StageDescription: [GroupMembership]], unanswered: String?)
+    private typealias Harm = (differences: [TopicDifference], unanswered: String?)
 
     let settings: SettingsValues
     let skippedMax: Int64
@@ -52,22 +57,48 @@ struct StatusReader {
     ///     asks about them.
     /// - Throws: a `KafkaError` if the brokers do not answer.
     func read(now: Int64, after former: StatusReport? = nil) async throws -> StatusReport {
-        let (reconciliation, topics) = try await KafkaAdmin.with(settings.kafkaConfiguration) {
-            admin in
+        let (reconciliation, members, topics) = try await KafkaAdmin.with(
+            settings.kafkaConfiguration
+        ) { admin -> (Reconciliation, Members, Harm) in
             var reconciliation = try await AccountReader(admin, settings).read()
             reconciliation.skippedMax = skippedMax
-            guard let former else { return (reconciliation, try await harm(admin)) }
-            return (reconciliation, (former.differences, former.unanswered))
+            var groups: Members = ([:], former?.membersUnanswered)
+            if groups.unanswered == nil {
+                groups = await members(of: reconciliation.stages, admin)
+            }
+            guard let former else { return (reconciliation, groups, try await harm(admin)) }
+            return (reconciliation, groups, (former.differences, former.topicsUnanswered))
         }
         let deadLetters = settings.topic(Topic.deadLetter)
         return StatusReport(
             reconciliation: reconciliation,
+            members: members.found,
             oldestWaiting: try await oldestWaiting(reconciliation),
             deadLettersHeld: reconciliation.flows.first { $0.topic == deadLetters }?.held ?? 0,
             differences: topics.differences,
-            unanswered: topics.unanswered,
+            topicsUnanswered: topics.unanswered,
+            membersUnanswered: members.unanswered,
             now: now
         )
+    }
+
+    /// The members of the stages' groups, up to the first question that is not answered.
+    private func members(
+        of stages: [StageAccount],
+        _ admin: KafkaAdmin
+    ) async -> Members {
+        var found: [StageDescription: [GroupMembership]] = [:]
+        for stage in stages {
+            do throws(KafkaError) {
+                switch try await admin.groupMembers(stage.group, deadline: Self.topicsDeadline) {
+                case .answered(let members): found[stage.stage] = members
+                case .unanswered(let error): throw error
+                }
+            } catch {
+                return (found, "the members of groups (\(error.name))")
+            }
+        }
+        return (found, nil)
     }
 
     /// The time at which the first record that waits for a stage was written.
@@ -94,7 +125,7 @@ struct StatusReader {
     /// The deviation from the plan by which records would be refused or lost.
     private func harm(
         _ admin: KafkaAdmin
-    ) async throws -> (differences: [TopicDifference], unanswered: [String]) {
+    ) async throws -> Harm {
         let plans = TopicLayout(prefix: settings.topic("")).plans
         let answer = try await admin.topicConfigurations(
             plans.map(\.name),
@@ -102,7 +133,7 @@ struct StatusReader {
         )
         switch answer {
         case .unanswered(let error):
-            return ([], ["the settings of its topics (\(error.name))"])
+            return ([], "the settings of its topics (\(error.name))")
         case .answered(let configurations):
             let differences = plans.flatMap { plan in
                 TopicDifference.between(
@@ -111,7 +142,7 @@ struct StatusReader {
                     configuration: configurations[plan.name]?.mapValues(\.value) ?? [:]
                 )
             }
-            return (differences.filter(\.isHarmful), [])
+            return (differences.filter(\.isHarmful), nil)
         }
     }
 }

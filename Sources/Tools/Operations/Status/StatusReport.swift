@@ -1,5 +1,6 @@
 import AppStore
 import JSON
+import Kafka
 import Platform
 import Records
 import Settings
@@ -7,25 +8,30 @@ import Settings
 /// Where the pipeline stands at a moment.
 struct StatusReport: Report, Sendable {
     let reconciliation: Reconciliation
+    /// The members of each stage's group; none of a group that the brokers do not describe.
+    let members: [StageDescription: [GroupMembership]]
     /// UNIX milliseconds of the oldest record that waits for each stage; none if nothing waits.
     let oldestWaiting: [StageDescription: Int64]
     let deadLettersHeld: Int64
     /// Settings of topics by which records would be refused or lost.
     let differences: [TopicDifference]
-    /// Questions that the brokers do not answer, each said once.
-    let unanswered: [String]
+    /// The question about topics that the brokers do not answer.
+    let topicsUnanswered: String?
+    /// The question about groups that the brokers do not answer.
+    let membersUnanswered: String?
     /// UNIX milliseconds.
     let now: Int64
 
     var parts: [TextPart] { parts(since: nil) }
 
-    /// For people.
+    /// For people; each member of a group is listed where no earlier report was shown.
     ///
     /// - Parameter former: an earlier report, since which the rates are; without it none are shown.
     func parts(since former: StatusReport?) -> [TextPart] {
         var table = TextTable(
             [
-                .init("stage"), .init("reads", rank: 2), .init("settled", .right),
+                .init("stage"), .init("reads", rank: 2), .init("members", .right, rank: 1),
+                .init("settled", .right),
                 former.map { _ in .init("per second", .right, rank: 1) },
                 .init("waiting", .right), .init("oldest waiting"),
                 former.map { _ in .init("drained in") },
@@ -35,15 +41,19 @@ struct StatusReport: Report, Sendable {
         for stage in reconciliation.stages {
             table.add(
                 [
-                    stage.stage.name, stage.topic, Quantity.grouped(stage.settled),
-                    former.map { rate(of: stage, since: $0) }, Quantity.grouped(stage.lag),
+                    stage.stage.name, stage.topic,
+                    members[stage.stage].map { Quantity.grouped($0.count) } ?? "-",
+                    Quantity.grouped(stage.settled), former.map { rate(of: stage, since: $0) },
+                    Quantity.grouped(stage.lag),
                     age(of: stage.stage), former.map { drain(of: stage, since: $0) },
                     Reconciliation.sum(stage.counts, of: stage.stage),
                 ].compactMap(\.self)
             )
         }
-        return [.table(table), .blank, .line(deadLetters)]
-            + problems.map { .line($0, isBad: true) } + gaps.map { .line($0) }
+        let findings = (idle + problems).map { TextPart.line($0, isBad: true) }
+        let shares = former == nil ? memberParts : []
+        return [.table(table), .blank] + shares + [.line(deadLetters)] + findings
+            + gaps.map { .line($0) }
     }
 
     /// For a log: a line for each stage and one for each finding, each with the time.
@@ -57,7 +67,32 @@ struct StatusReport: Report, Sendable {
                 + "\(Quantity.grouped(stage.lag)) waiting\(waiting)"
                 + (drain == "-" ? "" : ", drained in \(drain)")
         }
-        return (stages + [deadLetters] + problems + gaps).map { "\(time) \($0)" }
+        return (stages + [deadLetters] + idle + problems + gaps).map { "\(time) \($0)" }
+    }
+
+    /// Each member with its partitions and what waits in them.
+    private var memberParts: [TextPart] {
+        var table = TextTable([
+            .init("member"), .init("of"), .init("on", rank: 1), .init("partitions", .right),
+            .init("waiting", .right),
+        ])
+        for stage in reconciliation.stages {
+            for member in members[stage.stage] ?? [] {
+                table.add([
+                    member.client, stage.stage.name, member.host,
+                    Quantity.grouped(member.partitions.count),
+                    Quantity.grouped(stage.lag(of: member)),
+                ])
+            }
+        }
+        return table.isEmpty ? [] : [.table(table), .blank]
+    }
+
+    /// The groups that nobody is a member of.
+    private var idle: [String] {
+        reconciliation.stages.filter { members[$0.stage]?.isEmpty ?? false }.map { stage in
+            "\(stage.group) has no members: no \(stage.stage.program) reads \(stage.topic)"
+        }
     }
 
     private var deadLetters: String {
@@ -66,7 +101,7 @@ struct StatusReport: Report, Sendable {
             + "\(Quantity.grouped(deadLettersHeld)) held"
     }
 
-    private var problems: [String] {
+    var problems: [String] {
         differences.map { "HARMFUL: \($0.description)" }
             + reconciliation.problems.map { "does not add up: \($0)" }
     }
@@ -74,6 +109,8 @@ struct StatusReport: Report, Sendable {
     private var gaps: [String] {
         unanswered.map { "not answered by the brokers: \($0)" }
     }
+
+    private var unanswered: [String] { [topicsUnanswered, membersUnanswered].compactMap(\.self) }
 
     var json: JSONContent {
         [
@@ -91,6 +128,15 @@ struct StatusReport: Report, Sendable {
             "settled": stage.settled, "waiting": stage.lag,
             "oldest_waiting_seconds": age.map { Duration.milliseconds($0) },
             "dispositions": stage.stage.json(stage.counts),
+            "members": members[stage.stage].map { members in
+                members.map { member -> JSONContent in
+                    [
+                        "client": member.client, "host": member.host,
+                        "partitions": member.partitions.map(\.partition),
+                        "waiting": stage.lag(of: member),
+                    ]
+                }
+            },
         ]
     }
 
@@ -115,5 +161,13 @@ struct StatusReport: Report, Sendable {
     private func age(of stage: StageDescription) -> String {
         guard let oldest = oldestWaiting[stage] else { return "-" }
         return Quantity.span(milliseconds: WallClock.age(of: oldest, at: now))
+    }
+}
+
+extension StageAccount {
+    /// The records that wait in a member's partitions.
+    fileprivate func lag(of member: GroupMembership) -> Int64 {
+        let own = Set(member.partitions.filter { $0.topic == topic }.map(\.partition))
+        return partitions.filter { own.contains($0.partition) }.reduce(0) { $0 + $1.lag }
     }
 }
