@@ -136,6 +136,6 @@ enum VerifyCommand {
         )
         try VerifyReport(measurements: measurements, threads: threads, hostile: hostile)
             .publish("verify", options, context.console)
-        return hostile.areBounded ? ExitCode.success : ExitCode.negative
+        return ExitCode.answer(hostile.areBounded)
     }
 }

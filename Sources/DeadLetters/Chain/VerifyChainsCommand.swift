@@ -45,7 +45,7 @@ enum VerifyChainsCommand: DeadLetterCommand {
         }
         if context.isJSON {
             context.console.print(json: ChainReportText.json(report))
-            return report.isIntact ? ExitCode.success : ExitCode.negative
+            return ExitCode.answer(report.isIntact)
         }
         return ChainReportText.print(report, isWide: context.isWide, context.console)
     }

@@ -52,7 +52,7 @@ extension ToolCommand {
         }
         progress.clear()
         show(archived, isArchived: isConfirmed, context)
-        return isConfirmed ? ExitCode.success : ExitCode.negative
+        return ExitCode.answer(isConfirmed)
     }
 
     static let historyRestore = ToolCommand(
