@@ -121,7 +121,7 @@ enum DeclaredStatements {
             ("RememberedNotification.add", RememberedNotification.add),
             ("CatalogTable.newestVersion", CatalogTable.newestVersion),
             ("CatalogTable.content", CatalogTable.content),
-            ("CatalogTable.contents", CatalogTable.contents),
+            ("CatalogTable.versions", CatalogTable.versions),
             ("CatalogTable.lock", CatalogTable.lock),
             ("CatalogTable.newest", CatalogTable.newest),
             ("CatalogTable.insert", CatalogTable.insert),

@@ -45,7 +45,7 @@ struct EntitleBenchmark {
         let client = PostgresClient(options, connectionsMax: shards + 1)
         try await client.withConnection { connection in
             _ = try await Migrator(try MigrationFolder.find().migrations()).run(on: connection)
-            _ = try await CatalogTable.apply(EntitleFixture.catalog, on: connection)
+            _ = try await CatalogTable.apply(json: EntitleFixture.catalog, on: connection)
         }
         let stage = EntitleStage(
             client: client,

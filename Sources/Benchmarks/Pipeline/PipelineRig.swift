@@ -119,7 +119,10 @@ struct PipelineRig {
         let migrations = try MigrationFolder.find().migrations()
         try await PostgresConnection.lend(database) { connection in
             _ = try await Migrator(migrations).run(on: connection)
-            _ = try await CatalogTable.apply(Array(BenchTransaction.catalog.utf8), on: connection)
+            _ = try await CatalogTable.apply(
+                json: Array(BenchTransaction.catalog.utf8),
+                on: connection
+            )
         }
         if storedCount > 0 {
             console.note("storing \(Quantity.grouped(storedCount)) facts")
