@@ -119,3 +119,33 @@ BEGIN
     RETURN forgotten;
 END
 $$;
+
+-- A token is stored as link-worker looks for it: PostgreSQL reads a UUID in any case, without hyphens
+-- and in braces, as some databases print it. Any other text would never match a purchase.
+CREATE OR REPLACE FUNCTION account_links_normalize() RETURNS trigger
+    LANGUAGE plpgsql SET search_path FROM CURRENT AS
+$$
+BEGIN
+    IF NEW.kind = 'account_token' THEN
+        IF NEW.key !~ '^([0-9A-Fa-f]{4}(-?[0-9A-Fa-f]{4}){7}|\{[0-9A-Fa-f]{4}(-?[0-9A-Fa-f]{4}){7}\})$'
+        THEN
+            RAISE EXCEPTION 'an account token is a UUID, such as '
+                '7e3f2a10-52c0-4f53-9ab5-1fd1c1b0c6aa' USING ERRCODE = 'check_violation';
+        END IF;
+        NEW.key := NEW.key::uuid::text;
+    END IF;
+    RETURN NEW;
+END
+$$;
+
+-- Tokens that were written otherwise. One that is linked in both forms keeps the form that counted.
+UPDATE account_links AS link SET key = key::uuid::text
+WHERE kind = 'account_token'
+    AND key ~ '^(\{.*\}|[0-9a-f]{32})$'
+    AND key ~ '^([0-9a-f]{4}(-?[0-9a-f]{4}){7}|\{[0-9a-f]{4}(-?[0-9a-f]{4}){7}\})$'
+    AND key::uuid <> '00000000-0000-0000-0000-000000000000'
+    AND NOT EXISTS (
+        SELECT FROM account_links AS other
+        WHERE other.key = link.key::uuid::text AND other.kind = link.kind
+            AND other.environment = link.environment AND other.bundle_id = link.bundle_id
+    );
