@@ -212,9 +212,40 @@ import Testing
         let list = await ToolRun(
             ["list", "--kafka", rig.cluster.bootstrapServers, "--prefix", rig.prefix]
         )
-        #expect(list.exitCode == 0)
+        // Nothing was found.
+        #expect(list.exitCode == 1)
         #expect(list.notes.contains("from the topic alone"))
         #expect(await ToolRun(["list", "--state=open"]).exitCode == 64)
+    }
+
+    @Test func `a command that found nothing ends with 1`() async throws {
+        let rig = try await IndexRig()
+        try await rig.send(rig.letters(0..<3))
+        for isIndexed in [false, true] {
+            if isIndexed { try await rig.index() }
+            for command in ["list", "tail", "count"] {
+                #expect(await rig.tool(command).exitCode == 0)
+                let none = await rig.tool(command, "--reason=receipt_malformed")
+                #expect(none.exitCode == 1, "\(command) \(none.notes)")
+            }
+        }
+        #expect(await rig.tool("groups").exitCode == 0)
+        #expect(await rig.tool("groups", "--reason=receipt_malformed").exitCode == 1)
+        #expect(await rig.tool("search", "nothing").exitCode == 1)
+        #expect(await rig.tool("replays").exitCode == 1)
+        // What is resolved already is found.
+        for (reason, code) in [
+            ("receipt_malformed", 1), ("signature_invalid", 0), ("signature_invalid", 0),
+        ] as [(String, Int32)] {
+            let resolved = await rig.tool(
+                "resolve",
+                "--why=x",
+                "--as=eve",
+                "--yes",
+                "--reason=\(reason)"
+            )
+            #expect(resolved.exitCode == code, "\(reason) \(resolved.notes)")
+        }
     }
 
     @Test func `without a run of the index the topic is read, and the tool says so`()

@@ -132,6 +132,49 @@ struct CatalogTests {
         )
     }
 
+    /// Products with all members, so that each has many values.
+    private static func products(_ count: Int) -> [Product] {
+        (0..<count).map { number in
+            Product(
+                id: Identifier("product.\(number)"),
+                type: .autoRenewable,
+                entitlementKeys: ["a", "b"],
+                subscriptionGroup: "plans",
+                level: 1,
+                isFamilyShareable: true
+            )
+        }
+    }
+
+    @Test func `a catalog may have more values than a stranger's body`() throws {
+        let catalog = Catalog(Self.products(12_000))
+        #expect(try StorableCatalog(catalog.json).catalog == catalog)
+    }
+
+    @Test func `a catalog has at most 100,000 products`() throws {
+        func json(_ count: Int) -> [UInt8] {
+            let products = (0..<count).map { #""\($0)":{"type":"non-consumable"}"# }
+            return Array("{\"products\":{\(products.joined(separator: ","))}}".utf8)
+        }
+        #expect(try Catalog(json: json(100_000)).products.count == 100_000)
+        #expect(
+            performing: { try Catalog(json: json(100_001)) },
+            throws: { "\($0)".contains("100001 products, more than 100000") }
+        )
+    }
+
+    @Test func `a catalog has at most 16 MiB`() throws {
+        let empty = #"{"products":{}}"#
+        func padded(_ bytes: Int) -> [UInt8] {
+            Array(empty.utf8) + Array(repeating: UInt8(ascii: " "), count: bytes - empty.utf8.count)
+        }
+        #expect(try Catalog(json: padded(16 << 20)).products.isEmpty)
+        #expect(
+            performing: { try Catalog(json: padded((16 << 20) + 1)) },
+            throws: { "\($0)".contains("larger than 16 MiB") }
+        )
+    }
+
     @Test(arguments: [
         "P", "P0D", "1M", "P1", "PM", "P1M1Y", "P1M1M", "P-1M", "P1.5M", "PT1H", "P101Y",
     ])

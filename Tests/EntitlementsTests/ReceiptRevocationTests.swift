@@ -43,7 +43,7 @@ struct ReceiptRevocationTests {
 
     private static func expect(_ revoked: Int64?, of facts: [TransactionFact]) {
         var sets: Set<[Track: TransactionFact]> = []
-        for order in permutations(of: facts) {
+        for order in facts.permutations {
             for repeated in [order, order + order] {
                 var set = FactSet()
                 for fact in repeated {
@@ -57,15 +57,6 @@ struct ReceiptRevocationTests {
             }
         }
         #expect(sets.count == 1)
-    }
-
-    private static func permutations(of facts: [TransactionFact]) -> [[TransactionFact]] {
-        guard facts.count > 1 else { return [facts] }
-        return facts.indices.flatMap { index in
-            var rest = facts
-            let first = rest.remove(at: index)
-            return permutations(of: rest).map { [first] + $0 }
-        }
     }
 
     private static func receipt(_ signedDate: Int64, revoked: Int64? = nil) -> TransactionFact {

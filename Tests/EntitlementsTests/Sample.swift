@@ -66,3 +66,15 @@ enum Sample {
         try JSONDocument(parsing: Array(text.utf8)).root
     }
 }
+
+extension Array {
+    /// Its elements in every order.
+    var permutations: [[Element]] {
+        guard count > 1 else { return [self] }
+        return indices.flatMap { index in
+            var rest = self
+            let first = rest.remove(at: index)
+            return rest.permutations.map { [first] + $0 }
+        }
+    }
+}

@@ -2,6 +2,8 @@ import Postgres
 import TestSupport
 import Testing
 
+@testable import Store
+
 @Suite struct AccountLinkTests {
     private let options: PostgresOptions
     private let connection: PostgresConnection
@@ -18,15 +20,69 @@ import Testing
         .map { $0.text(0) }
     }
 
-    @Test func `a token is linked in lower case, other keys as they are`() async throws {
+    private static let token = "7e3f2a10-52c0-4f53-9ab5-1fd1c1b0c6aa"
+    private static let other = "00000000-52c0-4f53-9ab5-1fd1c1b0c6aa"
+
+    @Test(arguments: [
+        token, token.uppercased(), "{\(token)}", "{\(token.uppercased())}",
+        token.filter { $0 != "-" }, "{\(token.filter { $0 != "-" })}",
+    ])
+    func `a token is stored as link-worker looks for it, other keys as they are`(
+        spelling: String
+    ) async throws {
+        for kind in ["account_token", "app_transaction_id"] {
+            _ = try await connection.query(
+                "INSERT INTO account_links (kind, key, user_id) VALUES ($1, $2, 'anna')",
+                [.text(kind), .text(spelling)]
+            )
+        }
+        let rows = try await connection.query("SELECT key FROM account_links ORDER BY kind")
+        #expect(rows.map { $0.text(0) } == [Self.token, spelling])
+        _ = try await connection.query("UPDATE account_links SET key = $1", [.text(spelling)])
+        let again = try await connection.query("SELECT key FROM account_links ORDER BY kind")
+        #expect(again.map { $0.text(0) } == [Self.token, spelling])
+    }
+
+    @Test(arguments: ["zz", "{\(token)", "\(token)}", "user-17", "\(token)0", "{}", "9f0c-ab"])
+    func `a text that is no UUID cannot be linked as a token`(text: String) async throws {
+        await #expect {
+            _ = try await connection.query(
+                "INSERT INTO account_links (kind, key, user_id) VALUES ('account_token', $1, 'a')",
+                [.text(text)]
+            )
+        } throws: { error in
+            let error = error as? PostgresError
+            return error?.sqlState?.code == "23514" && error?.description.contains(text) == false
+        }
+    }
+
+    @Test func `tokens that were stored otherwise are found after the upgrade`() async throws {
+        let options = try await PostgresServer.shared.emptyDatabase()
+        let connection = try await PostgresConnection.connect(options)
+        let migrations = try PostgresServer.migrations.migrations()
+        _ = try await Migrator(Array(migrations.prefix(13))).run(on: connection)
         try await connection.execute(
             script: """
-                INSERT INTO account_links (kind, key, user_id) VALUES
-                    ('account_token', '9F0C-AB', 'anna'), ('app_transaction_id', 'AbC', 'bob')
+                INSERT INTO account_links (kind, key, user_id, environment) VALUES
+                    ('account_token', '{\(Self.token)}', 'anna', ''),
+                    ('account_token', '{\(Self.other)}', 'bob', ''),
+                    ('account_token', '\(Self.other)', 'carl', ''),
+                    ('account_token', '{00000000-0000-0000-0000-000000000000}', 'dora', ''),
+                    ('account_token', 'no token', 'emil', ''),
+                    ('app_transaction_id', '{\(Self.token)}', 'fred', '')
                 """
         )
-        let rows = try await connection.query("SELECT key FROM account_links ORDER BY user_id")
-        #expect(rows.map { $0.text(0) } == ["9f0c-ab", "AbC"])
+        _ = try await Migrator(migrations).run(on: connection)
+        let rows = try await connection.query(
+            "SELECT user_id || ' ' || key FROM account_links ORDER BY user_id"
+        )
+        #expect(
+            rows.map { $0.text(0) } == [
+                "anna \(Self.token)", "bob {\(Self.other)}", "carl \(Self.other)",
+                "dora {00000000-0000-0000-0000-000000000000}", "emil no token",
+                "fred {\(Self.token)}",
+            ]
+        )
     }
 
     @Test func `the nil UUID cannot be linked as a token`() async throws {
@@ -49,9 +105,10 @@ import Testing
     }
 
     @Test(arguments: [
-        "account_links (kind, key, user_id) VALUES ('account_token', 'k', $1)",
-        "account_links (kind, key, user_id) VALUES ('account_token', $1, 'anna')",
-        "account_links (kind, bundle_id, key, user_id) VALUES ('account_token', $1, 'k', 'anna')",
+        "account_links (kind, key, user_id) VALUES ('original_transaction_id', 'k', $1)",
+        "account_links (kind, key, user_id) VALUES ('app_transaction_id', $1, 'anna')",
+        "account_links (kind, bundle_id, key, user_id) "
+            + "VALUES ('app_transaction_id', $1, 'k', 'anna')",
         "grants (environment, user_id, entitlement_key, periods, granted_by, reason) "
             + "VALUES ('Production', $1, 'pro', tstzmultirange(tstzrange(now(), NULL)), 'a', 'b')",
         "grants (environment, user_id, entitlement_key, periods, granted_by, reason) "
@@ -83,9 +140,9 @@ import Testing
         let listener = try await PostgresConnection.connect(options)
         try await listener.listen(to: "account_links")
         let statements = [
-            "INSERT INTO account_links (kind, key, user_id) VALUES ('account_token', 'A', 'anna')",
+            "INSERT INTO account_links (kind, key, user_id) VALUES ('app_transaction_id', 'a', 'anna')",
             "UPDATE account_links SET user_id = 'bob'",
-            "UPDATE account_links SET key = 'B'",
+            "UPDATE account_links SET key = 'b'",
             "DELETE FROM account_links",
         ]
         for statement in statements {
@@ -95,9 +152,9 @@ import Testing
         try await connection.execute(script: "DELETE FROM account_links")
         #expect(try await listener.notifications(deadline: .milliseconds(20)).isEmpty)
         let noted = try await changes()
-        #expect(noted.prefix(2) == ["account_token a", "account_token a"])
-        #expect(noted[2..<4].sorted() == ["account_token a", "account_token b"])
-        #expect(noted[4...] == ["account_token b"])
+        #expect(noted.prefix(2) == ["app_transaction_id a", "app_transaction_id a"])
+        #expect(noted[2..<4].sorted() == ["app_transaction_id a", "app_transaction_id b"])
+        #expect(noted[4...] == ["app_transaction_id b"])
     }
 
     @Test func `the listeners are notified of a new catalog`() async throws {

@@ -22,6 +22,8 @@ import Testing
         .map { "\($0.bundleID) \($0.originalTransactionID)" }
     }
 
+    private static let token = "7e3f2a10-52c0-4f53-9ab5-1fd1c1b0c6aa"
+
     /// A fact about the owner of a purchase, of one transaction.
     private static func fact(_ id: String, token: String = "NULL") -> String {
         """
@@ -52,11 +54,11 @@ import Testing
             "INSERT INTO entitlements VALUES ('Production', 'app', '1', 'pro', 'anna', "
                 + "'{[2020-01-01,)}')",
             fact("1", token: "'anna'"),
-            link("account_token", "t") + fact("1", token: "'t'"),
-            link("account_token", "t") + fact("1") + """
+            link("account_token", token) + fact("1", token: "'\(token)'"),
+            link("account_token", token) + fact("1") + """
                 INSERT INTO ownership_renewals (environment, original_transaction_id, trust,
                     signed_date_ms, content_hash, account_token)
-                VALUES ('Production', '1', 'apple', 1, sha256(''), 't')
+                VALUES ('Production', '1', 'apple', 1, sha256(''), '\(token)')
                 """,
             link("original_transaction_id", "1") + fact("1"),
             link("original_transaction_id", "1", bundle: "app"),

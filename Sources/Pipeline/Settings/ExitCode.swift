@@ -3,7 +3,7 @@ import Glibc
 /// The exit codes of every executable, as `sysexits.h` numbers them.
 package enum ExitCode {
     package static let success: Int32 = 0
-    /// The question that the command answers has the answer no.
+    /// The answer is no, or nothing was found to show or change.
     package static let negative: Int32 = 1
     /// Wrong options or operands.
     package static let usage: Int32 = 64
@@ -20,12 +20,21 @@ package enum ExitCode {
     /// Ended by Ctrl-C or SIGTERM, as shells number it.
     package static let interrupted: Int32 = 130
 
+    /// The code of a command whose answer is yes or no.
+    package static func answer(_ isYes: Bool) -> Int32 { isYes ? success : negative }
+
+    /// The code of a command that shows, changes or removes this many.
+    ///
+    /// What holds already counts: a link that exists, a catalog in force, an applied migration.
+    package static func found(_ count: some BinaryInteger) -> Int32 { answer(count > 0) }
+
     /// Each code with its meaning, for the help and `deploy/SETTINGS.md`.
     package static let meanings: [(code: Int32, meaning: String)] = [
         (success, "done"),
         (
             negative,
-            "the answer is no: nothing was found, something does not add up, or --yes is missing"
+            "the answer is no: nothing was found to show or change, something does not add up, or "
+                + "--yes is missing"
         ),
         (usage, "wrong command, options or operands"),
         (data, "input that does not say what it should, or that the database refuses"),

@@ -52,6 +52,9 @@ package struct JSONLimits: Sendable, Equatable {
     }
 
     package static let standard = JSONLimits()
+
+    /// Limits of what we wrote or accepted ourselves: its bytes were bounded at the door.
+    package static let accepted = JSONLimits(depthMax: .max, nodesMax: .max)
 }
 
 /// Which documents are accepted, beyond what the limits say.

@@ -54,13 +54,15 @@ extension RowPicture {
         purchase_date_ms::text, product_type, quantity::text, expires_date_ms::text,
         revocation_date_ms::text, revoked_signed_date_ms::text, is_upgraded::text,
         ownership_type, web_order_line_item_id, transaction_reason, additional_transaction_reason,
-        revoked_seat_quantity::text, subscription_group_id, account_token, app_transaction_id
+        revoked_seat_quantity::text, subscription_group_id, account_token, app_transaction_id,
+        token_signed_date_ms::text, app_transaction_signed_date_ms::text
         """,
         "renewals": """
         environment, original_transaction_id, trust, signed_date_ms::text,
         encode(content_hash, 'hex'), product_id, auto_renew_product_id, auto_renew_status::text,
         is_in_billing_retry::text, expiration_intent::text, renewal_date_ms::text,
-        grace_period_expires_date_ms::text, account_token, app_transaction_id
+        grace_period_expires_date_ms::text, account_token, app_transaction_id,
+        token_signed_date_ms::text, app_transaction_signed_date_ms::text
         """,
         "renewal_spans": """
         environment, original_transaction_id, trust, kind, start_ms::text, end_ms::text
@@ -150,6 +152,8 @@ extension RowPicture {
                 fact.revokedSeatQuantity.map { String($0) },
                 fact.subscriptionGroupID?.text,
                 fact.appAccountToken?.canonical, fact.appTransactionID?.text,
+                Self.text(fact.olderNaming.token?.signedDate),
+                Self.text(fact.olderNaming.appTransaction?.signedDate),
             ]
         )
     }
@@ -166,7 +170,8 @@ extension RowPicture {
                 fact.isInBillingRetry.map { String($0) },
                 fact.expirationIntent.map { String($0) }, Self.text(fact.renewalDate),
                 Self.text(fact.gracePeriodExpiresDate), fact.appAccountToken?.canonical,
-                fact.appTransactionID?.text,
+                fact.appTransactionID?.text, Self.text(fact.olderNaming.token?.signedDate),
+                Self.text(fact.olderNaming.appTransaction?.signedDate),
             ]
         )
     }

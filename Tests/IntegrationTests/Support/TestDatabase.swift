@@ -45,7 +45,10 @@ enum TestDatabase {
             // Applied ones are only compared.
             _ = try await Migrator(Array(migrations.prefix(schemaVersion ?? migrations.count)))
                 .run(on: connection)
-            _ = try await CatalogTable.apply(Array(traffic.catalog.utf8), on: connection)
+            _ = try await CatalogTable.apply(
+                try StorableCatalog(Array(traffic.catalog.utf8)),
+                on: connection
+            )
             _ = try await AccountLinkTable.add(traffic.accountLinks, on: connection)
         }
     }

@@ -6,7 +6,7 @@ A scenario that names a mistake in `fails` has to end otherwise with it.
 import copy
 
 import times
-from facts import Facts, content_hash
+from facts import Facts, account_token, app_transaction, content_hash
 from owners import Owners
 from projection import Projection
 from scenarios import Reference
@@ -196,6 +196,17 @@ class Backfill(Reference):
             return sorted(purchase.transactions, key=lambda one: one.signed)
 
 
+class WithdrawnToken(Reference):
+    """What the newest revision does not name, nobody has named."""
+
+    class facts(Facts):
+        def add_names(self, key, revision, payload):
+            for name in (account_token, app_transaction):
+                known = self.named.get((key, name))
+                if known is None or known[0] < revision:
+                    self.named[key, name] = (revision, payload)
+
+
 DEFECTS = {
     "arrival order overwrites": [ArrivalOrder],
     "a refunded subscription never active again after renewal or reversal": [RefundForEver],
@@ -214,4 +225,5 @@ DEFECTS = {
     "A@1, A@3, B@2 in any order ending in B": [ForgottenDate],
     "a late refund winning after the dedupe memory was pruned": [LateRefund],
     "the newest token taken by signed date, so that a backfill hands a purchase back": [Backfill],
+    "a transaction signed again without its token losing its owner": [WithdrawnToken],
 }

@@ -22,6 +22,7 @@ class Facts:
     def __init__(self):
         self.transactions = {}  # (environment, bundle, id) -> track -> (revision, event)
         self.revocations = {}  # (environment, bundle, id) -> (revision, event) of a receipt
+        self.named = {}  # (key of a transaction or renewal info, member) -> (revision, payload)
         self.renewals = {}  # (environment, original, trust) -> (revision, event)
         self.infos = {}  # (environment, original, trust) -> the payload of every renewal info
         self.claims = {}  # purchase -> {(purchase date, id, position, user)}
@@ -44,6 +45,8 @@ class Facts:
         revision = self.revision(event, payload)
         if event.track not in tracks or tracks[event.track][0] < revision:
             tracks[event.track] = (revision, event)
+        if event.track == JWS:
+            self.add_names(payload.key(event), revision, payload)
         if event.track == RECEIPT and payload.get("revocationDate") is not None:
             known = self.revocations.get(payload.key(event))
             if known is None or known[0] < revision:
@@ -59,7 +62,20 @@ class Facts:
         revision = self.revision(event, payload)
         if key not in self.renewals or self.renewals[key][0] < revision:
             self.renewals[key] = (revision, event)
+        self.add_names(key, revision, payload)
         self.infos.setdefault(key, []).append(payload)
+
+    def add_names(self, key, revision, payload):
+        """Absence withdraws nothing: of the revisions that name one the greatest counts."""
+        for name in (account_token, app_transaction):
+            known = self.named.get((key, name))
+            if name(payload) is not None and (known is None or known[0] < revision):
+                self.named[key, name] = (revision, payload)
+
+    def name(self, key, name):
+        """The account token or appTransactionId of a transaction or a renewal info."""
+        named = self.named.get((key, name))
+        return name(named[1]) if named else None
 
 
 NIL_UUID = "00000000-0000-0000-0000-000000000000"
@@ -71,10 +87,15 @@ def account_token(payload):
     return token if token not in ("", NIL_UUID) else None
 
 
+def app_transaction(payload):
+    return payload.get("appTransactionId")
+
+
 class Transaction:
     """One transaction, made of what a JWS and what a receipt says of it."""
 
-    def __init__(self, tracks, revoking):
+    def __init__(self, key, facts):
+        tracks, revoking = facts.transactions[key], facts.revocations.get(key)
         self.trusts = {event.trust for _, event in tracks.values()}
         jws, receipt = tracks.get(JWS), tracks.get(RECEIPT)
         (signed, _), event = jws or receipt
@@ -100,8 +121,8 @@ class Transaction:
         self.ownership = self.ownership_type or "PURCHASED"
         self.is_renewal = payload.get("transactionReason") not in (None, "PURCHASE")
         # A receipt carries neither.
-        self.token = account_token(payload) if jws else None
-        self.app_transaction = payload.get("appTransactionId") if jws else None
+        self.token = facts.name(key, account_token)
+        self.app_transaction = facts.name(key, app_transaction)
         if jws and receipt:
             self.take_up(receipt[1].transaction, receipt[0][0] > signed)
         if jws and revoking and revoking[0][0] > signed:

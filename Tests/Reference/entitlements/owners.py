@@ -1,6 +1,6 @@
 """Whose a purchase is (Sources/Rules/Entitlements/RULES.md, Ownership)."""
 
-from facts import account_token
+from facts import account_token, app_transaction
 
 ENDED_AT_ONCE = "Consumable"
 SUBSCRIPTION = "Auto-Renewable Subscription"
@@ -16,12 +16,17 @@ class Purchase:
         trusts = set().union(*(one.trusts for one in transactions))
         keys = [(self.environment, self.original, trust) for trust in trusts]
         self.infos = [info for key in keys for info in facts.infos.get(key, [])]
-        signed = [facts.renewals[key] for key in keys if key in facts.renewals]
-        newest = max(signed, key=lambda info: info[0])[1].renewal if signed else {}
-        self.renewal_token = account_token(newest)
+        self.renewal_token = self.of_renewals(keys, account_token, facts)
         named = [one.app_transaction for one in self.transactions if one.app_transaction]
-        self.app_transaction = named[-1] if named else newest.get("appTransactionId")
+        own = named[-1] if named else None
+        self.app_transaction = own or self.of_renewals(keys, app_transaction, facts)
         self.claims = facts.claims.get(key, set())
+
+    @staticmethod
+    def of_renewals(keys, name, facts):
+        """What the newest renewal info names that names one, under any trust."""
+        named = [facts.named[key, name] for key in keys if (key, name) in facts.named]
+        return name(max(named, key=lambda one: one[0])[1]) if named else None
 
 
 class Owners:

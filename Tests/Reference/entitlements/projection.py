@@ -21,7 +21,10 @@ class Projection:
     # -- the catalog
 
     def type(self, transaction):
-        """Apple's value if it is known, else the catalog's; else what has an end is a period."""
+        """What Apple signs with an unknown type has the type that the catalog gives its product;
+        without one it holds as a subscription does, grace included, if it has an end, and grants
+        nothing without an end.
+        """
         if transaction.type in TYPES:
             return TYPES[transaction.type]
         if transaction.product in self.products:

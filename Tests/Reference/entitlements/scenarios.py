@@ -118,10 +118,9 @@ class Reference:
             facts.add(event)
         purchases = {}
         for key, tracks in facts.transactions.items():
-            revoking = facts.revocations.get(key)
             _, event = next(iter(tracks.values()))
-            key = event.transaction.purchase(event)
-            purchases.setdefault(key, []).append(Transaction(tracks, revoking))
+            purchase = event.transaction.purchase(event)
+            purchases.setdefault(purchase, []).append(Transaction(key, facts))
         known = [Purchase(key, of, facts) for key, of in purchases.items()]
         owned = self.owners(scenario.links, scenario.linking).of_all(known)
         projection = self.projection(scenario.catalog)

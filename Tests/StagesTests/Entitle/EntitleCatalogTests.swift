@@ -87,6 +87,59 @@ struct EntitleCatalogTests {
         #expect(try await worker.keys() == ["pro"])
     }
 
+    /// A projection by version 1, an unreadable version 2 that another version of the program began
+    /// with, and a good version 3.
+    private static func interrupted(readable: Int) async throws -> EntitleWorker {
+        let worker = try await EntitleWorker()
+        for original in ["1", "2", "3"] {
+            try await worker.own([
+                Signed.key(original): Ownership(userID: "anna", rule: .accountToken)
+            ])
+        }
+        try await worker.apply(catalog: catalog(keys: #"["old"]"#))
+        try await worker.reproject()
+        _ = try await worker.process(
+            try ["1", "2", "3"].map { try Signed.transaction($0, signed: 1) }
+        )
+        #expect(try await worker.keys() == ["old"])
+        try await worker.apply(catalog: Array(#"{"products":"unreadable"}"#.utf8))
+        _ = try await worker.client.query(
+            """
+            UPDATE catalog_projection SET version = \(readable), target = 2,
+                after_original_transaction_id = '2', after_environment = 'Production'
+            """
+        )
+        return worker
+    }
+
+    @Test(arguments: [1, 2])
+    func `a stored catalog that cannot be read is passed over once another one is applied`(
+        version: Int
+    ) async throws {
+        let worker = try await Self.interrupted(readable: version)
+        await #expect(throws: (any Error).self) { try await worker.reproject() }
+        try await worker.apply(catalog: Self.catalog(keys: #"["new"]"#))
+        try await worker.reproject()
+        let rows = try await worker.client.query(
+            "SELECT entitlement_key FROM entitlements ORDER BY original_transaction_id"
+        )
+        #expect(rows.map { $0.text(0) } == ["new", "new", "new"])
+        let state = try await worker.client.query(
+            "SELECT version::int8, target::int8 FROM catalog_projection"
+        )[0]
+        #expect(state.int8(0) == 3)
+        #expect(state.optionalInt8(1) == nil)
+    }
+
+    @Test func `a catalog that cannot be read is named with what to do`() async throws {
+        let worker = try await Self.interrupted(readable: 1)
+        await #expect {
+            _ = try await worker.process([try Signed.transaction("9", signed: 1)])
+        } throws: {
+            "\($0)".contains("catalog version 2 cannot be read, apply another one")
+        }
+    }
+
     @Test func `another copy continues where the first one stopped`() async throws {
         let worker = try await EntitleWorker()
         let originals = (0..<6).map { "\($0)" }

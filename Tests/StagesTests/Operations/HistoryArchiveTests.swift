@@ -74,6 +74,23 @@ import Worker
         #expect(await rig.restore().output.contains("0 rows restored"))
     }
 
+    @Test func `contents that name what a newer one lacks stay`() async throws {
+        let rig = try await HistoryRig()
+        try await rig.worker.own([Signed.key("1"): Self.anna])
+        for observation in try [
+            Signed.transaction("1", signed: 1, members: #","appTransactionId":"701""#),
+            Signed.transaction("1", signed: 2, token: LinkWorker.anna),
+            Signed.transaction("1", signed: 3, expires: 900),
+            Signed.transaction("1", signed: 4),
+        ] {
+            _ = try await rig.worker.process([observation])
+        }
+        _ = try await rig.worker.client.query("DELETE FROM unpublished_changes")
+        try await rig.age(days: 500)
+        #expect(try await rig.archive()["revisions"] == 1)
+        #expect(await rig.run("rebuild").code == 0)
+    }
+
     @Test func `a record that is published again after its archive changes no row`() async throws {
         let rig = try await Self.rig()
         try await rig.age(days: 500)

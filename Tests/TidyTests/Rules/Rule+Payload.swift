@@ -49,7 +49,7 @@ extension Rule {
         ),
         Rule(
             "Payload 2.2",
-            "an unknown product type grants nothing yet",
+            "an unknown product type grants by the catalog, or as a subscription to its end",
             [
                 "an unknown product type keeps its name",
                 "a type unknown to this version grants nothing, and is counted",

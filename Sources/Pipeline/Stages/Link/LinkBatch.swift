@@ -105,9 +105,7 @@ struct LinkBatch {
     }
 
     private mutating func add(_ fact: RenewalFact) {
-        if renewals[fact.key].map({ $0.revision < fact.revision }) ?? true {
-            renewals[fact.key] = fact
-        }
+        renewals[fact.key] = renewals[fact.key]?.joined(with: fact) ?? fact
         scopes.insert(fact.key.scope)
     }
 }

@@ -19,12 +19,12 @@ package enum CatalogTable {
         "SELECT content FROM catalog_versions WHERE version = $version"
     )
 
-    /// The catalogs from one version through a later one, in their order.
-    package static let contents = Statement<(first: Int64, last: Int64), JSONText>(
+    /// The versions from one through a later one, in their order.
+    package static let versions = Statement<(first: Int64, last: Int64), Int64>(
         [.value("first", \.first), .value("last", \.last)],
-        returning: RowReader("content"),
+        returning: RowReader("version"),
         """
-        SELECT content FROM catalog_versions WHERE version BETWEEN $first AND $last
+        SELECT version FROM catalog_versions WHERE version BETWEEN $first AND $last
         ORDER BY version
         """
     )
@@ -35,15 +35,15 @@ package enum CatalogTable {
         package let isNew: Bool
     }
 
-    /// Applies a checked catalog; applying the same one again changes nothing.
+    /// Applies a catalog; applying the same one again changes nothing.
     package static func apply(
-        _ catalog: [UInt8],
+        _ catalog: StorableCatalog,
         on connection: PostgresConnection
     ) async throws -> Applied {
         try await connection.transaction { transaction in
             // Two sessions that apply the same catalog at once would both find it new.
             _ = try await transaction.run(lock)
-            let content = ByteString(catalog)
+            let content = ByteString(catalog.bytes)
             if let newest = try await transaction.run(newest, content).first, newest.isSame {
                 return Applied(version: newest.version, isNew: false)
             }

@@ -1,14 +1,10 @@
-import AppStore
 package import Entitlements
 import JSON
 
 /// The items of an Advanced Commerce purchase, in the column `items`.
 extension CommerceItem {
     /// Reads the output of `stored(_:)`.
-    package static func items(stored text: JSONText) -> [CommerceItem] {
-        guard let document = try? JSONDocument(parsing: Array(text.bytes)) else { return [] }
-        return items(list: document.root)
-    }
+    package static func items(stored text: JSONText) -> [CommerceItem] { items(list: text.root) }
 
     /// Nil if there are no items.
     static func stored(_ items: [CommerceItem]) -> JSONText? {

@@ -14,7 +14,7 @@ package struct FactReading {
     package init(_ scopes: [PurchaseScope], in pipeline: inout Pipeline) {
         closedPeriods = pipeline.add(ClosedPeriodTable.read, scopes)
         transactions = pipeline.add(TransactionTable.readOpen, scopes)
-        renewals = pipeline.add(RenewalTable.readRevisions, scopes)
+        renewals = pipeline.add(RenewalTable.readFacts, scopes)
         spans = pipeline.add(RenewalTable.readSpans, scopes)
         owners = pipeline.add(OwnerTable.readWithChanges, scopes)
         entitlements = pipeline.add(EntitlementTable.read, scopes)

@@ -29,7 +29,9 @@ package enum RenewalTable {
         }
     }
 
-    private static let terms = Revision.columns.of(\RenewalFact.revision) + .members
+    private static let terms =
+        Revision.columns.of(\RenewalFact.revision) + .members
+        + OlderNaming.columns.of { $0.olderNaming }
 
     /// Raises facts to the given revision, which was compared with the table's under the purchases'
     /// locks.
@@ -71,8 +73,8 @@ package enum RenewalTable {
     /// Keys, revisions and account tokens.
     package static let read = PurchaseScope.read(RenewalFact.ownershipReader, from: "renewals")
 
-    /// Reads only keys and revisions: nothing else of a renewal info affects a row.
-    static let readRevisions = PurchaseScope.read(revisionReader, from: "renewals")
+    /// Reads whole facts.
+    static let readFacts = PurchaseScope.read(reader, from: "renewals")
 
     /// Reads the spans whose kind is known: a later version may have added others beside them.
     package static let readSpans = PurchaseScope.read(
@@ -85,11 +87,14 @@ package enum RenewalTable {
         .joined(separator: ", ")
 
     /// Reads a whole fact.
-    static let reader = revisionReader.withMembers()
-
-    private static let revisionReader = RowReader<RenewalFact>(
-        { RenewalFact(key: $0, revision: $1) },
+    static let reader = RowReader<RenewalFact>(
+        { key, revision, naming in
+            var fact = RenewalFact(key: key, revision: revision)
+            fact.olderNaming = naming
+            return fact
+        },
         RenewalKey.reader,
-        Revision.reader
-    )
+        Revision.reader,
+        OlderNaming.reader
+    ).withMembers()
 }

@@ -98,27 +98,36 @@ extension RevisionTable {
         """
     )
 
-    /// The contents that matter beyond the newest fact: those with a revocation or a span, and
-    /// those in which PostgreSQL may be unable to look, as it reads no member of a payload with an
-    /// escape that it cannot store.
-    package static let lasting = Statement<[Subject], Content>(
-        [.rows("asked", [.index] + Subject.columns)],
-        returning: contentReader,
-        """
-        SELECT asked.index, \(contentNames)
-        FROM $asked
-        CROSS JOIN LATERAL (
-            SELECT known.*, 1 AS count FROM revisions AS known
-            WHERE \(Subject.columns.equal("known", "asked"))
-              AND CASE
-                      WHEN strpos(known.payload::text, '\\u') > 0 THEN true
-                      WHEN known.kind = 'renewal' THEN \(statesSpans("known"))
-                      ELSE known.payload ->> 'revocationDate' IS NOT NULL
-                  END
-            OFFSET 0
-        ) AS known
-        """
+    /// The contents that state a span.
+    package static let stating = contents(where: statesSpans("known"))
+
+    /// The contents that may add to a newer one: a name of the owner, a receipt's revocation.
+    package static let older = contents(
+        where: ["appAccountToken", "appTransactionId", "revocationDate"]
+            .map { "known.payload ->> '\($0)' IS NOT NULL" }.joined(separator: " OR ")
     )
+
+    /// The contents with a condition, and those in which PostgreSQL may be unable to look, as it
+    /// reads no member of a payload with an escape that it cannot store.
+    private static func contents(where condition: String) -> Statement<[Subject], Content> {
+        Statement(
+            [.rows("asked", [.index] + Subject.columns)],
+            returning: contentReader,
+            """
+            SELECT asked.index, \(contentNames)
+            FROM $asked
+            CROSS JOIN LATERAL (
+                SELECT known.*, 1 AS count FROM revisions AS known
+                WHERE \(Subject.columns.equal("known", "asked"))
+                  AND CASE
+                          WHEN strpos(known.payload::text, '\\u') > 0 THEN true
+                          ELSE \(condition)
+                      END
+                OFFSET 0
+            ) AS known
+            """
+        )
+    }
 
     /// Whether a renewal info states something that a newer one neither repeats nor revokes: its
     /// content is never archived, and is read again by a rebuild.

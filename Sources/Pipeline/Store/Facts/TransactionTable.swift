@@ -1,6 +1,5 @@
 import AppStore
 package import Entitlements
-import OpenSSL
 import Postgres
 
 /// The table `transactions`: the newest signed revision of each transaction, in each of its tracks.
@@ -35,7 +34,9 @@ package enum TransactionTable {
     /// Columns that a later signature may change.
     static let terms: Columns<TransactionFact> =
         Revision.columns.of { $0.revision } + [Column("trust", \.trust)]
-        + Columns<TransactionMembers>.members.of { $0.value } + revoking
+        + Columns<TransactionMembers>.members.of { $0.value } + naming + revoking
+
+    static let naming: Columns<TransactionFact> = OlderNaming.columns.of { $0.olderNaming }
 
     /// The columns of `TransactionMembers.revokingReceipt`.
     static let revoking: Columns<TransactionFact> = [
@@ -71,7 +72,7 @@ package enum TransactionTable {
             """
     )
 
-    private static func reusesIDs(_ row: String) -> String {
+    static func reusesIDs(_ row: String) -> String {
         let names = Environment.ofReusedIDs.map { "'\($0.rawValue)'" }.sorted()
         return "\(row).environment IN (\(names.joined(separator: ", ")))"
     }
@@ -159,13 +160,11 @@ extension TransactionMembers {
         "trust",
         "purchase_date_ms",
         "product_type",
-        "revoked_signed_date_ms",
-        "revoked_content_hash"
+        OlderNaming.reader,
+        Revision.optionalReader("revoked")
     )
 
-    /// - Parameters:
-    ///   - revokedSignedDate: of `revokingReceipt`.
-    ///   - revokedContentHash: of `revokingReceipt`.
+    /// - Parameter revoking: of `revokingReceipt`.
     private init(
         purchase: PurchaseKey,
         transactionID: Identifier,
@@ -174,8 +173,8 @@ extension TransactionMembers {
         trust: Trust,
         purchaseDate: Timestamp,
         type: ProductType?,
-        revokedSignedDate: Timestamp?,
-        revokedContentHash: SHA256Digest?
+        olderNaming: OlderNaming,
+        revoking: Revision?
     ) {
         self.init(
             key: TransactionKey(
@@ -193,10 +192,8 @@ extension TransactionMembers {
                 type: type
             )
         )
-        if let revokedSignedDate, let revokedContentHash {
-            let revoking = Revision(signedDate: revokedSignedDate, contentHash: revokedContentHash)
-            olderRevoking = revoking == revision ? nil : revoking
-        }
+        self.olderNaming = olderNaming
+        olderRevoking = revoking == revision ? nil : revoking
     }
 
     fileprivate init(common: TransactionMembers, productID: Identifier, quantity: Int32?) {

@@ -5,7 +5,7 @@ import Postgres
 /// Moves rows out of the tables that only grow, for `pipeline history archive`.
 ///
 /// Only rows that serve nothing but history are removed. The newest content of each key stays in
-/// `revisions`, with the contents of spans and of receipts' revocations: facts can be derived from
+/// `revisions`, with the contents of spans, of receipts' revocations and of older names: facts can be derived from
 /// them again. The newest change of each entitlement stays in `changes`, so that questions about
 /// later times are answered as before, and so do unpublished changes.
 package enum HistoryArchiving {
@@ -210,14 +210,14 @@ extension HistoryArchiving {
         AND fact.bundle_id = old.bundle_id AND fact.track = old.track
         """
 
-    /// `old` is neither the present content of its fact nor that of a revocation or a span, and
+    /// `old` is neither the present content of its fact nor that of a name, a revocation or a span, and
     /// the content that replaced it was recorded before the instant too.
     private static let supersededRevision = """
         old.recorded_at < $before AND (
             old.kind = 'transaction' AND EXISTS (
                 SELECT FROM transactions AS fact
                 WHERE \(transactionOfOld)
-                    AND fact.content_hash <> old.content_hash
+                    AND \(isUnnamed)
                     AND fact.revoked_content_hash IS DISTINCT FROM old.content_hash
                     AND \(isOldToo)
             )
@@ -225,7 +225,7 @@ extension HistoryArchiving {
                 SELECT FROM renewals AS fact
                 WHERE fact.original_transaction_id = old.id
                     AND fact.environment = old.environment AND fact.trust = old.trust
-                    AND fact.content_hash <> old.content_hash
+                    AND \(isUnnamed)
                     AND \(isOldToo)
             ) AND NOT \(RevisionTable.statesSpans("old"))
             OR old.kind = 'app_transaction' AND EXISTS (
@@ -236,6 +236,12 @@ extension HistoryArchiving {
                     AND \(isOldToo)
             )
         )
+        """
+
+    private static let isUnnamed = """
+        fact.content_hash <> old.content_hash
+        AND fact.token_content_hash IS DISTINCT FROM old.content_hash
+        AND fact.app_transaction_content_hash IS DISTINCT FROM old.content_hash
         """
 
     /// The content of `fact` was recorded before the instant.

@@ -35,7 +35,7 @@ extension StoredOwner {
     package var ownership: Ownership {
         let present = userID.map { [OwnershipSpan(userID: $0)] } ?? []
         return Ownership(
-            spans: spans.flatMap { Self.decode($0) } ?? present,
+            spans: spans.map { Self.decode($0) } ?? present,
             rule: OwnershipRule(rawValue: rule) ?? .unlinked
         )
     }
@@ -53,9 +53,8 @@ extension StoredOwner {
         return JSONText(writer.bytes)
     }
 
-    private static func decode(_ text: JSONText) -> [OwnershipSpan]? {
-        guard let document = try? JSONDocument(parsing: Array(text.bytes)) else { return nil }
-        return document.root.elements.compactMap { span in
+    private static func decode(_ text: JSONText) -> [OwnershipSpan] {
+        text.root.elements.compactMap { span in
             let members = Array(span.elements)
             guard members.count == 2, let user = members[0].identifier else { return nil }
             return OwnershipSpan(

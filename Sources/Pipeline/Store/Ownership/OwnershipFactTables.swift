@@ -11,7 +11,7 @@ package enum OwnershipFactTables {
     package typealias Claim = (purchase: PurchaseKey, claim: UserClaim)
 
     package static let raiseFacts = Statement<[TransactionFact], Void>(
-        [.rows("new", factKey + factTerms + factRevocation)],
+        [.rows("new", factKey + factTerms + factNames + factRevocation)],
         """
         INSERT INTO ownership_facts AS known ($new.columns)
         SELECT * FROM $new
@@ -24,6 +24,7 @@ package enum OwnershipFactTables {
                 ) AS newest (\(factTerms.names()))
                 ORDER BY signed_date_ms DESC, content_hash DESC LIMIT 1
             ),
+            \(NamedColumn.all.map(\.assignment).joined(separator: ", ")),
             -- No receipt lifts what another took back.
             (\(factRevocation.names())) = (
                 SELECT \(factRevocation.names()) FROM (VALUES
@@ -33,8 +34,8 @@ package enum OwnershipFactTables {
                 ORDER BY is_jws DESC, revoked_signed_date_ms DESC NULLS LAST,
                     revoked_content_hash DESC NULLS LAST LIMIT 1
             )
-        WHERE (excluded.signed_date_ms, excluded.content_hash)
-                > (known.signed_date_ms, known.content_hash)
+        WHERE \(NamedColumn.isNewer)
+           OR \(NamedColumn.all.map(\.isRaised).joined(separator: " OR "))
            OR known.revoked_signed_date_ms IS NULL
                 AND excluded.revoked_signed_date_ms IS NOT NULL
            OR (excluded.revoked_signed_date_ms, excluded.revoked_content_hash)
@@ -43,14 +44,21 @@ package enum OwnershipFactTables {
     )
 
     package static let raiseRenewals = Statement<[RenewalFact], Void>(
-        [.rows("new", RenewalKey.columns.of(\.key) + renewalTerms)],
+        [.rows("new", RenewalKey.columns.of(\.key) + renewalTerms + renewalNames)],
         """
         INSERT INTO ownership_renewals AS known ($new.columns)
         SELECT * FROM $new
         ON CONFLICT (original_transaction_id, environment, trust) DO UPDATE
-        SET \(renewalTerms.excluded)
-        WHERE (excluded.signed_date_ms, excluded.content_hash)
-            > (known.signed_date_ms, known.content_hash)
+        SET (\(renewalTerms.names())) = (
+                SELECT * FROM (VALUES
+                    (\(renewalTerms.names(of: "excluded"))),
+                    (\(renewalTerms.names(of: "known")))
+                ) AS newest (\(renewalTerms.names()))
+                ORDER BY signed_date_ms DESC, content_hash DESC LIMIT 1
+            ),
+            \(NamedColumn.all.map(\.assignment).joined(separator: ", "))
+        WHERE \(NamedColumn.isNewer)
+           OR \(NamedColumn.all.map(\.isRaised).joined(separator: " OR "))
         """
     )
 
@@ -85,14 +93,14 @@ package enum OwnershipFactTables {
     package static let replaceFacts = Statement.replacing(
         "ownership_facts",
         key: factKey,
-        terms: factTerms + factRevocation
+        terms: factTerms + factNames + factRevocation
     )
 
     /// Overwrites the table's rows.
     package static let replaceRenewals = Statement.replacing(
         "ownership_renewals",
         key: RenewalKey.columns.of(\.key),
-        terms: renewalTerms
+        terms: renewalTerms + renewalNames
     )
 }
 
@@ -113,20 +121,26 @@ extension OwnershipFactTables {
         Column("purchase_date_ms", \.identity.purchaseDate),
         Column("product_type", \.identity.type),
         Column("expires_date_ms", \.expiresDate),
-        Column("account_token", \.appAccountToken),
-        Column("app_transaction_id", \.appTransactionID),
     ]
+
+    /// From the newest revision that names each.
+    private static let factNames: Columns<TransactionFact> =
+        [
+            Column("account_token", \.appAccountToken),
+            Column("app_transaction_id", \.appTransactionID),
+        ] + TransactionTable.naming
 
     /// From the newest revision with a revocation.
     private static let factRevocation =
         [Column("revocation_date_ms", \.revocation?.date)] + TransactionTable.revoking
 
-    private static let renewalTerms: Columns<RenewalFact> = [
-        Column("signed_date_ms", \.revision.signedDate),
-        Column("content_hash", \.revision.contentHash),
-        Column("account_token", \.appAccountToken),
-        Column("app_transaction_id", \.appTransactionID),
-    ]
+    private static let renewalTerms = Revision.columns.of(\RenewalFact.revision)
+
+    private static let renewalNames: Columns<RenewalFact> =
+        [
+            Column("account_token", \.appAccountToken),
+            Column("app_transaction_id", \.appTransactionID),
+        ] + OlderNaming.columns.of(\.olderNaming)
 
     private static let claimKey: Columns<Claim> =
         PurchaseKey.columns.of(\.purchase) + [Column("transaction_id", \.claim.transactionID)]
@@ -175,14 +189,16 @@ extension OwnershipFactTables {
 extension RenewalFact {
     /// The part of a renewal info that determines the owner of its purchases.
     static let ownershipReader = RowReader(
-        { key, revision, token, appTransactionID in
+        { key, revision, naming, token, appTransactionID in
             var fact = RenewalFact(key: key, revision: revision)
+            fact.olderNaming = naming
             fact.appAccountToken = token
             fact.appTransactionID = appTransactionID
             return fact
         },
         RenewalKey.reader,
         Revision.reader,
+        OlderNaming.reader,
         "account_token",
         "app_transaction_id"
     )

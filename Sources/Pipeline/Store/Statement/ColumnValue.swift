@@ -1,5 +1,6 @@
 package import AppStore
 package import Entitlements
+package import JSON
 package import OpenSSL
 package import Postgres
 
@@ -117,6 +118,15 @@ package struct JSONText: ColumnValue, Hashable, Sendable {
 
     package static func read(_ row: PostgresRow, _ position: Int) -> JSONText {
         JSONText(row.bytes(position))
+    }
+
+    /// The value, however large: PostgreSQL has checked that it is JSON.
+    package var root: JSONValue {
+        do {
+            return try JSONDocument(parsing: Array(bytes), limits: .accepted, policy: .grammar).root
+        } catch {
+            preconditionFailure("a column of type json holds JSON alone: \(error.code)")
+        }
     }
 }
 

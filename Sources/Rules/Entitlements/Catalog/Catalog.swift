@@ -37,12 +37,11 @@ package struct Catalog: Hashable, Sendable {
         products[productID]?.entitlementKeys ?? [productID]
     }
 
-    /// The type by which a transaction is projected: Apple's value if it is known, else the
-    /// catalog's.
+    /// The type by which a transaction is projected: Apple's value if it is known.
     ///
-    /// Without either, as in receipts or with a new value of Apple's, a transaction with an end is
-    /// a subscription: the customer has paid until then. Without an end it has no type and grants
-    /// nothing until a catalog names its product.
+    /// What Apple signs with an unknown type has the type that the catalog gives its product;
+    /// without one it holds as a subscription does, grace included, if it has an end, and grants
+    /// nothing without an end. A receipt states no type at all.
     package func type(of transaction: MergedTransaction) -> ProductType? {
         if let type = transaction.type, !type.isUnknown {
             return type
@@ -81,22 +80,49 @@ extension Catalog {
     ///
     /// - Throws: `CatalogError` with all problems at once.
     package init(json bytes: [UInt8]) throws(CatalogError) {
-        let root: JSONValue
-        do {
-            root = try JSONDocument(parsing: bytes).root
-        } catch {
-            let message = error.explanation(in: bytes)
-            throw CatalogError(problems: [CatalogProblem(path: "", message: message)])
-        }
-        try self.init(root)
+        try self.init(Self.document(bytes))
     }
+
+    /// Reads a catalog's file, of either format, within the bounds of catalogs.
+    ///
+    /// - Throws: `CatalogError` if it is too large, or no JSON.
+    package static func document(_ bytes: [UInt8]) throws(CatalogError) -> JSONValue {
+        guard bytes.count <= bytesMax else {
+            throw CatalogError("larger than \(bytesMax / 1_048_576) MiB, the most for a catalog")
+        }
+        do {
+            return try JSONDocument(parsing: bytes, limits: .accepted).root
+        } catch {
+            throw CatalogError(error.explanation(in: bytes))
+        }
+    }
+
+    package static let bytesMax = 16 * 1_048_576
+    package static let productsMax = 100_000
 
     /// Reads a catalog from a value of a larger document.
     package init(_ root: JSONValue) throws(CatalogError) {
         var reader = CatalogReader()
         let products = reader.products(root)
         guard reader.problems.isEmpty else { throw CatalogError(reader.problems, in: root) }
+        guard products.count <= Self.productsMax else {
+            throw CatalogError(
+                "\(products.count) products, more than \(Self.productsMax), the most for a catalog"
+            )
+        }
         self.init(products)
+    }
+}
+
+/// A catalog's bytes in the product's own format, as they are stored, with the catalog that its
+/// reader makes of these very bytes.
+package struct StorableCatalog: Hashable, Sendable {
+    package let bytes: [UInt8]
+    package let catalog: Catalog
+
+    package init(_ bytes: [UInt8]) throws(CatalogError) {
+        self.bytes = bytes
+        catalog = try Catalog(json: bytes)
     }
 }
 
@@ -104,8 +130,9 @@ extension Catalog {
 package struct CatalogError: Error, Hashable, Sendable, CustomStringConvertible {
     package var problems: [CatalogProblem]
 
-    package init(problems: [CatalogProblem]) {
-        self.problems = problems
+    /// A problem of the file as a whole.
+    init(_ message: String) {
+        problems = [CatalogProblem(path: "", message: message)]
     }
 
     /// Gives problems of one file their lines and columns.

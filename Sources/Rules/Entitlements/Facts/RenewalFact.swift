@@ -1,5 +1,7 @@
 package import AppStore
 
+/// The facts of a renewal info's newest revision; the account token and the `appTransactionId` are
+/// those of the newest that names one.
 package struct RenewalFact: Hashable, Sendable {
     package var key: RenewalKey
     package var revision: Revision
@@ -12,6 +14,7 @@ package struct RenewalFact: Hashable, Sendable {
     package var gracePeriodExpiresDate: Timestamp?
     package var appAccountToken: AccountToken?
     package var appTransactionID: Identifier?
+    package var olderNaming = OlderNaming()
 
     package init(key: RenewalKey, revision: Revision) {
         self.key = key
@@ -21,6 +24,17 @@ package struct RenewalFact: Hashable, Sendable {
     /// The spans that it states; each counts from every revision, even a superseded one.
     package var spans: [RenewalSpan] {
         gracePeriodExpiresDate.map { [RenewalSpan(.grace, from: renewalDate, until: $0)] } ?? []
+    }
+}
+
+extension RenewalFact: OwnerNaming {
+    package var environment: Environment { key.environment }
+
+    /// Merges two renewal infos: the greater revision counts, with what the older one names.
+    package func joined(with other: RenewalFact) -> RenewalFact {
+        var (newest, older) = revision < other.revision ? (other, self) : (self, other)
+        newest.keepNames(of: older)
+        return newest
     }
 }
 

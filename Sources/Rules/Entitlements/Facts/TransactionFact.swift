@@ -1,8 +1,9 @@
 package import AppStore
 import JSON
 
-/// The facts of a transaction's newest revision in one track; in receipts, the revocation is that
-/// of the newest one that brought any.
+/// The facts of a transaction's newest revision in one track; the account token and the
+/// `appTransactionId` are those of the newest that names one, and in receipts, the revocation is
+/// that of the newest that brought any.
 package typealias TransactionFact = Shared<TransactionMembers>
 
 package struct TransactionMembers: Hashable, Sendable {
@@ -31,6 +32,7 @@ package struct TransactionMembers: Hashable, Sendable {
     package var revokedSeatQuantity: Int32?
     package var appAccountToken: AccountToken?
     package var appTransactionID: Identifier?
+    package var olderNaming = OlderNaming()
     package var items: [CommerceItem] = []
 
     package init(
@@ -55,11 +57,15 @@ package struct TransactionMembers: Hashable, Sendable {
         )
     }
 
+    package var environment: Environment { key.environment }
+
     /// The revision that brought the revocation; nil without one.
     package var revoking: Revision? {
         revocation == nil ? nil : olderRevoking ?? revision
     }
 }
+
+extension TransactionMembers: OwnerNaming {}
 
 /// Apple's revocation of a transaction: a refund, or a family member's loss of sharing.
 package struct Revocation: Hashable, Sendable {
@@ -85,19 +91,22 @@ package struct Revocation: Hashable, Sendable {
 }
 
 extension TransactionFact {
-    /// Merges two facts of the same ID and track: the greater revision counts.
+    /// Merges two facts of the same ID and track: the greater revision counts, with what an older
+    /// one names (`OwnerNaming`).
     ///
     /// No receipt lifts a revocation, since an absent one may only mean that it was not requested:
     /// of the receipts that bring one the greatest revision decides, even if a newer receipt has
     /// none. Neither order nor repetition changes the result of several merges.
     package func joined(with other: TransactionFact) -> TransactionFact {
-        let newest = value.revision < other.revision ? other : self
-        guard value.track == .receipt, let (revocation, revoking) = newestRevocation(or: other)
-        else { return newest }
+        let (newest, older) = value.revision < other.revision ? (other, self) : (self, other)
         var members = newest.value
-        members.revocation = revocation
-        members.olderRevoking = revoking == newest.revision ? nil : revoking
-        return TransactionFact(members)
+        members.keepNames(of: older.value)
+        if members.track == .receipt, let (revocation, revoking) = newestRevocation(or: other) {
+            members.revocation = revocation
+            members.olderRevoking = revoking == newest.revision ? nil : revoking
+        }
+        // Most revisions add nothing to the newest: it keeps its storage.
+        return members == newest.value ? newest : TransactionFact(members)
     }
 
     private func newestRevocation(or other: TransactionFact) -> (Revocation, Revision)? {

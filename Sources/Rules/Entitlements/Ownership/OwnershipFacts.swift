@@ -5,7 +5,7 @@ package struct OwnershipFacts: Hashable, Sendable {
     package var originalTransactionID: Identifier
     /// In any order.
     package var transactions: [OwnershipTransaction]
-    /// The account token of the newest renewal info.
+    /// The account token of the newest renewal info that names one.
     package var renewalToken: AccountToken?
     /// The purchase's `appTransactionId`: one per Apple Account and app.
     package var appTransactionID: Identifier?
@@ -82,10 +82,10 @@ extension OwnershipFacts {
         renewals: [RenewalFact],
         claims: [UserClaim]
     ) {
-        let newestRenewal =
-            renewals
-            .filter { renewal in transactions.contains { $0.trust == renewal.key.trust } }
-            .max { ($0.revision, $0.key) < ($1.revision, $1.key) }
+        let vouched = renewals.filter { renewal in
+            transactions.contains { $0.trust == renewal.key.trust }
+        }
+        let renewal = vouched.dropFirst().reduce(vouched.first) { $0?.joined(with: $1) }
         var newestWithApp: TransactionFact?
         for fact in transactions where fact.track == .jws && fact.appTransactionID != nil {
             if newestWithApp.map({ Self.isEarlier($0, than: fact) }) ?? true {
@@ -95,9 +95,9 @@ extension OwnershipFacts {
         self.init(
             originalTransactionID: key.originalTransactionID,
             transactions: Self.merged(transactions),
-            renewalToken: newestRenewal?.appAccountToken,
+            renewalToken: renewal?.appAccountToken,
             appTransactionID: newestWithApp?.appTransactionID
-                ?? newestRenewal?.appTransactionID,
+                ?? renewal?.appTransactionID,
             claims: claims
         )
     }

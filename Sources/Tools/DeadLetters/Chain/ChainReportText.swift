@@ -36,7 +36,7 @@ enum ChainReportText {
         if more > 0 {
             console.note("and \(more) more findings: --json shows all")
         }
-        return report.isIntact ? ExitCode.success : ExitCode.negative
+        return ExitCode.answer(report.isIntact)
     }
 
     static func json(_ report: ChainReport) -> JSONContent {

@@ -49,7 +49,7 @@ enum VerifyChainsCommand: DeadLetterCommand {
         try metricsFile?.write("chains", isSuccess: report.isIntact)
         if context.isJSON {
             context.console.print(json: ChainReportText.json(report))
-            return report.isIntact ? ExitCode.success : ExitCode.negative
+            return ExitCode.answer(report.isIntact)
         }
         return ChainReportText.print(report, isWide: context.isWide, context.console)
     }

@@ -43,7 +43,7 @@ enum CountCommand: DeadLetterCommand {
         if counts.count == valuesMax {
             context.console.note("only \(valuesMax) values are shown: narrow the filter")
         }
-        return ExitCode.success
+        return ExitCode.found(total)
     }
 
     /// Writes the numbers of open letters; they need the index.
@@ -115,7 +115,7 @@ enum CountCommand: DeadLetterCommand {
         let total = sorted.reduce(0) { $0 + $1.letters }
         report(by.withoutGaps(sorted, query, context.now), total: total, by, context)
         context.console.note(fold.notes(summary) + IndexOnly.note(context))
-        return ExitCode.success
+        return ExitCode.found(total)
     }
 
     private static func report(

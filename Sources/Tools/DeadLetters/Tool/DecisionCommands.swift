@@ -75,7 +75,7 @@ extension DecisionCommand {
             or: "\(changed) of \(found) dead letters \(kind.rawValue)",
             context.arguments
         )
-        return found == 0 ? ExitCode.negative : ExitCode.success
+        return ExitCode.found(found)
     }
 }
 

@@ -23,7 +23,7 @@ enum GroupsCommand: DeadLetterCommand {
             $0.openLetters > 0 && $0.recent > $0.before
         }
         context.console.note("\(groups.count) groups" + (groups.count == limit ? " at most" : ""))
-        return ExitCode.success
+        return ExitCode.found(groups.count)
     }
 
     private static let columns: [ReportColumn<DeadLetterGroup>] = [

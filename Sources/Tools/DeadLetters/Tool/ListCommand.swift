@@ -34,7 +34,7 @@ enum ListCommand: DeadLetterCommand {
         print(rows, context)
         let count = try await DeadLetterCounts.count(query, on: index)
         context.console.note("\(rows.count) of \(count) dead letters")
-        return ExitCode.success
+        return ExitCode.found(count)
     }
 
     private static func readTopic(
@@ -48,7 +48,7 @@ enum ListCommand: DeadLetterCommand {
         print(rows, context)
         let note = "\(rows.count) of \(newest.count) dead letters, "
         context.console.note(note + notes + IndexOnly.note(context))
-        return ExitCode.success
+        return ExitCode.found(newest.count)
     }
 
     /// The newest letters by the topic itself, and notes on the reading.

@@ -21,6 +21,6 @@ enum SearchCommand: DeadLetterCommand {
         )
         ListCommand.print(rows, context)
         context.console.note("\(rows.count) dead letters")
-        return rows.isEmpty ? ExitCode.negative : ExitCode.success
+        return ExitCode.found(rows.count)
     }
 }

@@ -26,10 +26,11 @@ enum TailCommand: DeadLetterCommand {
         let limit = try context.arguments.value("limit", as: .int(0...100_000)) ?? 10
         // The ends first: letters that arrive during the look-up are shown below.
         let ends = try await context.topic.watermarks().mapValues(\.high)
-        for row in try await newest(query, limit, context).reversed() {
+        let rows = try await newest(query, limit, context)
+        for row in rows.reversed() {
             print(row, context)
         }
-        guard context.arguments.isSet("follow") else { return ExitCode.success }
+        guard context.arguments.isSet("follow") else { return ExitCode.found(rows.count) }
         do {
             try await Interruption.cancelling {
                 try await context.topic.follow(from: ends) { record in

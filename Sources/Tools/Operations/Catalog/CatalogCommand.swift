@@ -7,7 +7,7 @@ extension ToolCommand {
         "FILE is in the product's own format (schemas/catalog) or an Xcode .storekit file. The "
         + "latter says neither how long a non-renewing subscription lasts nor what a consumable "
         + "credits: --with names a file in the own format whose products stand in the place of "
-        + "those of FILE with the same IDs."
+        + "those of FILE with the same IDs. A catalog has at most 16 MiB and 100,000 products."
 
     private static let withOption = CommandOption(
         "with",
@@ -45,7 +45,7 @@ extension ToolCommand {
         let settings = try context.settings(.database)
         let file = try readFile(context)
         let outcome = try await settings.withDatabase { connection in
-            try await CatalogTable.apply(file.bytes, on: connection)
+            try await CatalogTable.apply(file.content, on: connection)
         }
         let state = outcome.isNew ? "applied as" : "holds already as"
         context.console.print("\(file.summary); \(state) version \(outcome.version)")
@@ -60,7 +60,7 @@ extension ToolCommand {
         let arguments = context.arguments
         var file = try CatalogFile(path: arguments.operands[0])
         if let path = arguments.value("with") {
-            file = CatalogFile(file, completedBy: try CatalogFile(path: path))
+            file = try CatalogFile(file, completedBy: CatalogFile(path: path))
         }
         guard !file.catalog.products.isEmpty || arguments.isSet("allow-empty") else {
             throw CommandError(

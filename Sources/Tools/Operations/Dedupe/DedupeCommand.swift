@@ -54,7 +54,7 @@ extension ToolCommand {
             }
             console.print("\(what) forgotten: publish the raw bodies again")
         }
-        return isConfirmed ? ExitCode.success : ExitCode.negative
+        return ExitCode.answer(isConfirmed && counts.total > 0)
     }
 }
 

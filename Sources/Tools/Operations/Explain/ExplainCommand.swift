@@ -66,12 +66,12 @@ extension ToolCommand {
             let user = Identifier(context.arguments.operands[0])
             if let knownAt {
                 let known = try await KnownState.read(user, environment, at: knownAt, client)
-                return (known.lines(at: at ?? now), known.json, true)
+                return (known.lines(at: at ?? now), known.json, !known.rows.isEmpty)
             }
             let explanation = try await UserExplanation.read(user, environment, client)
-            return (explanation.lines(now: now), explanation.json(now: now), true)
+            return (explanation.lines(now: now), explanation.json(now: now), explanation.isFound)
         }
         context.print(answer.json) { console in answer.lines.forEach { console.print($0) } }
-        return answer.isFound ? ExitCode.success : ExitCode.negative
+        return ExitCode.answer(answer.isFound)
     }
 }

@@ -19,6 +19,11 @@ struct UserExplanation {
     var changes: [RecordedChange] = []
     var others: [UserDetails.OtherEnvironment] = []
 
+    /// Whether anything is known of the user in this environment.
+    var isFound: Bool {
+        !(purchases.isEmpty && grants.isEmpty && debits.isEmpty && changes.isEmpty)
+    }
+
     func lines(now: Int64) -> [String] {
         let catalog = catalogVersion.map { "catalog version \($0)" } ?? "no catalog"
         let version = version.map { "version \($0)" } ?? "no change yet"

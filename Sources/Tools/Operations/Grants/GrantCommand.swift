@@ -72,7 +72,7 @@ extension ToolCommand {
             ? "grant \(number) is revoked"
             : "there is no grant \(number), or it was revoked before"
         context.print(["grant_id": number, "is_revoked": isEnded], or: line)
-        return isEnded ? ExitCode.success : ExitCode.negative
+        return ExitCode.answer(isEnded)
     }
 
     static func entering(

@@ -59,7 +59,7 @@ extension ToolCommand {
         progress.clear()
         try metricsFile?.write("archive", isSuccess: true)
         show(archived, isArchived: isConfirmed, context)
-        return isConfirmed ? ExitCode.success : ExitCode.negative
+        return ExitCode.answer(isConfirmed)
     }
 
     static let historyRestore = ToolCommand(

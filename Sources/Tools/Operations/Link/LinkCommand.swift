@@ -16,7 +16,7 @@ extension ToolCommand {
         operandCount: 0...3,
         options: linkOptions
     ) {
-        try await change($0, operandCount: 3, participle: "written", AccountLinkTable.add)
+        try await change($0, operandCount: 3, participle: "written", \.read, AccountLinkTable.add)
     }
 
     static let linkRemove = ToolCommand(
@@ -29,7 +29,13 @@ extension ToolCommand {
         operandCount: 0...3,
         options: linkOptions
     ) {
-        try await change($0, operandCount: 2, participle: "removed", AccountLinkTable.remove)
+        try await change(
+            $0,
+            operandCount: 2,
+            participle: "removed",
+            \.changed,
+            AccountLinkTable.remove
+        )
     }
 
     private static let linkOptions = [
@@ -76,7 +82,7 @@ extension ToolCommand {
             Array(try await connection.run(AccountLinkTable.list, selection))
         }
         context.console.print(links, columns, context.arguments)
-        return ExitCode.success
+        return ExitCode.found(links.count)
     }
 
     static let linkReapply = ToolCommand(
@@ -92,27 +98,33 @@ extension ToolCommand {
         }
         let line = "\(Quantity.counted(count, "purchase")) queued for link-worker"
         context.print(["purchases": count], or: line)
-        return ExitCode.success
+        return ExitCode.found(count)
     }
 
+    private typealias Counts = (read: Int, changed: Int)
+
+    /// - Parameter found: the links that were to be there: each that is to be removed, while one
+    ///   that is added may exist already.
     private static func change(
         _ context: OperatorContext,
         operandCount: Int,
         participle: String,
+        _ found: KeyPath<Counts, Int>,
         _ apply: ([AccountLink], PostgresConnection) async throws -> Int
     ) async throws -> Int32 {
         var source = try LinkSource(context.arguments, operandCount: operandCount)
-        var (read, changed) = (0, 0)
+        var counts: Counts = (0, 0)
         try await context.withDatabase { connection in
             while let batch = try source.next() {
-                changed += try await apply(batch, connection)
-                read += batch.count
+                counts.changed += try await apply(batch, connection)
+                counts.read += batch.count
             }
         }
         let line =
-            "\(Quantity.counted(read, "link")) read, \(Quantity.grouped(changed)) \(participle)"
-        context.print(["links": read, participle: changed], or: line)
-        return ExitCode.success
+            "\(Quantity.counted(counts.read, "link")) read, "
+            + "\(Quantity.grouped(counts.changed)) \(participle)"
+        context.print(["links": counts.read, participle: counts.changed], or: line)
+        return ExitCode.found(counts[keyPath: found])
     }
 
     private static let columns: [ReportColumn<AccountLink>] = [

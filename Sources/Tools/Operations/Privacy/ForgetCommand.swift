@@ -52,6 +52,6 @@ extension ToolCommand {
                 )
             }
         }
-        return ExitCode.success
+        return ExitCode.found(forgotten.links + forgotten.claims + forgotten.tokens)
     }
 }

@@ -42,7 +42,7 @@ extension ToolCommand {
             archives: try await archives(of: user, settings, context)
         )
         context.console.print(stored, context.arguments)
-        return ExitCode.success
+        return ExitCode.found(stored.rowCount)
     }
 
     private static func archives(
@@ -118,6 +118,10 @@ struct StoredReport: Report {
         ),
         "forgotten_users": ("times the user was forgotten", "kept; holds a hash of the ID"),
     ]
+
+    var rowCount: Int64 {
+        counts.reduce(0) { $0 + $1.rows } + archives.reduce(0) { $0 + Int64($1.rows) }
+    }
 
     private static let topicsNote =
         "Kafka holds more, for as long as its topics are set to (see 'pipeline topics'): the "

@@ -32,7 +32,8 @@ extension FactReview {
                 rows.append(row)
             }
         }
-        let facts = try await derive(rows)
+        var facts = try await derive(rows)
+        try await addOlder(to: &facts, rows)
         try await write(facts, rows, beside: known)
         return Set(rows.indices.filter { facts[$0] == nil }.map { rows[$0].fact.key })
     }
@@ -46,7 +47,7 @@ extension FactReview {
         let asked = Array(scopes)
         var keys: [RenewalKey] = []
         var questions: [RecordedContents.Question] = []
-        for content in try await connection.run(RevisionTable.lasting, asked.map(\.renewals)) {
+        for content in try await connection.run(RevisionTable.stating, asked.map(\.renewals)) {
             guard let trust = Trust(text: content.trust) else { continue }
             let fact = RenewalFact(
                 key: asked[content.index].renewalKey(trust),

@@ -143,14 +143,15 @@ extension FactReview {
         _ rows: [ReviewedRow<Fact>]
     ) async throws {
         var tokens: [Int: AccountToken] = [:]
-        for (index, fact) in facts where fact.appAccountToken != rows[index].fact.appAccountToken {
-            tokens[index] = fact.appAccountToken
+        for (index, fact) in facts {
+            let token = fact.members.appAccountToken
+            if token != rows[index].fact.members.appAccountToken { tokens[index] = token }
         }
         guard !tokens.isEmpty else { return }
         let asked = Array(Set(tokens.values))
         let forgotten = Set(try await connection.run(ForgottenUserTable.tokens, asked))
         for (index, token) in tokens where forgotten.contains(token) {
-            facts[index]?.appAccountToken = nil
+            facts[index]?.members.forgetToken()
         }
     }
 

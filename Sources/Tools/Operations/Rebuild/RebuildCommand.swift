@@ -45,6 +45,6 @@ extension ToolCommand {
         progress.clear()
         context.print(report.json, or: report.line)
         let isAsExpected = report.differenceCount == 0 && report.refusedCount == 0
-        return isAsExpected ? ExitCode.success : ExitCode.negative
+        return ExitCode.answer(isAsExpected)
     }
 }

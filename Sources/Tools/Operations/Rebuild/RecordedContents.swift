@@ -56,7 +56,7 @@ struct RecordedContents {
     }
 
     private static func reading(_ payload: JSONText, _ question: Question) -> Reading {
-        guard let json = try? JSONDocument(parsing: Array(payload.bytes)).root,
+        guard let json = try? JSONDocument(parsing: Array(payload.bytes), limits: .accepted).root,
             let facts = try? SignedFacts(
                 of: payloads(json, question.subject.kind),
                 environment: question.subject.environment,

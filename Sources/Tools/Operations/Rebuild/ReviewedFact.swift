@@ -27,9 +27,15 @@ extension ReviewedFact {
 
 /// A fact that also stands in a table of link-worker's.
 protocol OwnedFact: ReviewedFact {
+    associatedtype Members: OwnerNaming
+
     static var ownershipTable: ReviewedTable<Self> { get }
 
-    var appAccountToken: AccountToken? { get set }
+    var members: Members { get set }
+    /// The columns that name older contents, and the revisions of these.
+    var olderRevisions: [(column: String, revision: Revision)] { get }
+
+    func joined(with other: Self) -> Self
 
     /// The row that the ownership table should hold, where it holds a known one.
     func ownershipFact(_ known: Self) -> Self
@@ -47,15 +53,29 @@ extension OwnedFact {
 
     func ownershipFact(_ known: Self) -> Self { newest(known) }
 
+    var olderNames: [(column: String, revision: Revision)] {
+        [
+            ("token_content_hash", members.olderNaming.token),
+            ("app_transaction_content_hash", members.olderNaming.appTransaction),
+        ].compactMap { column, revision in revision.map { (column, $0) } }
+    }
+
     /// The newer of both: link-worker's rows are never behind, so a row of a content that
-    /// entitle-worker has not seen is left as it is.
+    /// entitle-worker has not seen is left as it is, and so is a name from one.
     fileprivate func newest(_ known: Self) -> Self {
-        guard known.revision.contentHash == revision.contentHash else {
-            return known.revision > revision ? known : self
+        guard known.revision.contentHash == revision.contentHash || known.revision < revision else {
+            var unseen = known
+            unseen.members.keepNames(of: members)
+            return unseen
         }
-        var signedAgain = self
-        signedAgain.revision = max(known.revision, revision)
-        return signedAgain
+        var expected = self
+        expected.revision = max(known.revision, revision)
+        var named = known.members
+        // The newest content was read: only an older one may name more.
+        if named.olderNaming.token == nil { named.appAccountToken = nil }
+        if named.olderNaming.appTransaction == nil { named.appTransactionID = nil }
+        expected.members.keepNames(of: named)
+        return expected
     }
 }
 
@@ -119,9 +139,13 @@ extension TransactionFact: ReviewedFact, OwnedFact {
         set { value.revision = newValue }
     }
 
-    var appAccountToken: AccountToken? {
-        get { value.appAccountToken }
-        set { value.appAccountToken = newValue }
+    var members: TransactionMembers {
+        get { value }
+        set { value = newValue }
+    }
+
+    var olderRevisions: [(column: String, revision: Revision)] {
+        olderNames + (value.revoking.map { [("revoked_content_hash", $0)] } ?? [])
     }
 
     func ownershipFact(_ known: TransactionFact) -> TransactionFact {
@@ -146,6 +170,13 @@ extension RenewalFact: OwnedFact {
     var subject: RevisionTable.Subject { key.scope.renewals }
     var purchase: PurchaseScope? { key.scope }
     var trust: Trust { key.trust }
+
+    var members: RenewalFact {
+        get { self }
+        set { self = newValue }
+    }
+
+    var olderRevisions: [(column: String, revision: Revision)] { olderNames }
 }
 
 extension AppTransactionFact: ReviewedFact {

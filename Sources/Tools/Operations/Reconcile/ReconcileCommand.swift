@@ -65,7 +65,7 @@ extension ToolCommand {
         }
         try metricsFile?.write(reconciliation.metrics(at: Date()))
         context.console.print(reconciliation, context.arguments)
-        return reconciliation.isBalanced ? ExitCode.success : ExitCode.negative
+        return ExitCode.answer(reconciliation.isBalanced)
     }
 
     private static func reconcileWithApple(_ context: OperatorContext) async throws -> Int32 {
@@ -81,7 +81,7 @@ extension ToolCommand {
         let settings = try context.settings(.database)
         let account = try await AppleAccount.read(since: since ?? week, settings)
         context.console.print(account, arguments)
-        return account.isBalanced ? ExitCode.success : ExitCode.negative
+        return ExitCode.answer(account.isBalanced)
     }
 }
 

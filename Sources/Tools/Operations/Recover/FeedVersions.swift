@@ -27,7 +27,7 @@ struct FeedVersions {
             let name = settings.topic(topic)
             _ = try await reader.visit(name, progress: { report(name, $0, $1) }) { record in
                 guard let key = record.key, let value = record.value,
-                    let root = try? JSONDocument(parsing: value).root,
+                    let root = try? JSONDocument(parsing: value, limits: .accepted).root,
                     let version = root["version"]?.int64
                 else { return }
                 let user = Identifier(String(decoding: key, as: UTF8.self))

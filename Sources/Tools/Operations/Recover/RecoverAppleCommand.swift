@@ -60,7 +60,7 @@ extension ToolCommand {
             context.console.print(states, AppleQuestions.columns, context.arguments) {
                 $0.result != done
             }
-            return states.allSatisfy { $0.result == done } ? ExitCode.success : ExitCode.negative
+            return ExitCode.answer(states.allSatisfy { $0.result == done })
         }
     }
 }

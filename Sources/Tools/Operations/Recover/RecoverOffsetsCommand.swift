@@ -57,7 +57,7 @@ extension ToolCommand {
             }
         }
         show(rewinds, isCommitted: isConfirmed, context)
-        return isConfirmed ? ExitCode.success : ExitCode.negative
+        return ExitCode.answer(isConfirmed)
     }
 
     private static func stages(

@@ -21,7 +21,7 @@ extension ToolCommand {
             )
         }
         context.console.print(report, context.arguments)
-        return report.isUsable ? ExitCode.success : ExitCode.negative
+        return ExitCode.answer(report.isUsable)
     }
 
     private static let topicOptions = [

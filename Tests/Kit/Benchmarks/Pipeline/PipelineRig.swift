@@ -99,7 +99,10 @@ struct PipelineRig {
         let migrations = try MigrationFolder.find().migrations()
         try await PostgresConnection.lend(database) { connection in
             _ = try await Migrator(migrations).run(on: connection)
-            _ = try await CatalogTable.apply(Array(BenchTransaction.catalog.utf8), on: connection)
+            _ = try await CatalogTable.apply(
+                try StorableCatalog(Array(BenchTransaction.catalog.utf8)),
+                on: connection
+            )
         }
     }
 

@@ -12,7 +12,8 @@ package struct FactSet: Sendable {
 
     package init() {}
 
-    /// Adds a fact; the greatest revision of each track stays, and what a receipt took back.
+    /// Adds a fact; the greatest revision of each track stays, with what an older one named and what
+    /// a receipt took back.
     ///
     /// - Returns: the field that contradicts what is known of the ID; the fact was not added then,
     ///   as what came first stands until a person decides.
@@ -27,14 +28,13 @@ package struct FactSet: Sendable {
         return nil
     }
 
-    /// Adds a fact; the greatest revision stays, and every span that one ever stated.
+    /// Adds a fact; the greatest revision stays, with what an older one named, and every span that
+    /// one ever stated.
     package mutating func add(_ fact: RenewalFact) {
         if !fact.spans.isEmpty {
             spans[fact.key, default: []].formUnion(fact.spans)
         }
-        if renewals[fact.key].map({ $0.revision < fact.revision }) ?? true {
-            renewals[fact.key] = fact
-        }
+        renewals[fact.key] = renewals[fact.key]?.joined(with: fact) ?? fact
     }
 
     package mutating func add(_ claim: UserClaim, on purchase: PurchaseKey) {

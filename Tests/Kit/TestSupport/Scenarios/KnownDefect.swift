@@ -17,4 +17,5 @@ package enum KnownDefect: String, CaseIterable, Sendable {
     case lateRefund = "a late refund winning after the dedupe memory was pruned"
     case backfill =
         "the newest token taken by signed date, so that a backfill hands a purchase back"
+    case withdrawnToken = "a transaction signed again without its token losing its owner"
 }

@@ -18,30 +18,53 @@ final class CatalogStore: Sendable {
     func catalog(version: Int64?, _ connection: PostgresConnection) async throws -> Versioned {
         let cached = known.withLock { $0 }
         guard let version, cached.version != version else { return cached }
-        let content = try await connection.run(CatalogTable.content, version)[0]
-        let catalog = try Catalog(json: Array(content.bytes))
+        let catalog = try await Self.read(version, connection)
         let read = Versioned(version: version, catalog: catalog)
         known.withLock { $0 = read }
         return read
     }
 
-    /// The products that differ in some catalog between one version and a later one.
+    /// A stored version that cannot be read; a later one that can ends the fault.
+    struct Unreadable: Error, CustomStringConvertible {
+        let version: Int64
+        let error: CatalogError
+
+        var description: String {
+            "catalog version \(version) cannot be read, apply another one (pipeline catalog apply): "
+                + error.description
+        }
+    }
+
+    static func read(_ version: Int64, _ connection: PostgresConnection) async throws -> Catalog {
+        let content = try await connection.run(CatalogTable.content, version)[0]
+        do throws(CatalogError) {
+            return try Catalog(json: Array(content.bytes))
+        } catch {
+            throw Unreadable(version: version, error: error)
+        }
+    }
+
+    /// The products that differ in some catalog between one version and a later one; nil for all
+    /// products, because the first version cannot be read.
     ///
-    /// Version 0 is before the first catalog: then no product was known.
+    /// Version 0 is before the first catalog: then no product was known. An unreadable version in
+    /// between is passed over: no purchase was projected by it.
     static func productIDs(
         changedAfter first: Int64,
         through last: Int64,
         _ connection: PostgresConnection
-    ) async throws -> Set<Identifier> {
+    ) async throws -> Set<Identifier>? {
         var changed: Set<Identifier> = []
         var former = Catalog()
-        let contents = try await connection.run(CatalogTable.contents, (first, last))
-        for (index, content) in contents.enumerated() {
-            let catalog = try Catalog(json: Array(content.bytes))
-            if index > 0 || first == 0 {
-                changed.formUnion(catalog.productIDs(differingFrom: former))
+        // One at a time, as each may be large.
+        for version in try await connection.run(CatalogTable.versions, (first, last)) {
+            do {
+                let catalog = try await read(version, connection)
+                if version > first { changed.formUnion(catalog.productIDs(differingFrom: former)) }
+                former = catalog
+            } catch is Unreadable where version < last {
+                if version == first { return nil }
             }
-            former = catalog
         }
         return changed
     }

@@ -21,6 +21,11 @@ actor Reprojection: Upkeep {
 
     /// How long to wait for a notification before the table is read anyway.
     private static let sweepInterval = Duration.milliseconds(1000)
+    /// Before all purchases.
+    private static let start = PurchaseScope(
+        environment: Environment(rawValue: ""),
+        originalTransactionID: ""
+    )
     /// Maximum purchases in one transaction.
     private static let purchasesMax = 200
 
@@ -70,10 +75,10 @@ extension Reprojection {
         _ progress: CatalogProjection,
         _ connection: PostgresConnection
     ) async throws {
-        let target = progress.target ?? progress.newest
+        let target = try await target(progress, connection)
         var pipeline = Pipeline()
         pipeline.add(Locks.afterSharedCatalog)
-        if progress.target == nil {
+        if progress.target != target {
             pipeline.add(CatalogProjection.begin, target)
         }
         _ = try await connection.run(pipeline)
@@ -82,8 +87,8 @@ extension Reprojection {
             through: target,
             connection
         )
-        var after = progress.after
-        while !changed.isEmpty {
+        var after = progress.target == target ? progress.after : Self.start
+        while changed?.isEmpty != true {
             let sold = Array(try await connection.run(CatalogProjection.sold, after))
             try await project(Self.scopes(of: sold, concernedBy: changed))
             guard let last = sold.last?.scope else { break }
@@ -93,16 +98,31 @@ extension Reprojection {
         _ = try await connection.run(CatalogProjection.finish)
     }
 
+    /// The version under way, or the newest if that one cannot be read.
+    private func target(
+        _ progress: CatalogProjection,
+        _ connection: PostgresConnection
+    ) async throws -> Int64 {
+        guard let target = progress.target, target < progress.newest else { return progress.newest }
+        do {
+            _ = try await CatalogStore.read(target, connection)
+            return target
+        } catch is CatalogStore.Unreadable {
+            return progress.newest
+        }
+    }
+
     /// The purchases to project because their products differ.
+    ///
+    /// - Parameter changed: nil for all products.
     private static func scopes(
         of sold: [CatalogProjection.Sold],
-        concernedBy changed: Set<Identifier>
+        concernedBy changed: Set<Identifier>?
     ) -> [PurchaseScope] {
+        func concerns(_ product: Identifier) -> Bool { changed?.contains(product) ?? true }
         var scopes: [PurchaseScope] = []
         for sold in sold where scopes.last != sold.scope {
-            if changed.contains(sold.productID)
-                || sold.items.contains(where: { changed.contains($0.sku) })
-            {
+            if concerns(sold.productID) || sold.items.contains(where: { concerns($0.sku) }) {
                 scopes.append(sold.scope)
             }
         }

@@ -34,8 +34,9 @@ struct PurchaseState {
 
     /// Adds a transaction of a record, unless it conflicts with known facts.
     ///
-    /// - Returns: new also if an older receipt brings a revocation that counts; and whether nothing
-    ///   was known of the transaction in its track.
+    /// - Returns: new also if an older revision adds something that counts: a receipt's revocation,
+    ///   a token, an `appTransactionId`; and whether nothing was known of the transaction in its
+    ///   track.
     mutating func apply(_ fact: TransactionFact) -> (PartVerdict, isFirst: Bool) {
         var known: [PartRevision] = []
         var position: Int?
@@ -63,12 +64,10 @@ struct PurchaseState {
         let before = transactions[position]
         // A fact read from a receipt lacks only what no receipt states.
         let joined = before.joined(with: fact)
-        let isRevoking = joined.revoking != before.revoking
-        if joined.revision != before.revision || isRevoking {
-            transactions[position] = joined
-            if !changed.contains(position) { changed.append(position) }
-        }
-        return (verdict == .superseded && isRevoking ? .new : verdict, false)
+        guard joined != before else { return (verdict, false) }
+        transactions[position] = joined
+        if !changed.contains(position) { changed.append(position) }
+        return (verdict == .superseded ? .new : verdict, false)
     }
 
     /// The fact of the same ID and track.

@@ -55,17 +55,18 @@ struct ScopeState {
 
     /// Adds a renewal info of a record.
     ///
-    /// - Returns: whether it is new: content that decides from now on, or a span.
+    /// - Returns: whether it is new: content that decides from now on, a name, or a span.
     mutating func apply(_ fact: RenewalFact) -> PartVerdict {
         let isNewSpan = addSpans(of: fact)
         let index = renewals.firstIndex { $0.key == fact.key }
         let known = index.map { [PartRevision(revision: renewals[$0].revision)] } ?? []
         let verdict = PartRevision(revision: fact.revision).verdict(against: known)
-        if verdict == .new || verdict == .refreshed {
-            if let index { renewals[index] = fact } else { renewals.append(fact) }
-            changedRenewals.insert(fact.key)
-        }
-        return isNewSpan ? .new : verdict
+        let before = index.map { renewals[$0] }
+        let joined = before?.joined(with: fact) ?? fact
+        guard joined != before else { return isNewSpan ? .new : verdict }
+        if let index { renewals[index] = joined } else { renewals.append(joined) }
+        changedRenewals.insert(fact.key)
+        return isNewSpan || verdict == .superseded ? .new : verdict
     }
 
     private mutating func addSpans(of fact: RenewalFact) -> Bool {

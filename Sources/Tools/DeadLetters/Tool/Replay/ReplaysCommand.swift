@@ -37,7 +37,7 @@ enum ReplaysCommand: DeadLetterCommand {
         let rows = try await replays.newest(limit: limit)
         context.console.print(rows, ReplayRow.columns, context.arguments) { $0.counts.refused > 0 }
         context.console.note("\(rows.count) replays")
-        return ExitCode.success
+        return ExitCode.found(rows.count)
     }
 
     private static func show(

@@ -1,0 +1,89 @@
+import AppStore
+import Entitlements
+import OpenSSL
+
+/// The columns of the revisions that named a fact's token and `appTransactionId`, if not the newest.
+extension OlderNaming {
+    static let columns: Columns<OlderNaming> = [
+        Column("token_signed_date_ms", \.token?.signedDate),
+        Column("token_content_hash", \.token?.contentHash),
+        Column("app_transaction_signed_date_ms", \.appTransaction?.signedDate),
+        Column("app_transaction_content_hash", \.appTransaction?.contentHash),
+    ]
+
+    static let reader = RowReader(
+        OlderNaming.init,
+        Revision.optionalReader("token"),
+        Revision.optionalReader("app_transaction")
+    )
+}
+
+extension Revision {
+    /// Reads two columns that are null together.
+    static func optionalReader(_ prefix: String) -> RowReader<Revision?> {
+        RowReader(
+            { (signedDate: Timestamp?, contentHash: SHA256Digest?) in
+                guard let signedDate, let contentHash else { return nil }
+                return Revision(signedDate: signedDate, contentHash: contentHash)
+            },
+            RowReader<Timestamp?>(stringLiteral: "\(prefix)_signed_date_ms"),
+            RowReader<SHA256Digest?>(stringLiteral: "\(prefix)_content_hash")
+        )
+    }
+}
+
+/// A column that an older revision may fill, with the two columns of that revision; as SQL for an
+/// `ON CONFLICT DO UPDATE` of a row `known`.
+struct NamedColumn {
+    let name: String
+    /// Of the columns of `OlderNaming`.
+    let prefix: String
+
+    static let all = [
+        NamedColumn(name: "account_token", prefix: "token"),
+        NamedColumn(name: "app_transaction_id", prefix: "app_transaction"),
+    ]
+
+    /// Takes the value of the newest revision that names one (`OwnerNaming`).
+    var assignment: String {
+        """
+        (\(name), \(prefix)_signed_date_ms, \(prefix)_content_hash) = (
+            SELECT value, CASE WHEN is_older THEN signed END, CASE WHEN is_older THEN hash END
+            FROM (
+                SELECT *, value IS NULL
+                    OR (signed, hash) < (excluded.signed_date_ms, excluded.content_hash)
+                    OR (signed, hash) < (known.signed_date_ms, known.content_hash) AS is_older
+                FROM (VALUES
+                    (\(named("known")), NOT \(Self.isNewer)),
+                    (\(named("excluded")), \(Self.isNewer))
+                ) AS named (value, signed, hash, is_newest)
+                WHERE is_newest OR NOT \(TransactionTable.reusesIDs("known"))
+            ) AS named
+            -- Of one revision twice, the row whose token was forgotten.
+            ORDER BY signed DESC NULLS LAST, hash DESC NULLS LAST, value IS NOT NULL LIMIT 1
+        )
+        """
+    }
+
+    /// Whether the given row names one that the known row lacks, or named it later.
+    var isRaised: String {
+        "(\(naming("known")[0]) IS NULL AND \(naming("excluded")[0]) IS NOT NULL OR "
+            + "(\(naming("excluded").joined(separator: ", "))) > "
+            + "(\(naming("known").joined(separator: ", "))))"
+    }
+
+    static let isNewer =
+        "(excluded.signed_date_ms, excluded.content_hash) > (known.signed_date_ms, known.content_hash)"
+
+    private func named(_ row: String) -> String {
+        (["\(row).\(name)"] + naming(row)).joined(separator: ", ")
+    }
+
+    /// The revision that named the value of a row; null without one.
+    private func naming(_ row: String) -> [String] {
+        ["signed_date_ms", "content_hash"].map { column in
+            "coalesce(\(row).\(prefix)_\(column), "
+                + "CASE WHEN \(row).\(name) IS NOT NULL THEN \(row).\(column) END)"
+        }
+    }
+}
