@@ -66,6 +66,21 @@ import Testing
         #expect(actions.last?.kind == .replayStarted)
     }
 
+    /// On a phone a list of many letters is a long way.
+    @Test func `what can be decided stands before the letters`() async throws {
+        let fixture = try await ConsoleFixture(letters: (0..<2).map { .plain($0) })
+        let otto = try await fixture.client(as: "otto")
+        for (path, decision) in [
+            ("/replays/new?class=forged", "Begin the replay"),
+            ("/search?class=forged", "Write down"),
+        ] {
+            let page = try await otto.get(path).body
+            let form = try #require(page.firstRange(of: decision))
+            let letter = try #require(page.firstRange(of: "href=\"/letters/"))
+            #expect(form.lowerBound < letter.lowerBound, "\(path)")
+        }
+    }
+
     @Test func `a replay continues after the browser has left and its user has signed out`()
         async throws
     {

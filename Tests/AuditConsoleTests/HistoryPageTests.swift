@@ -37,6 +37,46 @@ import Testing
         }
     }
 
+    @Test func `a replay of many letters is one row, also with others' actions in between`()
+        async throws
+    {
+        let fixture = try await ConsoleFixture(letters: [.plain(1)])
+        let otto = try #require(AuditorName("otto"))
+        func action(
+            _ kind: DeadLetterAction.Kind,
+            _ letter: Int? = nil,
+            detail: String? = nil
+        ) -> NewDeadLetterAction {
+            NewDeadLetterAction(
+                who: otto,
+                kind: kind,
+                why: "mended",
+                deadLetterID: letter.map { "letter \($0)" },
+                replay: 7,
+                detail: detail
+            )
+        }
+        let database = fixture.database
+        var actions = [action(.replayStarted, detail: "120 dead letters: all")]
+        let letters = Array(0..<120)
+        actions += letters.map { (letter: Int) in
+            action(.replayed, letter, detail: "raw/0/\(letter)")
+        }
+        try await DeadLetterActionTable.append(actions, on: database)
+        let client = try await fixture.client(as: "vera")
+        actions = letters.map { (letter: Int) in
+            action(letter % 40 == 0 ? .replayRefused : .replayAccepted, letter)
+        }
+        try await DeadLetterActionTable.append(actions + [action(.replayCompleted)], on: database)
+        let page = try await client.get("/history").body
+        // The sign-in besides.
+        #expect(Self.rows(page) == 2)
+        #expect(page.contains("replay_completed") && page.contains("120 dead letters: all"))
+        #expect(!page.contains("letter 1"))
+        let refused = try await client.get("/history?replay=7&action=replay_refused").body
+        #expect(Self.rows(refused) == 1 && refused.contains("<summary>3 letters</summary>"))
+    }
+
     @Test(arguments: [
         ("who=otto", 2), ("who=ines", 1), ("who=nobody", 0), ("action=revealed", 1),
         ("who=otto&action=resolved", 1), ("since=1h&action=resolved", 1),

@@ -134,19 +134,49 @@ import Testing
         #expect(root["certificates"]?.count == 1)
         #expect(try await DeadLetterActionTable.newest(limit: 9, on: rig.client).isEmpty)
 
-        let revealed = await rig.tool("show", row.id, "--reveal", "--as=eve")
+        for option in ["--reveal", "--original"] {
+            let unsaid = await rig.tool("show", row.id, option)
+            #expect(unsaid.exitCode == 64 && unsaid.notes.contains("say why"), "\(unsaid.notes)")
+        }
+        let revealed = await rig.tool("show", row.id, "--reveal", "--why=case 7", "--as=eve")
         #expect(revealed.result.contains(Self.account) && revealed.result.contains("user-4711"))
-        let original = await rig.tool("show", row.id, "--original")
+        let original = await rig.tool("show", row.id, "--original", "--why=case 7")
         #expect(!original.bytes.isEmpty)
         let actions = try await DeadLetterActionTable.newest(limit: 9, on: rig.client)
         #expect(actions.map(\.kind) == [.revealed, .revealed])
         #expect(actions.map(\.who) == ["anna", "eve"])
-        #expect(actions.allSatisfy { $0.deadLetterID == row.id })
+        #expect(actions.allSatisfy { $0.deadLetterID == row.id && $0.why == "case 7" })
         // Nothing is shown if it cannot be recorded.
         _ = try await rig.client.query("ALTER TABLE dead_letter_actions RENAME TO gone")
-        let refused = await rig.tool("show", row.id, "--reveal")
+        let refused = await rig.tool("show", row.id, "--reveal", "--why=case 7")
         #expect(refused.exitCode != 0)
         #expect(!refused.result.contains(Self.account))
+    }
+
+    @Test func `an export hands out originals only for a reason, recorded before`() async throws {
+        let rig = try await Self.rig()
+        let folder = FileManager.default.temporaryDirectory.appending(path: "\(UUID())").path
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        func export(_ name: String, _ options: String...) async throws -> (ToolRun, String) {
+            let run = await rig.tool(["export", "--to", "\(folder)/\(name)"] + options)
+            let file = "\(folder)/\(name)/dead-letters.ndjson"
+            return (run, (try? String(contentsOfFile: file, encoding: .utf8)) ?? "")
+        }
+        let original = #""original":true"#
+        let (without, lines) = try await export("without")
+        #expect(!lines.isEmpty && !lines.contains(original), "\(without.notes)")
+        #expect(try await DeadLetterActionTable.newest(limit: 9, on: rig.client).isEmpty)
+        #expect(try await export("unsaid", "--with-originals").0.exitCode == 64)
+        let wanted = ["--with-originals", "--why=case 7", "--as=eve", "--since=7d"]
+        let (whole, all) = try await export("whole", wanted[0], wanted[1], wanted[2], wanted[3])
+        #expect(all.contains(original), "\(whole.notes)")
+        let actions = try await DeadLetterActionTable.newest(limit: 9, on: rig.client)
+        #expect(actions.map(\.kind) == [.exported] && actions.first?.why == "case 7")
+        #expect(actions.first?.who == "eve" && actions.first?.detail == "since 7d")
+        // Nothing is handed out if it cannot be recorded.
+        _ = try await rig.client.query("ALTER TABLE dead_letter_actions RENAME COLUMN who TO gone")
+        let (refused, none) = try await export("refused", wanted[0], wanted[1])
+        #expect(refused.exitCode != 0 && none.isEmpty)
     }
 
     @Test func `show prints JSON of a broken JWS, of any history, and of a history alone`()
@@ -159,13 +189,13 @@ import Testing
         try await rig.index()
         let id = try #require(letter.text(DeadLetterHeader.id))
         #expect(await rig.tool("resolve", id, "--why=seen").exitCode == 0)
-        #expect(await rig.tool("show", id, "--reveal").exitCode == 0)
+        #expect(await rig.tool("show", id, "--reveal", "--why=case 7").exitCode == 0)
         let shown = await rig.tool("show", id, "--json")
         #expect(shown.exitCode == 0, "\(shown.notes)")
         #expect(shown.result.contains(#""payload":null"#), "\(shown.result)")
         let gone = String(repeating: "f", count: id.count)
         let who = try #require(AuditorName("eve"))
-        let revealed = NewDeadLetterAction(who: who, kind: .revealed, deadLetterID: gone)
+        let revealed = NewDeadLetterAction(who: who, kind: .replayed, deadLetterID: gone)
         try await DeadLetterActionTable.append([revealed], on: rig.client)
         let remains = await rig.tool("show", gone, "--json")
         #expect(remains.exitCode == 1 && remains.result.contains(#""why":null"#))

@@ -48,7 +48,7 @@ import Testing
         let commands = [
             ["list"], ["list", "--from-topic"], ["search", "storekit.raw/3/1"], ["tail"],
             ["groups"], ["count"], ["verify"], ["replay", "--all"],
-            ["export", "--to", folder, "--without-originals"],
+            ["export", "--to", folder],
         ]
         for arguments in commands {
             for json in [[], ["--json"]] where arguments[0] != "export" || json.isEmpty {
@@ -70,7 +70,7 @@ import Testing
             #expect(Canary.leaks(in: lines) == [], "\(file)")
         }
         // The canary must be found once it is revealed.
-        let revealed = await rig.tool("show", "storekit.raw/3/0", "--reveal")
+        let revealed = await rig.tool("show", "storekit.raw/3/0", "--reveal", "--why=case 7")
         #expect(!Canary.leaks(in: revealed.result).isEmpty)
     }
 

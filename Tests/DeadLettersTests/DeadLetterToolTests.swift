@@ -171,7 +171,7 @@ import Testing
             ["show", id], ["show", String(id.prefix(8)).uppercased()],
             ["show", "storekit.raw/3/1"], ["show", "storekit.raw/6/99"],
             ["show", "storekit.raw/3/77"], ["show", "ffff"], ["show"],
-            ["show", id, "--reveal"],
+            ["show", id, "--reveal", "--why=case 7"],
         ])
         #expect(runs[7].result.contains(Self.token))
         for run in runs[0...2] {
@@ -196,9 +196,9 @@ import Testing
         async throws
     {
         let runs = try await Self.run([
-            ["show", "storekit.raw/3/2", "--reveal"], ["show", "storekit.raw/3/4"],
+            ["show", "storekit.raw/3/2", "--reveal", "--why=case 7"], ["show", "storekit.raw/3/4"],
             ["show", "storekit.raw/3/3"],
-            ["show", "storekit.raw/3/2", "--json", "--reveal"],
+            ["show", "storekit.raw/3/2", "--json", "--reveal", "--why=case 7"],
         ])
         #expect(runs[0].result.contains("value (4 bytes, hex)\n00 01 02 1b\n"))
         #expect(runs[0].result.contains("key (2 bytes, hex)\n00 ff\n"))
@@ -214,9 +214,10 @@ import Testing
 
     @Test func `show writes the original alone, byte for byte, on request`() async throws {
         let runs = try await Self.run([
-            ["show", "storekit.raw/3/2", "--original"], ["show", "storekit.raw/3/1", "--original"],
-            ["show", "storekit.raw/3/4", "--original"],
-            ["show", "storekit.raw/3/77", "--original"],
+            ["show", "storekit.raw/3/2", "--original", "--why=case 7"],
+            ["show", "storekit.raw/3/1", "--original", "--why=case 7"],
+            ["show", "storekit.raw/3/4", "--original", "--why=case 7"],
+            ["show", "storekit.raw/3/77", "--original", "--why=case 7"],
         ])
         #expect(runs[0].exitCode == 0 && runs[0].bytes == [0, 1, 2, 0x1B])
         #expect(runs[1].exitCode == 0 && runs[1].bytes == Array(Self.token.utf8))
@@ -227,7 +228,7 @@ import Testing
     }
 
     @Test func `a terminal gets the original only with the option`() async throws {
-        let show = ["show", "storekit.raw/3/2", "--original"]
+        let show = ["show", "storekit.raw/3/2", "--original", "--why=case 7"]
         let runs = try await Self.run([show, show + ["--force"]], isOutputTerminal: true)
         #expect(runs[0].exitCode == 1 && runs[0].bytes.isEmpty)
         #expect(runs[0].notes.contains("--force"))

@@ -100,6 +100,10 @@ struct IndexRig {
 
     /// Runs the tool against topic and database.
     func tool(_ arguments: String..., isInteractive: Bool = false) async -> ToolRun {
+        await tool(arguments, isInteractive: isInteractive)
+    }
+
+    func tool(_ arguments: [String], isInteractive: Bool = false) async -> ToolRun {
         await ToolRun(
             arguments + ["--kafka", cluster.bootstrapServers, "--prefix", prefix],
             environment: ["DATABASE_URL": options.connectionString, "USER": "anna"],

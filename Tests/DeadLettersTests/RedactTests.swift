@@ -27,18 +27,24 @@ import Testing
         async throws
     {
         let (rig, id, position) = try await Self.rig()
-        #expect(await rig.tool("show", id, "--reveal").result.contains(Self.secret))
+        #expect(await rig.tool("show", id, "--reveal", "--why=case 7").result.contains(Self.secret))
         let run = await rig.tool("redact", id, "--why", "request 7", "--as", "dpo", "--json")
         #expect(run.exitCode == 0, "\(run.notes)")
 
         // Also before the index has followed, and for the earlier copy.
         for _ in 0..<2 {
             for wanted in [id, position] {
-                let show = await rig.tool("show", wanted, "--reveal")
+                let show = await rig.tool("show", wanted, "--reveal", "--why=case 7")
                 #expect(!show.result.contains(Self.secret), "\(show.result)")
-                let fromTopic = await rig.tool("show", wanted, "--reveal", "--from-topic")
+                let fromTopic = await rig.tool(
+                    "show",
+                    wanted,
+                    "--reveal",
+                    "--why=case 7",
+                    "--from-topic"
+                )
                 #expect(!fromTopic.result.contains(Self.secret))
-                let original = await rig.tool("show", wanted, "--original")
+                let original = await rig.tool("show", wanted, "--original", "--why=case 7")
                 #expect(original.exitCode == 1)
                 #expect(original.notes.contains("redacted"))
             }
@@ -50,7 +56,8 @@ import Testing
 
         let folder = NSTemporaryDirectory() + "redacted-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        #expect(await rig.tool("export", "--to", folder, "--json").exitCode == 0)
+        let export = ["export", "--to", folder, "--with-originals", "--why=backup", "--json"]
+        #expect(await rig.tool(export).exitCode == 0)
         let lines = try String(contentsOfFile: folder + "/dead-letters.ndjson", encoding: .utf8)
         #expect(!lines.contains(Data(Self.secret.utf8).base64EncodedString()))
         let offline = await ToolRun(["verify", "--offline", folder + "/manifest.json"])

@@ -63,16 +63,26 @@ enum Sample {
 
     /// An observation of a transaction, as `dedupe-worker` reads it.
     static func observation() throws -> ProducerRecord {
+        try observation(
+            "7",
+            source: ObservationSource(
+                RecordPosition(topic: "storekit.raw", partition: 6, offset: 99)
+            )
+        ).record(for: "storekit.verified")
+    }
+
+    static func observation(
+        _ transactionID: String,
+        source: ObservationSource
+    ) throws -> Observation {
         let payload = """
-            {"transactionId": "7", "originalTransactionId": "5", "productId": "gold",
-            "purchaseDate": 1767225600000, "signedDate": 1767225600000}
+            {"transactionId": "\(transactionID)", "originalTransactionId": "5",
+            "productId": "gold", "purchaseDate": 1767225600000, "signedDate": 1767225600000}
             """
         let json = try JSONDocument(parsing: Array(payload.utf8)).root
         return try Observation(
             SignedPayloads(transaction: json),
-            source: ObservationSource(
-                RecordPosition(topic: "storekit.raw", partition: 6, offset: 99)
-            ),
+            source: source,
             environment: .sandbox,
             bundleID: "com.example",
             verification: VerificationFacts(
@@ -83,7 +93,7 @@ enum Sample {
                 method: .jws,
                 verifier: "1.0.0"
             )
-        ).record(for: "storekit.verified")
+        )
     }
 
     /// A dead letter as a reader gets it.

@@ -106,7 +106,8 @@ import Testing
 
     @Test(arguments: [
         (DeadLetterAction.Kind.resolved, "id1" as String?, nil as String?), (.resolved, "id1", ""),
-        (.resolved, nil, "because"), (.revealed, nil, nil), (.redacted, "id1", nil),
+        (.resolved, nil, "because"), (.revealed, nil, "because"), (.revealed, "id1", nil),
+        (.exported, nil, ""), (.redacted, "id1", nil),
     ])
     func `a decision names its letter and says why`(
         kind: DeadLetterAction.Kind,

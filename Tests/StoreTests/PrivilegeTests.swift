@@ -72,6 +72,21 @@ struct PrivilegeTests {
         await owner.close()
     }
 
+    private static let insertAction =
+        "INSERT INTO dead_letter_actions (who, action) VALUES ('a', 'signed_in')"
+
+    private static let insertReplay =
+        "INSERT INTO dead_letter_replays (who, why, filter, count, rate, failing_share_max) "
+        + "VALUES ('otto', 'why', 'all', 1, 1, 0)"
+
+    private static func decision(_ kind: String) -> String {
+        "SELECT record_dead_letter_decision('a', '\(kind)', 'b', NULL, ARRAY[NULL], '{}')"
+    }
+
+    private static func replay(_ kind: String) -> String {
+        "SELECT record_dead_letter_replay('a', '\(kind)', 'b', NULL, ARRAY['c'], '{}')"
+    }
+
     /// The errors of allowed statements: nobody has coins to spend here.
     private static let errors = [
         "SELECT ledger_debit('a', 'coins', 1, 'r')": SQLState("LE001")
@@ -106,23 +121,39 @@ struct PrivilegeTests {
         ),
         (
             .deadLetterIndex, ["DELETE FROM dead_letters", "TRUNCATE dead_letters_rebuilt"],
-            ["INSERT INTO dead_letter_actions (who, action) VALUES ('a', 'signed_in')"]
+            [insertAction, decision("signed_in")]
         ),
         (
             .auditor, ["SELECT FROM dead_letters", "SELECT FROM dead_letter_actions"],
             [
-                "INSERT INTO dead_letter_actions (who, action) VALUES ('a', 'signed_in')",
-                "DELETE FROM dead_letters", "SELECT FROM transactions", "SELECT FROM owners",
+                insertAction, decision("signed_in"), "DELETE FROM dead_letters",
+                "SELECT FROM transactions", "SELECT FROM owners",
+                // An auditor's session could hold a partition.
+                "SELECT lock_ownership(ARRAY['Production'], ARRAY['1'])",
+                "SELECT lock_shared('links')", "SELECT wait_for_sharers('links')",
             ]
         ),
         (
             .investigator,
-            ["INSERT INTO dead_letter_actions (who, action) VALUES ('a', 'signed_in')"],
-            ["UPDATE dead_letters SET state = 'open'", "SELECT FROM account_links"]
+            [decision("signed_in"), decision("exported")],
+            [
+                insertAction, replay("redacted"), "UPDATE dead_letters SET state = 'open'",
+                "SELECT FROM account_links",
+                insertReplay,
+            ]
         ),
         (
-            .replay, ["UPDATE dead_letter_replays SET ended_at = now()"],
-            ["UPDATE dead_letters SET state = 'open'", "DELETE FROM dead_letter_replays"]
+            .replay,
+            [
+                decision("exported"), replay("redacted"),
+                "UPDATE dead_letter_replays SET state = 'stopped'",
+            ],
+            [
+                insertAction, "UPDATE dead_letters SET state = 'open'",
+                "DELETE FROM dead_letter_replays", "UPDATE dead_letter_replays SET who = 'b'",
+                "UPDATE dead_letter_replays SET ended_at = now()",
+                "UPDATE dead_letter_replay_records SET outcome_at = now()",
+            ]
         ),
         (
             .operations,
@@ -162,6 +193,133 @@ struct PrivilegeTests {
             ],
             ["SELECT FROM owners", "SELECT FROM account_link_changes"]
         ),
+    ]
+
+    /// A function is everybody's only if it reads no more than its caller may, changes nothing and
+    /// locks nothing.
+    @Test func `each function is called by its roles, and by nobody else`() async throws {
+        let owner = try await granted()
+        let rows = try await owner.query(
+            """
+            SELECT proname::text, coalesce(string_agg(
+                CASE WHEN acl.grantee = 0 THEN 'PUBLIC'
+                ELSE substr(rolname, \(prefix.count + 1)) END, ', ' ORDER BY rolname), '')
+            FROM pg_proc
+            LEFT JOIN aclexplode(coalesce(proacl, acldefault('f', proowner))) AS acl
+                ON acl.grantee <> proowner
+            LEFT JOIN pg_roles AS role ON role.oid = acl.grantee
+            WHERE pronamespace = 'public'::regnamespace AND prokind = 'f'
+                AND (acl.grantee IS NULL OR acl.grantee = 0 OR rolname LIKE $1)
+            GROUP BY proname ORDER BY proname
+            """,
+            [.text(prefix + "%")]
+        )
+        var held: [String: [String]] = [:]
+        for row in rows { held[row.text(1), default: []].append(row.text(0)) }
+        #expect(held == Self.callers)
+        await owner.close()
+    }
+
+    /// Functions by their callers.
+    private static let callers = [
+        "PUBLIC": [
+            "active_entitlements_in", "dead_letter_hour", "entitlements_as_known",
+            "had_entitlement", "has_entitlement", "held_entitlements", "is_environment",
+            "is_identifier", "ledger_balance", "require_environment", "require_history",
+            "require_read_committed", "timestamptz_from_ms",
+        ],
+        // Triggers, and what other functions call.
+        "": [
+            "account_links_changed", "account_links_emptied", "account_links_normalize",
+            "append_dead_letter_actions", "apply_dead_letter_actions", "catalog_changed",
+            "count_changed_dead_letters", "count_new_dead_letters", "count_removed_dead_letters",
+            "finish_purchases", "forget_dead_letter_counts", "publish_changes",
+            "record_grant_change", "refuse_change_of_actions", "stamp_row",
+        ],
+        "app-server": ["ledger_debit"],
+        "dead-letter-index, entitle-worker, link-worker, pipeline-operator": ["lock_shared"],
+        "dead-letter-replay": ["record_dead_letter_replay"],
+        "dead-letter-replay, investigator": ["record_dead_letter_decision"],
+        "dedupe-worker, pipeline-operator": ["dedupe_prune"],
+        "entitle-worker, link-worker, pipeline-operator": [
+            "lock_in_order", "lock_projection", "wait_for_sharers",
+        ],
+        "entitle-worker, pipeline-operator": ["lock_users"],
+        "link-worker, pipeline-operator": ["lock_accounts", "lock_ownership"],
+        "pipeline-operator": [
+            "forget_user", "grant_entitlement", "reapply_ownership_rules", "revoke_grant",
+        ],
+    ]
+
+    @Test func `who signed in and when is the database's word, not the writer's`()
+        async throws
+    {
+        let options = try await PostgresServer.shared.migratedDatabase()
+        let owner = try await PostgresConnection.connect(options)
+        let roles = [DatabaseRole.replay, .operations, .accountLinker]
+        let script = DatabaseRole.script(DatabaseRole.all, schema: "public", prefix: prefix)
+        try await owner.execute(script: script)
+        for role in roles {
+            let name = "\"\(prefix)\(role.name)\""
+            try await owner.execute(script: "ALTER ROLE \(name) PASSWORD 'secret'")
+            var login = options
+            let address = options.connectionString.split(separator: "@").last ?? ""
+            login.connectionString = "postgresql://\(prefix)\(role.name):secret@\(address)"
+            let connection = try await PostgresConnection.connect(login)
+            for sql in Self.written[role.name] ?? [] { _ = try await connection.query(sql) }
+            await connection.close()
+        }
+        let rows = try await owner.query(
+            """
+            SELECT database_user, at FROM dead_letter_actions
+            UNION ALL SELECT database_user, begun_at FROM dead_letter_replays
+            UNION ALL SELECT database_user, ended_at FROM dead_letter_replays
+            UNION ALL SELECT database_user, sent_at FROM dead_letter_replays
+                JOIN dead_letter_replay_records ON replay = dead_letter_replays.number
+            UNION ALL SELECT database_user, granted_at FROM grants
+            UNION ALL SELECT database_user, forgotten_at FROM forgotten_users
+            UNION ALL SELECT applied_by, applied_at FROM catalog_versions
+            UNION ALL SELECT database_user, linked_at FROM account_links
+            """
+        )
+        #expect(
+            rows.map { $0.text(0) }
+                == [0, 0, 0, 0, 1, 1, 1, 2].map { prefix + roles[$0].name }
+        )
+        let late = try await owner.query(
+            """
+            SELECT count(*) FROM (
+                SELECT ended_at AS at FROM dead_letter_replays
+                UNION ALL SELECT sent_at FROM dead_letter_replay_records
+                UNION ALL SELECT applied_at FROM catalog_versions
+                UNION ALL SELECT linked_at FROM account_links
+            ) AS stamped WHERE at < now() - interval '1 hour' OR at > now() + interval '1 hour'
+            """
+        )
+        #expect(late[0].int8(0) == 0)
+        await owner.close()
+    }
+
+    private static let written = [
+        "dead-letter-replay": [
+            "SELECT record_dead_letter_replay('otto', 'redacted', 'why', NULL, ARRAY['a'], '{}')",
+            insertReplay,
+            "INSERT INTO dead_letter_replay_records (replay, ordinal, dead_letter_id) "
+                + "VALUES (1, 0, 'a')",
+            "UPDATE dead_letter_replay_records "
+                + "SET sent_topic = 'raw', sent_partition = 0, sent_offset = 7",
+            "UPDATE dead_letter_replays SET state = 'completed'",
+        ],
+        "pipeline-operator": [
+            "SELECT grant_entitlement('a', 'pro', NULL, 'why', 'otto')",
+            "SELECT forget_user('b', 'otto', 'why')",
+            "INSERT INTO catalog_versions (content, content_sha256, applied_at, applied_by) "
+                + "VALUES ('{}', sha256('{}'), '2001-01-01', 'somebody else')",
+        ],
+        "account-linker": [
+            "INSERT INTO account_links (kind, key, user_id, linked_at, database_user) "
+                + "VALUES ('original_transaction_id', '1', 'anna', '2001-01-01', 'somebody else')"
+        ],
     ]
 
     @Test func `nobody but the owner creates in the schema`() async throws {

@@ -9,11 +9,11 @@ import Testing
 struct SQLInterfaceTests {
     /// Functions that other functions, the workers or tools call; all others are the interface.
     private static let inner: Set<String> = [
-        "dead_letter_hour", "dedupe_prune", "grace_periods", "is_environment", "lock_accounts",
-        "lock_in_order",
-        "lock_ownership", "lock_projection", "lock_shared", "lock_users", "record_grant_change",
-        "require_environment", "require_history", "require_read_committed", "timestamptz_from_ms",
-        "wait_for_sharers",
+        "append_dead_letter_actions", "dead_letter_hour", "dedupe_prune", "grace_periods",
+        "is_environment", "lock_accounts", "lock_in_order", "lock_ownership", "lock_projection",
+        "lock_shared", "lock_users", "record_dead_letter_decision", "record_dead_letter_replay",
+        "record_grant_change", "require_environment", "require_history",
+        "require_read_committed", "timestamptz_from_ms", "wait_for_sharers",
     ]
 
     /// The roles of those who integrate, in the order of the page.

@@ -31,6 +31,12 @@ package enum RecordHeader {
     package static let correlationID = Array("correlation-id".utf8)
     /// W3C Trace Context.
     package static let traceparent = Array("traceparent".utf8)
+    /// The dead letter that a body was sent again for.
+    package static let replayOf = Array(DeadLetterHeader.replayOf.utf8)
+    /// The headers that are forwarded with a record from `raw` to the end.
+    fileprivate static let travelling = [
+        correlationID, traceparent, replayOf, Array(DeadLetterHeader.attempt.utf8),
+    ]
     /// The user that the ingestion service names beside a raw record.
     package static let userID = Array("user-id".utf8)
     /// The headers by which producers name themselves.
@@ -59,7 +65,7 @@ extension [KafkaHeader] {
     /// body.
     package var travelling: [KafkaHeader] {
         guard contains(where: \.isTravelling) else { return [] }
-        return [RecordHeader.correlationID, RecordHeader.traceparent].compactMap { name in
+        return RecordHeader.travelling.compactMap { name in
             first { $0.nameBytes == name }
         }
         .filter { ShortText.isAcceptable($0.value ?? []) }
@@ -75,7 +81,7 @@ extension [KafkaHeader] {
 extension KafkaHeader {
     /// Whether the header's name is forwarded with a record to the end.
     fileprivate var isTravelling: Bool {
-        nameBytes == RecordHeader.correlationID || nameBytes == RecordHeader.traceparent
+        RecordHeader.travelling.contains(nameBytes)
     }
 }
 
@@ -83,5 +89,10 @@ extension ConsumerRecord {
     /// Names the request that waits for the record's outcome; nil if none waits.
     package var correlationID: [UInt8]? {
         headers.travelling.first { $0.nameBytes == RecordHeader.correlationID }.flatMap(\.value)
+    }
+
+    /// Whether the record comes from a body that was sent again for a dead letter.
+    package var isReplayed: Bool {
+        headers.travelling.contains { $0.nameBytes == RecordHeader.replayOf }
     }
 }

@@ -82,33 +82,40 @@ struct ReplayAccountTests {
         #expect(account.accepted(committed: committed).map(\.outcome) == [.accepted])
         #expect(account.isSettled)
         let other = try Self.letter("link", "unique/0/3", transaction: "t1", raw: "raw/1/6")
-        #expect(account.decision(by: other, replayOf: nil) == nil)
+        #expect(account.decisions(by: other, replayOf: nil).isEmpty)
         let refused = try Self.letter("link", "unique/0/4", transaction: "t1", raw: "raw/1/7")
-        let first = account.decision(by: refused, replayOf: nil)
-        let decision = try #require(first)
-        #expect(decision.ordinal == 1 && decision.outcome == .refused)
-        #expect(decision.reason == "not_storable in link: refused")
-        #expect(decision.refusedAs == refused.id)
-        #expect(account.decision(by: refused, replayOf: nil) == nil)
+        let decisions = account.decisions(by: refused, replayOf: nil)
+        #expect(decisions.map(\.ordinal) == [1] && decisions.map(\.outcome) == [.refused])
+        #expect(decisions.first?.reason == "not_storable in link: refused")
+        #expect(decisions.first?.refusedAs == refused.id)
+        #expect(account.decisions(by: refused, replayOf: nil).isEmpty)
     }
 
-    @Test func `a later stage refuses an observation that it names by body and transaction`()
-        throws
-    {
-        // Two purchases of one body.
+    @Test func `of a body sent for several observations each has its own outcome`() throws {
         var account = try Self.account([
-            (Self.row(1, "one", transaction: "t1", raw: "raw/0/5"), "verified/0/9"),
-            (Self.row(2, "two", transaction: "t2", raw: "raw/0/5"), "verified/0/10"),
+            (Self.row(1, "one", transaction: "t1", raw: "raw/0/5"), "raw/0/9"),
+            (Self.row(2, "two", transaction: "t2", raw: "raw/0/5"), "raw/0/9"),
         ])
-        let foreign = try Self.letter("link", "unique/0/3", transaction: "t3", raw: "raw/0/5")
-        #expect(account.decision(by: foreign, replayOf: nil) == nil)
-        // The same stage refused it formerly, and it was not sent.
+        #expect(account.position(ofBody: try Self.place("raw/0/5")) == (try Self.place("raw/0/9")))
+        #expect(account.position(ofBody: try Self.place("raw/0/9")) == nil)
+        let committed = [TopicPartition(topic: "raw", partition: 0): Int64(10)]
+        #expect(account.accepted(committed: committed).map(\.ordinal) == [1, 2])
+        let foreign = try Self.letter("link", "unique/0/3", transaction: "t3", raw: "raw/0/9")
+        #expect(account.decisions(by: foreign, replayOf: "one").isEmpty)
+        // The body as it was sent the first time.
         let former = try Self.letter("dedupe", "verified/0/2", transaction: "t2", raw: "raw/0/5")
-        #expect(account.decision(by: former, replayOf: nil) == nil)
-        let refused = try Self.letter("entitle", "linked/0/4", transaction: "t2", raw: "raw/0/5")
-        #expect(account.decision(by: refused, replayOf: nil)?.ordinal == 2)
-        let first = try Self.letter("dedupe", "verified/0/9", transaction: "t1", raw: "raw/0/5")
-        #expect(account.decision(by: first, replayOf: "another") == nil)
-        #expect(account.decision(by: first, replayOf: "one")?.ordinal == 1)
+        #expect(account.decisions(by: former, replayOf: nil).isEmpty)
+        let refused = try Self.letter("entitle", "linked/0/4", transaction: "t2", raw: "raw/0/9")
+        #expect(account.decisions(by: refused, replayOf: "one").map(\.ordinal) == [2])
+    }
+
+    @Test func `a body that is refused itself is refused for all of its observations`() throws {
+        var account = try Self.account([
+            (Self.row(1, "one", transaction: "t1", raw: "raw/0/5"), "raw/0/9"),
+            (Self.row(2, "two", transaction: "t2", raw: "raw/0/5"), "raw/0/9"),
+        ])
+        let refused = try Self.letter("verify", "raw/0/9")
+        #expect(account.decisions(by: refused, replayOf: "another").isEmpty)
+        #expect(account.decisions(by: refused, replayOf: "one").map(\.ordinal) == [1, 2])
     }
 }

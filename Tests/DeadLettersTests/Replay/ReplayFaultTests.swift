@@ -65,40 +65,6 @@ import Testing
         await rig.close()
     }
 
-    @Test func `an observation is sent only as the stage wrote it, and to no foreign topic`()
-        async throws
-    {
-        let rig = try await ReplayRig()
-        let verified = rig.names.topicPrefix + Topic.verified
-        let written = await rig.producer.send([
-            ProducerRecord(topic: verified, partition: 0, value: Array("an observation".utf8))
-        ])
-        #expect(written.isComplete)
-        let record = try #require(try await rig.records(of: verified).first)
-        let refusal = Refusal(reason: .notStorable, detail: "refused by the database")
-        // The second names a record that dedupe-worker never read; the third a foreign topic.
-        let forged = [(verified, "forged"), ("payments", "stolen")].map { topic, value in
-            ConsumerRecord(
-                topic,
-                at: record.offset,
-                timestampMilliseconds: record.timestampMilliseconds,
-                value: Array(value.utf8)
-            )
-        }
-        let ids = try await rig.add(
-            ([record] + forged).map { rig.letter(for: $0, refusal, stage: "dedupe") }
-        )
-        let plan = try await rig.replays.prepare(rig.selection())
-        let verdicts = Dictionary(
-            uniqueKeysWithValues: plan.letters.map { ($0.row.id, $0.verdict) }
-        )
-        #expect(verdicts[ids[0]] == .worker("dedupe-worker"))
-        #expect(verdicts[ids[1]]?.detail.contains("altered") == true)
-        // No end of its chain is committed.
-        #expect(verdicts[ids[2]]?.detail.contains("no verified chain holds it") == true)
-        await rig.close()
-    }
-
     @Test func `two replays at once share no letter, and one process runs each`()
         async throws
     {

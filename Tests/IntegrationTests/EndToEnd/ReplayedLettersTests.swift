@@ -67,6 +67,52 @@ extension PipelineTests {
             }
         }
 
+        @Test(.needsBuiltWorkers)
+        func `what a later stage refused entitles once its bodies are sent again`() async throws {
+            let traffic = try DemoTraffic(seed: 43, bodyCount: DemoTraffic.bodyCountMin)
+            try await RunningPipeline.run(PipelineSetup(.mock), traffic) { pipeline in
+                let bundleID = traffic.apps[0].bundleID
+                try await pipeline.execute(
+                    """
+                    CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+                    BEGIN
+                        RAISE EXCEPTION 'no row for this app' USING ERRCODE = '22003';
+                    END $$;
+                    CREATE TRIGGER refusing BEFORE INSERT ON transactions FOR EACH ROW
+                    WHEN (NEW.bundle_id = '\(bundleID)') EXECUTE FUNCTION refuse()
+                    """
+                )
+                try pipeline.startAll()
+                try await pipeline.publish(traffic.items)
+                try await pipeline.settle()
+                let reference = try pipeline.reference()
+                let before = try await pipeline.withDatabase { try await RowPicture($0) }
+                #expect(!before.differences(from: reference.picture).isEmpty)
+                let letters = try await pipeline.deadLetters().letters.filter {
+                    $0.reason == "not_storable"
+                }
+                #expect(letters.count > 10 && letters.allSatisfy { $0.stage == "entitle" })
+                try await pipeline.execute("DROP TRIGGER refusing ON transactions")
+                let bodies = try await pipeline.records(of: Topic.raw).count
+                let linked = try await pipeline.records(of: Topic.linked)
+                let night = ReplayNight(pipeline, bundleID: bundleID, reason: "not_storable")
+                try await night.index()
+                let end = try await night.replay(["--send", "--json", "--why", "mended"])
+                #expect(end.code == 0 && end.count("accepted") == letters.count, "\(end.notes)")
+                try await pipeline.settle()
+                let after = try await pipeline.withDatabase { try await RowPicture($0) }
+                #expect(after.differences(from: reference.picture) == [])
+                let sent = try await pipeline.records(of: Topic.raw).count - bodies
+                #expect(sent == Set(letters.compactMap(\.raw)).count)
+                // The stages sent them on, and nobody else.
+                let foreign = try await pipeline.records(of: Topic.linked).filter { record in
+                    !linked.contains { RecordPosition($0) == RecordPosition(record) }
+                        && !record.isReplayed
+                }
+                #expect(foreign.isEmpty)
+            }
+        }
+
         /// Publishes everything while the bundle ID of the first app is mistyped, then corrects it.
         ///
         /// - Returns: how many bodies of that app were refused for it.
@@ -111,11 +157,11 @@ struct ReplayNight {
     }
 
     private let pipeline: RunningPipeline
-    private let bundleID: String
+    private let chosen: [String]
 
-    init(_ pipeline: RunningPipeline, bundleID: String) {
+    init(_ pipeline: RunningPipeline, bundleID: String, reason: String = "bundle_mismatch") {
         self.pipeline = pipeline
-        self.bundleID = bundleID
+        chosen = ["--reason", reason, "--bundle", bundleID]
     }
 
     /// Indexes the dead-letter topic as it is.
@@ -163,8 +209,6 @@ struct ReplayNight {
         process.signal(signal)
         return try await process.waitForEnd(deadline: .hopeless)
     }
-
-    private var chosen: [String] { ["--reason", "bundle_mismatch", "--bundle", bundleID] }
 
     private func start(_ arguments: [String]) throws -> (ChildProcess, files: [String]) {
         let name = UUID().uuidString

@@ -20,12 +20,11 @@ extension PipelineTests.LeastPrivilegeTests {
         try await expectReplays(errands, sendable[0])
         try await errands.expect(
             [
-                // The role may record it, and the principal may not write the letter.
                 .init(
                     "investigator",
                     "redact \(forged[1]) --why asked-for",
-                    exitCode: 69,
-                    says: ["not yet redacted", "pipeline grants"]
+                    exitCode: 78,
+                    says: ["record_dead_letter_replay", "pipeline grants"]
                 ),
                 .init("auditor", "redact \(forged[1]) --why asked-for", exitCode: 78),
                 .init("dead-letter-replay", "redact \(forged[1]) --why asked-for"),
@@ -78,12 +77,21 @@ extension PipelineTests.LeastPrivilegeTests {
             .init("auditor", "export --to \(folder)/auditor"),
             .init(
                 "auditor",
-                "show \(id) --reveal",
+                "export --to \(folder)/originals --with-originals --why backup",
                 exitCode: 78,
-                says: ["dead_letter_actions", "role investigator", "pipeline grants"]
+                says: ["role investigator", "pipeline grants"]
             ),
-            .init("investigator", "show \(id) --reveal"),
-            .init("investigator", "export --to \(folder)/investigator"),
+            .init(
+                "auditor",
+                "show \(id) --reveal --why asked-for",
+                exitCode: 78,
+                says: ["record_dead_letter_decision", "role investigator", "pipeline grants"]
+            ),
+            .init("investigator", "show \(id) --reveal --why asked-for"),
+            .init(
+                "investigator",
+                "export --to \(folder)/investigator --with-originals --why backup"
+            ),
             .init("dead-letter-index", "index --rebuild"),
             .init("dead-letter-index", "index --prune --yes"),
             .init(

@@ -90,7 +90,11 @@ extension PipelineTests {
                 ("auditor", [], [Topic.raw, Topic.verified, Topic.deadLetter]),
                 ("investigator", [], [Topic.raw, Topic.verified, Topic.deadLetter]),
                 ("dead-letter-index", [], [Topic.raw, Topic.deadLetter]),
-                ("dead-letter-replay", [Topic.raw, Topic.verified], [Topic.changed]),
+                // The console's identity: what it writes is verified, or not believed.
+                (
+                    "dead-letter-replay", [Topic.raw],
+                    [Topic.verified, Topic.unique, Topic.linked, Topic.outcomes, Topic.changed]
+                ),
             ] {
                 let properties = try holders.properties(holder).merging(
                     ["message.timeout.ms": "20000"]

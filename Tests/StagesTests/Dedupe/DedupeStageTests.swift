@@ -107,6 +107,28 @@ import Worker
         #expect(try await reader.settle([revisions[0]]) == [.duplicate])
     }
 
+    /// A later stage may have refused it, and then its memory here is no reason to drop it.
+    @Test func `what is known goes on whole if its body was sent again for a dead letter`()
+        async throws
+    {
+        let reader = try await Reader()
+        #expect(try await reader.settle([.transaction("1")]) == [.forwarded])
+        let known = try [Sample.transaction("1")].records(from: 1)[0]
+        let replayed = ConsumerRecord(
+            topicPartition: known.topicPartition,
+            offset: 2,
+            key: known.key,
+            value: known.value,
+            headers: [KafkaHeader(nameBytes: RecordHeader.replayOf, value: Array("a1".utf8))]
+        )
+        let verdicts = try await reader.stage.process([known, replayed])
+        #expect(verdicts.map(\.disposition) == [.duplicate, .forwarded])
+        #expect(verdicts[0].outputs.isEmpty)
+        let output = try #require(verdicts[1].outputs.first)
+        #expect(try !Observation(value: output.value).isDuplicate)
+        #expect(output.headers == replayed.headers)
+    }
+
     @Test func `one of the duplicates inside a batch is forwarded, byte for byte`() async throws {
         let reader = try await Reader()
         var sample = Sample.transaction("1")

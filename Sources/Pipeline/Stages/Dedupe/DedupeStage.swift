@@ -13,8 +13,8 @@ package import Worker
 ///
 /// A forwarded record is unchanged but for `input`, which names its position in the first topic. An
 /// ID is remembered only after the forward was acknowledged, so a crash between the two forwards
-/// twice and loses nothing. A dead letter leaves nothing in the memory, so it is forwarded when it
-/// is published again.
+/// twice and loses nothing. A dead letter leaves nothing in the memory, and what is known already
+/// is forwarded if a replay sent its body again for a later stage's dead letter.
 package final class DedupeStage: DatabaseStage {
     package let client: PostgresClient
     package let size: TransactionSize

@@ -23,6 +23,9 @@ extension Verdict {
             self.init(.refreshed, outputs: try forwarded())
         case .superseded:
             self.init(.superseded, outputs: try forwarded())
+        case .duplicate where record.isReplayed:
+            // It is known here, and perhaps a later stage refused it.
+            self.init(.forwarded, outputs: try forwarded())
         case .duplicate:
             let isAwaited = record.correlationID != nil
             self.init(

@@ -4,7 +4,7 @@ package import Postgres
 /// A recorded action about dead letters; written once and never changed.
 package struct DeadLetterAction: Equatable, Sendable {
     package enum Kind: String, TextColumnValue, CaseIterable {
-        case resolved, suppressed, reopened, replayed, revealed, redacted
+        case resolved, suppressed, reopened, replayed, revealed, exported, redacted
         case replayAccepted = "replay_accepted"
         case replayRefused = "replay_refused"
         case replayStarted = "replay_started"
@@ -12,12 +12,26 @@ package struct DeadLetterAction: Equatable, Sendable {
         case replayCompleted = "replay_completed"
         case signedIn = "signed_in"
         case signedOut = "signed_out"
+
+        /// The function that records it, granted to the roles that may do it.
+        var function: String {
+            switch self {
+            case .resolved, .suppressed, .reopened, .revealed, .exported, .signedIn, .signedOut:
+                "record_dead_letter_decision"
+            case .replayed, .replayAccepted, .replayRefused, .replayStarted, .replayStopped,
+                .replayCompleted, .redacted:
+                "record_dead_letter_replay"
+            }
+        }
     }
 
     /// Grows with each action.
     package let number: Int64
     package let at: Timestamp
+    /// The person, as named by the tool or the console.
     package let who: String
+    /// The role that signed in to record it; nil if an earlier version recorded it.
+    package let databaseUser: String?
     package let kind: Kind
     package let why: String?
     package let deadLetterID: String?
@@ -25,11 +39,11 @@ package struct DeadLetterAction: Equatable, Sendable {
     package let detail: String?
 }
 
-/// An action to write; the database adds its number and time.
+/// An action to write; the database adds its number, its time and the role that signed in.
 package struct NewDeadLetterAction: Equatable, Sendable {
     package var who: AuditorName
     package var kind: DeadLetterAction.Kind
-    /// Required for `resolved`, `suppressed`, `reopened` and `redacted`.
+    /// Required for decisions, and for what hands out an original.
     package var why: String?
     /// Required if the action concerns a letter.
     package var deadLetterID: String?
@@ -90,29 +104,37 @@ package struct DeadLetterActionQuery: Equatable, Sendable {
 
 /// The append-only table `dead_letter_actions`, and `dead_letter_states`, written by its trigger.
 package enum DeadLetterActionTable {
-    static let append = Statement<[NewDeadLetterAction], Void>(
-        [
-            .rows(
-                "new",
-                [
-                    Column("who", \.who.text), Column("action", \.kind),
-                    Column("why") { $0.why.map(StorableText.whole) },
-                    Column("dead_letter_id") { $0.deadLetterID.map(StorableText.of) },
-                    Column("replay", \.replay),
-                    Column("detail") { $0.detail.map(StorableText.whole) },
-                ]
-            )
-        ],
-        "INSERT INTO dead_letter_actions ($new.columns) SELECT * FROM $new"
-    )
+    static let appendDecisions = append(by: DeadLetterAction.Kind.resolved.function)
+    static let appendReplays = append(by: DeadLetterAction.Kind.replayed.function)
+
+    private static func append(by function: String) -> Statement<NewDeadLetterAction, Int64> {
+        Statement(
+            [
+                .value("who", \.who.text), .value("action", \.kind),
+                .value("why") { $0.why.map(StorableText.whole) }, .value("replay", \.replay),
+                .value("letter") { $0.deadLetterID.map(StorableText.of) },
+                .value("detail") { $0.detail.map(StorableText.whole) },
+            ],
+            returning: RowReader("written"),
+            """
+            SELECT \(function)($who, $action, $why, $replay, ARRAY[$letter], ARRAY[$detail])
+                AS written
+            """
+        )
+    }
 
     /// Writes actions, all of them or none, and the letters' states that follow.
     package static func append(
         _ actions: [NewDeadLetterAction],
         on client: PostgresClient
     ) async throws {
-        guard !actions.isEmpty else { return }
-        _ = try await client.run(append, actions)
+        var pipeline = Pipeline()
+        for action in actions {
+            let isOfReplay = action.kind.function == DeadLetterAction.Kind.replayed.function
+            pipeline.add(isOfReplay ? appendReplays : appendDecisions, action)
+        }
+        guard !pipeline.isEmpty else { return }
+        _ = try await client.run(pipeline)
     }
 
     typealias Decision = (
@@ -130,15 +152,17 @@ package enum DeadLetterActionTable {
         WITH selected AS MATERIALIZED (
             SELECT letter.id, letter.state FROM dead_letters AS letter
             WHERE \(DeadLetterQuery.condition)
-        ), written AS (
-            INSERT INTO dead_letter_actions (who, action, why, dead_letter_id)
-            SELECT $who, $action, $why, selected.id FROM selected
-            WHERE selected.state <> $state
-                AND ($expected IS NULL OR $expected = (SELECT count(*) FROM selected))
-            ORDER BY selected.id
-            RETURNING 1
         )
-        SELECT (SELECT count(*) FROM selected) AS found, (SELECT count(*) FROM written) AS changed
+        SELECT (SELECT count(*) FROM selected) AS found,
+            \(DeadLetterAction.Kind.resolved.function)(
+                $who, $action, $why, NULL,
+                ARRAY(
+                    SELECT selected.id FROM selected
+                    WHERE selected.state <> $state
+                        AND ($expected IS NULL OR $expected = (SELECT count(*) FROM selected))
+                    ORDER BY selected.id
+                ), '{}'
+            ) AS changed
         """
     )
 
@@ -172,6 +196,7 @@ package enum DeadLetterActionTable {
         "number",
         RowReader.time("at"),
         "who",
+        "database_user",
         "action",
         "why",
         "dead_letter_id",
@@ -214,6 +239,7 @@ package enum DeadLetterActionTable {
             AND ($who IS NULL OR action.who = $who)
             AND ($kind IS NULL OR action.action = $kind)
             AND ($replay IS NULL OR action.replay = $replay)
+            AND ($kind IS NOT NULL OR action.replay IS NULL OR action.dead_letter_id IS NULL)
             AND ($since IS NULL OR action.at >= $since)
             AND ($until IS NULL OR action.at < $until)
         ORDER BY action.number DESC LIMIT $limit
@@ -222,7 +248,10 @@ package enum DeadLetterActionTable {
 
     /// The matching actions, the last first.
     ///
-    /// - Parameter number: the last action of the previous page.
+    /// A replay is its beginning and its end; what it did with each letter is listed in the replay,
+    /// and here if its kind is asked for.
+    ///
+    /// - Parameter number: the first action of the previous page's rest.
     package static func newest(
         _ query: DeadLetterActionQuery = DeadLetterActionQuery(),
         before number: Int64 = .max,

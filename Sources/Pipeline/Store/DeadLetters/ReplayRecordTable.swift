@@ -100,8 +100,8 @@ package enum ReplayRecordTable {
         """
         WITH changed AS (
             UPDATE dead_letter_replay_records AS record
-            SET sent_at = clock_timestamp(), sent_topic = given.sent_topic,
-                sent_partition = given.sent_partition, sent_offset = given.sent_offset
+            SET sent_topic = given.sent_topic, sent_partition = given.sent_partition,
+                sent_offset = given.sent_offset
             FROM $given
             WHERE record.replay = $replay AND record.ordinal = given.ordinal
                 AND record.sent_at IS NULL
@@ -109,10 +109,12 @@ package enum ReplayRecordTable {
                 concat_ws('/', given.sent_topic, given.sent_partition, given.sent_offset)
                     AS position
         )
-        INSERT INTO dead_letter_actions (who, action, why, dead_letter_id, replay, detail)
-        SELECT replay.who, 'replayed', replay.why, changed.dead_letter_id, replay.number,
-            changed.position
-        FROM changed, dead_letter_replays AS replay WHERE replay.number = $replay
+        SELECT \(DeadLetterAction.Kind.replayed.function)(
+            replay.who, 'replayed', replay.why, replay.number, changed.ids, changed.positions)
+        FROM dead_letter_replays AS replay, (
+            SELECT array_agg(dead_letter_id) AS ids, array_agg(position) AS positions FROM changed
+        ) AS changed
+        WHERE replay.number = $replay
         """
     )
 
@@ -147,18 +149,22 @@ package enum ReplayRecordTable {
         WITH changed AS (
             UPDATE dead_letter_replay_records AS record
             SET outcome = given.outcome, outcome_reason = given.reason,
-                refused_as = given.refused_as, outcome_at = clock_timestamp()
+                refused_as = given.refused_as
             FROM $given
             WHERE record.replay = $replay AND record.ordinal = given.ordinal
                 AND (record.outcome IS NULL
                     OR record.outcome = 'accepted' AND given.outcome = 'refused')
             RETURNING record.dead_letter_id, record.outcome, record.outcome_reason
         )
-        INSERT INTO dead_letter_actions (who, action, why, dead_letter_id, replay, detail)
-        SELECT replay.who, 'replay_' || changed.outcome, replay.why, changed.dead_letter_id,
-            replay.number, nullif(changed.outcome_reason, '')
-        FROM changed, dead_letter_replays AS replay
-        WHERE replay.number = $replay AND changed.outcome IN ('accepted', 'refused')
+        SELECT \(DeadLetterAction.Kind.replayed.function)(
+            replay.who, 'replay_' || changed.outcome, replay.why, replay.number, changed.ids,
+            changed.reasons)
+        FROM dead_letter_replays AS replay, (
+            SELECT outcome, array_agg(dead_letter_id) AS ids,
+                array_agg(nullif(outcome_reason, '')) AS reasons
+            FROM changed WHERE outcome IN ('accepted', 'refused') GROUP BY outcome
+        ) AS changed
+        WHERE replay.number = $replay
         """
     )
 
@@ -173,7 +179,7 @@ package enum ReplayRecordTable {
         """
         UPDATE dead_letter_replay_records
         SET outcome = CASE WHEN sent_at IS NULL THEN 'unsent' ELSE 'unknown' END,
-            outcome_reason = $reason, outcome_at = clock_timestamp()
+            outcome_reason = $reason
         WHERE replay = $replay AND outcome IS NULL
         """
     )

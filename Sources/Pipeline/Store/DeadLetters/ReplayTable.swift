@@ -97,13 +97,11 @@ package enum ReplayTable {
         ],
         """
         WITH changed AS (
-            UPDATE dead_letter_replays SET state = $state, note = $note, ended_at = CASE
-                WHEN $state IN ('prepared', 'running') THEN NULL ELSE clock_timestamp() END
-            WHERE number = $number
+            UPDATE dead_letter_replays SET state = $state, note = $note WHERE number = $number
             RETURNING number, why
         )
-        INSERT INTO dead_letter_actions (who, action, why, replay, detail)
-        SELECT $who, $action, changed.why, changed.number, nullif($note, '')
+        SELECT \(DeadLetterAction.Kind.replayed.function)(
+            $who, $action, changed.why, changed.number, ARRAY[NULL], ARRAY[nullif($note, '')])
         FROM changed WHERE $action IS NOT NULL
         """
     )

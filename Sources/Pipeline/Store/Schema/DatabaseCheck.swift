@@ -60,21 +60,29 @@ package enum DatabaseCheck {
         }
     }
 
-    /// Sentences such as `no INSERT, UPDATE on owners`, one for each table.
+    /// Sentences such as `no INSERT, UPDATE on owners`, one for each table or function.
     private static func lackedRights(
         _ client: PostgresClient,
         _ role: DatabaseRole
     ) async throws -> [String] {
-        let pairs = role.tables.flatMap { rights in
+        let tables = role.tables.flatMap { rights in
             let privileges = rights.privileges.split(separator: ",").map { $0.drop { $0 == " " } }
-            return rights.tables.flatMap { table in privileges.map { "('\(table)', '\($0)')" } }
+            return rights.tables.flatMap { table in privileges.map { "('\(table)', '', '\($0)')" } }
         }
-        // A table that is not found lies in a schema that the role may not use.
+        let columns = role.columns.flatMap { rights in
+            rights.columns.map { "('\(rights.table)', '\($0)', '\(rights.privilege)')" }
+        }
+        let functions = role.functions.map { "('\($0)', '', 'EXECUTE')" }
+        // A missing table or function lies in a schema that the role may not use.
         let rows = try await client.query(
             """
             SELECT t, string_agg(DISTINCT p, ', ' ORDER BY p)
-            FROM (VALUES \(Set(pairs).sorted().joined(separator: ", "))) AS wanted (t, p)
-            WHERE NOT coalesce(has_table_privilege(to_regclass(t), p), false)
+            FROM (VALUES \(Set(tables + columns + functions).sorted().joined(separator: ", ")))
+                AS wanted (t, c, p)
+            WHERE NOT coalesce(
+                CASE WHEN p = 'EXECUTE' THEN has_function_privilege(to_regproc(t)::oid, p)
+                WHEN c = '' THEN has_table_privilege(to_regclass(t), p)
+                ELSE has_column_privilege(to_regclass(t), c, p) END, false)
             GROUP BY t ORDER BY t
             """
         )

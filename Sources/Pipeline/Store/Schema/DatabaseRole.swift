@@ -3,12 +3,15 @@ package import Postgres
 
 /// A role of PostgreSQL with exactly the rights that one program, or one kind of people, needs.
 ///
-/// It cannot reach a table or function that is not named here.
+/// It cannot reach a table that is not named here, nor a function that is named for others alone.
 package struct DatabaseRole: Sendable {
     typealias TableRights = (privileges: String, tables: [String])
+    /// Rights to write some columns; the database writes the others.
+    typealias ColumnRights = (privilege: String, table: String, columns: [String])
 
     package let name: String
     let tables: [TableRights]
+    let columns: [ColumnRights]
     /// Functions that not everybody may call.
     let functions: [String]
     /// Roles of PostgreSQL's own whose rights it gets, where the one who grants may give them.
@@ -17,11 +20,13 @@ package struct DatabaseRole: Sendable {
     private init(
         _ name: String,
         _ tables: [TableRights],
+        columns: [ColumnRights] = [],
         functions: [String] = [],
         memberships: [String] = []
     ) {
         self.name = name
         self.tables = tables
+        self.columns = columns
         self.functions = functions
         self.memberships = memberships
     }
@@ -39,7 +44,8 @@ package struct DatabaseRole: Sendable {
 
     package static let dedupeWorker = DatabaseRole(
         "dedupe-worker",
-        [holdings, (keep, ["dedupe_revisions", "dedupe_notifications"])]
+        [holdings, (keep, ["dedupe_revisions", "dedupe_notifications"])],
+        functions: ["dedupe_prune"]
     )
 
     /// Owners and the facts behind them; no fact of Apple's and no entitlement.
@@ -56,6 +62,10 @@ package struct DatabaseRole: Sendable {
                     "owner_changes", "account_link_changes",
                 ]
             ),
+        ],
+        functions: [
+            "lock_accounts", "lock_in_order", "lock_ownership", "lock_projection", "lock_shared",
+            "wait_for_sharers",
         ]
     )
 
@@ -86,6 +96,9 @@ package struct DatabaseRole: Sendable {
             ),
             // Removes the marks of projected purchases.
             ("SELECT, UPDATE, DELETE", ["owner_changes"]),
+        ],
+        functions: [
+            "lock_in_order", "lock_projection", "lock_shared", "lock_users", "wait_for_sharers",
         ]
     )
 
@@ -122,32 +135,43 @@ package struct DatabaseRole: Sendable {
             deadLetters,
             (keep, ["dead_letters", "dead_letter_progress"]),
             ("SELECT, INSERT, DELETE, TRUNCATE", ["dead_letters_rebuilt"]),
-        ]
+        ],
+        functions: ["lock_shared"]
     )
 
     /// Reads the index of dead letters, and changes nothing.
     package static let auditor = DatabaseRole("auditor", [deadLetters])
 
-    /// Also decides about dead letters and reveals their contents, which is recorded.
+    /// Also decides about dead letters, and reveals and exports their contents, which is recorded.
     package static let investigator = DatabaseRole(
         "investigator",
-        [deadLetters, ("INSERT", ["dead_letter_actions"])]
+        [deadLetters],
+        functions: ["record_dead_letter_decision"]
     )
 
     /// Also replays dead letters; the role of the console, which does all of it.
     package static let replay = DatabaseRole(
         "dead-letter-replay",
-        [
-            deadLetters,
-            ("INSERT", ["dead_letter_actions"]),
+        [deadLetters, (raise, ["dead_letter_replay_positions"])],
+        columns: [
             (
-                raise,
+                "INSERT", "dead_letter_replays",
+                ["who", "why", "filter", "count", "rate", "failing_share_max"]
+            ),
+            ("UPDATE", "dead_letter_replays", ["state", "note", "count"]),
+            (
+                "INSERT", "dead_letter_replay_records",
+                ["replay", "ordinal", "dead_letter_id", "transaction_id", "raw"]
+            ),
+            (
+                "UPDATE", "dead_letter_replay_records",
                 [
-                    "dead_letter_replays", "dead_letter_replay_records",
-                    "dead_letter_replay_positions",
+                    "sent_topic", "sent_partition", "sent_offset", "outcome", "outcome_reason",
+                    "refused_as",
                 ]
             ),
-        ]
+        ],
+        functions: ["record_dead_letter_decision", "record_dead_letter_replay"]
     )
 
     /// The commands of `pipeline` except `migrate`, which needs the schema's owner.
@@ -167,8 +191,9 @@ package struct DatabaseRole: Sendable {
                 ]
             ),
         ],
-        functions: [
-            "forget_user", "grant_entitlement", "reapply_ownership_rules", "revoke_grant",
+        functions: linkWorker.functions + entitleWorker.functions + [
+            "dedupe_prune", "forget_user", "grant_entitlement", "reapply_ownership_rules",
+            "revoke_grant",
         ],
         // Sees what the workers' sessions wait for.
         memberships: ["pg_read_all_stats"]
@@ -207,7 +232,10 @@ extension DatabaseRole {
     /// - Parameter prefix: put before each role's name.
     package static func script(_ roles: [DatabaseRole], schema: String, prefix: String) -> String {
         let schema = quoted(schema)
-        let begin = "REVOKE CREATE ON SCHEMA \(schema) FROM PUBLIC;\n"
+        let functions = all.flatMap(\.functions).map { "\(schema).\(quoted($0))" }
+        let begin =
+            "REVOKE CREATE ON SCHEMA \(schema) FROM PUBLIC;\n"
+            + "REVOKE EXECUTE ON FUNCTION \(functions.joined(separator: ", ")) FROM PUBLIC;\n"
         return begin + roles.map { $0.script(schema, name: prefix + $0.name) }.joined()
     }
 
@@ -233,6 +261,10 @@ extension DatabaseRole {
             "GRANT \(rights.privileges) ON "
                 + rights.tables.map { "\(schema).\(Self.quoted($0))" }.joined(separator: ", ")
                 + " TO \(role);\n"
+        }
+        let columns = columns.map { rights in
+            "GRANT \(rights.privilege) (\(rights.columns.joined(separator: ", ")))"
+                + " ON \(schema).\(Self.quoted(rights.table)) TO \(role);\n"
         }
         let functions = functions.map { function in
             "GRANT EXECUTE ON FUNCTION \(schema).\(Self.quoted(function)) TO \(role);\n"
@@ -261,7 +293,7 @@ extension DatabaseRole {
             REVOKE ALL ON ALL FUNCTIONS IN SCHEMA \(schema) FROM \(role);
             GRANT USAGE ON SCHEMA \(schema) TO \(role);
 
-            """ + tables.joined() + functions.joined() + memberships.joined()
+            """ + (tables + columns + functions + memberships).joined()
     }
 
     private static func quoted(_ name: String) -> String {

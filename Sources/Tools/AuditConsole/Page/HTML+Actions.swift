@@ -1,7 +1,8 @@
 import Settings
 import Store
 
-/// Actions of one person, of one kind and for one reason, without another one in between.
+/// Actions of one person, of one kind and for one reason, without another one in between; or the
+/// beginning and the end of one replay.
 struct ActionRun {
     /// The last first; never empty.
     private(set) var actions: [DeadLetterAction]
@@ -10,14 +11,20 @@ struct ActionRun {
 
     /// - Parameter actions: the last first.
     static func runs(of actions: [DeadLetterAction]) -> [ActionRun] {
-        actions.reduce(into: []) { runs, action in
-            if let index = runs.indices.last, runs[index].continues(with: action) {
+        var ofReplay: [Int64: Int] = [:]
+        return actions.reduce(into: []) { runs, action in
+            let replay = action.deadLetterID == nil ? action.replay : nil
+            let isLast = runs.last?.continues(with: action) == true
+            if let index = replay.map({ ofReplay[$0] }) ?? (isLast ? runs.count - 1 : nil) {
                 runs[index].actions.append(action)
             } else {
+                if let replay { ofReplay[replay] = runs.count }
                 runs.append(ActionRun(actions: [action]))
             }
         }
     }
+
+    private var isReplay: Bool { last.replay != nil && last.deadLetterID == nil }
 
     private func continues(with action: DeadLetterAction) -> Bool {
         action.who == last.who && action.kind == last.kind && action.why == last.why
@@ -25,10 +32,18 @@ struct ActionRun {
             && (action.deadLetterID == nil) == (last.deadLetterID == nil)
     }
 
+    /// The detail that all actions share, or a replay's selection and interruptions.
+    ///
     /// Nil if the actions differ in it.
     var detail: String? {
-        actions.allSatisfy { $0.detail == last.detail } ? last.detail : nil
+        guard !isReplay else {
+            return actions.reversed().compactMap(\.detail).joined(separator: "; ")
+        }
+        return actions.allSatisfy { $0.detail == last.detail } ? last.detail : nil
     }
+
+    /// The reason of the first action.
+    var why: String? { actions.last?.why }
 }
 
 extension HTML {
@@ -57,7 +72,7 @@ extension HTML {
                     guard let replay = row.run.last.replay else { return html.optional(nil) }
                     html.link(String(replay), to: LocalLink("replays", String(replay)))
                 },
-                .foreign("Why", "wide", bytesMax: 500, \.run.last.why),
+                .foreign("Why", "wide", bytesMax: 500, \.run.why),
                 .foreign("Detail", bytesMax: 200, \.run.detail),
             ]
         table(caption, runs.enumerated().map { (index: $0.offset, run: $0.element) }, columns)
@@ -68,7 +83,9 @@ extension HTML {
         guard run.actions.count > 1 || isCut else {
             return run.last.deadLetterID.map { letter($0) } ?? optional(nil)
         }
-        guard run.last.deadLetterID != nil else { return text("\(count) times") }
+        guard run.last.deadLetterID != nil else {
+            return run.last.replay == nil ? text("\(count) times") : optional(nil)
+        }
         element("details") { html in
             html.element("summary", text: "\(count) letters")
             html.element("ul", [.class("letters")]) { html in

@@ -2,7 +2,8 @@ import AppStore
 import HTTP
 import Store
 
-/// The actions of all users, the last first; a decision about many letters is one row.
+/// The actions of all users, the last first; a decision about many letters is one row, and so is a
+/// replay.
 struct HistoryPage: Sendable {
     let sources: ConsoleSources
 
@@ -47,10 +48,12 @@ struct HistoryPage: Sendable {
                 withLetters: true,
                 continuing: isCut
             )
-            guard shown.count < runs.count || isCut, let last = shown.last?.actions.last else {
-                return
-            }
-            let older = HTTPItem("before", String(last.number))
+            let rest = runs.dropFirst(Self.runsMax).first?.last
+            guard
+                let before = rest.map({ $0.number + 1 })
+                    ?? (isCut ? actions.dropLast().last?.number : nil)
+            else { return }
+            let older = HTTPItem("before", String(before))
             html.element("p") { html in
                 let link = LocalLink("history", query: filter.items + [older])
                 html.link("Older ones", to: link, class: "button")

@@ -130,15 +130,18 @@ extension ReplayPages {
             }
             if let note = plan.note { html.notice(note, .note) }
             ReplayTables.plan(&html, plan)
-            ReplayTables.letters(&html, plan, limit: Self.lettersShown)
-            guard plan.count > 0 else { return }
-            html.element("h2", text: "Send them")
-            html.element("div", [.class("card")]) { html in
-                let hidden: KeyValuePairs = [
-                    "filter": HTTPForm.encoded(filter.items), "count": String(plan.count),
-                ]
-                html.form(LocalLink("replays"), token, hidden: hidden) { confirmation(&$0, plan) }
+            if plan.count > 0 {
+                html.element("h2", text: "Send them")
+                html.element("div", [.class("card")]) { html in
+                    let hidden: KeyValuePairs = [
+                        "filter": HTTPForm.encoded(filter.items), "count": String(plan.count),
+                    ]
+                    html.form(LocalLink("replays"), token, hidden: hidden) {
+                        confirmation(&$0, plan)
+                    }
+                }
             }
+            ReplayTables.letters(&html, plan, limit: Self.lettersShown)
         }
     }
 

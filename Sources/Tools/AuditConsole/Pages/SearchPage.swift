@@ -47,12 +47,13 @@ struct SearchPage: Sendable {
                 html.notice(problem, .alert)
             }
             form(&html, filter)
-            results(&html, rows, of: filter, count: count)
+            // Before the letters, which are a long way on a phone.
             if filter.text == nil, !filter.items.isEmpty, let count, count > 0,
                 request.visitor.role >= .operator
             {
                 DecisionForms.ofMany(&html, filter, count, token: request.formToken)
             }
+            results(&html, rows, of: filter, count: count)
         }
     }
 

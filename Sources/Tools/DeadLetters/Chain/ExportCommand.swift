@@ -13,12 +13,16 @@ enum ExportCommand: DeadLetterCommand {
         "Writes dead letters as lines of JSON, and a manifest of them: counts, the first and "
         + "last links of each chain and a SHA-256. 'dead-letter verify --offline' checks "
         + "both with nothing but the files. The originals may hold tokens and personal "
-        + "data; --without-originals leaves them out."
+        + "data: they are left out unless --with-originals asks for them, which is recorded "
+        + "in the history first, with --why."
+    static let role = DatabaseRole.investigator
     static let options: [CommandOption] = [
         CommandOption("to", argument: "FOLDER", "A new folder, or an empty one, for the files."),
         CommandOption("since", argument: "TIME", "Failed at or after; see 'list --help'."),
         CommandOption("until", argument: "TIME", "Failed before."),
-        CommandOption("without-originals", "Leave out the originals' keys, values and headers."),
+        CommandOption("with-originals", "Write the originals' keys, values and headers too."),
+        CommandOption("why", argument: "TEXT", "Why originals are handed out, for the history."),
+        ToolContext.auditorOption,
     ]
 
     static let recordsFile = "dead-letters.ndjson"
@@ -29,7 +33,14 @@ enum ExportCommand: DeadLetterCommand {
             throw UsageError("expected --to FOLDER")
         }
         let filter = try FilterOptions.query(context.arguments, now: context.now)
-        let hasOriginals = !context.arguments.isSet("without-originals")
+        let hasOriginals = context.arguments.isSet("with-originals")
+        if hasOriginals {
+            let times = ["since", "until"].compactMap { name in
+                context.arguments.value(name).map { "\(name) \($0)" }
+            }
+            let letters = times.isEmpty ? "all letters" : times.joined(separator: ", ")
+            try await context.record(.exported, detail: letters)
+        }
         let cluster = try await context.commits.clusterID()
         let recorded = try await context.redactions()
         let redacted = if let recorded { recorded } else { try await redactedIDs(context) }

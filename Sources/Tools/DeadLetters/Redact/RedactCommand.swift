@@ -24,9 +24,7 @@ enum RedactCommand: DeadLetterCommand {
     private static let deadline = Duration.seconds(30)
 
     static func run(_ context: ToolContext) async throws -> Int32 {
-        guard let why = context.arguments.value("why"), !why.isEmpty else {
-            throw UsageError("--why is required: it stays in the history")
-        }
+        let why = try context.reason()
         let who = try context.auditor()
         let client = try await context.database()
         let id = context.arguments.operands[0].lowercased()

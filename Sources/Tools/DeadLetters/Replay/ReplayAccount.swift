@@ -10,6 +10,8 @@ struct ReplayAccount {
         let position: RecordPosition
         let letterID: String
         let transactionID: String?
+        /// Whether a later stage refused it: the body may bring other transactions too.
+        let isObservation: Bool
         /// Whether this run has sent it: settings may have been corrected since a former one.
         let isOfThisRun: Bool
         var isRefused = false
@@ -19,9 +21,9 @@ struct ReplayAccount {
     private(set) var unsent: ArraySlice<ReplayRecordRow>
     private var sent: [Int64: Sent] = [:]
     private var undecided: Set<Int64> = []
-    private var byPosition: [RecordPosition: Int64] = [:]
-    /// Observations, by the body that they came from.
-    private var byRaw: [String: [Int64]] = [:]
+    private var byPosition: [RecordPosition: [Int64]] = [:]
+    /// The positions of sent bodies, by the observations' names of the bodies.
+    private var byBody: [String: RecordPosition] = [:]
     /// The last decisions; true for a refusal.
     private var recent: [Bool] = []
     private var decidedCount = 0
@@ -72,6 +74,9 @@ struct ReplayAccount {
         return Array(unsent.prefix(count))
     }
 
+    /// The position at which this body of a refused observation was sent.
+    func position(ofBody body: RecordPosition) -> RecordPosition? { byBody[body.description] }
+
     mutating func sent(_ position: RecordPosition, of record: ReplayRecordRow) {
         add(position, of: record, isOfThisRun: true)
         undecided.insert(record.ordinal)
@@ -87,45 +92,45 @@ struct ReplayAccount {
             position: position,
             letterID: record.letterID,
             transactionID: record.transactionID,
+            isObservation: record.raw != nil,
             isOfThisRun: isOfThisRun
         )
-        byPosition[position] = ordinal
-        if let raw = record.raw {
-            byRaw[raw, default: []].append(ordinal)
+        byPosition[position, default: []].append(ordinal)
+        // Earlier versions sent the observation itself, to another topic.
+        if let raw = record.raw, RecordPosition(raw)?.topic == position.topic {
+            byBody[raw] = position
         }
     }
 
-    /// The outcome by a new dead letter; nil if it is about none of the replay's records.
-    mutating func decision(by letter: DeadLetter, replayOf: String?) -> ReplayRecordTable.Decided? {
-        guard let ordinal = refused(by: letter, replayOf), let found = sent[ordinal],
-            !found.isRefused, found.letterID != letter.id
-        else { return nil }
-        sent[ordinal]?.isRefused = true
-        undecided.remove(ordinal)
-        note(found, isRefused: true)
-        return ReplayRecordTable.Decided(
-            ordinal: ordinal,
-            .refused,
-            reason: StorableText.of("\(letter.reason) in \(letter.stage): \(letter.detail)"),
-            refusedAs: StorableText.of(letter.id)
-        )
+    /// The outcomes by a new dead letter; empty if it is about none of the replay's records.
+    mutating func decisions(by letter: DeadLetter, replayOf: String?) -> [ReplayRecordTable.Decided]
+    {
+        refused(by: letter, replayOf).compactMap { ordinal in
+            guard let found = sent[ordinal], !found.isRefused, found.letterID != letter.id else {
+                return nil
+            }
+            sent[ordinal]?.isRefused = true
+            undecided.remove(ordinal)
+            note(found, isRefused: true)
+            return ReplayRecordTable.Decided(
+                ordinal: ordinal,
+                .refused,
+                reason: StorableText.of("\(letter.reason) in \(letter.stage): \(letter.detail)"),
+                refusedAs: StorableText.of(letter.id)
+            )
+        }
     }
 
-    private func refused(by letter: DeadLetter, _ replayOf: String?) -> Int64? {
-        if let ordinal = byPosition[letter.source] {
-            return sent[ordinal]?.letterID == replayOf ? ordinal : nil
+    private func refused(by letter: DeadLetter, _ replayOf: String?) -> [Int64] {
+        if let ordinals = byPosition[letter.source] {
+            return ordinals.contains { sent[$0]?.letterID == replayOf } ? ordinals : []
         }
-        // A later stage names the body: the record that was sent, or the one that its observation
-        // came from.
-        guard let raw = letter.raw else { return nil }
-        if let ordinal = byPosition[raw] {
-            return ordinal
-        }
-        return byRaw[raw.description]?.first { ordinal in
+        // A later stage names the body.
+        let transactionID = letter.identifiers.transactionID.map(StorableText.of)
+        return letter.raw.flatMap { byPosition[$0] }?.filter { ordinal in
             guard let found = sent[ordinal] else { return false }
-            return found.transactionID == letter.identifiers.transactionID.map(StorableText.of)
-                && found.position.topic != letter.source.topic
-        }
+            return !found.isObservation || found.transactionID == transactionID
+        } ?? []
     }
 
     /// The accepted records: their stage has settled them without a dead letter.

@@ -11,11 +11,14 @@ package struct ReplayNames: Sendable {
 
     var deadLetterTopic: String { topicPrefix + Topic.deadLetter }
 
+    /// The only topic that a replay writes to: nothing on it is believed before it is verified.
+    var rawTopic: String { topicPrefix + Topic.raw }
+
     var letters: DeadLetterTopic {
         DeadLetterTopic(name: deadLetterTopic, configuration: kafka)
     }
 
-    /// The stages by their input topics; nothing is ever written to other topics.
+    /// The stages by their input topics.
     var stages: [String: StageDescription] {
         Dictionary(uniqueKeysWithValues: Topology.stages.map { (topicPrefix + $0.inputTopic, $0) })
     }

@@ -94,8 +94,7 @@ final class ReplayReader {
                 }
             }
         }
-        let positions = read.compactMap { try? $0.get().letter.source }
-        let sources = try await sources(at: positions)
+        let bodies = try await sources(at: read.compactMap { try? $0.get().body })
         return read.map { result in
             result.flatMap { read in
                 Result { () throws(Unsendable) in
@@ -103,7 +102,7 @@ final class ReplayReader {
                         read.letter,
                         read.record,
                         stage: read.stage,
-                        source: sources[read.letter.source]
+                        found: read.body.flatMap { bodies[$0] }
                     )
                 }
             }
@@ -139,7 +138,11 @@ final class ReplayReader {
         return held.isEmpty ? [:] : try await scan.records(at: held, asking: admin)
     }
 
-    private typealias Letter = (letter: DeadLetter, record: ConsumerRecord, stage: StageDescription)
+    private typealias Letter = (
+        letter: DeadLetter, record: ConsumerRecord, stage: StageDescription,
+        /// Nil if the letter names none.
+        body: RecordPosition?
+    )
 
     /// The letter of a link, from the record at its position.
     private func letter(
@@ -151,13 +154,16 @@ final class ReplayReader {
         else {
             throw Unsendable(.gone, "the dead-letter topic no longer holds it")
         }
-        guard let stage = names.stages[letter.source.topic] else {
+        let stage = names.stages[letter.source.topic]
+        let body = stage?.readsObservations == true ? letter.raw : letter.source
+        guard let stage, body.map({ $0.topic == names.rawTopic }) ?? true else {
+            let topic = stage == nil ? letter.source.topic : body?.topic ?? ""
             throw Unsendable(
                 .noStage,
-                "no stage reads \(letter.source.topic) (topics begin with \(names.topicPrefix))"
+                "no stage reads \(topic) (topics begin with \(names.topicPrefix))"
             )
         }
-        return (letter, record, stage)
+        return (letter, record, stage, body)
     }
 
     private static let deadline = Duration.seconds(30)

@@ -130,20 +130,29 @@ extension ReplayRun {
         let redactions = try await ledger.redacted(among: ids)
         let originals = try await reader.originals(of: ids, redactions: redactions)
         var unsent: [ReplayRecordTable.Decided] = []
-        var sending: [(row: ReplayRecordRow, record: ProducerRecord)] = []
+        // One body may have several letters: it is sent once for all of them.
+        var sending: [(rows: [ReplayRecordRow], record: ProducerRecord)] = []
+        var places: [RecordPosition: Int] = [:]
+        var sent: [(row: ReplayRecordRow, position: RecordPosition)] = []
         for (row, original) in zip(rows, originals) {
             switch original {
             case .failure(let why):
                 unsent.append(.init(ordinal: row.ordinal, .unsent, reason: why.description))
             case .success(let original):
-                let partitions = try await reader.partitionCount(original.letter.source.topic)
-                sending.append((row, original.record(partitionCount: partitions ?? 0)))
+                if let position = account.position(ofBody: original.body) {
+                    sent.append((row, position))
+                } else if let place = places[original.body] {
+                    sending[place].rows.append(row)
+                } else {
+                    places[original.body] = sending.count
+                    let partitions = try await reader.partitionCount(original.body.topic)
+                    sending.append(([row], original.record(partitionCount: partitions ?? 0)))
+                }
             }
         }
         if account.undecidedCount == 0 { lastDecision = .now }
         let delivery = await producer.send(sending.map(\.record))
         var failure: KafkaError?
-        var sent: [(row: ReplayRecordRow, position: RecordPosition)] = []
         for (index, element) in sending.enumerated() {
             if let error = delivery.failures[index] {
                 guard error.isRecordFault else {
@@ -152,14 +161,14 @@ extension ReplayRun {
                     continue
                 }
                 let why = "the broker refused it: \(error.name)"
-                unsent.append(.init(ordinal: element.row.ordinal, .unsent, reason: why))
+                unsent += element.rows.map { .init(ordinal: $0.ordinal, .unsent, reason: why) }
             } else {
                 let position = RecordPosition(
                     topic: element.record.topic,
                     partition: element.record.partition ?? 0,
                     offset: delivery.offsets[index]
                 )
-                sent.append((element.row, position))
+                sent += element.rows.map { ($0, position) }
             }
         }
         try await ledger.sent(sent.map { ($0.row.ordinal, $0.position) })
@@ -217,9 +226,7 @@ extension ReplayRun {
         var decided: [ReplayRecordTable.Decided] = []
         try await letters.read(to: ends.mapValues(\.high)) { record in
             guard let letter = try? DeadLetter(decoding: record) else { return }
-            if let decision = account.decision(by: letter, replayOf: Self.replayOf(record)) {
-                decided.append(decision)
-            }
+            decided += account.decisions(by: letter, replayOf: Self.replayOf(record))
         }
         return decided
     }

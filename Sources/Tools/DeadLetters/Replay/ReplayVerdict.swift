@@ -61,11 +61,10 @@ package enum ReplayVerifier: Sendable {
         case .settings(let configuration, _):
             let verifier = Verifier(configuration: configuration)
             return { original in
-                guard !original.stage.readsObservations else {
-                    return .worker(original.stage.program)
-                }
                 switch verifier.verify(original.value) {
-                case .success(.items), .success(.undetermined): return .accepted
+                case .success(.items), .success(.undetermined):
+                    let stage = original.stage
+                    return stage.readsObservations ? .worker(stage.program) : .accepted
                 case .success(.ignored): return .ignored
                 case .failure(let refusal):
                     return .refused(reason: refusal.reason.rawValue, detail: refusal.detail)

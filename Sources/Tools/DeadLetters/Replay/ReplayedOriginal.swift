@@ -3,32 +3,47 @@ import Kafka
 import OpenSSL
 import Records
 
-/// The record that a replay sends for one dead letter: the original as it came, to its topic.
+/// The record that a replay sends for one dead letter: the body that it came from, as it came.
+///
+/// Only bodies are sent, as every stage but the first believes what it reads: for a letter of a
+/// later stage the body goes the whole way again, and is verified again.
 struct ReplayedOriginal: Sendable {
     let letter: DeadLetter
+    /// The stage that refused the record.
     let stage: StageDescription
+    /// The position of the body.
+    let body: RecordPosition
     let key: [UInt8]?
     let value: [UInt8]?
     let headers: [KafkaHeader]
 
-    /// Takes the original from its dead letter, or from its source if the letter holds a part of
-    /// it, and compares both.
+    /// Takes a refused body from its dead letter, or from its source if the letter holds a part of
+    /// it, and compares both; takes the body of a refused observation from its topic.
     ///
     /// - Parameters:
     ///   - letter: a letter that a verified chain holds.
     ///   - stage: the stage that reads the source topic.
-    ///   - source: the record at the source position; nil if the topic no longer holds it.
+    ///   - found: the record at the body's position; nil if the topic no longer holds it.
     /// - Throws: `Unsendable` for what must not be sent, in words for the operator.
     init(
         _ letter: DeadLetter,
         _ record: ConsumerRecord,
         stage: StageDescription,
-        source: ConsumerRecord?
+        found: ConsumerRecord?
     ) throws(Unsendable) {
         self.letter = letter
         self.stage = stage
         let original = DeadLetterOriginal(record)
-        if let source = try Self.checked(source, letter, original: original, stage: stage) {
+        guard !stage.readsObservations else {
+            let found = try Self.body(of: letter, original, found)
+            body = RecordPosition(found)
+            key = found.key
+            value = found.value
+            headers = found.headers
+            return
+        }
+        body = letter.source
+        if let source = try Self.checked(found, letter, original: original) {
             key = source.key
             value = source.value
             headers = source.headers
@@ -53,26 +68,42 @@ struct ReplayedOriginal: Sendable {
         }
     }
 
-    /// The source, if it still exists and equals the letter's part of it.
-    ///
-    /// An observation carries no signature that could be verified again. Only records written by
-    /// verify-worker may be on these topics, so the source must still be there.
+    /// The body that a refused observation came from.
+    private static func body(
+        of letter: DeadLetter,
+        _ original: DeadLetterOriginal,
+        _ found: ConsumerRecord?
+    ) throws(Unsendable) -> ConsumerRecord {
+        guard let raw = letter.raw else {
+            throw Unsendable(
+                .gone,
+                "it names no body that could be sent: link-worker itself repeats an owner's change"
+            )
+        }
+        let source = try? Observation(value: original.value).source
+        guard let found, isSameTime(found, source?.timestamp) else {
+            throw Unsendable(
+                .gone,
+                "\(raw), the body that it came from, is no longer there: 'pipeline recover apple'"
+                    + " fetches the purchase from Apple again"
+            )
+        }
+        return found
+    }
+
+    /// The source of a refused body, if it still exists and equals the letter's part of it.
     private static func checked(
         _ source: ConsumerRecord?,
         _ letter: DeadLetter,
-        original: DeadLetterOriginal,
-        stage: StageDescription
+        original: DeadLetterOriginal
     ) throws(Unsendable) -> ConsumerRecord? {
-        let isPart = letter.value == .omitted || letter.omitted != nil
         // Another time is another record: the topic was recreated and counts from its start again.
-        guard let source, isSameTime(source, letter) else {
-            guard isPart || stage.readsObservations else { return nil }
-            let why =
-                isPart
-                ? "the dead letter holds only a part of it"
-                : "an observation is sent only while the record of \(stage.inputTopic) is there to"
-                    + " compare it with"
-            throw Unsendable(.gone, "\(letter.source) is no longer there, and \(why)")
+        guard let source, isSameTime(source, letter.sourceTimestamp) else {
+            guard letter.value == .omitted || letter.omitted != nil else { return nil }
+            throw Unsendable(
+                .gone,
+                "\(letter.source) is no longer there, and the dead letter holds only a part of it"
+            )
         }
         let omitted = Set(letter.omitted?.split(separator: ",").map(String.init) ?? [])
         let isSame =
@@ -88,12 +119,12 @@ struct ReplayedOriginal: Sendable {
         return source
     }
 
-    private static func isSameTime(_ source: ConsumerRecord, _ letter: DeadLetter) -> Bool {
-        guard let time = letter.sourceTimestamp else { return true }
-        return source.timestampMilliseconds == time.milliseconds
+    private static func isSameTime(_ record: ConsumerRecord, _ time: Timestamp?) -> Bool {
+        guard let time else { return true }
+        return record.timestampMilliseconds == time.milliseconds
     }
 
-    /// The record to send: the original's headers, and the dead letter that it comes from.
+    /// The record to send: the body's headers, and the dead letter that it comes from.
     ///
     /// The two headers of a former replay are replaced. It goes to its former partition if the
     /// topic still has it, so that it keeps its order among the records of its key.
@@ -105,8 +136,8 @@ struct ReplayedOriginal: Sendable {
             KafkaHeader(name: DeadLetterHeader.attempt, text: String(letter.attempt)),
         ]
         return ProducerRecord(
-            topic: letter.source.topic,
-            partition: letter.source.partition % Int32(max(1, partitionCount)),
+            topic: body.topic,
+            partition: body.partition % Int32(max(1, partitionCount)),
             key: key,
             value: value,
             headers: kept + added
@@ -120,7 +151,7 @@ package struct Unsendable: Error, Equatable, Sendable, CustomStringConvertible {
         case onNoChain
         /// It differs from its source record, or from the digests of it.
         case differs
-        /// The letter, or the source that it needs, is gone.
+        /// The letter, or the body that it needs, is gone.
         case gone
         case redacted
         /// No stage reads its source topic.

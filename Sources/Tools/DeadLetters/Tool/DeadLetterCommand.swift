@@ -91,6 +91,37 @@ package struct ToolContext: Sendable {
         "Who does this, for the history; else SUDO_USER, LOGNAME or USER."
     )
 
+    /// Why it is done, for the history.
+    ///
+    /// - Throws: if `--why` is missing or too long.
+    func reason() throws(UsageError) -> String {
+        guard let why = arguments.value("why"), (1...2_000).contains(why.utf8.count) else {
+            throw UsageError("say why, for the history: --why TEXT, of at most 2,000 bytes")
+        }
+        return why
+    }
+
+    /// Records who is handed originals and why, before anybody is.
+    func record(
+        _ kind: DeadLetterAction.Kind,
+        of letter: String? = nil,
+        detail: String?
+    ) async throws {
+        let why = try reason()
+        guard client != nil else {
+            console.note("not recorded: no database is configured")
+            return
+        }
+        let action = NewDeadLetterAction(
+            who: try auditor(),
+            kind: kind,
+            why: why,
+            deadLetterID: letter,
+            detail: detail
+        )
+        try await DeadLetterActionTable.append([action], on: try await database())
+    }
+
     /// The database, for a command that requires it.
     ///
     /// - Throws: if none is configured, it does not answer, or it is not migrated far enough.

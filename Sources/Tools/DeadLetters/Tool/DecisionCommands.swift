@@ -44,8 +44,7 @@ extension DecisionCommand {
     }
 
     static func run(_ context: ToolContext) async throws -> Int32 {
-        let why = context.arguments.value("why") ?? ""
-        guard !why.isEmpty else { throw UsageError("say why, for the history: --why TEXT") }
+        let why = try context.reason()
         let who = try context.auditor()
         var query = try FilterOptions.query(context.arguments, now: context.now)
         guard query != DeadLetterQuery() || !context.arguments.operands.isEmpty else {

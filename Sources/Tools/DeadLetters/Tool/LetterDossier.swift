@@ -187,8 +187,8 @@ extension LetterDossier {
 extension DeadLetterAction: JSONRepresentable {
     package var json: JSONContent {
         [
-            "number": number, "at": at, "action": kind.rawValue, "who": who, "replay": replay,
-            "why": why, "detail": detail,
+            "number": number, "at": at, "action": kind.rawValue, "who": who,
+            "database_user": databaseUser, "replay": replay, "why": why, "detail": detail,
         ]
     }
 }

@@ -13,7 +13,8 @@ enum ShowCommand: DeadLetterCommand {
         + "refused it, its certificates and what is wrong with them, its state and its "
         + "history. Of the original only members and headers are shown that are known to "
         + "be harmless, and the size of everything else, unless --reveal asks for it, "
-        + "which is recorded in the history first. For a letter that topic and index have "
+        + "which is recorded in the history first, with --why. For a letter that topic and "
+        + "index have "
         + "no more, its whole ID still shows the history."
     static let operands = "ID|TOPIC/PARTITION/OFFSET"
     static let operandCount = 1...1
@@ -29,6 +30,7 @@ enum ShowCommand: DeadLetterCommand {
             short: "f",
             "Print the original to a terminal too, which may interpret control sequences."
         ),
+        CommandOption("why", argument: "TEXT", "Why it is revealed, for the history."),
         ToolContext.auditorOption, ToolContext.fromTopic,
     ]
 
@@ -36,6 +38,9 @@ enum ShowCommand: DeadLetterCommand {
 
     static func run(_ context: ToolContext) async throws -> Int32 {
         let wanted = context.arguments.operands[0]
+        if context.arguments.isSet("original") || context.arguments.isSet("reveal") {
+            _ = try context.reason()
+        }
         let position = RecordPosition(wanted)
         guard position != nil || wanted.count >= idDigitsMin else {
             throw UsageError(
@@ -83,7 +88,8 @@ enum ShowCommand: DeadLetterCommand {
             return ExitCode.negative
         }
         if isOriginal || isRevealing {
-            try await record(dossier, isOriginal ? "the original" : nil, context)
+            let detail = isOriginal ? "the original" : nil
+            try await context.record(.revealed, of: dossier.letter.id, detail: detail)
         }
         if isOriginal {
             return write(dossier, context)
@@ -106,25 +112,6 @@ enum ShowCommand: DeadLetterCommand {
                 + DeadLetterText.decoded(original) + dossier.text
         )
         return ExitCode.success
-    }
-
-    /// Records who is shown what, before it is shown.
-    private static func record(
-        _ dossier: LetterDossier,
-        _ detail: String?,
-        _ context: ToolContext
-    ) async throws {
-        guard context.client != nil else {
-            context.console.note("not recorded: no database is configured")
-            return
-        }
-        let action = NewDeadLetterAction(
-            who: try context.auditor(),
-            kind: .revealed,
-            deadLetterID: dossier.letter.id,
-            detail: detail
-        )
-        try await DeadLetterActionTable.append([action], on: try await context.database())
     }
 
     private static func unwritable(_ dossier: LetterDossier) -> String? {

@@ -50,13 +50,24 @@ package struct AccessPlan: Sendable {
         [DatabaseRole.auditor.name, DatabaseRole.investigator.name].flatMap(reading)
     }
 
-    /// The rights of a replay: it sends refused records to the topics that the stages read, and a
-    /// redaction to the dead letters.
+    /// The rights of a replay: it sends bodies to `raw`, which are verified there, and redactions to
+    /// the dead letters.
     private var replay: [KafkaAccessRule] {
         let name = DatabaseRole.replay.name
-        let sources = Topology.stages.map(\.inputTopic)
-        return reading(name) + allow(name, .read, .write, .describeConfigs, topics: sources)
+        return reading(name) + allow(name, .read, .write, .describeConfigs, topics: [Topic.raw])
             + allow(name, .write, .describeConfigs, topics: [Topic.deadLetter])
+    }
+
+    /// The rules of earlier versions that let a replay write to the later stages.
+    package var withdrawn: [KafkaAccessRule] {
+        let believed = Topology.stages.filter(\.readsObservations).map(\.inputTopic)
+        return allow(
+            DatabaseRole.replay.name,
+            .read,
+            .write,
+            .describeConfigs,
+            topics: believed
+        )
     }
 
     private func reading(_ name: String) -> [KafkaAccessRule] {
@@ -115,10 +126,15 @@ package struct AccessPlan: Sendable {
 
 extension KafkaAccessRule {
     /// The command line of Kafka's own tool that adds it.
-    var command: String {
+    var command: String { command("--add") }
+
+    /// The command line of Kafka's own tool that removes it.
+    var removal: String { command("--remove --force") }
+
+    private func command(_ action: String) -> String {
         let pattern = isPrefix ? " --resource-pattern-type prefixed" : ""
         let operation = operation.rawValue.split(separator: "_").map(\.capitalized).joined()
-        return "kafka-acls.sh --bootstrap-server \"$KAFKA_BOOTSTRAP\" --add"
+        return "kafka-acls.sh --bootstrap-server \"$KAFKA_BOOTSTRAP\" \(action)"
             + " --allow-principal \(principal.quotedForShell) --operation \(operation)"
             + " --\(resource.rawValue) \(name.quotedForShell)\(pattern)"
     }

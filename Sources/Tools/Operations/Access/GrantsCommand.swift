@@ -58,9 +58,11 @@ extension ToolCommand {
             guard isApplying else {
                 context.console.print("# Kafka, as an admin")
                 plan.rules.forEach { context.console.print($0.command) }
+                context.console.print("# Rights of earlier versions, which nobody has any more")
+                plan.withdrawn.forEach { context.console.print($0.removal) }
                 return ExitCode.success
             }
-            try await apply(plan.rules, settings, isRequired: only == "kafka", context.console)
+            try await apply(plan, settings, isRequired: only == "kafka", context.console)
         }
         return ExitCode.success
     }
@@ -97,14 +99,22 @@ extension ToolCommand {
     }
 
     private static func apply(
-        _ rules: [KafkaAccessRule],
+        _ plan: AccessPlan,
         _ settings: SettingsValues,
         isRequired: Bool,
         _ console: Console
     ) async throws {
+        var left: [KafkaAccessRule] = []
         do {
             try await KafkaAdmin.lend(settings.kafkaConfiguration) { admin in
-                try await admin.allow(rules, deadline: .seconds(30))
+                try await admin.allow(plan.rules, deadline: .seconds(30))
+                for broker in try await admin.metadata(deadline: .seconds(30)).brokerIDs.prefix(1) {
+                    let held = try await admin.enforcedRules(
+                        ofBroker: broker,
+                        deadline: .seconds(30)
+                    )
+                    left = plan.withdrawn.filter(held.contains)
+                }
             }
         } catch let error as KafkaError where error.name == "SECURITY_DISABLED" && !isRequired {
             console.print(
@@ -113,6 +123,9 @@ extension ToolCommand {
             )
             return
         }
-        console.print("Kafka: \(rules.count) rules are there")
+        console.print("Kafka: \(plan.rules.count) rules are there")
+        guard !left.isEmpty else { return }
+        console.note("Rules of an earlier version are left; remove them:")
+        left.forEach { console.note($0.removal) }
     }
 }
