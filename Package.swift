@@ -78,8 +78,11 @@ let package = Package(
             ]
         ),
 
+        // Limits what a consumer's librdkafka decompresses.
+        .target(name: "CDecompression", dependencies: ["CRDKafka"]),
+
         // The only importers of the C modules.
-        library("Kafka", ["CRDKafka", "Platform", "Threads"], settings: wrapper),
+        library("Kafka", ["CDecompression", "CRDKafka", "Platform", "Threads"], settings: wrapper),
         library("OpenSSL", ["CGMP", "COpenSSL"], settings: wrapper),
         library("Postgres", ["CLibPQ", "Platform", "Threads"], settings: wrapper),
         library("HTTP", ["CMicroHTTPD", "Platform", "Threads"], settings: wrapper),

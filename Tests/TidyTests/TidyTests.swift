@@ -5,6 +5,7 @@ import Testing
 @Suite struct TidyTests {
     static let cModules: [String: String] = [
         "CCalls": "Tests/StagesTests/",
+        "CDecompression": "Sources/Kafka/",
         "CRDKafka": "Sources/Kafka/",
         "CGMP": "Sources/OpenSSL/",
         "COpenSSL": "Sources/OpenSSL/",

@@ -125,6 +125,16 @@ extension SessionCore {
     /// Applies the result of a poll; no error in it ends the consumer.
     mutating func polled(_ result: PollResult, _ now: Instant) {
         record(result.errors)
+        if result.batchesPassedOver > 0 {
+            log(
+                .error,
+                "batches of records decompress to more than the limit, passed over",
+                [
+                    "batches": .int(result.batchesPassedOver),
+                    "limit.bytes": .int(KafkaConsumer.decompressedBytesMax),
+                ]
+            )
+        }
         if let isBalanced = result.isGroupBalanced { group.isBalanced = isBalanced }
         for event in result.events {
             answer(event, now)
