@@ -100,10 +100,16 @@ let wrappers = room(
                 )
             ]
         ),
+        // Limits what a consumer's librdkafka decompresses.
+        .target(
+            name: "CDecompression",
+            dependencies: ["CRDKafka"],
+            path: "Kafka/CDecompression"
+        ),
         library(
             "Kafka",
-            ["CRDKafka", "Platform", "Threads"],
-            exclude: ["CRDKafka"],
+            ["CDecompression", "CRDKafka", "Platform", "Threads"],
+            exclude: ["CDecompression", "CRDKafka"],
             settings: wrapper
         ),
         library(

@@ -9,6 +9,32 @@ struct AccessTests {
         try await SecureKafka.lend(brokers: 3) { try await Self.expectEnforced($0) }
     }
 
+    @Test func `a missing right on a group is named, each time it is asked for`() async throws {
+        try await SecureKafka.lend { kafka in
+            let owner = try KafkaAdmin(configuration: try kafka.properties("admin", .mtls))
+            let topic = NewTopic(name: "read", partitions: 1, replication: 1)
+            #expect(try await owner.createTopics([topic], deadline: .seconds(20)).isEmpty)
+            let worker = try kafka.properties("worker", .mtls)
+            try await owner.allow(
+                [KafkaAccessRule("User:worker", may: .read, .topic, "read")],
+                deadline: .seconds(30)
+            )
+            let admin = try KafkaAdmin(configuration: worker)
+            for _ in 0..<2 {
+                let error = await #expect(throws: KafkaError.self) {
+                    try await admin.committedOffsets(
+                        group: "stage",
+                        [TopicPartition(topic: "read", partition: 0)],
+                        deadline: .seconds(3)
+                    )
+                }
+                #expect(error?.name == "GROUP_AUTHORIZATION_FAILED", "\(String(describing: error))")
+            }
+            await admin.close()
+            await owner.close()
+        }
+    }
+
     private static func expectEnforced(_ kafka: SecureKafka) async throws {
         let admin = try KafkaAdmin(configuration: try kafka.properties("admin", .mtls))
         let brokers = try await admin.metadata(deadline: .hopeless).brokerIDs

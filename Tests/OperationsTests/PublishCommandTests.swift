@@ -42,8 +42,8 @@ import Testing
         return records
     }
 
-    @Test func `each line that is not empty becomes a record, byte for byte`() async throws {
-        let path = try file("{\"a\":1}\n\nwith\ttab \r\nlast")
+    @Test func `each line that is not blank becomes a record, byte for byte`() async throws {
+        let path = try file("{\"a\":1}\n\n \t\nwith\ttab \r\nlast")
         #expect(await publish([path, "--key=k", "--header", "correlation-id=a=b"]) == 0)
         let records = try await records(count: 3)
         #expect(
@@ -68,6 +68,19 @@ import Testing
                 == #"{"topic":"storekit.raw","acknowledged":1,"failed":0,"untried":0,"#
                 + #""continue_with":null,"failures":[]}"# + "\n"
         )
+    }
+
+    @Test(arguments: ["", "\n", " \r\n\t\n"], [[], ["--whole"]])
+    func `a file without a body is refused, and the other files are named`(
+        text: String,
+        options: [String]
+    ) async throws {
+        let (path, other) = (try file(text), try file("one"))
+        #expect(await publish([path, other] + options) == 65)
+        #expect(transcript.notes.contains("\(path) holds no body"), "\(transcript.notes)")
+        let command = "go on with: pipeline publish \((options + [other]).joined(separator: " "))\n"
+        #expect(transcript.notes.contains(command), "\(transcript.notes)")
+        _ = try await records(count: 0)
     }
 
     @Test func `a body that the cluster does not take is named by its line`() async throws {

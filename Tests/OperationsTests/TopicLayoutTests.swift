@@ -36,6 +36,26 @@ import Testing
         #expect(found.allSatisfy { $0.isHarmful })
     }
 
+    @Test func `only topics of one writer keep the writer's codec, and in others it is harmful`()
+        throws
+    {
+        let own = ["raw", "linked", "dead-letter", "outcomes"].map { "storekit.\($0)" }
+        for options in [[], ["--compression=lz4"]] {
+            for name in TopicLayout().plans.map(\.name) {
+                let plan = try plan(name, options)
+                let codec =
+                    own.contains(name) ? "uncompressed" : options.isEmpty ? "producer" : "lz4"
+                #expect(plan.configuration["compression.type"] == codec, "\(name)")
+                let found = TopicDifference.between(
+                    plan,
+                    partitions: 8,
+                    configuration: ["compression.type": "gzip"]
+                )
+                #expect(found.map(\.isHarmful) == [own.contains(name)], "\(name)")
+            }
+        }
+    }
+
     @Test func `a replica that lags never leads a topic, and one that may is harmful`() throws {
         for plan in TopicLayout().plans {
             #expect(plan.configuration["unclean.leader.election.enable"] == "false", "\(plan.name)")

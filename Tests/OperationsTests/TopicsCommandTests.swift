@@ -1,5 +1,6 @@
 import Kafka
 import Operations
+import Records
 import Settings
 import TestSupport
 import Testing
@@ -96,6 +97,35 @@ import Testing
         #expect(layout.fitting(brokerCount: brokerCount).replication == expected)
         layout.replication = 5
         #expect(layout.fitting(brokerCount: brokerCount).replication == 5)
+    }
+
+    @Test(.needsRealKafka)
+    func `a codec of the writer's is harmful to topics and status, and altered`() async throws {
+        let cluster = try await KafkaCluster(.real)
+        #expect(await topics(cluster, "--partitions=2") == 0)
+        let admin = try KafkaAdmin(configuration: cluster.client)
+        var settings = Topic.requiredSettings(of: Topic.outcomes)
+        settings["compression.type"] = "producer"
+        let prefix = cluster.name("other")
+        let name = "\(prefix).outcomes"
+        let topic = NewTopic(name: name, partitions: 2, replication: 1, configuration: settings)
+        #expect(try await admin.createTopics([topic], deadline: .seconds(20)).isEmpty)
+        await admin.close()
+        func pipeline(_ command: String, _ options: String...) async -> Int32 {
+            await PipelineTool.tool.run(
+                [command, "--prefix", "\(prefix)."] + options,
+                ["KAFKA_BOOTSTRAP": cluster.bootstrapServers],
+                on: transcript
+            )
+        }
+        let harm = "\(name): compression.type is producer, planned uncompressed"
+        #expect(await pipeline("topics", "--partitions=2") == 1)
+        #expect(transcript.output.contains("HARMFUL    \(harm)"), "\(transcript.output)")
+        #expect(await pipeline("status") == 0)
+        #expect(transcript.output.contains("HARMFUL: \(harm)"), "\(transcript.output)")
+        #expect(await pipeline("topics", "--partitions=2", "--alter") == 0)
+        #expect(await pipeline("status") == 0)
+        #expect(!transcript.output.hasSuffix("HARMFUL: \(harm)\n"), "\(transcript.output)")
     }
 
     @Test(.enabled(if: RealKafka.isAvailable, "needs a real Kafka"))

@@ -1,3 +1,4 @@
+import Foundation
 import Release
 import Settings
 import Testing
@@ -76,6 +77,27 @@ import Testing
             outcome.errors == "verify-worker: BATCH_RECORD_MAX (environment): "
                 + "there is no such setting, did you mean BATCH_RECORDS_MAX?\n"
         )
+    }
+
+    @Test func `check names the files of secrets and keys that every user may read`() throws {
+        let (secret, key) = (try TemporaryFile("postgres://secret"), try TemporaryFile("key"))
+        let apps =
+            #"[{"bundle_id": "a.b", "environment": "Sandbox", "api_issuer_id": "i", "#
+            + #""api_key_id": "k", "api_key_file": "\#(key.path)"}]"#
+        let environment = [
+            "KAFKA_BOOTSTRAP": "broker:9092", "POSTGRES_URL_FILE": secret.path, "APPS": apps,
+        ]
+        for (mode, named) in [(0o644, [key.path, secret.path]), (0o640, [])] as [(mode_t, [String])]
+        {
+            #expect(chmod(secret.path, mode) == 0 && chmod(key.path, mode) == 0)
+            let outcome = try outcome(launch(["--check"], environment: environment))
+            #expect(outcome.exitCode == 0)
+            let lines = named.sorted().map { path in
+                "verify-worker: \(path): every user of this machine may read this secret: "
+                    + "chmod o-r \(path)\n"
+            }
+            #expect(outcome.errors == lines.joined())
+        }
     }
 
     @Test func `check prints the settings of environment and file`() throws {

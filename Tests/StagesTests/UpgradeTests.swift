@@ -18,8 +18,9 @@ import Topology
 
 /// Old and new workers side by side.
 @Suite(.timeLimit(.minutes(10))) struct UpgradeTests {
-    private static func newer(_ offset: Int64) -> ConsumerRecord {
-        let value = Array("{\"schemaVersion\":\(Observation.schemaVersion + 1)}".utf8)
+    private static func newer(_ offset: Int64, by difference: Int64 = 1) -> ConsumerRecord {
+        let version = Observation.schemaVersion &+ difference
+        let value = Array("{\"schemaVersion\":\(version)}".utf8)
         return ConsumerRecord("storekit.verified", at: offset, value: value)
     }
 
@@ -40,6 +41,24 @@ import Topology
         }
         #expect(Observation.readableVersions.upperBound == Observation.schemaVersion)
         #expect(Observation.readableVersions.contains(max(1, Observation.schemaVersion - 1)))
+    }
+
+    @Test(arguments: [9, 1_000, Int64.max - 1] as [Int64])
+    func `a version that no upgrade passes over is a fault of the record`(
+        difference: Int64
+    ) async throws {
+        let client = try await StageDatabase.make()
+        let stages: [any Stage] = [
+            Self.dedupe(client), try await LinkWorker(on: client).stage,
+            try await EntitleWorker(on: client).stage,
+        ]
+        for stage in stages {
+            let verdicts = try await stage.process([
+                Self.newer(0, by: 8), Self.newer(1, by: difference),
+            ])
+            #expect(verdicts.map { $0.heldBy is NewerObservation } == [true, false])
+            #expect(verdicts.map { $0.refusal?.reason } == [nil, .observationMalformed])
+        }
     }
 
     private static func dedupe(

@@ -5,6 +5,7 @@ import Testing
 @Suite struct TidyTests {
     static let cModules: [String: String] = [
         "CCalls": "Tests/",
+        "CDecompression": "Sources/Wrappers/Kafka/",
         "CRDKafka": "Sources/Wrappers/Kafka/",
         "CGMP": "Sources/Wrappers/OpenSSL/",
         "COpenSSL": "Sources/Wrappers/OpenSSL/",

@@ -1,4 +1,5 @@
 import Kafka
+import Records
 import Settings
 import TestSupport
 import Testing
@@ -13,8 +14,8 @@ import Worker
         let findings = await KafkaCheck.findings(
             cluster.client,
             needs: [
-                .init(topic: raw), .init(topic: cluster.name("missing")),
-                .init(topic: letters, isOfDeadLetters: true),
+                Self.need(raw), Self.need(cluster.name("missing")),
+                Self.need(letters, as: Topic.deadLetter),
             ],
             group: (cluster.name("group"), [raw])
         )
@@ -32,10 +33,47 @@ import Worker
         #expect((kind == .real) == text.contains("max.message.bytes is "), "\(text)")
     }
 
+    private static func need(_ topic: String, as name: String = Topic.raw) -> TopicNeed {
+        TopicNeed(topic, Topic.requiredSettings(of: name))
+    }
+
+    @Test(
+        .needsRealKafka,
+        arguments: [
+            ("cleanup.policy", "compact", "delete"),
+            ("compression.type", "producer", "uncompressed"),
+            ("compression.type", "lz4", "uncompressed"),
+            ("message.timestamp.type", "CreateTime", "LogAppendTime"),
+            ("unclean.leader.election.enable", "true", "false"),
+            ("max.message.bytes", "2097151", "2097152"),
+        ]
+    )
+    func `a topic that status calls harmful is wrong`(
+        setting: String,
+        found: String,
+        expected: String
+    ) async throws {
+        let cluster = try await KafkaCluster(.real)
+        var settings = Topic.requiredSettings(of: Topic.raw)
+        let good = try await cluster.topic("good", configuration: settings)
+        settings[setting] = found
+        let harmful = try await cluster.topic("harmful", configuration: settings)
+        let findings = await KafkaCheck.findings(
+            cluster.client,
+            needs: [Self.need(good), Self.need(harmful)]
+        )
+        let transcript = ConsoleTranscript()
+        let code = findings.report(of: "verify-worker", on: transcript.console())
+        #expect(code == ExitCode.configuration)
+        #expect(transcript.output.contains("ok     topic \(good): 1 partition\n"))
+        let line = "WRONG  topic \(harmful): \(setting) is \(found), planned \(expected): "
+        #expect(transcript.output.contains(line + "run 'pipeline topics --alter'"))
+    }
+
     @Test func `brokers that do not answer end with 69, and are named with the setting`() async {
         let findings = await KafkaCheck.findings(
             ["bootstrap.servers": "127.0.0.1:1"],
-            needs: [.init(topic: "storekit.raw")]
+            needs: [Self.need("storekit.raw")]
         )
         let transcript = ConsoleTranscript()
         #expect(findings.report(of: "x", on: transcript.console()) == ExitCode.unavailable)

@@ -168,6 +168,12 @@ package struct Observation: Sendable {
     /// So workers of two versions can run side by side. The first version has no previous one.
     package static let readableVersions = max(1, schemaVersion - 1)...schemaVersion
 
+    /// The versions of later programs, whose records are waited for.
+    ///
+    /// Bounded, as such a record stops its partition: no upgrade passes over more versions, and a
+    /// greater number is a fault of the record.
+    package static let newerVersions = schemaVersion + 1...schemaVersion + 8
+
     /// The purchase this is about: the transaction's, else the renewal info's, else the relinked
     /// one.
     package var originalTransactionID: Identifier? {

@@ -16,7 +16,8 @@ package enum ObservationError: Error, Hashable, Sendable {
     /// The version of an observation that a later program wrote, which is not a fault of the
     /// record.
     package var newerVersion: Int64? {
-        guard case .schemaVersion(let version) = self, version > Observation.schemaVersion
+        guard case .schemaVersion(let version) = self,
+            Observation.newerVersions.contains(version)
         else { return nil }
         return version
     }

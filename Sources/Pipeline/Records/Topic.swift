@@ -23,6 +23,39 @@ package enum Topic {
     package static let current = "entitlements.current"
 }
 
+extension Topic {
+    /// The topics that other programs than the pipeline's write, or many of its programs.
+    private static let writtenByOthers: Set = [raw, linked, deadLetter, outcomes]
+
+    /// A topic's settings by Kafka's names, without which its records would be refused, lost, or
+    /// larger than their reader can hold; that of `max.message.bytes` is a minimum.
+    ///
+    /// - Parameter name: without the prefix.
+    package static func requiredSettings(of name: String) -> [String: String] {
+        var settings = [
+            // A body of 1 MiB, its headers, and an observation's head; a dead letter is a record
+            // at that limit, and the headers that say why.
+            "max.message.bytes": String((name == deadLetter ? 3 : 2) << 20),
+            // A compacted topic drops what another record of the same purchase follows. Of the
+            // newest states the last of each user stays, whatever its age.
+            "cleanup.policy": name == current ? "compact" : "delete",
+            // A replica that lags may never lead: it would drop records that were acknowledged.
+            "unclean.leader.election.enable": "false",
+        ]
+        if name == raw {
+            // The clock of the broker: with the writer's, a wrong time empties the topic by
+            // retention before it is read, and a chosen one decides which of two claims came first.
+            settings["message.timestamp.type"] = "LogAppendTime"
+        }
+        if writtenByOthers.contains(name) {
+            // The broker compares the stored size with its limit: in a writer's codec, 2 MiB hold
+            // 2 GiB.
+            settings["compression.type"] = "uncompressed"
+        }
+        return settings
+    }
+}
+
 /// The names of the headers on our topics' records, as bytes.
 ///
 /// The headers of dead letters are in `DeadLetterHeader`.

@@ -49,7 +49,8 @@ package enum ServiceLaunch: Sendable {
             let outcome = CommandOutcome(
                 exitCode: ExitCode.success,
                 output: values.report,
-                errors: source.slips.map { "\(program): \($0)\n" }.joined()
+                errors: (source.slips + source.exposures(values))
+                    .map { "\(program): \($0)\n" }.joined()
             )
             return parsed.isSet(CommandOption.connect.long)
                 ? .connect(values, outcome) : .finish(outcome)

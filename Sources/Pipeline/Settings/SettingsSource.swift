@@ -45,12 +45,27 @@ package struct SettingsSource: Sendable {
     /// The files that `read()` reads whatever stands in them: the JSON file, and those that hold
     /// secrets.
     package var files: [String] {
+        (filePath.map { [$0] } ?? []) + secretFiles
+    }
+
+    /// The files of secrets and keys that every user of this machine may read.
+    ///
+    /// - Parameter values: name the files of keys.
+    package func exposures(_ values: SettingsValues) -> [SettingProblem] {
+        Set(secretFiles + values.keyFiles).filter(FileSystem.isReadableByAll).sorted().map { path in
+            SettingProblem(
+                setting: path,
+                message: "every user of this machine may read this secret: chmod o-r \(path)"
+            )
+        }
+    }
+
+    private var secretFiles: [String] {
         let secrets = schema.declarations.filter(\.isSecret).compactMap { declaration in
             environment["\(declaration.environmentName)_FILE"]
         }
         let properties = schema.takesKafkaProperties ? environment : [:]
-        return (filePath.map { [$0] } ?? []) + secrets
-            + KafkaProperties.secretFiles(environment: properties)
+        return secrets + KafkaProperties.secretFiles(environment: properties)
     }
 }
 

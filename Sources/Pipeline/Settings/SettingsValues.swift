@@ -45,6 +45,13 @@ package struct SettingsValues: Sendable {
         order.compactMap { entries[$0] }.filter { $0.secretFile != nil }.map(\.declaration)
     }
 
+    /// The files of private keys that these settings name.
+    var keyFiles: [String] {
+        let apps = entries.values.compactMap { $0.read.value as? [AppSetting] }.joined()
+        return apps.compactMap { $0.api?.keyFile }
+            + ["ssl.key.location", "ssl.keystore.location"].compactMap { kafkaProperties[$0] }
+    }
+
     /// The effective settings for people, secrets masked: what `--check` prints.
     package var report: String {
         let lines = order.compactMap { entries[$0] }.map { entry in

@@ -1,3 +1,4 @@
+import CDecompression
 import CRDKafka
 import Platform
 
@@ -46,6 +47,7 @@ struct ClientConfiguration: ~Copyable {
     }
 
     func setConsumerCallbacks() {
+        unsafe decompression_limit(pointer)
         unsafe rd_kafka_conf_set_rebalance_cb(pointer, consumerRebalanced)
         unsafe rd_kafka_conf_set_background_event_cb(pointer, consumerBackgroundEvent)
     }

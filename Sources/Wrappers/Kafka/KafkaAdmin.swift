@@ -229,6 +229,11 @@ extension KafkaAdmin {
         deadline: Duration
     ) async throws(KafkaError) -> [TopicPartition: CommittedOffset] {
         guard !partitions.isEmpty else { return [:] }
-        return try await requests(ofGroup: group).committed(partitions, deadline: deadline)
+        let requests = try requests(ofGroup: group)
+        do {
+            return try await requests.committed(partitions, deadline: deadline)
+        } catch {
+            throw error.code == .timedOut ? await requests.refusal() ?? error : error
+        }
     }
 }

@@ -1,3 +1,4 @@
+import CDecompression
 import CRDKafka
 package import Platform
 import Threads
@@ -16,6 +17,7 @@ package actor KafkaConsumer {
     nonisolated let requests: KafkaRequests
     private var reader = MessageReader()
     private var backlog: FetchBacklog
+    private var batchesPassedOver = decompression_passed_over()
     var revoking: Set<TopicPartition> = []
     /// The assignment that `assign(with:)` has not answered yet; one without partitions waits for
     /// its answer too.
@@ -59,6 +61,10 @@ package actor KafkaConsumer {
     package static let defaults = properties.merging(
         mustPrompt ? [:] : ["fetch.queue.backoff.ms": "10"]
     ) { $1 }
+
+    /// Maximum bytes that the batches of one answer to a fetch decompress to, whatever their codec
+    /// makes of the bytes that the broker counts.
+    package static let decompressedBytesMax = Int(decompression_bytes_max)
 
     /// Whether librdkafka is too old for a setting of how soon it checks its queue for room again.
     private static let mustPrompt = rd_kafka_version() < 0x0202_0000
@@ -135,6 +141,9 @@ package actor KafkaConsumer {
         if isFetchingDue, Self.mustPrompt {
             requests.promptFetching(Set(result.records.map(\.topicPartition)))
         }
+        let passedOver = decompression_passed_over()
+        result.batchesPassedOver = Int(passedOver &- batchesPassedOver)
+        batchesPassedOver = passedOver
         result.isGroupBalanced = client.callbacks.takeBalance()
         result.events = client.callbacks.takeRebalances()
         if !result.events.isEmpty {
@@ -188,6 +197,11 @@ package struct PollResult: Sendable {
     /// Partitions that were read to their end; all records below each end were returned before, or
     /// stand in `records`.
     package var ends: [PartitionEnd] = []
+    /// Batches of records that consumers of this process passed over since the poll before, because
+    /// they decompress to more than `KafkaConsumer.decompressedBytesMax`.
+    ///
+    /// Their offsets hold no record for a consumer.
+    package var batchesPassedOver = 0
     /// Whether a bound ended the poll, so that there may be more records.
     package var isFull = false
     /// Whether the group is balanced and waits for no member's answer.

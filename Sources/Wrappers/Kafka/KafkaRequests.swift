@@ -7,6 +7,7 @@ import Threads
 actor KafkaRequests {
     private let executor = ThreadExecutor(name: "kafka-request")
     private var client: ClientHandle?
+    private var reportedRefusal: KafkaError?
     private nonisolated let prompts = Mutex(FetchPrompts())
 
     nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -34,6 +35,22 @@ actor KafkaRequests {
             guard code == RD_KAFKA_RESP_ERR_NO_ERROR else { throw KafkaError(code) }
             return try list.values(\.committed)
         }
+    }
+
+    /// The missing right that lets the requests of a client which nobody polls end by their
+    /// deadline.
+    ///
+    /// librdkafka puts it into the queue of the consumer, once, and continues to look for the
+    /// group's coordinator.
+    func refusal() -> KafkaError? {
+        guard let client else { return nil }
+        while let message = unsafe rd_kafka_consumer_poll(client.pointer, 0) {
+            defer { unsafe rd_kafka_message_destroy(message) }
+            let text = unsafe String(optionalCString: rd_kafka_message_errstr(message))
+            let error = unsafe KafkaError(message.pointee.err, message: text)
+            if error.code == .unauthorized { reportedRefusal = error }
+        }
+        return reportedRefusal
     }
 
     /// A broker that has just come back may not know its partitions for a moment.

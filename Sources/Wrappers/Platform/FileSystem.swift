@@ -13,6 +13,12 @@ package enum FileSystem {
         return access(path, R_OK) == 0
     }
 
+    /// Whether every user of this machine may read what is there.
+    package static func isReadableByAll(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IROTH != 0
+    }
+
     /// Whether a file is there that can be read twice: no folder, pipe or device.
     package static func isRegularFile(_ path: String) -> Bool {
         kind(path) == S_IFREG

@@ -58,9 +58,10 @@ struct ReceiptRefusalTests {
         }
     }
 
-    @Test func `a receipt in the style of iOS 6 is recognised, and the detail says what to do`()
-        throws
-    {
+    /// A receipt in the style of iOS 6: a property list.
+    ///
+    /// - Parameter opening: the bytes before its first key.
+    private func legacyReceipt(_ opening: String = "{\n") -> String {
         let info = """
             {
             "transaction-id" = "33993399";
@@ -70,8 +71,26 @@ struct ReceiptRefusalTests {
             }
             """
         let purchase = String(decoding: Base64Text.standard(Array(info.utf8)), as: UTF8.self)
-        let list = "{\n\"signature\" = \"AA==\";\n\"purchase-info\" = \"\(purchase)\";\n}"
-        let body = Body.receipt(Base64Text.standard(Array(list.utf8)))
+        return opening + "\"signature\" = \"AA==\";\n\"purchase-info\" = \"\(purchase)\";\n}"
+    }
+
+    @Test(arguments: ["{\n", "{\n\t", "{ ", "{", " {\r\n"])
+    func `a receipt in the style of iOS 6 is recognised in every wrapping`(opening: String) throws {
+        let list = Array(legacyReceipt(opening).utf8)
+        let text = Base64Text.standard(list)
+        let broken = Array(text.prefix(76)) + Array("\r\n".utf8) + Array(text.dropFirst(76))
+        for body in [Body.receipt(text), text, broken, [0x0A] + text + [0x0A], list] {
+            let refusal = try MintedReceipts.verifier().refusal(body)
+            #expect(refusal.reason == .receiptUnsupported)
+            #expect(refusal.detail.contains("Get Transaction Info"))
+            #expect(refusal.unverified.transactionID == "33993399")
+        }
+    }
+
+    @Test func `a receipt in the style of iOS 6 is recognised, and the detail says what to do`()
+        throws
+    {
+        let body = Body.receipt(Base64Text.standard(Array(legacyReceipt().utf8)))
         let refusal = try MintedReceipts.verifier().refusal(body)
         #expect(refusal.reason == .receiptUnsupported)
         #expect(refusal.detail.contains("Get Transaction Info"))

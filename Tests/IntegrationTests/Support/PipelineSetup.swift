@@ -25,6 +25,8 @@ struct PipelineSetup: Sendable {
     var makesTopics = true
     /// Replaces the limits of the product's own layout, by topic without prefix.
     var recordBytesMax: [String: Int] = [:]
+    /// The codec of the raw topic; nil for the one of the product's own layout.
+    var rawCodec: String?
     /// A dead letter of a larger value has to leave it out.
     var deadLetterValueBytesMax = DeadLetterContext.recordBytesMaxDefault - 4_096
     /// The rules by which owners are found.

@@ -90,6 +90,9 @@ final class RunningPipeline: Sendable {
             if let bytes = setup.recordBytesMax[topic] {
                 configuration["max.message.bytes"] = String(bytes)
             }
+            if topic == Topic.raw, let codec = setup.rawCodec {
+                configuration["compression.type"] = codec
+            }
             return NewTopic(
                 name: plan.name,
                 partitions: Int(plan.partitions),

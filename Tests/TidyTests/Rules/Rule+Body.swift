@@ -108,6 +108,12 @@ extension Rule {
         ),
         Rule(
             "Recognition 1.6",
+            "what a receipt of iOS 6 looks like",
+            ["a receipt in the style of iOS 6 is recognised in every wrapping"],
+            without: ["legacyBase64", "legacyList"]
+        ),
+        Rule(
+            "Recognition 1.7",
             "all else is not known",
             ["each shape of a body is recognised or refused", "random bytes end in a refusal"]
         ),

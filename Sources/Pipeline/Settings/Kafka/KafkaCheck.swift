@@ -4,13 +4,13 @@ import Kafka
 package enum KafkaCheck {
     private static let deadline = Duration.seconds(10)
     /// For the topics' settings, which the check can do without.
-    private static let sizesDeadline = Duration.seconds(5)
+    private static let settingsDeadline = Duration.seconds(5)
 
     /// Tries the brokers and the topics of a program.
     ///
     /// - Parameters:
     ///   - properties: librdkafka's, of the program's clients.
-    ///   - needs: the topics, with the sizes of the records that they must accept.
+    ///   - needs: the topics, with the settings that they must have.
     ///   - group: the program's consumer group with the topics that it reads, if it has one.
     package static func findings(
         _ properties: [String: String],
@@ -47,8 +47,9 @@ package enum KafkaCheck {
             "\(Quantity.counted(brokers, "broker")) at \(servers)"
         )
         let names = needs.map(\.topic).filter { metadata.holds($0) }
-        let sizes = try? await admin.topicConfigurations(names, deadline: sizesDeadline).value
-        let topics = needs.map { finding($0, metadata, sizes ?? [:]) }
+        let told = try? await admin.topicConfigurations(names, deadline: settingsDeadline).value
+        let settings = (told ?? [:]).mapValues { $0.mapValues(\.value) }
+        let topics = needs.map { finding($0, metadata, settings) }
         guard let group else { return [answer] + topics }
         return [answer] + topics + [await finding(admin, group, metadata)]
     }
@@ -75,7 +76,7 @@ package enum KafkaCheck {
     private static func finding(
         _ need: TopicNeed,
         _ metadata: ClusterMetadata,
-        _ sizes: [String: [String: TopicSetting]]
+        _ settings: [String: [String: String]]
     ) -> ConnectionFinding {
         let subject = "topic \(need.topic)"
         guard metadata.holds(need.topic), let topic = metadata[topic: need.topic] else {
@@ -87,17 +88,19 @@ package enum KafkaCheck {
                     + "(KAFKA_TOPIC_PREFIX) begins its name"
             )
         }
-        if let setting = sizes[need.topic]?["max.message.bytes"], let bytes = Int(setting.value),
-            bytes < need.recordBytesMin
-        {
+        let partitions = Quantity.counted(topic.partitionCount, "partition")
+        guard let found = settings[need.topic] else {
+            return .fine(subject, "\(partitions); the brokers do not tell its settings")
+        }
+        let harm = need.harm(found).map(\.deviation)
+        guard harm.isEmpty else {
             return .wrong(
                 subject,
                 ExitCode.configuration,
-                "max.message.bytes is \(bytes), expected at least \(need.recordBytesMin): run "
-                    + "'pipeline topics --alter'"
+                "\(harm.joined(separator: ", ")): run 'pipeline topics --alter'"
             )
         }
-        return .fine(subject, Quantity.counted(topic.partitionCount, "partition"))
+        return .fine(subject, partitions)
     }
 
     private static func finding(
@@ -112,25 +115,11 @@ package enum KafkaCheck {
             _ = try await admin.committedOffsets(group: group.name, partitions, deadline: deadline)
             return .fine(subject, "answers")
         } catch {
-            return .wrong(subject, error.exitCode, "\(error)")
+            let advice =
+                error.code == .unauthorized
+                ? ": give the principal its rights with 'pipeline grants'" : ""
+            return .wrong(subject, error.exitCode, "\(error)\(advice)")
         }
-    }
-}
-
-/// A topic, and the size of one record in bytes that it must accept.
-package struct TopicNeed: Sendable, Equatable {
-    /// A body at its limit of 1 MiB, decoded and with its headers, fits twice over.
-    private static let recordBytesMin = 2 << 20
-    /// A dead letter carries the whole of a record beside its own headers.
-    private static let deadLetterBytesMin = 3 << 20
-
-    package let topic: String
-    package let recordBytesMin: Int
-
-    /// - Parameter isOfDeadLetters: whether the topic takes dead letters instead of records.
-    package init(topic: String, isOfDeadLetters: Bool = false) {
-        self.topic = topic
-        recordBytesMin = isOfDeadLetters ? Self.deadLetterBytesMin : Self.recordBytesMin
     }
 }
 

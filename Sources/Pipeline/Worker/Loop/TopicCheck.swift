@@ -16,10 +16,9 @@ struct TopicCheck: Sendable {
 
     init(_ configuration: WorkerConfiguration) {
         inputTopics = Set(configuration.inputTopics)
-        needs =
-            (configuration.inputTopics + configuration.outputTopics).map { TopicNeed(topic: $0) }
-            + (configuration.stage.refusesRecords
-                ? [TopicNeed(topic: configuration.deadLetterTopic, isOfDeadLetters: true)] : [])
+        let letters = configuration.stage.refusesRecords ? [configuration.deadLetterTopic] : []
+        let topics = configuration.inputTopics + configuration.outputTopics + letters
+        needs = topics.map(configuration.need)
     }
 
     /// The missing output topics; the consumer reports missing input topics.
@@ -105,6 +104,9 @@ extension WorkerLoop {
         switch answer {
         case .answered(let settings):
             limits.read(settings)
+            for need in check.needs {
+                need.harm(settings[need.topic]?.mapValues(\.value) ?? [:]).forEach(report)
+            }
         case .unanswered(let error):
             log.info(
                 "topic configurations unavailable, max.message.bytes not checked",
@@ -120,6 +122,16 @@ extension WorkerLoop {
         log.warning(
             "topic missing or not authorized, waiting for it",
             ["kafka.topic": .string(topic)]
+        )
+    }
+
+    private func report(_ harm: TopicDifference) {
+        log.error(
+            "topic setting harmful, change it by pipeline topics --alter",
+            [
+                "kafka.topic": .string(harm.topic), "kafka.setting": .string(harm.property),
+                "setting.found": .string(harm.found), "setting.expected": .string(harm.planned),
+            ]
         )
     }
 

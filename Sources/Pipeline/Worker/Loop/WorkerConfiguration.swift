@@ -8,6 +8,8 @@ package struct WorkerConfiguration: Sendable {
     package var dependency = HealthCondition.broker
     /// The condition that does not hold while its outboxes fail; nil for the same one.
     package var outboxDependency: HealthCondition?
+    /// Begins the names of all topics.
+    package var topicPrefix = ""
     /// The topics to read.
     package var inputTopics: [String]
     /// The topics to write, without the dead letters; for the checks at start.
@@ -65,6 +67,13 @@ package struct WorkerConfiguration: Sendable {
         hasMore ? .zero : min(gatherPerRecord * count, gatherMax)
     }
 
+    /// The topic with the settings that the pipeline's topic of its name must have.
+    func need(of topic: String) -> TopicNeed {
+        let isPrefixed = topic.utf8.starts(with: topicPrefix.utf8)
+        let name = isPrefixed ? String(topic.dropFirst(topicPrefix.count)) : topic
+        return TopicNeed(topic, Topic.requiredSettings(of: name))
+    }
+
     var backoff: Backoff { Backoff(delayMin: retryDelayMin, delayMax: retryDelayMax) }
     var holdBackoff: Backoff { Backoff(delayMin: retryDelayMin, delayMax: holdDelayMax) }
 }
@@ -81,6 +90,7 @@ extension WorkerConfiguration {
             consumerProperties: settings.consumerProperties(stage),
             producerProperties: settings.producerProperties(stage)
         )
+        topicPrefix = settings.topic("")
         batchRecordsMax = settings[WorkerSettings.batchRecordsMax]
         batchBytesMax = settings[WorkerSettings.batchBytesMax]
         batchesInFlightMax = settings[WorkerSettings.batchesInFlightMax]

@@ -52,6 +52,12 @@ package enum WorkerProcess {
             for slip in source.slips {
                 service.log.warning("unknown variable, ignored", ["variable": "\(slip)"])
             }
+            for file in source.exposures(settings) {
+                service.log.warning(
+                    "file of a secret that every user may read",
+                    ["file": .string(file.setting)]
+                )
+            }
             let signals = ProcessSignals(
                 stop: {
                     service.stop()

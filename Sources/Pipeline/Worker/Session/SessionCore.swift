@@ -131,6 +131,16 @@ extension SessionCore {
         _ now: Instant
     ) {
         record(result.errors)
+        if result.batchesPassedOver > 0 {
+            log(
+                .error,
+                "batches of records decompress to more than the limit, passed over",
+                [
+                    "batches": .int(result.batchesPassedOver),
+                    "limit.bytes": .int(KafkaConsumer.decompressedBytesMax),
+                ]
+            )
+        }
         if let isBalanced = result.isGroupBalanced { group.isBalanced = isBalanced }
         for event in result.events {
             answer(event, now)

@@ -18,10 +18,10 @@ enum BodyForm {
         let text = body[range]
         if Self.isJSON(text) {
             self = .json(range.count == body.count ? body : Array(text))
+        } else if Self.isReceipt(text, of: body) {
+            self = .receipt(ReceiptText(text))
         } else if text.starts(with: "eyJ".utf8) || Self.isSegmented(text) {
             self = .jws(Token(body, range))
-        } else if text.starts(with: "MI".utf8) && text.allSatisfy(Self.isReceiptCharacter) {
-            self = .receipt(ReceiptText(text))
         } else {
             throw Fault(.bodyUnrecognized, "neither JSON nor a JWS nor a receipt")
         }
@@ -58,6 +58,16 @@ enum BodyForm {
                 isAlphanumeric($0) || $0 == dot || $0 == UInt8(ascii: "-")
                     || $0 == UInt8(ascii: "_")
             }
+    }
+
+    /// Whether this is the base64 of a message of PKCS #7, or of a receipt in the style of iOS 6,
+    /// which may begin as a JWS does.
+    private static func isReceipt(_ text: ArraySlice<UInt8>, of body: [UInt8]) -> Bool {
+        // A JWS, the usual body, is told apart by its dots.
+        let range = text.startIndex..<text.endIndex
+        guard ByteSearch.first(UInt8(ascii: "."), in: body.span, range) == nil else { return false }
+        return text.allSatisfy(isReceiptCharacter)
+            && (text.starts(with: "MI".utf8) || ReceiptText(text).isLegacy)
     }
 
     private static func isReceiptCharacter(_ byte: UInt8) -> Bool {

@@ -25,7 +25,12 @@ extension Envelope {
             do throws(JSONError) {
                 root = try limits.read(bytes)
             } catch {
-                throw Fault(.envelopeMalformed, "the body is not acceptable JSON: \(error)")
+                // The property list of iOS 6 begins as JSON does.
+                guard ReceiptText(propertyList: bytes).isLegacy else {
+                    throw Fault(.envelopeMalformed, "the body is not acceptable JSON: \(error)")
+                }
+                self.init(items: [], receipt: ReceiptText(propertyList: bytes))
+                return
             }
             self = try EnvelopeShape.read(root, itemsMax: limits.itemsMax)
         case .receipt(let receipt):

@@ -1,13 +1,28 @@
-/// A posted receipt: base64 (RFC 4648 §4), with line breaks or without.
+/// A posted receipt: base64 (RFC 4648 §4), with line breaks or without, or the property list of
+/// iOS 6.
 struct ReceiptText {
     private let text: ArraySlice<UInt8>
+    private let isBase64: Bool
 
     init(_ text: ArraySlice<UInt8>) {
         self.text = text
+        isBase64 = true
+    }
+
+    init(propertyList: [UInt8]) {
+        text = propertyList[...]
+        isBase64 = false
+    }
+
+    /// Whether this is a transaction receipt in the style of iOS 6.
+    var isLegacy: Bool {
+        guard let decoded = try? decoded() else { return false }
+        return LegacyReceipt(decoded) != nil
     }
 
     /// - Throws: `receipt_malformed` for anything but base64 with its padding.
     func decoded() throws(Fault) -> [UInt8] {
+        guard isBase64 else { return Array(text) }
         let characters = text.filter { $0 != 0x0A && $0 != 0x0D }
         guard !characters.isEmpty, let decoded = Base64.standard.decode(characters.span) else {
             throw Fault(.receiptMalformed, "the receipt is not base64 with padding")

@@ -76,9 +76,10 @@ package enum DeadLetterSettings {
         _ values: SettingsValues,
         role: DatabaseRole
     ) async -> [ConnectionFinding] {
-        let sources = Topology.stages.map { TopicNeed(topic: values.topic($0.inputTopic)) }
-        let letters = TopicNeed(topic: values.topic(Topic.deadLetter), isOfDeadLetters: true)
-        let topics = await KafkaCheck.findings(clientProperties(values), needs: [letters] + sources)
+        let needs = ([Topic.deadLetter] + Topology.stages.map(\.inputTopic)).map { topic in
+            TopicNeed(values.topic(topic), Topic.requiredSettings(of: topic))
+        }
+        let topics = await KafkaCheck.findings(clientProperties(values), needs: needs)
         guard !values[database].isEmpty else {
             let message = "required: set database.url (DATABASE_URL) or --postgres"
             return topics + [.wrong("database", ExitCode.configuration, message)]

@@ -10,9 +10,9 @@ struct BodySource: Sendable {
     }
 
     enum Division {
-        /// Each line that is not empty is a body.
+        /// Each line that is not blank is a body.
         case lines
-        /// Each file is one body, whatever is in it.
+        /// Each file is one body, its line breaks among its bytes.
         case whole
     }
 
@@ -25,6 +25,8 @@ struct BodySource: Sendable {
     private var reader: (lines: LineReader, name: String)?
     /// A line that was read already.
     private var pending: [UInt8]?
+    /// Whether the file at hand has held no body so far.
+    private var isBlankSoFar = true
 
     /// Throws a `CommandError` that names a file that cannot be read, before any body is.
     ///
@@ -57,6 +59,7 @@ struct BodySource: Sendable {
     mutating func skip(to line: Int) throws(CommandError) {
         guard line > 1, let path = paths.first else { return }
         try open(path)
+        isBlankSoFar = false
         var count = 0
         while count < line {
             pending = try nextLine()
@@ -81,12 +84,15 @@ struct BodySource: Sendable {
     }
 
     /// The next body; nil when all files are read, or the task is cancelled.
+    ///
+    /// Throws for a file without a body: where one was expected, something has gone wrong before.
     mutating func next() throws(CommandError) -> Body? {
         while !Task.isCancelled {
             if pending == nil { pending = try nextLine() }
             if let line = pending {
                 pending = nil
-                guard line.contains(where: { $0 != UInt8(ascii: "\r") }) else { continue }
+                guard !Self.isBlank(line) else { continue }
+                isBlankSoFar = false
                 return Body(bytes: line, origin: origin)
             }
             guard reader == nil else { continue }
@@ -97,6 +103,7 @@ struct BodySource: Sendable {
             }
             let bytes = try Self.readWhole(try Self.open(path), path)
             defer { paths.removeFirst() }
+            guard !Self.isBlank(bytes) else { throw Self.noBody(Self.name(of: path)) }
             return Body(bytes: bytes, origin: BodyOrigin(path, input: paths.startIndex))
         }
         return nil
@@ -110,6 +117,7 @@ struct BodySource: Sendable {
     private mutating func open(_ path: String) throws(CommandError) {
         let file = try Self.open(path)
         paths.removeFirst()
+        isBlankSoFar = true
         reader = (LineReader(lineBytesMax: Self.bodyBytesMax, of: file), Self.name(of: path))
     }
 
@@ -118,10 +126,9 @@ struct BodySource: Sendable {
         guard var lines = reader?.lines, let name = reader?.name else { return nil }
         // Its bytes have one owner while they change.
         reader = nil
+        let line: [UInt8]?
         do {
-            guard let line = try lines.next() else { return nil }
-            reader = (lines, name)
-            return line
+            line = try lines.next()
         } catch {
             reader = (lines, name)
             if error is CancellationError { return nil }
@@ -134,6 +141,20 @@ struct BodySource: Sendable {
                     + "\(Quantity.bytes(Self.bodyBytesMax)); is this a file of one body? (--whole)"
             )
         }
+        if line != nil {
+            reader = (lines, name)
+        } else if isBlankSoFar {
+            throw Self.noBody(name)
+        }
+        return line
+    }
+
+    private static func isBlank(_ bytes: [UInt8]) -> Bool {
+        bytes.allSatisfy { $0 == UInt8(ascii: " ") || (0x09...0x0D).contains($0) }
+    }
+
+    private static func noBody(_ name: String) -> CommandError {
+        CommandError(ExitCode.data, "\(name) holds no body, only blanks or nothing")
     }
 
     /// For messages.

@@ -7,10 +7,10 @@ extension ToolCommand {
         "publish",
         "Writes bodies to the raw topic, and waits until all are acknowledged.\n\n"
             + "Reads files, or standard input where none is named or one is named \"-\". Each "
-            + "line that is not empty is a body, published byte for byte without its line "
-            + "feed. Exit code 0 only when the cluster has every one of them. When it ends "
-            + "early, it prints the command that goes on with the first one that the cluster "
-            + "lacks; a body that is published twice counts once.",
+            + "line that is not blank is a body, published byte for byte without its line "
+            + "feed; a file without a body is an error. Exit code 0 only when the cluster has "
+            + "every one of them. When it ends early, it prints the command that goes on with the "
+            + "first one that the cluster lacks; a body that is published twice counts once.",
         operands: "[FILE]…",
         operandCount: 0...10_000,
         options: CommandOption.kafka + [.config] + publishOptions + [.json]
@@ -61,7 +61,7 @@ extension ToolCommand {
             argument: "LINE",
             "Begin at this line of the first file, from 1; not with --whole."
         ),
-        CommandOption("whole", "Each file is one body, whatever is in it."),
+        CommandOption("whole", "Each file is one body, its line breaks among its bytes."),
         CommandOption("key", argument: "TEXT", "The key of every record; none unless given."),
         CommandOption(
             "header",

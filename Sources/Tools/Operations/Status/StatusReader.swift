@@ -135,14 +135,10 @@ struct StatusReader {
         case .unanswered(let error):
             return ([], "the settings of its topics (\(error.name))")
         case .answered(let configurations):
-            let differences = plans.flatMap { plan in
-                TopicDifference.between(
-                    plan,
-                    partitions: plan.partitions,
-                    configuration: configurations[plan.name]?.mapValues(\.value) ?? [:]
-                )
+            let harm = plans.flatMap { plan in
+                plan.need.harm(configurations[plan.name]?.mapValues(\.value) ?? [:])
             }
-            return (differences.filter(\.isHarmful), nil)
+            return (harm, nil)
         }
     }
 }

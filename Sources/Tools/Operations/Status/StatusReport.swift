@@ -13,7 +13,7 @@ struct StatusReport: Report, Sendable {
     /// UNIX milliseconds of the oldest record that waits for each stage; none if nothing waits.
     let oldestWaiting: [StageDescription: Int64]
     let deadLettersHeld: Int64
-    /// Settings of topics by which records would be refused or lost.
+    /// Harmful settings of topics.
     let differences: [TopicDifference]
     /// The question about topics that the brokers do not answer.
     let topicsUnanswered: String?

@@ -1,13 +1,9 @@
 import Records
+package import Settings
 import Topology
 
 /// All topics of one pipeline, from the few numbers that an operator chooses.
 package struct TopicLayout: Hashable, Sendable {
-    /// The greatest record of a topic: a body of 1 MiB, its headers, and an observation's head.
-    package static let recordBytesMax = 2 * 1_048_576
-    /// A dead letter is a record at that limit, and the headers that say why.
-    package static let deadLetterRecordBytesMax = 3 * 1_048_576
-
     /// The topics that stages read, in the order of the flow, without the prefix.
     package static let flow = Topology.stages.map(\.inputTopic)
     /// Other topics that workers write.
@@ -31,7 +27,7 @@ package struct TopicLayout: Hashable, Sendable {
     var givenOptions: Set<String> = []
     /// The request that waits for an outcome has long timed out.
     private static let outcomesRetentionMilliseconds: Int64 = 86_400_000
-    /// `producer` keeps what the writers chose, which is lz4 for ours.
+    /// Of topics that only one stage writes; `producer` keeps what it chose, which is lz4.
     package var compression = "producer"
 
     package init(prefix: String = "storekit.", partitions: Int32 = 8) {
@@ -51,26 +47,15 @@ package struct TopicLayout: Hashable, Sendable {
             switch topic {
             case Topic.deadLetter: deadLetterPlan
             case Topic.outcomes: plan(topic, retention: Self.outcomesRetentionMilliseconds)
-            case Topic.raw: rawPlan
-            // The newest record of each user stays, whatever its age.
-            case Topic.current: plan(topic, retention: nil, cleanup: "compact")
+            case Topic.current: plan(topic, retention: nil)
             default: plan(topic, retention: retentionMilliseconds, option: "retention")
             }
         }
     }
 
-    private var rawPlan: TopicPlan {
-        var raw = plan(Topic.raw, retention: retentionMilliseconds, option: "retention")
-        // The clock of the broker: with the writer's, a wrong time empties the topic by retention
-        // before it is read, and a chosen one decides which of two claims came first.
-        raw.properties["message.timestamp.type"] = "LogAppendTime"
-        return raw
-    }
-
     private var deadLetterPlan: TopicPlan {
         var letters = plan(
             Topic.deadLetter,
-            bytesMax: Self.deadLetterRecordBytesMax,
             retention: deadLetterRetentionMilliseconds,
             option: "dead-letter-retention"
         )
@@ -82,26 +67,20 @@ package struct TopicLayout: Hashable, Sendable {
 
     private func plan(
         _ name: String,
-        bytesMax: Int = Self.recordBytesMax,
         retention: Int64?,
-        option: String? = nil,
-        cleanup: String = "delete"
+        option: String? = nil
     ) -> TopicPlan {
-        var properties = [
-            "max.message.bytes": String(bytesMax),
-            "retention.ms": String(retention ?? -1),
-            "compression.type": compression,
-            "cleanup.policy": cleanup,
-            // A replica that lags may never lead: it would drop records that were acknowledged.
-            "unclean.leader.election.enable": "false",
-        ]
+        let need = TopicNeed(prefix + name, Topic.requiredSettings(of: name))
+        var properties = need.settings
+        properties["retention.ms"] = String(retention ?? -1)
+        properties["compression.type"] = properties["compression.type"] ?? compression
         // An acknowledged record has to survive the loss of one broker, and one broker that is
         // down must not stop the pipeline.
         if let replication, replication >= 3 {
             properties["min.insync.replicas"] = String(replication - 1)
         }
         return TopicPlan(
-            name: prefix + name,
+            need: need,
             partitions: partitions,
             replication: replication,
             given: option.map(givenOptions.contains) == true ? ["retention.ms"] : [],
@@ -112,7 +91,7 @@ package struct TopicLayout: Hashable, Sendable {
 
 /// One topic as the pipeline needs it.
 package struct TopicPlan: Hashable, Sendable {
-    package let name: String
+    package let need: TopicNeed
     package let partitions: Int32
     /// Nil if the cluster decides.
     package let replication: Int16?
@@ -121,6 +100,8 @@ package struct TopicPlan: Hashable, Sendable {
     /// The most that all partitions together hold; nil for no bound.
     fileprivate(set) var bytesMax: Int?
     fileprivate(set) var properties: [String: String]
+
+    package var name: String { need.topic }
 
     private static let segmentBytesMin = 16 << 20
     private static let segmentBytesMax = 1 << 30

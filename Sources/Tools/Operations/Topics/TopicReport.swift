@@ -40,29 +40,7 @@ package struct TopicReport: Hashable, Report, Sendable {
     }
 }
 
-extension TopicDifference: JSONRepresentable {
-    package var json: JSONContent {
-        [
-            "topic": topic, "property": property, "planned": planned, "found": found,
-            "is_harmful": isHarmful,
-        ]
-    }
-}
-
-/// Where an existing topic is not as it was planned; said, and left to a person to change.
-package struct TopicDifference: Hashable, Sendable {
-    package let topic: String
-    /// Kafka's name of the property, or `partitions`.
-    package let property: String
-    package let planned: String
-    package let found: String
-    /// Whether records would be refused or lost by it, so that the workers would stop.
-    package let isHarmful: Bool
-
-    package var description: String {
-        "\(topic): \(property) is \(found), planned \(planned)"
-    }
-
+extension TopicDifference {
     /// Compares what was planned with what the cluster says; what it does not say is not compared.
     package static func between(
         _ plan: TopicPlan,
@@ -86,21 +64,9 @@ package struct TopicDifference: Hashable, Sendable {
         let planned = plan.configuration(keeping: configuration, partitions: partitions)
         for (property, planned) in planned.sorted(by: { $0.key < $1.key }) {
             guard let value = configuration[property] else { continue }
-            let isHarmful = isHarmful(property, planned: planned, found: value)
+            let isHarmful = plan.need.isHarmful(property, value)
             compare(property, planned, value, isHarmful: isHarmful)
         }
         return found
-    }
-
-    private static func isHarmful(_ property: String, planned: String, found: String) -> Bool {
-        switch property {
-        // A compacted topic drops what another record of the same purchase follows.
-        // A producer's clock lets retention remove what was never read.
-        // An unclean election drops acknowledged records.
-        case "cleanup.policy", "message.timestamp.type", "unclean.leader.election.enable":
-            found != planned
-        case "max.message.bytes": (Int(found) ?? 0) < (Int(planned) ?? 0)
-        default: false
-        }
     }
 }

@@ -56,8 +56,9 @@ extension ToolCommand {
         CommandOption(
             "compression",
             argument: "TYPE",
-            "producer, lz4, zstd, snappy, gzip or uncompressed; producer by default, which "
-                + "keeps the workers' lz4."
+            "Of the topics that one stage alone writes: producer, lz4, zstd, snappy, gzip or "
+                + "uncompressed; producer by default, which keeps the workers' lz4. The others are "
+                + "uncompressed, so that brokers compare a record's own size with the limit."
         ),
         CommandOption("alter", "Change the settings of existing topics that differ."),
         CommandOption(
