@@ -49,6 +49,8 @@ extension DatabaseCheck {
 }
 
 extension PostgresError: CausedFault {
+    package var dependency: HealthCondition? { .database }
+
     package var cause: FaultCause {
         if isContention { return .contention }
         if isTooSlow { return .timeout }

@@ -13,6 +13,8 @@ extension ConsumerSession {
             if let processed = await loop.time.measure(.acknowledgement, { await deliver(batch) }) {
                 loop.metrics.stepSeconds["deliver"].observe(.now - start)
                 await acknowledge(processed)
+            } else {
+                loop.faults.dropped(.deliver)
             }
             core { $0.leave(outputBytes: batch.outputBytes) }
             outputSignal.send()
@@ -27,18 +29,19 @@ extension ConsumerSession {
             do {
                 let start = ContinuousClock.now
                 try await loop.time.measureBatch {
-                    try await loop.stage.acknowledged(processed.records)
+                    try await loop.faults.attempt(.acknowledge) {
+                        try await loop.stage.acknowledged(processed.records)
+                    }
                 }
                 loop.metrics.stepSeconds["acknowledge"].observe(.now - start)
-                loop.faults.succeeded(.acknowledge)
                 settle(processed)
                 return
             } catch {
-                loop.faults.failed(.acknowledge, error)
                 await loop.checkOutdated(by: error)
                 await wait(&backoff)
             }
         }
+        loop.faults.dropped(.acknowledge)
     }
 
     private func settle(_ processed: ProcessedBatch) {
@@ -114,10 +117,8 @@ extension ConsumerSession {
     private func commitNow(lastUntil end: ContinuousClock.Instant? = nil) async -> Bool {
         let due = core { $0.assignment.commits() }
         guard !due.isEmpty else {
-            if loop.faults.isFailing(.commit) {
-                // The partitions that could not be committed have been assigned to another worker.
-                loop.faults.succeeded(.commit)
-            }
+            // Partitions that could not be committed have been assigned to another worker.
+            loop.faults.dropped(.commit)
             return true
         }
         let deadline = end.map { max($0 - .now, .milliseconds(100)) }
@@ -127,6 +128,7 @@ extension ConsumerSession {
                 deadline: deadline ?? configuration.callDeadline
             )
         }
+        loop.faults.answered(.commit, by: outcome)
         return core { $0.committed(due, outcome, isLast: end != nil) }
     }
 

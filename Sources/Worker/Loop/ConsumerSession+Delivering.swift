@@ -44,10 +44,9 @@ extension ConsumerSession {
             let output = processed.records[owner].verdict.outputs[index]
             // An earlier record of the batch may have shown by now what the topic accepts.
             guard loop.limits.isUntried(output) else { continue }
-            switch await loop.deliverer.send(alone: output) {
+            switch await send(alone: output) {
             case nil:
                 loop.limits.taken(output)
-                loop.metrics.outputs.increment()
                 processed.records[owner].tried = index
             case .some(let error) where error.isRecordFault:
                 reportRefused(output)
@@ -73,22 +72,34 @@ extension ConsumerSession {
         var outputs = batch.outputs
         var delivery = batch.delivery
         while true {
-            let report = await delivery.report()
+            let report = await report(on: delivery)
             guard !report.failures.isEmpty else { break }
             guard !mustAbort else { return nil }
             let rest = await failed(outputs, report.failures, &batch.processed)
             outputs = stillWanted(rest, of: batch.processed)
-            guard !outputs.isEmpty else { break }
+            guard !outputs.isEmpty else {
+                loop.faults.dropped(.deliver)
+                break
+            }
             if loop.faults.isFailing(.deliver) {
                 await wait(&backoff)
             }
             delivery = await loop.deliverer.enqueue(outputs.map(\.record))
         }
-        if !batch.outputs.isEmpty {
-            loop.faults.succeeded(.deliver)
-            loop.metrics.outputs.increment(by: batch.outputs.count)
-        }
         return batch.processed
+    }
+
+    /// Waits until every record of a delivery is acknowledged or has failed.
+    func report(on delivery: Delivery) async -> DeliveryReport {
+        let report = await delivery.report()
+        loop.metrics.outputs.increment(by: report.offsets.count - report.failures.count)
+        loop.faults.answered(.deliver, by: report)
+        return report
+    }
+
+    /// Writes one record by itself, so that a refusal concerns no other.
+    func send(alone record: ProducerRecord) async -> KafkaError? {
+        await report(on: loop.deliverer.enqueue([record])).failures[0]
     }
 
     /// The records to send again or instead of the outputs that were not acknowledged.
@@ -139,7 +150,7 @@ extension ConsumerSession {
         _ processed: inout ProcessedBatch
     ) async -> [ProcessedBatch.Output] {
         guard !processed.isReplaced(output) else { return [] }
-        guard let error = await loop.deliverer.send(alone: output.record) else { return [] }
+        guard let error = await send(alone: output.record) else { return [] }
         guard error.isRecordFault else { return [output] }
         loop.limitsSignal.send()
         guard !output.isOutcome else {

@@ -19,13 +19,13 @@ extension ConsumerSession {
         while !letters.isEmpty {
             guard !mustAbort else { return false }
             let rest = await deliver(letters, of: &processed)
-            loop.metrics.outputs.increment(by: letters.count - rest.count)
             letters = rest.filter { isCurrent($0, of: processed) }
             if !letters.isEmpty {
                 await wait(&backoff)
+            } else if !rest.isEmpty {
+                loop.faults.dropped(.deliver)
             }
         }
-        loop.faults.succeeded(.deliver)
         return true
     }
 
@@ -36,7 +36,7 @@ extension ConsumerSession {
         of processed: inout ProcessedBatch
     ) async -> [Letter] {
         let delivery = await loop.deliverer.enqueue(letters.map(\.record))
-        let failures = await delivery.report().failures
+        let failures = await report(on: delivery).failures
         guard let first = failures.keys.min() else { return [] }
         let rest = Array(letters[first...])
         guard failures.values.contains(where: \.isRecordFault) else {
@@ -53,7 +53,7 @@ extension ConsumerSession {
     ) async -> [Letter] {
         var rest = letters[...]
         while let letter = rest.first {
-            guard let error = await loop.deliverer.send(alone: letter.record) else {
+            guard let error = await send(alone: letter.record) else {
                 rest = rest.dropFirst()
                 continue
             }

@@ -55,23 +55,24 @@ extension ConsumerSession {
             do {
                 let start = ContinuousClock.now
                 let verdicts = try await loop.time.measureBatch {
-                    try await loop.stage.process(attempt.records)
+                    try await loop.faults.attempt(.process) {
+                        try await loop.stage.process(attempt.records)
+                    }
                 }
                 precondition(
                     (1...attempt.records.count).contains(verdicts.count),
                     "a stage has to give one verdict for each record, or for the first of them"
                 )
                 loop.metrics.stepSeconds["process"].observe(.now - start)
-                loop.faults.succeeded(.process)
                 loop.lastAnswer.withLock { $0 = .now }
                 return (rest, verdicts)
             } catch {
-                loop.faults.failed(.process, error)
                 await loop.checkOutdated(by: error)
                 await wait(&backoff)
                 applyReload()
             }
         }
+        loop.faults.dropped(.process)
         return nil
     }
 

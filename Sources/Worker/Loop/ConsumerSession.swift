@@ -140,7 +140,8 @@ final class ConsumerSession: Sendable {
         case .settled(let increment): loop.metrics.settled(increment)
         case .committed(let result): loop.metrics.commits[result].increment()
         case .failed(let kind, let error): loop.faults.failed(kind, error)
-        case .succeeded(let kind): loop.faults.succeeded(kind)
+        case .holdsEnded(let verdict?): loop.faults.answered(by: verdict)
+        case .holdsEnded(nil): loop.faults.dropped(.held)
         case .reportMissing(let topic): WorkerLoop.reportMissing(topic, log)
         case .breakerTripped(let limit, let refused): reportTripped(limit, refused)
         case .breakerPasses:
@@ -252,30 +253,32 @@ extension ConsumerSession {
                 let committed =
                     claims.isEmpty
                     ? [:]
-                    : try await consumer.committed(
-                        claims.map(\.partition),
-                        deadline: configuration.callDeadline
-                    )
+                    : try await loop.faults.attempt(.offsets) {
+                        try await consumer.committed(
+                            claims.map(\.partition),
+                            deadline: configuration.callDeadline
+                        )
+                    }
                 core { $0.begin(claims, committed) }
                 return
             } catch {
-                guard error.code != .closed else { return }
-                loop.faults.failed(.offsets, error)
+                guard (error as? KafkaError)?.code != .closed else { break }
                 try? await Task.sleep(for: backoff.nextDelay())
             }
         }
+        loop.faults.dropped(.offsets)
     }
 
-    /// Requests the topics every two seconds while one is missing or no broker can be reached: the
-    /// first answer ends the fault, and makes the group notice a topic that has appeared.
+    /// Requests the topics every two seconds while one is missing or the brokers fail: the first
+    /// answer ends the fault, and makes the group notice a topic that has appeared.
     private func watchConnection() async {
         while !Task.isCancelled {
             try? await Task.sleep(for: .seconds(2))
-            guard loop.faults.isFailing(.connection) || core({ $0.lacksTopics }) else { continue }
-            guard let metadata = try? await consumer.metadata(deadline: .seconds(5)) else {
-                continue
+            guard loop.faults.isFailing(.broker) || core({ $0.lacksTopics }) else { continue }
+            let answer = try? await loop.faults.attempt(.connection) {
+                try await consumer.metadata(deadline: .seconds(5))
             }
-            loop.faults.succeeded(.connection)
+            guard let metadata = answer else { continue }
             core { $0.found(metadata.topics.filter { $0.error == nil }.map(\.name)) }
         }
     }

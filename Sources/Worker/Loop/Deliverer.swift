@@ -23,11 +23,6 @@ actor Deliverer {
         await usable().enqueue(records)
     }
 
-    /// Writes one record by itself, so that a refusal concerns no other.
-    nonisolated func send(alone record: ProducerRecord) async -> KafkaError? {
-        await usable().send([record]).failures[0]
-    }
-
     private func usable() -> KafkaProducer {
         guard let error = producer.fatalError else { return producer }
         report(error)

@@ -15,9 +15,15 @@ package enum FaultCause: String, Sendable, CaseIterable {
     case other
 }
 
-/// An error that knows its cause.
+/// An error with a cause.
 package protocol CausedFault: Error {
     var cause: FaultCause { get }
+    /// The dependency that failed; nil if only the step shows it.
+    var dependency: HealthCondition? { get }
+}
+
+extension CausedFault {
+    package var dependency: HealthCondition? { nil }
 }
 
 extension FaultCause {

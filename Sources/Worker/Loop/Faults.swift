@@ -1,3 +1,4 @@
+import Kafka
 import Synchronization
 import Telemetry
 
@@ -14,11 +15,32 @@ enum FaultStep: String, Sendable, CaseIterable {
     case upkeep
     /// One record that waits alone (`Holds`), while the infrastructure answers.
     case held
+
+    /// Whether the worker repeats the step until it is answered or dropped; the others only check.
+    fileprivate var isRepeated: Bool { self != .probe && self != .connection }
+
+    /// Whether an answer to the step shows that the dependency answers: most stages ask nobody
+    /// when a batch is acknowledged, and one record that passes says nothing about others.
+    fileprivate var isEvidence: Bool { self != .acknowledge && self != .held }
 }
 
-/// Faults of the infrastructure: counted each time, logged once per change, shown as readiness.
+/// Faults of the infrastructure: counted each time, logged once per change, shown as readiness and
+/// in the metric of what fails now.
+///
+/// A fault ends by an answer alone: a call that returned, an acknowledged record, a committed
+/// offset. Work that is dropped is no answer. Any answer of a dependency ends every fault recorded
+/// against it, except for steps that are being repeated at this moment: a dependency that answers
+/// others and refuses one step keeps failing at it.
 final class Faults: Sendable {
-    private let failingSince = Mutex<[FaultStep: ContinuousClock.Instant]>([:])
+    private struct Fault {
+        let since: ContinuousClock.Instant
+        var cause: FaultCause
+        var dependency: HealthCondition
+        /// False once the step's work was dropped.
+        var isRepeated: Bool
+    }
+
+    private let failing = Mutex<[FaultStep: Fault]>([:])
     private let log: Log
     private let health: Health
     private let metrics: WorkerMetrics
@@ -40,19 +62,52 @@ final class Faults: Sendable {
         self.log = log
         self.health = health
         self.metrics = metrics
+        for condition in [.broker, dependency, outboxes] {
+            metrics.show(failing: [], condition)
+        }
     }
 
-    /// Counts a fault of a step, and logs the step's first one since it last succeeded.
+    /// Makes one attempt at a step: what it throws is a fault, and its return is the answer.
+    func attempt<Value>(
+        _ step: FaultStep,
+        _ call: () async throws -> Value
+    ) async throws -> Value {
+        do {
+            let value = try await call()
+            answered(step)
+            return value
+        } catch {
+            if Self.isFault(error) { failed(step, error) }
+            throw error
+        }
+    }
+
+    /// Whether the dependency is to blame: not for a call that this worker ended itself, nor for a
+    /// record that was already counted as a fault of publishing.
+    private static func isFault(_ error: any Error) -> Bool {
+        !Task.isCancelled && (error as? KafkaError)?.code != .closed
+            && !(error is UndeliveredRecord)
+    }
+
+    /// Counts a fault of a step, and logs the step's first one since it was last answered.
     ///
     /// - Parameter error: its description is logged and shown, and must contain no secret.
     func failed(_ step: FaultStep, _ error: any Error) {
-        metrics.faults[step.rawValue, FaultCause(of: error).rawValue].increment()
-        let isNew = failingSince.withLock { failing in
-            guard failing[step] == nil else { return false }
-            failing[step] = .now
-            return true
+        let cause = FaultCause(of: error)
+        let dependency = condition(step, error)
+        metrics.faults[step.rawValue, cause.rawValue].increment()
+        let isNew = failing.withLock { failing in
+            let former = failing[step]
+            failing[step] = Fault(
+                since: former?.since ?? .now,
+                cause: cause,
+                dependency: dependency,
+                isRepeated: step.isRepeated
+            )
+            show(failing, [dependency, former?.dependency].compactMap(\.self))
+            health.notReady(dependency, "\(step.rawValue): \(error)")
+            return former == nil
         }
-        health.notReady(condition(step), "\(step.rawValue): \(error)")
         guard isNew else { return }
         log.warning(
             "dependency unavailable, retrying",
@@ -60,29 +115,80 @@ final class Faults: Sendable {
         )
     }
 
-    /// Ends a step's fault; the health condition is true again once no other step of it fails.
-    func succeeded(_ step: FaultStep) {
-        let (since, isConditionMet) = failingSince.withLock { failing in
-            let since = failing.removeValue(forKey: step)
-            return (since, !failing.keys.contains { condition($0) == condition(step) })
-        }
-        if isConditionMet {
-            health.ready(condition(step))
-        }
-        guard let since else { return }
-        log.notice(
-            "dependency available again",
-            ["step": .string(step.rawValue), "lasted_seconds": .seconds(.now - since)]
-        )
+    /// Ends faults by records that the broker has acknowledged, all of them.
+    func answered(_ step: FaultStep, by report: DeliveryReport) {
+        if report.isComplete, !report.offsets.isEmpty { answered(step) }
     }
+
+    /// Ends faults by offsets that the group has committed, all of them.
+    func answered(_ step: FaultStep, by outcome: CommitOutcome) {
+        if outcome.failures.isEmpty { answered(step) }
+    }
+
+    /// Ends the fault of held records by the verdict on the last one.
+    func answered(by verdict: Verdict) {
+        if verdict.heldBy == nil { answered(.held) }
+    }
+
+    /// Marks a step's work as dropped: the fault stays until the dependency answers anything.
+    ///
+    /// A dependency that this worker asks for its records' sake alone fails no longer.
+    func dropped(_ step: FaultStep) {
+        failing.withLock { failing in
+            let dependency = failing[step]?.dependency ?? condition(step)
+            failing[step]?.isRepeated = false
+            guard step == .held || !Self.probed.contains(dependency) else { return }
+            failing[step] = nil
+            show(failing, [dependency])
+        }
+    }
+
+    /// The dependencies that are asked at intervals while a fault of theirs is recorded.
+    private static let probed: Set = [HealthCondition.broker, .database]
 
     func isFailing(_ step: FaultStep) -> Bool {
-        failingSince.withLock { $0[step] != nil }
+        failing.withLock { $0[step] != nil }
     }
 
-    /// The health condition that a fault of this step makes false.
-    private func condition(_ step: FaultStep) -> HealthCondition {
-        switch step {
+    func isFailing(_ dependency: HealthCondition) -> Bool {
+        failing.withLock { $0.values.contains { $0.dependency == dependency } }
+    }
+
+    /// Ends the step's fault, and those of its dependency that nothing repeats.
+    private func answered(_ step: FaultStep) {
+        let dependency = condition(step)
+        let ended = failing.withLock { failing in
+            let ended = failing.filter { other, fault in
+                other == step
+                    || step.isEvidence && fault.dependency == dependency && !fault.isRepeated
+            }
+            ended.keys.forEach { failing[$0] = nil }
+            show(failing, [dependency] + ended.values.map(\.dependency))
+            return ended
+        }
+        for (step, fault) in ended {
+            log.notice(
+                "dependency available again",
+                ["step": .string(step.rawValue), "lasted_seconds": .seconds(.now - fault.since)]
+            )
+        }
+    }
+
+    /// Shows what fails of these dependencies; one is ready if nothing does.
+    private func show(_ failing: [FaultStep: Fault], _ dependencies: [HealthCondition]) {
+        for dependency in Set(dependencies) {
+            let causes = failing.values.filter { $0.dependency == dependency }.map(\.cause)
+            metrics.show(failing: Set(causes), dependency)
+            if causes.isEmpty { health.ready(dependency) }
+        }
+    }
+
+    /// The health condition that a fault of this step makes false, unless its error names another.
+    private func condition(_ step: FaultStep, _ error: (any Error)? = nil) -> HealthCondition {
+        if let named = (error as? any CausedFault)?.dependency, health.conditions.contains(named) {
+            return named
+        }
+        return switch step {
         case .probe, .process, .acknowledge, .upkeep, .held: dependency
         case .outbox: outboxes
         case .deliver, .commit, .offsets, .connection, .publish: .broker

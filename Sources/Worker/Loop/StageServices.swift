@@ -39,7 +39,7 @@ private struct OutboxUpkeep: Upkeep {
     func work() async throws {
         try await outbox.empty { try await deliver($0) }
         // Another copy has written the records that could not be written here.
-        faults.succeeded(.publish)
+        faults.dropped(.publish)
     }
 
     private func deliver(_ records: [ProducerRecord]) async throws {
@@ -52,7 +52,7 @@ private struct OutboxUpkeep: Upkeep {
             faults.failed(.publish, fault)
             throw fault
         }
-        faults.succeeded(.publish)
+        faults.answered(.publish, by: report)
         written.increment(by: records.count)
     }
 
@@ -68,7 +68,7 @@ extension WorkerLoop {
     func startServices() async -> [Task<Void, Never>] {
         var tasks: [Task<Void, Never>] = []
         for outbox in stage.outboxes {
-            let made = await repeating(.connection) { try OutboxUpkeep(outbox, of: self) }
+            let made = await makingClient { try OutboxUpkeep(outbox, of: self) }
             guard let made else { break }
             tasks.append(Task { await run(made, .outbox) })
         }
@@ -83,20 +83,19 @@ extension WorkerLoop {
         var backoff = configuration.backoff
         while !mustPause, !Task.isCancelled {
             do {
-                try await upkeep.waitForWork()
-                try await upkeep.work()
-                faults.succeeded(step)
+                try await faults.attempt(step) {
+                    try await upkeep.waitForWork()
+                    try await upkeep.work()
+                }
                 backoff.reset()
                 continue
-            } catch is UndeliveredRecord {
-                // Counted as a fault of publishing.
             } catch {
                 guard !Task.isCancelled else { break }
-                faults.failed(step, error)
                 await checkOutdated(by: error)
             }
             await backoff.wait { mustPause || Task.isCancelled }
         }
+        faults.dropped(step)
         await upkeep.close()
     }
 

@@ -54,7 +54,7 @@ extension WorkerLoop {
     func checkTopics() async {
         let check = TopicCheck(configuration)
         // The producer's properties of the connection fit any client.
-        let made = await repeating(.connection) {
+        let made = await makingClient {
             try KafkaAdmin(configuration: configuration.producerProperties)
         }
         guard let admin = made else { return }

@@ -18,19 +18,29 @@ extension WorkerLoop {
         Task { [configuration] in await consumer.close(deadline: configuration.closeDeadline) }
     }
 
-    /// Repeats an attempt until it succeeds, such as to make a client; nil when the worker is to
-    /// stop before, or the task is cancelled.
-    func repeating<Result>(
-        _ step: FaultStep,
-        _ attempt: () async throws -> Result
-    ) async -> Result? {
+    /// Makes a client, repeating the attempt until it succeeds; no broker has answered by then.
+    ///
+    /// - Returns: nil when the worker is to stop before, or the task is cancelled.
+    func makingClient<Client>(_ make: () throws -> Client) async -> Client? {
+        await repeating {
+            do {
+                return try make()
+            } catch {
+                faults.failed(.connection, error)
+                throw error
+            }
+        }
+    }
+
+    /// Repeats an attempt until it succeeds; nil when the worker is to stop before, or the task is
+    /// cancelled.
+    func repeating<Result>(_ attempt: () async throws -> Result) async -> Result? {
         var backoff = configuration.backoff
         while !mustStop, !Task.isCancelled {
             health.progressed()
             do {
                 return try await attempt()
             } catch {
-                faults.failed(step, error)
                 try? await Task.sleep(for: min(backoff.nextDelay(), Self.retryDelayMax))
             }
         }
@@ -39,7 +49,7 @@ extension WorkerLoop {
 
     /// Recreates the producer; nothing may be in flight.
     func renewDeliverer() async {
-        guard let made = await repeating(.connection, { try deliverer.madeAnew() }) else { return }
+        guard let made = await makingClient({ try deliverer.madeAnew() }) else { return }
         await deliverer.replace(by: made)
     }
 }

@@ -17,27 +17,12 @@ extension WorkerLoop {
             guard !Task.isCancelled, ContinuousClock.now - last >= Self.probeInterval,
                 !hasBatches || Self.kindsOfBatches.allSatisfy({ !faults.isFailing($0) })
             else { continue }
-            do {
-                try await stage.probe()
-                faults.succeeded(.probe)
-                forgetFaultsOfBatches()
-            } catch {
-                guard !Task.isCancelled else { return }
-                faults.failed(.probe, error)
-            }
+            try? await faults.attempt(.probe) { try await stage.probe() }
         }
     }
 
     /// The faults that occur only while a batch is in flight.
     private static let kindsOfBatches: [FaultStep] = [.process, .acknowledge, .deliver]
-
-    /// Records that failed and then went to another worker fail here no longer, and no repetition
-    /// of theirs will end them.
-    private func forgetFaultsOfBatches() {
-        for kind in Self.kindsOfBatches where faults.isFailing(kind) && !hasBatches {
-            faults.succeeded(kind)
-        }
-    }
 }
 
 /// The behaviour of a program that has become too old for its stage's database.

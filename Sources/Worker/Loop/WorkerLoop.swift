@@ -107,7 +107,7 @@ package final class WorkerLoop: Sendable {
     private func runSessions(_ cluster: String) async {
         var backoff = configuration.backoff
         while !mustPause {
-            let made = await repeating(.connection) {
+            let made = await makingClient {
                 try ConsumerSession(self, cluster: cluster)
             }
             guard let session = made else { return }
@@ -197,8 +197,7 @@ package final class WorkerLoop: Sendable {
 
     /// The stage's database may come later than the worker: it is waited for.
     private func waitForStage() async {
-        guard await repeating(.probe, { try await stage.probe() }) != nil else { return }
-        faults.succeeded(.probe)
+        _ = await repeating { try await faults.attempt(.probe) { try await stage.probe() } }
     }
 
     /// The brokers may come later too; nil when the worker is to stop before.
@@ -212,16 +211,13 @@ package final class WorkerLoop: Sendable {
                 admin = nil
             }
             if admin == nil {
-                admin = await repeating(.connection) {
+                admin = await makingClient {
                     try KafkaAdmin(configuration: configuration.producerProperties)
                 }
             }
             guard let admin else { return nil }
-            do {
-                found = try await admin.clusterID(deadline: .seconds(2))
-                faults.succeeded(.connection)
-            } catch {
-                faults.failed(.connection, error)
+            found = try? await faults.attempt(.connection) {
+                try await admin.clusterID(deadline: .seconds(2))
             }
         }
         await admin?.close()

@@ -9,6 +9,7 @@ final class WorkerMetrics: Sendable {
     let outboxRecords: MetricFamily<Counter>
     private let deadLetters: MetricFamily<Counter>
     let faults: MetricFamily<Counter>
+    private let failing: MetricFamily<Gauge>
     let commits: MetricFamily<Counter>
     let batchRecords: MetricFamily<Histogram>
     let stepSeconds: MetricFamily<Histogram>
@@ -50,6 +51,11 @@ final class WorkerMetrics: Sendable {
                 faults[step.rawValue, cause.rawValue].increment(by: 0)
             }
         }
+        failing = registry.gauge(
+            "dependency_failing",
+            "1 while the last attempt at a step with the dependency failed, by cause.",
+            labels: ["dependency", "cause"]
+        )
         commits = registry.counter("commits", "Offset commits, by result.", labels: ["result"])
         for result in ["ok", "fenced", "failed"] {
             commits[result].increment(by: 0)
@@ -74,6 +80,13 @@ final class WorkerMetrics: Sendable {
         byDisposition = Dictionary(
             uniqueKeysWithValues: dispositions.map { [records] in ($0, records[$0.name]) }
         )
+    }
+
+    /// Shows which causes of failure a dependency has now.
+    func show(failing causes: Set<FaultCause>, _ dependency: HealthCondition) {
+        for cause in FaultCause.allCases {
+            failing[dependency.name, cause.rawValue].set(causes.contains(cause) ? 1 : 0)
+        }
     }
 
     func deadLettered(_ reason: RefusalReason) {

@@ -92,7 +92,8 @@ extension SessionCore {
 
     /// A held record has got a verdict: its partition continues.
     private mutating func endHolds(by processed: ProcessedBatch) {
-        changeHolds { core in
+        let last = processed.records.last { holds.contains($0.record) }?.verdict
+        changeHolds(by: last) { core in
             for index in processed.records.indices {
                 let record = processed.records[index].record
                 guard core.holds.contains(record), processed.records[index].verdict.heldBy == nil
@@ -122,11 +123,16 @@ extension SessionCore {
     }
 
     /// Ends the fault with the last hold.
-    private mutating func changeHolds(_ change: (inout SessionCore) -> Void) {
+    ///
+    /// - Parameter verdict: the one that ends it; nil if its partition is given up.
+    private mutating func changeHolds(
+        by verdict: Verdict? = nil,
+        _ change: (inout SessionCore) -> Void
+    ) {
         guard !holds.isEmpty else { return }
         change(&self)
         if holds.isEmpty {
-            perform(.succeeded(.held))
+            perform(.holdsEnded(by: verdict))
         }
     }
 }

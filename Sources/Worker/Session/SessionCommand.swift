@@ -18,7 +18,8 @@ enum SessionCommand: Sendable {
     /// Counts a commit by its result.
     case committed(String)
     case failed(FaultStep, any Error)
-    case succeeded(FaultStep)
+    /// No record is held any more; by the verdict on the last one, or nil if it was given up.
+    case holdsEnded(by: Verdict?)
     case reportMissing(topic: String)
     /// The settings refuse too much.
     case breakerTripped(limit: Int, refused: [String])

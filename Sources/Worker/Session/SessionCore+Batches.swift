@@ -105,7 +105,6 @@ extension SessionCore {
         if isGivingUp { perform(.turn) }
         guard let error = outcome.failures.values.first else {
             perform(.committed("ok"))
-            perform(.succeeded(.commit))
             return true
         }
         let isRoutine = outcome.failures.values.allSatisfy {

@@ -45,8 +45,6 @@ extension SessionCore {
             perform(.pause(claims.map(\.partition)))
         }
         group.refusals = []
-        perform(.succeeded(.offsets))
-        perform(.succeeded(.connection))
         perform(.setPartitions(assignment.partitions.count))
         perform(.turn)
     }
