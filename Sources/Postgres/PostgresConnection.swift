@@ -74,8 +74,11 @@ package actor PostgresConnection {
         }
         do throws(PostgresError) {
             session = try await interruptible(wakePipe) { [options] () throws(PostgresError) in
-                let session = try Session.connect(options, wakePipe: wakePipe, until: deadline)
-                try session.requireServerProcessOfItsOwn(options, until: deadline)
+                var session = try Session.connect(options, wakePipe: wakePipe, until: deadline)
+                if try !session.isDirect(until: deadline) {
+                    try session.requireProcessOfItsOwn(until: deadline)
+                    session = try Session.connect(options, wakePipe: wakePipe, until: deadline)
+                }
                 isWritable = try session.apply(SessionSettings.values(options), until: deadline)
                 return session
             }
