@@ -29,22 +29,42 @@ import Testing
         ]
         try install(former.certificate, at: certificate)
         try install(former.key, at: key)
-        let secrets = KafkaSecrets(properties)
-        #expect(try !secrets.follow(properties))
+        // No broker listens.
+        let secrets = KafkaSecrets(properties, signIn: { _ in })
+        #expect(try await !secrets.follow(properties))
 
         try install(new.certificate, at: certificate)
         for _ in 0..<2 {
-            #expect(throws: KafkaError.self) { try secrets.follow(properties) }
+            await #expect(throws: KafkaError.self) { try await secrets.follow(properties) }
         }
         try install(new.key, at: key)
-        #expect(try secrets.follow(properties))
-        #expect(try !secrets.follow(properties))
+        #expect(try await secrets.follow(properties))
+        #expect(try await !secrets.follow(properties))
 
         // A client that was made between the two may have met either.
         try install(former.key, at: key)
-        #expect(throws: KafkaError.self) { try secrets.follow(properties) }
+        await #expect(throws: KafkaError.self) { try await secrets.follow(properties) }
         try install(new.key, at: key)
-        #expect(try secrets.follow(properties))
-        #expect(try !secrets.follow(properties))
+        #expect(try await secrets.follow(properties))
+        #expect(try await !secrets.follow(properties))
+    }
+
+    @Test(.needsRealKafka) func `a password that brokers refuse replaces none`() async throws {
+        try await SecureKafka.lend { kafka in
+            let good = try kafka.properties("admin", .plain)
+            let wrong = good.merging(["sasl.password": "mistyped"]) { $1 }
+            let secrets = KafkaSecrets(good)
+            for _ in 0..<2 {
+                await #expect(throws: KafkaError.self) { try await secrets.follow(wrong) }
+                try await KafkaAdmin.with(good) {
+                    _ = try await $0.clusterID(deadline: .seconds(30))
+                }
+            }
+            // The one in use, again.
+            #expect(try await !secrets.follow(good))
+            // Once it has been replaced, the former one is wrong as well.
+            KafkaIdentity.replace(KafkaIdentity(wrong), by: KafkaIdentity(good))
+            await #expect(throws: KafkaError.self) { try await secrets.follow(wrong) }
+        }
     }
 }

@@ -53,19 +53,27 @@ final class ClientHandle: @unchecked Sendable {
     /// A client for metadata and administration: a producer, as librdkafka has no admin type.
     static func admin(
         _ configuration: [String: String],
-        handlers: KafkaHandlers
+        handlers: KafkaHandlers,
+        isOfNewestIdentity: Bool
     ) throws(KafkaError) -> ClientHandle {
-        try make(RD_KAFKA_PRODUCER, configuration, handlers) { _ in }
+        try make(
+            RD_KAFKA_PRODUCER,
+            configuration,
+            handlers,
+            isOfNewestIdentity: isOfNewestIdentity
+        ) { _ in }
     }
 
     private static func make(
         _ type: rd_kafka_type_t,
         _ configuration: [String: String],
         _ handlers: KafkaHandlers,
+        isOfNewestIdentity: Bool = true,
         settingCallbacks: (borrowing ClientConfiguration) -> Void
     ) throws(KafkaError) -> ClientHandle {
         // Passwords and certificates may have been replaced since these properties were read.
-        let identity = KafkaIdentity(configuration).newest
+        let own = KafkaIdentity(configuration)
+        let identity = isOfNewestIdentity ? own.newest : own
         let configuration = configuration.merging(identity.properties) { $1 }
         let callbacks = ClientCallbacks(
             handlers: handlers,
@@ -80,7 +88,7 @@ final class ClientHandle: @unchecked Sendable {
             isConsumer: type == RD_KAFKA_CONSUMER,
             servers: configuration["bootstrap.servers"] ?? ""
         )
-        KafkaIdentity.register(client, identity)
+        if isOfNewestIdentity { KafkaIdentity.register(client, identity) }
         return client
     }
 

@@ -17,11 +17,18 @@ package actor KafkaAdmin {
     }
 
     /// Makes the client; no connection is waited for.
+    ///
+    /// - Parameter isOfNewestIdentity: false to try an identity that another may have replaced.
     package init(
         configuration: [String: String],
-        handlers: KafkaHandlers = KafkaHandlers()
+        handlers: KafkaHandlers = KafkaHandlers(),
+        isOfNewestIdentity: Bool = true
     ) throws(KafkaError) {
-        let client = try ClientHandle.admin(configuration, handlers: handlers)
+        let client = try ClientHandle.admin(
+            configuration,
+            handlers: handlers,
+            isOfNewestIdentity: isOfNewestIdentity
+        )
         self.client = client
         requests = KafkaRequests(client)
         self.configuration = configuration

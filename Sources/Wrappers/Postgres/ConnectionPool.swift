@@ -27,8 +27,6 @@ actor ConnectionPool {
     }
     private var nextWaiterID: UInt64 = 0
     private var isClosed = false
-    /// When all idle connections had the newest login, or it did not work.
-    private var loginCheckedAt = ContinuousClock.now
     /// The counts that `show` wrote last, for readers on other threads.
     nonisolated let counts = Mutex(ConnectionCounts())
 
@@ -46,10 +44,9 @@ actor ConnectionPool {
             }
             if let connection = idle.popLast() {
                 let left = max(deadline - .now, Self.attemptMin)
-                if let replacement = await replacement(of: connection) {
-                    return replacement
-                }
-                if await connection.isUsable(), await connection.renewIfDue(deadline: left) {
+                if !connection.isOfFormerLogin, await connection.isUsable(),
+                    await connection.renewIfDue(deadline: left)
+                {
                     return connection
                 }
                 await connection.close()
@@ -63,31 +60,25 @@ actor ConnectionPool {
         }
     }
 
-    /// A connection by the newest login that replaces one with another; nil if it has the
-    /// newest, or where that does not work (yet): the former one goes on as long as it may.
-    private func replacement(of connection: PostgresConnection) async -> PostgresConnection? {
-        guard options.newestLogin != nil, loginCheckedAt + Self.loginInterval <= .now else {
-            return nil
+    /// Tries the newest login unless it has worked, and closes the idle sessions of a former one;
+    /// those that are lent are closed as they come back.
+    ///
+    /// - Throws: while the login does not work; the former one stays in use.
+    func signIn() async throws(PostgresError) {
+        let newest = options.login
+        if newest != options.workingLogin.login {
+            let deadline = options.connectDeadline
+            try await PostgresConnection.attempt(options, by: newest, deadline: deadline).close()
         }
-        guard options.login != connection.login else {
-            if idle.allSatisfy({ $0.login == connection.login }) { loginCheckedAt = .now }
-            return nil
-        }
-        guard
-            let new = try? await PostgresConnection.attempt(options, deadline: Self.loginAttemptMax)
-        else {
-            loginCheckedAt = .now
-            return nil
-        }
-        await connection.close()
-        return new
+        let former = idle.filter(\.isOfFormerLogin)
+        idle.removeAll(where: \.isOfFormerLogin)
+        openCount -= former.count
+        for connection in former { await connection.close() }
     }
 
-    private static let loginInterval = Duration.seconds(2)
-    private static let loginAttemptMax = Duration.seconds(2)
-
     func giveBack(_ connection: PostgresConnection) async {
-        let isKept = await connection.isUsable() && !isClosed
+        let isUsable = await connection.isUsable()
+        let isKept = isUsable && !isClosed && !connection.isOfFormerLogin
         if isKept {
             idle.append(connection)
         } else {

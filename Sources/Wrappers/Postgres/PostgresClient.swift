@@ -94,6 +94,14 @@ package final class PostgresClient: Sendable {
         }
     }
 
+    /// Tries the newest login, and replaces the sessions of a former one once it has worked: idle
+    /// ones at once, others when they come back or are used next.
+    ///
+    /// - Throws: while the login does not work; the former one stays in use.
+    package func signIn() async throws(PostgresError) {
+        try await pool.signIn()
+    }
+
     /// Closes the idle connections, and those on loan when they come back.
     package func close() async {
         await pool.close()

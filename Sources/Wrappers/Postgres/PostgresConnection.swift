@@ -9,7 +9,7 @@ import Threads
 /// reached the server by then may have been done or not, as after any lost connection.
 package actor PostgresConnection {
     private let executor: ThreadExecutor
-    private let options: PostgresOptions
+    let options: PostgresOptions
     /// By which it has connected.
     nonisolated let login: PostgresLogin
     private var session: Session?
@@ -27,8 +27,7 @@ package actor PostgresConnection {
         unsafe executor.asUnownedSerialExecutor()
     }
 
-    private init(_ options: PostgresOptions) {
-        let login = options.login
+    init(_ options: PostgresOptions, _ login: PostgresLogin) {
         self.login = login
         self.options = options.with(login)
         executor = ThreadExecutor(name: "postgres")
@@ -55,17 +54,7 @@ package actor PostgresConnection {
         return connection
     }
 
-    /// Connects without reporting the wait.
-    static func attempt(
-        _ options: PostgresOptions,
-        deadline: Duration
-    ) async throws(PostgresError) -> PostgresConnection {
-        let connection = PostgresConnection(options)
-        try await connection.open(until: .now + deadline)
-        return connection
-    }
-
-    private func open(until deadline: ContinuousClock.Instant) async throws(PostgresError) {
+    func open(until deadline: ContinuousClock.Instant) async throws(PostgresError) {
         guard let wakePipe = WakePipe() else {
             throw PostgresError(
                 code: .connectionFailed,
@@ -74,8 +63,11 @@ package actor PostgresConnection {
         }
         do throws(PostgresError) {
             session = try await interruptible(wakePipe) { [options] () throws(PostgresError) in
-                let session = try Session.connect(options, wakePipe: wakePipe, until: deadline)
-                try session.requireServerProcessOfItsOwn(options, until: deadline)
+                var session = try Session.connect(options, wakePipe: wakePipe, until: deadline)
+                if try !session.isDirect(until: deadline) {
+                    try session.requireProcessOfItsOwn(until: deadline)
+                    session = try Session.connect(options, wakePipe: wakePipe, until: deadline)
+                }
                 isWritable = try session.apply(SessionSettings.values(options), until: deadline)
                 return session
             }

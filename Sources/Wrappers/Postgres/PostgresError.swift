@@ -9,7 +9,7 @@ package struct PostgresError: Error, Hashable, Sendable {
         case invalidConnectionString
         case connectionFailed
         case authenticationFailed
-        /// A pooler in transaction mode stands before the server.
+        /// A pooler stands before the server, and is not shown to be in session mode.
         case pooledByTransaction
         case connectionLost
         case connectionClosed
@@ -121,6 +121,7 @@ package struct SQLState: Hashable, Sendable, CustomStringConvertible {
     static let readOnlyTransaction = SQLState("25006")
     static let featureNotSupported = SQLState("0A000")
     static let invalidStatementName = SQLState("26000")
+    static let duplicateStatementName = SQLState("42P05")
 }
 
 /// The party at fault for an error, which decides how a worker reacts.

@@ -1,5 +1,6 @@
 import CLibPQ
 import Platform
+import Synchronization
 
 /// Where the server is and how long anything may take.
 package struct PostgresOptions: Sendable {
@@ -12,7 +13,12 @@ package struct PostgresOptions: Sendable {
     package var password: String?
 
     /// Reads both again before each connection, since they may have been replaced.
-    package var newestLogin: (@Sendable () -> PostgresLogin)?
+    package var newestLogin: (@Sendable () -> PostgresLogin)? {
+        didSet { workingLogin = WorkingLogin() }
+    }
+
+    /// Shared by the copies of these options that read the same logins.
+    private(set) var workingLogin = WorkingLogin()
 
     /// Shown in the server's `pg_stat_activity`.
     package var applicationName: String
@@ -72,6 +78,17 @@ package struct PostgresLogin: Hashable, Sendable {
     package init(connectionString: String, password: String?) {
         self.connectionString = connectionString
         self.password = password
+    }
+}
+
+/// The newest login by which a session was opened, on any thread; nil before the first one.
+final class WorkingLogin: Sendable {
+    private let state = Mutex<PostgresLogin?>(nil)
+
+    var login: PostgresLogin? { state.withLock(\.self) }
+
+    func record(_ login: PostgresLogin) {
+        state.withLock { $0 = login }
     }
 }
 

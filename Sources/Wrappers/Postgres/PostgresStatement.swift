@@ -42,6 +42,8 @@ struct PreparedStatements {
     private let countMax: Int
     private var entries: [Key: Entry] = [:]
     private var uses: UInt64 = 0
+    /// Random, so that no other client's statement has a name of this connection's.
+    private let prefix = "s" + String(UInt64.random(in: 0...UInt64.max), radix: 36) + "_"
     private var namesGiven = 0
 
     init(countMax: Int) {
@@ -55,10 +57,10 @@ struct PreparedStatements {
         return entries[key]?.name
     }
 
-    /// A name never used before on this connection.
+    /// A name never used before, by this connection or another.
     mutating func newName() -> String {
         namesGiven += 1
-        return "s\(namesGiven)"
+        return prefix + "\(namesGiven)"
     }
 
     mutating func insert(_ key: Key, name: String) {

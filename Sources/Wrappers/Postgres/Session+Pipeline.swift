@@ -25,8 +25,9 @@ extension Session {
         guard unsafe PQexitPipelineMode(connection) == 1 else {
             throw lost("the server sent more answers than it was asked for")
         }
-        if case .failure(let error) = rows, Self.isOutlived(error) {
+        if case .failure(let error) = rows, Self.isOutlived(error) || error.isOfSharedProcess {
             close()
+            if error.isOfSharedProcess { throw .pooledByTransaction }
         }
         return try rows.get()
     }
@@ -34,8 +35,7 @@ extension Session {
     /// True if only a new connection helps: what was prepared before a migration does not fit
     /// any more, or the server has become a read-only standby.
     private static func isOutlived(_ error: PostgresError) -> Bool {
-        error.sqlState == .featureNotSupported || error.sqlState == .invalidStatementName
-            || error.sqlState == .readOnlyTransaction
+        error.sqlState == .featureNotSupported || error.sqlState == .readOnlyTransaction
     }
 
     private func send(_ statements: [PostgresStatement]) throws(PostgresError) -> [Step] {

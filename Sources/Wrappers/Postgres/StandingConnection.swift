@@ -2,7 +2,8 @@ import Platform
 
 /// A connection that stays open from one use to the next, and keeps the locks of its session.
 ///
-/// For one task at a time. A fault closes it, which releases its locks; the next use opens another.
+/// For one task at a time. A fault closes it, which releases its locks; the next use opens another,
+/// as it does once a newer login has worked.
 package final class StandingConnection {
     private let client: PostgresClient
     private var connection: PostgresConnection?
@@ -19,7 +20,8 @@ package final class StandingConnection {
         _ body: (PostgresConnection) async throws -> Value
     ) async throws -> Value {
         let result = await Result(of: {
-            if let connection { return try await body(connection) }
+            if let connection, !connection.isOfFormerLogin { return try await body(connection) }
+            await close()
             let new = try await client.connect()
             connection = new
             try await begin(new)

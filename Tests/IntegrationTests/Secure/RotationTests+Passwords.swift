@@ -162,13 +162,13 @@ extension PipelineTests.RotationTests {
         _ secrets: SecretFiles
     ) async throws {
         let pause = try await rotate(pipeline, pauses) {
+            try await pipeline.execute("ALTER ROLE rotating PASSWORD '\(passwords.database)'")
             try secrets.write(passwords.database, to: "database")
             await waitUntilRead("database.password", pipeline, by: [.dedupe, .link, .entitle])
             try await pipeline.execute(
                 """
-                ALTER ROLE rotating PASSWORD '\(passwords.database)';
                 SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-                WHERE usename = 'rotating';
+                WHERE usename = 'rotating'
                 """
             )
         }
@@ -186,11 +186,11 @@ extension PipelineTests.RotationTests {
         var outage = Duration.zero
         let pause = try await rotate(pipeline, pauses) {
             try secrets.write(passwords.kafka, to: "kafka")
-            await waitUntilRead("rdkafka.sasl.password", pipeline, by: Topology.stages)
             // The brokers read their list of passwords when they start.
             outage = try await ContinuousClock().measure {
                 try await kafka.changePassword(of: "admin", from: former, to: passwords.kafka)
             }
+            await waitUntilRead("rdkafka.sasl.password", pipeline, by: Topology.stages)
         }
         print("longest pause by a rotated Kafka password: \(pause), brokers away \(outage)")
         #expect(pause < outage + pauseMax)

@@ -84,14 +84,3 @@ struct LoopWaitingTests {
         let cause = FaultCause.overloaded
     }
 }
-
-extension RunningWorker {
-    /// The value of the series that a line of `/metrics` begins with.
-    fileprivate func value(_ series: String) -> Double? {
-        String(decoding: metrics.exposition(), as: UTF8.self)
-            .split(separator: "\n")
-            .first { $0.hasPrefix(series + " ") }
-            .flatMap { $0.split(separator: " ").last }
-            .flatMap { Double($0) }
-    }
-}

@@ -19,7 +19,8 @@ final class RunningWorker: Sendable {
     ) throws {
         health = Health(
             conditions: [.assigned, .broker] + (breaker == nil ? [] : [.breaker])
-                + [configuration.outboxDependency].compactMap(\.self),
+                + [configuration.dependency, configuration.outboxDependency]
+                .compactMap(\.self).filter { $0 != .broker },
             stallMax: .seconds(60)
         )
         metrics = MetricsRegistry()
@@ -45,6 +46,23 @@ final class RunningWorker: Sendable {
         let text = String(decoding: metrics.exposition(), as: UTF8.self)
         let line = text.split(separator: "\n").first { $0.hasPrefix("entitlements_\(name) ") }
         return line.flatMap { $0.split(separator: " ").last }.flatMap { Int($0) }
+    }
+
+    /// The value of the series that a line of `/metrics` begins with.
+    func value(_ series: String) -> Double? {
+        String(decoding: metrics.exposition(), as: UTF8.self)
+            .split(separator: "\n")
+            .first { $0.hasPrefix(series + " ") }
+            .flatMap { $0.split(separator: " ").last }
+            .flatMap { Double($0) }
+    }
+
+    /// The causes by which a dependency is shown to fail now.
+    func failing(_ dependency: HealthCondition) -> [FaultCause] {
+        FaultCause.allCases.filter { cause in
+            let labels = #"dependency="\#(dependency.name)",cause="\#(cause.rawValue)""#
+            return value("entitlements_dependency_failing{\(labels)}") == 1
+        }
     }
 
     /// Stops in good order and waits for the end.

@@ -15,11 +15,21 @@ package final class KafkaSecrets: Sendable {
     }
 
     private let state: Mutex<State>
+    private let signIn: @Sendable (KafkaAdmin) async throws(KafkaError) -> Void
 
     /// Assumes that the clients use the files' present contents.
     ///
-    /// - Parameter properties: librdkafka's, of a client.
-    package init(_ properties: [String: String]) {
+    /// - Parameters:
+    ///   - properties: librdkafka's, of a client.
+    ///   - signIn: returns once brokers have answered the client.
+    package init(
+        _ properties: [String: String],
+        signIn: @escaping @Sendable (KafkaAdmin) async throws(KafkaError) -> Void = {
+            admin throws(KafkaError) in
+            _ = try await admin.clusterID(deadline: .seconds(10))
+        }
+    ) {
+        self.signIn = signIn
         state = Mutex(
             State(identity: KafkaIdentity(properties), certificates: Self.contents(properties))
         )
@@ -34,19 +44,19 @@ package final class KafkaSecrets: Sendable {
         .compactMap { properties[$0] }
     }
 
-    /// Applies changed properties; for one task at a time.
+    /// Applies changed properties once a client has signed in with them; for one task at a time.
     ///
     /// - Parameter properties: librdkafka's, of a client, as they are now.
     /// - Returns: whether every client must be recreated.
     /// - Throws: if no client can be created with them, for example because a key does not belong
-    ///   to its certificate; then the former ones stay.
-    package func follow(_ properties: [String: String]) throws(KafkaError) -> Bool {
+    ///   to its certificate, or no broker answers it; then the former ones stay.
+    package func follow(_ properties: [String: String]) async throws(KafkaError) -> Bool {
         let (former, identity) = (state.withLock { $0 }, KafkaIdentity(properties))
         let mustRenew =
             !identity.differsInLoginAlone(from: former.identity)
             || Self.contents(properties) != former.certificates
-        if mustRenew {
-            try check(properties)
+        if mustRenew || identity != former.identity {
+            try await check(properties, isOfCertificates: mustRenew)
         }
         KafkaIdentity.replace(former.identity, by: identity)
         // Before any client is made: what changes while they are made is another replacement.
@@ -55,12 +65,16 @@ package final class KafkaSecrets: Sendable {
         return mustRenew
     }
 
-    private func check(_ properties: [String: String]) throws(KafkaError) {
+    private func check(
+        _ properties: [String: String],
+        isOfCertificates: Bool
+    ) async throws(KafkaError) {
         do {
-            let admin = try KafkaAdmin(configuration: properties)
-            Task { await admin.close() }
+            let admin = try KafkaAdmin(configuration: properties, isOfNewestIdentity: false)
+            defer { Task { await admin.close() } }
+            try await signIn(admin)
         } catch {
-            state.withLock { $0.certificates = nil }
+            if isOfCertificates { state.withLock { $0.certificates = nil } }
             throw error
         }
     }

@@ -2,6 +2,7 @@ import AppStore
 package import Kafka
 package import Postgres
 import Records
+package import Settings
 package import Store
 package import Worker
 
@@ -17,6 +18,16 @@ extension DatabaseStage {
 
     package func probe() async throws {
         try await SchemaVersion.require(client)
+    }
+
+    package func signIn() async throws(SettingsError) {
+        do {
+            try await client.signIn()
+        } catch {
+            let message = "no log-in by it has worked, the former one stays in use: \(error)"
+            let setting = DatabaseSettings.password.declaration.name
+            throw SettingsError(problems: [SettingProblem(setting: setting, message: message)])
+        }
     }
 
     package func isOutdated(by error: any Error) async -> Bool {

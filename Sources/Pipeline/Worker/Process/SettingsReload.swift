@@ -73,27 +73,30 @@ final class SettingsReload: Sendable {
     ///
     /// - Parameter isAsked: an operator asked for it, so that the problems are logged even where
     ///   they are the same as before.
-    func attempt(isAsked: Bool) {
+    func attempt(isAsked: Bool) async {
         do throws(SettingsError) {
             let read = try source.read()
             let former = state.withLock { $0.settings }
-            // Secrets of the database are read again at each connection.
             let settings = former.taking(program.reloadable + former.secretsOfFiles, from: read)
                 .taking(kafkaProperties: KafkaIdentity.names, from: read)
-            try follow(settings.clientProperties(program.stage))
+            // A secret is applied once a log-in by it has worked.
+            try await loop.stage.signIn()
+            try await follow(settings.clientProperties(program.stage))
             if !program.reloadable.isEmpty {
                 try apply(settings)
             }
             report(settings.names(differingFrom: former), settings.names(differingFrom: read))
             state.withLock { $0.settings = settings }
         } catch {
+            // At the end of the worker nobody waits for an answer.
+            guard !Task.isCancelled else { return }
             refuse(error.problems.map(\.description), isAsked: isAsked)
         }
     }
 
-    private func follow(_ properties: [String: String]) throws(SettingsError) {
+    private func follow(_ properties: [String: String]) async throws(SettingsError) {
         do {
-            guard try secrets.follow(properties) else { return }
+            guard try await secrets.follow(properties) else { return }
         } catch {
             throw SettingsError(
                 problems: [SettingProblem(setting: "rdkafka", message: error.message)]
@@ -190,7 +193,7 @@ final class SettingsWatch: Sendable {
             let isChanged = now == last && now != known.withLock { $0 }
             last = now
             guard isAsked || isChanged || reload.isRefused else { continue }
-            reload.attempt(isAsked: isAsked)
+            await reload.attempt(isAsked: isAsked)
             let after = now.merging(Self.contents(of: reload.files)) { former, _ in former }
             last = after.filter { reload.files.contains($0.key) }
             known.withLock { [last] in $0 = last }

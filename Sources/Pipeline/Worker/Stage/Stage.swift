@@ -1,4 +1,5 @@
 package import Kafka
+package import Settings
 
 /// The work of a worker on records; the loop does everything around it.
 ///
@@ -20,6 +21,11 @@ package protocol Stage: Sendable {
     ///
     /// Called at start until it succeeds, and at intervals while the stage is idle.
     func probe() async throws
+
+    /// Signs in with the newest secrets of what the stage depends on, and uses them from then on.
+    ///
+    /// - Throws: while one of them is refused; the former ones stay in use.
+    func signIn() async throws(SettingsError)
 
     /// Whether the error shows that this program is too old for what the stage depends on, such as
     /// a database that was migrated: then the loop leaves the group to newer copies.
@@ -49,6 +55,7 @@ extension Stage {
     package var upkeep: (any Upkeep)? { nil }
     package var recordsMax: Int { .max }
     package func probe() async throws {}
+    package func signIn() async throws(SettingsError) {}
     package func isOutdated(by error: any Error) async -> Bool { false }
     package func acknowledged(_ records: [ProcessedRecord]) async throws {}
     package func abandoned(_ partitions: [TopicPartition]) async {}

@@ -77,7 +77,7 @@ enum ServeCommand: DeadLetterCommand {
         context.console.note("the console is at \(service.url)")
         do {
             try await Interruption.cancelling {
-                await context.followingSecrets { await Interruption.wait() }
+                await context.followingSecrets(of: database) { await Interruption.wait() }
             }
         } catch is CancellationError {}
         await service.stop()

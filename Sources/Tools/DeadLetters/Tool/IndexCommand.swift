@@ -66,7 +66,7 @@ enum IndexCommand: DeadLetterCommand {
             report: { notes.show($0) }
         )
         try await Interruption.cancelling {
-            try await context.followingSecrets(renew: { indexer.renewClient() }) {
+            try await context.followingSecrets(of: client, renew: { indexer.renewClient() }) {
                 try await indexer.run(untilEnd: isUntilEnd)
             }
         }
