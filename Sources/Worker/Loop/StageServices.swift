@@ -88,6 +88,9 @@ extension WorkerLoop {
                 faults.succeeded(step)
                 backoff.reset()
                 continue
+            } catch let fault as PartialFault {
+                faults.failed(step, fault)
+                continue
             } catch is UndeliveredRecord {
                 // Counted as a fault of publishing.
             } catch {
