@@ -12,6 +12,8 @@ struct StatusReport: Report, Sendable {
     let deadLettersHeld: Int64
     /// Settings of topics by which records would be refused or lost.
     let differences: [TopicDifference]
+    /// Waits of hours that Apple's server has asked for.
+    var waits: [AppleWait] = []
     /// Questions that the brokers do not answer, each said once.
     let unanswered: [String]
     /// UNIX milliseconds.
@@ -68,7 +70,7 @@ struct StatusReport: Report, Sendable {
 
     private var problems: [String] {
         differences.map { "HARMFUL: \($0.description)" }
-            + reconciliation.problems.map { "does not add up: \($0)" }
+            + reconciliation.problems.map { "does not add up: \($0)" } + waits.map(\.description)
     }
 
     private var gaps: [String] {
@@ -80,7 +82,8 @@ struct StatusReport: Report, Sendable {
             "stages": reconciliation.stages.map(json(of:)),
             "dead_letters_held": deadLettersHeld,
             "harmful_differences": differences.map(\.description),
-            "problems": reconciliation.problems, "unanswered": unanswered,
+            "problems": reconciliation.problems, "apple_waits": waits.map(\.description),
+            "unanswered": unanswered,
         ]
     }
 
