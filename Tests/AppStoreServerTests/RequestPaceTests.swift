@@ -9,6 +9,7 @@ struct RequestPaceTests {
         let now = Timestamp(milliseconds: 1_000_000)
         let before = Timestamp(milliseconds: 0)
         #expect(pace.take(now: now, uptime: .zero) == .go)
+        pace.end(isAnswered: true)
         #expect(pace.take(now: before, uptime: .milliseconds(10)) == .wait(.milliseconds(30)))
         #expect(pace.take(now: before, uptime: .milliseconds(40)) == .go)
     }
@@ -17,6 +18,7 @@ struct RequestPaceTests {
         let pace = RequestPace(interval: .milliseconds(40))
         let now = Timestamp(milliseconds: 1_000_000)
         #expect(pace.take(now: now, uptime: .zero) == .go)
+        pace.end(isAnswered: true)
         // 60 ms late.
         for _ in 1...2 { #expect(pace.take(now: now, uptime: .milliseconds(100)) == .go) }
         #expect(pace.take(now: now, uptime: .milliseconds(100)) == .wait(.milliseconds(20)))
@@ -28,7 +30,7 @@ struct RequestPaceTests {
         let pace = RequestPace(interval: .milliseconds(40))
         pace.hold(until: Timestamp(milliseconds: 5_000))
         let early = pace.take(now: Timestamp(milliseconds: 1_000), uptime: .zero)
-        #expect(early == .wait(.seconds(4)))
+        #expect(early == .held(until: Timestamp(milliseconds: 5_000)))
         let now = Timestamp(milliseconds: 5_000)
         #expect(pace.take(now: now, uptime: .seconds(4)) == .go)
         #expect(pace.take(now: now, uptime: .seconds(4)) == .wait(.milliseconds(40)))
@@ -39,8 +41,25 @@ struct RequestPaceTests {
         pace.hold(until: Timestamp(milliseconds: 2_000))
         pace.hold(until: Timestamp(milliseconds: 1_500))
         let early = pace.take(now: Timestamp(milliseconds: 1_999), uptime: .zero)
-        #expect(early == .wait(.milliseconds(1)))
+        #expect(early == .held(until: Timestamp(milliseconds: 2_000)))
+        pace.release()
+        #expect(pace.take(now: Timestamp(milliseconds: 1_999), uptime: .zero) == .go)
+        pace.end(isAnswered: true)
         #expect(pace.take(now: Timestamp(milliseconds: 2_000), uptime: .zero) == .go)
+    }
+
+    @Test func `requests go one by one until one is answered, and after a failure`() {
+        let pace = RequestPace(interval: .zero)
+        func take() -> RequestPace.Turn {
+            pace.take(now: Timestamp(milliseconds: 1_000_000), uptime: .seconds(60))
+        }
+        #expect([take(), take()] == [.go, .wait(.zero)])
+        pace.end(isAnswered: true)
+        #expect([take(), take()] == [.go, .go])
+        pace.end(isAnswered: false)
+        #expect(take() == .wait(.zero))
+        pace.end(isAnswered: false)
+        #expect([take(), take()] == [.go, .wait(.zero)])
     }
 
     @Test(arguments: [

@@ -17,12 +17,13 @@ import Testing
     private let world: AppleWorld
     private let server: AppleServer
     private let api: AppStoreServerAPI
+    private let clock = SimulatedClock(start: Self.now, speed: 0)
     private let authorityFile = FileManager.default.temporaryDirectory
         .appending(path: "\(UUID().uuidString).pem")
 
     init() throws {
         world = try AppleWorld(authority: CertificateAuthority())
-        let clock = SimulatedClock(start: Self.now, speed: 0)
+        let clock = clock
         server = try AppleServer(world, clock: clock)
         let key = try PrivateKey.generate(.p256)
         let bundleID = "com.example.pro"
@@ -107,7 +108,9 @@ import Testing
             } catch let failure as APIFailure {
                 actions.append(failure.action)
                 switch failure.action {
-                case .retry: break
+                case .retry(let time):
+                    let wait = time.map { $0.milliseconds - clock.now } ?? 0
+                    clock.advance(by: .milliseconds(max(0, wait)))
                 case .restart: token = nil
                 case .notFound, .refused, .stop: throw failure
                 }

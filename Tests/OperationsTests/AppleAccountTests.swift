@@ -18,6 +18,7 @@ import Testing
     private static func account(
         read: ClosedRange<Int64>?,
         missing: Int64 = 0,
+        onItsWay: Int64 = 0,
         unreadable: Int64 = 0
     ) -> AppleAccount {
         AppleAccount(
@@ -28,10 +29,10 @@ import Testing
                     app: app,
                     type: "SUBSCRIBED",
                     listed: 7,
-                    held: 7 - missing,
+                    held: 7 - missing - onItsWay,
                     ignored: 0,
                     deadLettered: 0,
-                    onItsWay: 0,
+                    onItsWay: onItsWay,
                     missing: missing
                 )
             ],
@@ -63,6 +64,12 @@ import Testing
 
     @Test func `one that is missing is not balanced`() {
         #expect(!Self.account(read: 0...100, missing: 1).isBalanced)
+    }
+
+    @Test func `one that is on its way is not held yet`() {
+        let account = Self.account(read: 0...100, onItsWay: 1)
+        #expect(!account.isBalanced)
+        #expect(Self.text(account).contains("1 notification is on the way, and not held yet"))
     }
 
     @Test func `a list with an entry that holds no notification is not balanced`() {

@@ -14,7 +14,7 @@ package struct APIFailure: Error, Hashable, Sendable {
         case restart
         /// Apple knows no such transaction or order.
         case notFound
-        /// Apple refuses this request; others of the app may be answered.
+        /// Apple's error code says that this request will never be answered; others may be.
         case refused
         /// Only an operator can help, with this and every other request of the app.
         case stop
@@ -106,9 +106,10 @@ extension APIFailure {
             (.retry(after: time), "Apple asks to try again")
         case (_, 4_040_003):
             (.stop, "Apple knows no such app: check bundle ID and environment")
-        case (400..<500, _):
+        case (400, let code?) where (4_000_000..<4_010_000).contains(code):
             (.refused, "Apple refuses the request")
         default:
+            // Without such a code an edge, a proxy or a passing fault has answered.
             (.retry(after: time), "Apple's server did not answer the request")
         }
     }

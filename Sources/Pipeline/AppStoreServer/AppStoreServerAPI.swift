@@ -6,7 +6,7 @@ import Platform
 
 /// A client of the App Store Server API for one app in one environment, safe to share.
 ///
-/// Requests to an endpoint keep its rate and wait for the time of Apple's last
+/// Requests to an endpoint keep its rate and fail until the time of Apple's last
 /// `Retry-After`; a failed one is not repeated here. Nothing that it returns is verified. A
 /// cancelled task stops waiting at once.
 package final class AppStoreServerAPI: Sendable {
@@ -51,6 +51,11 @@ package final class AppStoreServerAPI: Sendable {
             host: environment == .production
                 ? "api.storekit.apple.com" : "api.storekit-sandbox.apple.com"
         )
+    }
+
+    /// Ends the wait that a `Retry-After` has asked an endpoint's requests for.
+    package func release(_ endpoint: APIEndpoint) {
+        paces[endpoint]?.release()
     }
 
     /// Takes another key for the next request, of the same app in the same environment.
@@ -194,6 +199,8 @@ extension AppStoreServerAPI {
         _ path: String
     ) async throws(APIFailure) -> HTTPSResponse {
         try await waitForTurn(endpoint)
+        var isAnswered = false
+        defer { paces[endpoint]?.end(isAnswered: isAnswered) }
         let request = try request(endpoint, method, path)
         let response: HTTPSResponse
         do throws(HTTPSError) {
@@ -201,25 +208,35 @@ extension AppStoreServerAPI {
         } catch {
             throw APIFailure(endpoint, error)
         }
-        guard !(200..<300).contains(response.status) else { return response }
+        guard !(200..<300).contains(response.status) else {
+            isAnswered = true
+            return response
+        }
         let failure = APIFailure(endpoint, response, now: clock.now())
         if case .retry(after: let time?) = failure.action {
-            paces[endpoint]?.hold(until: time)
+            // A time in the past would be no wait.
+            let soon = Timestamp(milliseconds: clock.now().milliseconds + 1_000)
+            paces[endpoint]?.hold(until: max(time, soon))
         }
         if response.status == 401 {
             tokens.discard()
         }
+        isAnswered = [.notFound, .refused, .restart].contains(failure.action)
         throw failure
     }
 
     private func waitForTurn(_ endpoint: APIEndpoint) async throws(APIFailure) {
-        while let turn = paces[endpoint]?.take(now: clock.now(), uptime: clock.uptime()),
-            case .wait(let wait) = turn
-        {
-            do {
-                try await clock.sleep(wait)
-            } catch {
-                throw .cancelled(endpoint)
+        while let turn = paces[endpoint]?.take(now: clock.now(), uptime: clock.uptime()) {
+            switch turn {
+            case .go: return
+            case .held(let time):
+                throw APIFailure(endpoint, .retry(after: time), "Apple has asked to wait")
+            case .wait(let wait):
+                do {
+                    try await clock.sleep(wait)
+                } catch {
+                    throw .cancelled(endpoint)
+                }
             }
         }
     }

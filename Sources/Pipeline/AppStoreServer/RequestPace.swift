@@ -3,6 +3,8 @@ import Synchronization
 
 /// Paces the requests to one endpoint: a fixed rate, and no request before a time set by Apple.
 ///
+/// Until a request is answered, and after each that is not, they go one by one.
+///
 /// Late requests are caught up (at most `arrearsMax`), because Apple's limits count by the hour.
 /// Time spent waiting for Apple is not caught up.
 final class RequestPace: Sendable {
@@ -10,6 +12,8 @@ final class RequestPace: Sendable {
         case go
         /// Ask again after this time.
         case wait(Duration)
+        /// Apple has asked for no request before then.
+        case held(until: Timestamp)
     }
 
     private struct State {
@@ -17,6 +21,8 @@ final class RequestPace: Sendable {
         var heldUntil = Timestamp.earliest
         /// Whether Apple's hold has delayed a request since the last one sent.
         var wasHeld = false
+        var inFlight = 0
+        var isAnswered = false
     }
 
     /// The most lateness that is caught up.
@@ -38,21 +44,38 @@ final class RequestPace: Sendable {
         state.withLock { state in
             if now < state.heldUntil {
                 state.wasHeld = true
-                return .wait(.milliseconds(state.heldUntil.milliseconds - now.milliseconds))
+                return .held(until: state.heldUntil)
             }
             if uptime < state.nextTurn {
                 return .wait(state.nextTurn - uptime)
             }
+            if !state.isAnswered, state.inFlight > 0 {
+                return .wait(interval)
+            }
             let earliest = state.wasHeld ? uptime : uptime - Self.arrearsMax
             state.nextTurn = max(state.nextTurn, earliest) + interval
             state.wasHeld = false
+            state.inFlight += 1
             return .go
+        }
+    }
+
+    /// Ends a request's turn.
+    func end(isAnswered: Bool) {
+        state.withLock { state in
+            state.inFlight -= 1
+            state.isAnswered = isAnswered
         }
     }
 
     /// Holds all requests until this time; a later hold stays in force.
     func hold(until time: Timestamp) {
         state.withLock { $0.heldUntil = max($0.heldUntil, time) }
+    }
+
+    /// Ends the hold.
+    func release() {
+        state.withLock { $0.heldUntil = .earliest }
     }
 }
 

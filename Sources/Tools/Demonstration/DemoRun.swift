@@ -229,7 +229,7 @@ actor DemoRun {
         let settings = try await workerSettings()
         let end = ContinuousClock.now + DemoRecovery.durationMax
         var account = try await AppleAccount.read(since: DemoRecovery.since, settings)
-        while !account.isBalanced || account.counts.contains(where: { $0.onItsWay > 0 }) {
+        while !account.isBalanced {
             guard ContinuousClock.now < end else {
                 throw CommandError(
                     ExitCode.software,

@@ -180,9 +180,14 @@ struct RecoveryCrashRig {
         #expect(try await published.isSubset(of: values(in: "apple_notifications")))
         let passed = try await values(
             in: """
-                apple_notifications JOIN recovery_windows AS job USING (bundle_id, environment)
-                WHERE job.job = 'complete'
-                  AND signed_date_ms < coalesce(job.read_until_ms, job.completed_until_ms)
+                apple_notifications AS known
+                JOIN recovery_windows AS job USING (bundle_id, environment)
+                WHERE job.job = 'complete' AND (job.slices_left > 0 OR job.completed_at IS NOT NULL)
+                  AND NOT EXISTS (
+                    SELECT FROM recovery_slices AS slice
+                    WHERE slice.job = 'complete' AND slice.bundle_id = known.bundle_id
+                      AND signed_date_ms BETWEEN slice.from_ms AND slice.until_ms
+                )
                 """
         )
         #expect(passed.isSubset(of: published))

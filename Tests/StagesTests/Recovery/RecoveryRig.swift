@@ -11,6 +11,7 @@ import Store
 import Synchronization
 import Telemetry
 import TestSupport
+import Testing
 import Topology
 import Worker
 
@@ -31,6 +32,9 @@ final class RecoveryRig: Sendable {
     let apple: AppleServer
     let client: PostgresClient
     let log = RecordingLogHandler()
+    /// Of the worker that was made last.
+    private let registry = Mutex(MetricsRegistry())
+    let apps: [DemoApp]
     let keyPath: String
     let authorityFile: String
     private let published = Mutex<[ProducerRecord]>([])
@@ -38,7 +42,8 @@ final class RecoveryRig: Sendable {
     /// While it is set, no record is acknowledged.
     let isBrokerDown = Atomic(false)
 
-    init() async throws {
+    init(_ apps: [DemoApp] = [.pro]) async throws {
+        self.apps = apps
         world = try AppleWorld(authority: CertificateAuthority())
         apple = try AppleServer(world)
         client = try await StageDatabase.make()
@@ -56,15 +61,15 @@ final class RecoveryRig: Sendable {
             """
             INSERT INTO recovery_windows (environment, bundle_id, job, started_at, window_from_ms,
                 window_until_ms, read_until_ms)
-            SELECT 'Production', $1, job, now(), $2, $3, $2
-            FROM unnest(ARRAY['missed', 'complete']) AS job
+            SELECT 'Production', app, job, now(), $2, $3, $2
+            FROM unnest($1::text[]) AS app CROSS JOIN unnest(ARRAY['missed', 'complete']) AS job
             ON CONFLICT (bundle_id, environment, job) DO UPDATE
             SET due_at = now(), started_at = excluded.started_at,
                 window_from_ms = excluded.window_from_ms,
                 window_until_ms = excluded.window_until_ms,
                 read_until_ms = excluded.read_until_ms
             """,
-            [.text(Self.app.bundleID.text), .int8(now - 12 * Self.day), .int8(now)]
+            [.textArray(apps.map(\.bundleID)), .int8(now - 12 * Self.day), .int8(now)]
         )
     }
 
@@ -84,35 +89,46 @@ final class RecoveryRig: Sendable {
             try AppleAPIKey(
                 id: "KEY1",
                 issuerID: "issuer",
-                bundleIDs: [DemoApp.pro.bundleID],
+                bundleIDs: Set(apps.map(\.bundleID)),
                 key: key
             )
         )
     }
 
     func settings(_ other: [String: String] = [:]) throws -> SettingsValues {
-        let app = """
-            [{"bundle_id":"\(DemoApp.pro.bundleID)","environment":"Production","app_apple_id":1,\
-            "api_issuer_id":"issuer","api_key_id":"KEY1","api_key_file":"\(keyPath)"}]
+        let apps = apps.map { app in
             """
+            {"bundle_id":"\(app.bundleID)","environment":"Production","app_apple_id":1,\
+            "api_issuer_id":"issuer","api_key_id":"KEY1","api_key_file":"\(keyPath)"}
+            """
+        }
         return try WorkerProgram.recovery.schema.read(
             environment: [
                 "KAFKA_BOOTSTRAP": "127.0.0.1:1", "DATABASE_URL": "postgresql://nowhere/none",
-                "APPS": app, "RECOVERY_BASE_URL": apple.baseURL,
+                "APPS": "[\(apps.joined(separator: ","))]", "RECOVERY_BASE_URL": apple.baseURL,
                 "RECOVERY_CA_FILE": authorityFile, "RECOVERY_RATE_SHARE": "100",
             ].merging(other) { $1 }
         )
     }
 
     /// A new process of the worker.
-    func worker(_ other: [String: String] = [:]) throws -> RecoveryStage {
+    ///
+    /// - Parameter pages: the bounds of what is read at a time.
+    func worker(
+        _ other: [String: String] = [:],
+        pages: PageTrail.Bounds = PageTrail.Bounds()
+    ) throws -> RecoveryStage {
         let settings = try settings(other)
-        let metrics = RecoveryMetrics(MetricsRegistry())
+        let registry = MetricsRegistry()
+        self.registry.withLock { $0 = registry }
+        let metrics = RecoveryMetrics(registry)
+        var plan = RecoveryPlan(settings, rawTopic: "raw")
+        plan.pages = pages
         let apps = try RecoveredApps.accesses(settings).map { access in
             AppRecovery(
                 access: access,
                 client: client,
-                plan: RecoveryPlan(settings, rawTopic: "raw"),
+                plan: plan,
                 metrics: metrics,
                 log: Log(log)
             )
@@ -128,8 +144,27 @@ final class RecoveryRig: Sendable {
         )
     }
 
+    /// The metrics of the worker that was made last.
+    var metrics: String {
+        String(decoding: registry.withLock { $0 }.exposition(), as: UTF8.self)
+    }
+
     /// Lets the worker do all that is due.
     func turn(_ worker: RecoveryStage) async throws {
+        let outbox = try #require(worker.outboxes[0] as? RecoveryOutbox)
+        do {
+            do {
+                try await look(worker)
+            } catch is PartialFault {}
+            await outbox.settled()
+            try await outbox.check()
+        } catch let fault as PartialFault {
+            throw fault.error
+        }
+    }
+
+    /// Lets the worker begin all that is due.
+    func look(_ worker: RecoveryStage) async throws {
         try await worker.outboxes[0].empty { [self] records in
             guard !isBrokerDown.load(ordering: .acquiring) else { throw Unacknowledged() }
             published.withLock { $0 += records }
@@ -140,6 +175,19 @@ final class RecoveryRig: Sendable {
     func wake() async throws {
         try await begin()
         _ = try await client.query("UPDATE recovery_requests SET due_at = now()")
+    }
+
+    /// Leaves one job with one slice to read, whose pages come one after the other.
+    func beginSlice() async throws {
+        let now = Int64(Date().timeIntervalSince1970 * 1_000)
+        _ = try await client.query(
+            """
+            UPDATE recovery_windows
+            SET due_at = CASE job WHEN 'missed' THEN 'infinity' ELSE now() END,
+                window_from_ms = $1, window_until_ms = $2, read_until_ms = $1
+            """,
+            [.int8(now - Self.day + 60_000), .int8(now)]
+        )
     }
 
     /// The records that were published since the last call.
@@ -209,11 +257,18 @@ final class RecoveryRig: Sendable {
     }
 
     /// Generates notifications of the last days.
-    func generate(_ count: Int, days: Int64 = 10, failingPercent: Int = 0, seed: UInt64 = 1) {
+    func generate(
+        _ count: Int,
+        days: Int64 = 10,
+        of app: DemoApp = .pro,
+        failingPercent: Int = 0,
+        seed: UInt64 = 1
+    ) {
         let now = Int64(Date().timeIntervalSince1970 * 1_000)
         world.generateNotifications(
             count: count,
             dates: now - days * Self.day...now - 3_600_000,
+            of: app,
             failingPercent: failingPercent,
             seed: seed
         )

@@ -8,26 +8,25 @@ import Worker
 extension AppRecovery {
     private typealias Request = RecoveryRequestTable.Request
 
-    /// Answers the questions that are due, one after the other; false if none is.
+    /// Answers the questions of a kind that are due, several side by side.
     ///
     /// A question whose answer fails is asked again later, after the others.
     ///
     /// Throws if Apple's server cannot be reached, as every other question would wait for it too.
-    func answerRequests(_ deliver: OutboxDelivery) async throws -> Bool {
-        let due = Array(try await client.run(RecoveryRequestTable.due, (app, .now)))
-        var held: Set<RecoveryRequestTable.Kind> = []
-        for request in due where !held.contains(request.kind) {
+    func answerRequests(
+        _ kind: RecoveryRequestTable.Kind,
+        _ deliver: @escaping OutboxDelivery
+    ) async throws {
+        try await SideBySide.work {
+            Array(try await client.run(RecoveryRequestTable.due, (app, kind)))
+        } _: { request in
             do {
                 try await answer(request, deliver)
             } catch let failure as APIFailure {
-                if try await isHeld(by: failure, request.kind.rawValue) {
-                    held.insert(request.kind)
-                } else {
-                    try await settle(request, failure)
-                }
+                metrics.failed(failure)
+                try await settle(request, failure)
             }
         }
-        return !due.isEmpty
     }
 
     private func answer(_ request: Request, _ deliver: OutboxDelivery) async throws {
@@ -73,6 +72,7 @@ extension AppRecovery {
     ) async throws {
         var revision = request.revision
         var number: Int64 = 0
+        var trail = PageTrail(plan.pages, from: revision)
         while true {
             let answer = try await page(revision)
             metrics.answered(request.kind.endpoint)
@@ -81,9 +81,16 @@ extension AppRecovery {
                 return try await finish(request, .done, published: count)
             }
             _ = try await client.run(RecoveryRequestTable.advance, (request, next, count))
-            // Apple says that it has more but gives no new revision: it is asked again later.
-            guard next != revision else { return try await delay(request) }
-            (revision, number) = (next, number + 1)
+            switch trail.follow(next) {
+            case .readable:
+                (revision, number) = (next, number + 1)
+            case .repeated:
+                log.warning("revision repeats, asking from the beginning later", logged(request))
+                return try await restart(request)
+            case .tooLong:
+                log.warning("history without an end so far, reading on later", logged(request))
+                return try await delay(request)
+            }
         }
     }
 
@@ -118,26 +125,34 @@ extension AppRecovery {
         case .refused:
             log.warning(
                 "request refused by Apple",
-                [
-                    "recovery.kind": .string(request.kind.rawValue),
-                    "recovery.subject": .string(request.subject.text),
-                    "error": .string("\(failure)"),
-                ]
+                logged(request).appending(["error": .string("\(failure)")])
             )
             try await finish(request, .refused)
-        case .retry:
+        case .retry(after: nil):
             try await delay(request)
             if failure.httpStatus == nil { throw failure }
         case .restart:
-            _ = try await client.run(RecoveryRequestTable.advance, (request, nil, 0))
-            try await delay(request)
-        case .stop:
+            try await restart(request)
+        case .stop, .retry:
             throw failure
         }
+    }
+
+    /// Asks a question from its beginning, later.
+    private func restart(_ request: Request) async throws {
+        _ = try await client.run(RecoveryRequestTable.advance, (request, nil, 0))
+        try await delay(request)
     }
 
     /// Delays a question's repetition after a fault of Apple's server.
     private func delay(_ request: Request) async throws {
         _ = try await client.run(RecoveryRequestTable.delay, request)
+    }
+
+    private func logged(_ request: Request) -> LogMetadata {
+        [
+            "recovery.kind": .string(request.kind.rawValue),
+            "recovery.subject": .string(request.subject.text),
+        ]
     }
 }

@@ -17,7 +17,7 @@ package enum RecoveredBody {
     static func notification(
         _ signedPayload: [UInt8],
         _ id: NotificationID,
-        _ run: RecoveryWindowTable.Run,
+        _ slice: RecoveryWindowTable.Slice,
         topic: String
     ) -> ProducerRecord {
         var writer = JSONWriter(reserving: signedPayload.count + 32)
@@ -28,7 +28,7 @@ package enum RecoveredBody {
         return ProducerRecord(
             topic: topic,
             value: writer.bytes,
-            headers: headers(run.job.rawValue, page: run.pageNumber) + [
+            headers: headers(slice.job.rawValue, page: slice.pageNumber) + [
                 KafkaHeader(nameBytes: RecordHeader.correlationID, value: id.correlationID)
             ]
         )

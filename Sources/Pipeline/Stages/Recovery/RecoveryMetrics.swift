@@ -16,6 +16,12 @@ extension RecoveryRequestTable.Kind {
     }
 }
 
+extension RecoveryWork.Kind {
+    var apiEndpoint: APIEndpoint {
+        RecoveryRequestTable.Kind(rawValue: rawValue)?.endpoint ?? .notificationHistory
+    }
+}
+
 /// The metrics of `recovery-worker` alone.
 ///
 /// No label is called `job`: Prometheus has one of its own.
@@ -29,6 +35,8 @@ package struct RecoveryMetrics: Sendable {
     private let completed: MetricFamily<Gauge>
     private let progress: MetricFamily<Gauge>
     private let waiting: MetricFamily<Gauge>
+    private let unfinished: MetricFamily<Gauge>
+    private let hold: MetricFamily<Gauge>
 
     package init(_ registry: MetricsRegistry) {
         requests = registry.counter(
@@ -73,6 +81,16 @@ package struct RecoveryMetrics: Sendable {
             "Questions about single purchases that wait for Apple's answer, by kind.",
             labels: ["kind"]
         )
+        unfinished = registry.gauge(
+            "recovery_unfinished_requests",
+            "Questions of the last days that Apple has refused for good, by kind.",
+            labels: ["kind"]
+        )
+        hold = registry.gauge(
+            "recovery_hold_seconds",
+            "For how long Apple has asked not to be asked, by app and endpoint.",
+            labels: ["environment", "bundle_id", "endpoint"]
+        )
         for job in RecoveryWindowTable.Job.allCases { records[job.rawValue].increment(by: 0) }
         entries.increment(by: 0)
         // A rate sees no rise from a series that is not there.
@@ -84,6 +102,7 @@ package struct RecoveryMetrics: Sendable {
     }
 
     func failed(_ failure: APIFailure) {
+        guard !failure.isCancelled else { return }
         let result =
             switch failure.action {
             case .retry(let instant): instant == nil ? "failed" : "throttled"
@@ -121,7 +140,7 @@ package struct RecoveryMetrics: Sendable {
     func show(
         _ open: AppleAccountTable.Open,
         _ states: [RecoveryWindowTable.State],
-        _ waiting: [(kind: String, count: Int64)]
+        _ questions: [(kind: String, waiting: Int64, unfinished: Int64)]
     ) {
         self.open.set(open.count)
         oldest.set(open.oldestSeconds)
@@ -133,7 +152,20 @@ package struct RecoveryMetrics: Sendable {
             }
         }
         for kind in RecoveryRequestTable.Kind.allCases {
-            self.waiting[kind.rawValue].set(waiting.first { $0.kind == kind.rawValue }?.count ?? 0)
+            let count = questions.first { $0.kind == kind.rawValue }
+            waiting[kind.rawValue].set(count?.waiting ?? 0)
+            unfinished[kind.rawValue].set(count?.unfinished ?? 0)
+        }
+    }
+
+    /// Shows the waits that Apple has asked for, of these apps.
+    func show(_ limits: [RecoveryLimitTable.Limit], of apps: [RecoveredApp], at now: Timestamp) {
+        let times = Dictionary(limits.map { ($0.endpoint, $0.until) }, uniquingKeysWith: max)
+        for endpoint in apps.flatMap(RecoveryEndpoint.all(of:)) {
+            let app = endpoint.app
+            let time = times[endpoint] ?? now
+            hold[app.environment.rawValue, app.bundleID.text, endpoint.name]
+                .set(Double(time.milliseconds - now.milliseconds) / 1000)
         }
     }
 }

@@ -1,131 +1,186 @@
 import AppStore
 package import AppStoreServer
+import Platform
 import Postgres
 import Store
 package import Worker
 
-/// The work of `recovery-worker` without a record: its jobs about all apps, side by side.
+/// The work of `recovery-worker` without a record: its jobs about all apps.
+///
+/// Each endpoint of an app has its own tasks, and its own wait after a failure, so that one that
+/// hangs or fails costs no other.
 ///
 /// One copy of the worker works at a time, under a session lock that it keeps: another takes over
 /// as soon as the server misses it, and finds the cursors in the tables.
 actor RecoveryOutbox: Outbox {
-    private struct Refusal {
-        let failure: APIFailure
-        /// When Apple is asked again, unless the key is replaced before.
+    /// The state of an endpoint whose last request failed.
+    private struct Fault {
+        let error: any Error
+        /// When it is asked again, unless the key is replaced before.
         let until: ContinuousClock.Instant
+        let delay: Duration
     }
 
-    private let apps: [AppRecovery]
+    private let apps: [RecoveredApp: AppRecovery]
     private let finishes: Bool
     private let standing: StandingConnection
     private let metrics: RecoveryMetrics
     private var isAlone = false
-    /// Whether to look at once.
-    private var isDue = true
-    private var refusals: [RecoveredApp: Refusal] = [:]
-
+    private var tasks: [RecoveryWork: Task<Void, Never>] = [:]
+    private var faults: [RecoveryEndpoint: Fault] = [:]
     private var shownAt: ContinuousClock.Instant?
 
     private static let interval = Duration.seconds(1)
     /// Counting a million open notifications takes a tenth of a second.
     private static let metricsInterval = Duration.seconds(5)
+    private static let delayMin = Duration.seconds(1)
+    private static let delayMax = Duration.seconds(60)
     private static let refusalDelay = Duration.seconds(600)
 
     /// - Parameter finishes: whether purchases are finished at Apple.
     init(_ apps: [AppRecovery], finishes: Bool, client: PostgresClient, metrics: RecoveryMetrics) {
-        self.apps = apps
+        self.apps = Dictionary(apps.map { ($0.app, $0) }) { first, _ in first }
         self.finishes = finishes
         standing = StandingConnection(client)
         self.metrics = metrics
     }
 
     func waitForWork() async throws {
-        try await using { connection in
-            guard !isDue else {
-                isDue = false
-                return
-            }
-            _ = try await connection.notifications(deadline: Self.interval)
-        }
+        try await using { _ = try await $0.notifications(deadline: Self.interval) }
     }
 
+    /// Begins what is due, and leaves it to its tasks.
+    ///
+    /// Throws while an endpoint fails.
     func empty(_ deliver: @escaping OutboxDelivery) async throws {
-        try await using { try await prepare($0) }
+        var due: [RecoveryWork] = []
+        try await using { due = try await prepare($0) }
         guard isAlone else { return }
-        let ready = apps.filter { app in
-            if app.access.refresh(app.log) { refusals[app.app] = nil }
-            return refusals[app.app].map { $0.until < .now } ?? true
+        for app in apps.values where app.access.refresh(app.log) {
+            faults = faults.filter { $0.key.app != app.app }
         }
-        let results = await withTaskGroup { group in
-            for app in ready {
-                group.addTask { (app.app, await app.result(deliver)) }
-            }
-            return await group.reduce(into: [RecoveredApp: Result<Bool, any Error>]()) {
-                $0[$1.0] = $1.1
-            }
+        // What is not due any more cannot fail any more.
+        let current = Set((due + tasks.keys).map(\.endpoint))
+        faults = faults.filter { $0.value.until > .now || current.contains($0.key) }
+        for work in due where tasks[work] == nil {
+            guard faults[work.endpoint].map({ $0.until <= .now }) ?? true else { continue }
+            begin(work, deliver)
         }
-        try conclude(results)
+        try check()
     }
 
+    /// Ends all tasks: their cursors are where the last acknowledged page has left them.
     func close() async {
+        await stop()
         await standing.close()
+    }
+
+    /// Waits until no task works.
+    func settled() async {
+        while let task = tasks.values.first { await task.value }
+    }
+
+    /// Throws the fault of an endpoint whose last request failed.
+    func check() throws {
+        // One of the database or the broker concerns all endpoints.
+        if let fault = faults.values.first(where: { !($0.error is APIFailure) }) {
+            throw fault.error
+        }
+        if let fault = faults.values.first { throw PartialFault(fault.error) }
     }
 }
 
 extension RecoveryOutbox {
+    private func begin(_ work: RecoveryWork, _ deliver: @escaping OutboxDelivery) {
+        guard let app = apps[work.app] else { return }
+        if !tasks.keys.contains(where: { $0.endpoint == work.endpoint }) {
+            // The table decides how long Apple's wait lasts: an operator may have ended it.
+            app.api.release(work.kind.apiEndpoint)
+        }
+        let reporting: OutboxDelivery = { records in
+            do {
+                try await deliver(records)
+            } catch {
+                // Before the others of its turn have ended, too.
+                if !Task.isCancelled { await self.failed(work.endpoint, error) }
+                throw error
+            }
+        }
+        tasks[work] = Task {
+            let result = await Result(of: { try await app.work(work.kind, reporting) })
+            ended(work, result, isCancelled: Task.isCancelled)
+        }
+    }
+
+    private func failed(_ endpoint: RecoveryEndpoint, _ error: any Error) {
+        faults[endpoint] = Fault(error: error, until: .now, delay: .zero)
+    }
+
+    private func ended(_ work: RecoveryWork, _ result: Result<Void, any Error>, isCancelled: Bool) {
+        tasks[work] = nil
+        guard !isCancelled else { return }
+        let former = faults.removeValue(forKey: work.endpoint)
+        guard case .failure(let error) = result else { return }
+        let failure = error as? APIFailure
+        let delay =
+            switch failure?.cause {
+            // The loop delays all of them.
+            case nil: Duration.zero
+            case .refused?: Self.refusalDelay
+            default: min(max(Self.delayMin, (former?.delay ?? .zero) * 2), Self.delayMax)
+            }
+        let fault = Fault(error: error, until: .now + delay, delay: delay)
+        let endpoints =
+            failure?.action == .stop ? RecoveryEndpoint.all(of: work.app) : [work.endpoint]
+        for endpoint in endpoints { faults[endpoint] = fault }
+    }
+
+    private func stop() async {
+        for task in tasks.values { task.cancel() }
+        await settled()
+        isAlone = false
+    }
+
     /// Takes the lock unless another copy holds it, sets the apps and at times shows the state
     /// of all.
-    private func prepare(_ connection: PostgresConnection) async throws {
+    ///
+    /// - Returns: the work that is due.
+    private func prepare(_ connection: PostgresConnection) async throws -> [RecoveryWork] {
         if !isAlone, try await connection.run(SessionLock.recovery.acquire)[0] {
             _ = try await connection.run(
                 RecoveryWindowTable.configure,
-                (apps.map(\.app), finishes, .now)
+                (Array(apps.keys), finishes, .now)
             )
             isAlone = true
         }
-        guard shownAt.map({ .now - $0 >= Self.metricsInterval }) ?? true else { return }
-        shownAt = .now
         var pipeline = Pipeline()
+        let due = pipeline.add(RecoveryLimitTable.due, .now)
+        guard shownAt.map({ .now - $0 >= Self.metricsInterval }) ?? true else {
+            return Array(try await connection.run(pipeline)[due])
+        }
+        shownAt = .now
+        let now = Timestamp.now
         let open = pipeline.add(AppleAccountTable.open)
         let states = pipeline.add(RecoveryWindowTable.states)
-        let waiting = pipeline.add(RecoveryRequestTable.waiting)
+        let questions = pipeline.add(RecoveryRequestTable.counts)
+        let limits = pipeline.add(RecoveryLimitTable.held, now)
         let answers = try await connection.run(pipeline)
-        metrics.show(answers[open][0], Array(answers[states]), Array(answers[waiting]))
+        metrics.show(answers[open][0], Array(answers[states]), Array(answers[questions]))
+        metrics.show(Array(answers[limits]), of: Array(apps.keys), at: now)
+        return Array(answers[due])
     }
 
-    /// Throws the first fault of all: each app has had its turn.
-    private func conclude(_ results: [RecoveredApp: Result<Bool, any Error>]) throws {
-        for (app, result) in results {
-            switch result {
-            case .success(let hasMore):
-                refusals[app] = nil
-                isDue = isDue || hasMore
-            case .failure(let failure as APIFailure) where failure.cause == .refused:
-                refusals[app] = Refusal(failure: failure, until: .now + Self.refusalDelay)
-            case .failure:
-                break
-            }
-        }
-        for case .failure(let error) in results.values { throw error }
-        if let refusal = refusals.values.first { throw refusal.failure }
-    }
-
-    /// Lends the connection that holds the lock.
+    /// Lends the connection that holds the lock; without it nothing goes on.
     private func using(_ body: (PostgresConnection) async throws -> Void) async throws {
-        try await standing.use { _ in
-            (isAlone, isDue) = (false, true)
-        } _: {
-            try await body($0)
-        }
-    }
-}
-
-extension AppRecovery {
-    fileprivate func result(_ deliver: OutboxDelivery) async -> Result<Bool, any Error> {
         do {
-            return .success(try await work(deliver))
+            try await standing.use { _ in
+                isAlone = false
+            } _: {
+                try await body($0)
+            }
         } catch {
-            return .failure(error)
+            await stop()
+            throw error
         }
     }
 }

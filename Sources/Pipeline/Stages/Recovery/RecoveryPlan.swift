@@ -10,6 +10,8 @@ struct RecoveryPlan: Sendable {
     let completeInterval: Duration
     let staleMax: Int
     let rawTopic: String
+    /// Of one question, or of one slice of the history, at a time.
+    var pages = PageTrail.Bounds()
 
     init(_ settings: SettingsValues, rawTopic: String) {
         missedInterval = settings[RecoverySettings.missedInterval]
@@ -23,10 +25,6 @@ struct RecoveryPlan: Sendable {
     /// Notification History); a day less, as its clock decides.
     private static let productionDays: Int64 = 179
     private static let otherDays: Int64 = 29
-
-    /// A slice of a window is read page by page: should a page's token expire, no more than a slice
-    /// is read again.
-    private static let sliceMilliseconds = Timestamp.millisecondsPerDay
 
     /// How long an answered question is kept, during which a stale subscription is not asked about
     /// again.
@@ -47,18 +45,27 @@ struct RecoveryPlan: Sendable {
         now.before(days: app.environment == .production ? productionDays : otherDays)
     }
 
-    /// The next slice of a run; what has become too old while the run lasted is passed over.
+    /// The part of a slice that can be read: without what Apple lists no more, and what is still to
+    /// come by a clock that was set back.
     ///
-    /// A slice stays as it is until its last page: Apple accepts a page's token only with the slice
+    /// It stays as it is until its last page: Apple accepts a page's token only with the bounds
     /// of the first page.
-    static func slice(_ run: RecoveryWindowTable.Run, at now: Timestamp) -> Range<Timestamp> {
-        let earliest = run.pageToken == nil ? earliest(run.app, at: now) : run.readUntil
-        // Apple's list ends now: only a clock that was ahead has set a later end.
-        let until = run.pageToken == nil ? min(run.until, max(now, run.readUntil)) : run.until
-        let begin = min(max(run.readUntil, earliest), until)
-        let end = Timestamp(milliseconds: begin.milliseconds + sliceMilliseconds)
-        return begin..<min(end, until)
+    static func readable(
+        _ slice: RecoveryWindowTable.Slice,
+        at now: Timestamp
+    ) -> Range<Timestamp> {
+        guard slice.pageToken == nil else { return slice.bounds }
+        let (from, until) = (slice.bounds.lowerBound, slice.bounds.upperBound)
+        let end = min(until, max(from, now))
+        return min(max(from, earliest(slice.app, at: now)), end)..<end
     }
+
+    /// How long a slice waits that has to be read again, after it was that often.
+    static func delay(after count: Int64) -> Duration { .seconds(60 * min(count, 60)) }
+    /// How long a list without an end is left alone.
+    static let endlessDelay = Duration.seconds(3_600)
+    /// Apple's longer waits are reported.
+    static let longHold = Duration.seconds(3_600)
 
     static func staleBefore(_ now: Timestamp) -> Timestamp { now.before(days: renewalDays) }
     static func answersBefore(_ now: Timestamp) -> Timestamp { now.before(days: answersDays) }

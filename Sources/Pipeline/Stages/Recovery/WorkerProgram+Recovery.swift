@@ -112,6 +112,8 @@ enum RecoveredApps {
         )
         var options = HTTPSOptions()
         options.proxy = settings[RecoverySettings.proxy]
+        // An endpoint that hangs takes no connection of another one's.
+        options.connectionsMax = SideBySide.itemsMax * RecoveryWork.Kind.allCases.count
         return try APIAccess(app, key) { [options] credentials in
             try AppStoreServerAPI(
                 credentials,

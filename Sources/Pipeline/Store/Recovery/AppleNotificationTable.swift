@@ -24,9 +24,18 @@ package enum AppleNotificationTable {
     /// How long a published notification counts as on its way; afterwards it is published again.
     package static let onItsWayMax = Duration.seconds(3600)
 
-    static let onItsWay = "published_at > now() - interval '\(onItsWayMax.components.seconds) s'"
+    private static func isRecent(_ time: String) -> String {
+        "\(time) > now() - interval '\(onItsWayMax.components.seconds) s'"
+    }
 
-    /// Records what was listed, and says what is missing; no two have the same UUID.
+    /// A repetition does not renew it: a pipeline that stands still holds nothing.
+    ///
+    /// The version before knows the last time alone.
+    static let onItsWay = isRecent("coalesce(first_published_at, published_at)")
+
+    /// Records what was listed, and returns what is new or missing; no two have the same UUID.
+    ///
+    /// A row that stays as it is is not written.
     package static let list = Statement<(app: RecoveredApp, listed: [Listed]), Judged>(
         RecoveredApp.parameters { $0.app } + [
             .rows(
@@ -41,21 +50,41 @@ package enum AppleNotificationTable {
         ],
         returning: RowReader(Judged.init, "uuid", "is_new", "is_missing", "nonce"),
         """
-        INSERT INTO apple_notifications AS known (
-            environment, bundle_id, uuid, type, signed_date_ms, outcome)
-        SELECT $environment, $bundle_id, listed.uuid, listed.type, listed.signed_date_ms,
-               CASE WHEN held.uuid IS NOT NULL THEN 'held' END
-        FROM $listed
-        LEFT JOIN LATERAL (
-            SELECT uuid FROM notifications AS held
-            WHERE held.uuid = listed.uuid AND held.environment = $environment
-            OFFSET 0
-        ) AS held ON true
-        ON CONFLICT (uuid, environment) DO UPDATE
-        SET outcome = coalesce(excluded.outcome, known.outcome)
-        RETURNING uuid, xmax = 0 AS is_new,
-            outcome IS NULL AND coalesce(NOT \(onItsWay), true) AS is_missing,
-            nonce::text AS nonce
+        WITH given AS MATERIALIZED (
+            SELECT listed.*, held.uuid IS NOT NULL AS is_held, known.uuid IS NOT NULL AS is_known,
+                   known.outcome, known.nonce, known.published_at
+            FROM $listed
+            LEFT JOIN LATERAL (
+                SELECT uuid FROM notifications AS held
+                WHERE held.uuid = listed.uuid AND held.environment = $environment
+                OFFSET 0
+            ) AS held ON true
+            LEFT JOIN LATERAL (
+                SELECT uuid, outcome, nonce, published_at FROM apple_notifications AS known
+                WHERE known.uuid = listed.uuid AND known.environment = $environment
+                OFFSET 0
+            ) AS known ON true
+        ),
+        added AS (
+            INSERT INTO apple_notifications (
+                environment, bundle_id, uuid, type, signed_date_ms, outcome)
+            SELECT $environment, $bundle_id, uuid, type, signed_date_ms,
+                   CASE WHEN is_held THEN 'held' END
+            FROM given WHERE NOT is_known
+            ON CONFLICT DO NOTHING
+            RETURNING uuid, outcome, nonce
+        ),
+        settled AS (
+            UPDATE apple_notifications AS known SET outcome = 'held'
+            FROM given
+            WHERE given.is_held AND given.outcome IS DISTINCT FROM 'held'
+              AND known.uuid = given.uuid AND known.environment = $environment
+        )
+        SELECT uuid, true AS is_new, outcome IS NULL AS is_missing, nonce::text AS nonce FROM added
+        UNION ALL
+        SELECT uuid, false, true, nonce::text FROM given
+        WHERE is_known AND NOT is_held AND outcome IS NULL
+          AND coalesce(NOT \(isRecent("published_at")), true)
         """
     )
 
@@ -64,7 +93,8 @@ package enum AppleNotificationTable {
     >(
         [.value("environment", \.environment), .values("uuids", \.uuids)],
         """
-        UPDATE apple_notifications SET published_at = now()
+        UPDATE apple_notifications
+        SET published_at = now(), first_published_at = coalesce(first_published_at, now())
         WHERE environment = $environment AND uuid = ANY ($uuids)
         """
     )

@@ -1,17 +1,75 @@
 package import AppStore
 import Postgres
 
+/// A part of the questions to Apple's server about one app, which waits for no other part.
+package struct RecoveryWork: Hashable, Sendable {
+    package enum Kind: String, CaseIterable, Sendable {
+        case missed, complete
+        case subscriptions, transactions, refunds, order, finish
+
+        /// The job over the notification history; nil for questions about single purchases.
+        package var job: RecoveryWindowTable.Job? { RecoveryWindowTable.Job(rawValue: rawValue) }
+    }
+
+    package let app: RecoveredApp
+    package let kind: Kind
+
+    package init(app: RecoveredApp, kind: Kind) {
+        self.app = app
+        self.kind = kind
+    }
+
+    /// The endpoint that it asks.
+    package var endpoint: RecoveryEndpoint { RecoveryEndpoint(app: app, kind: kind) }
+
+    static let reader = RowReader(
+        RecoveryWork.init,
+        RecoveredApp.reader,
+        RowReader<String>(stringLiteral: "work").map { Kind(rawValue: $0) ?? .missed }
+    )
+}
+
+/// One app's endpoint, which has limits of its own at Apple's server.
+package struct RecoveryEndpoint: Hashable, Sendable {
+    package let app: RecoveredApp
+    /// `notifications`, or the kind of questions that are asked there.
+    package let name: String
+
+    init(app: RecoveredApp, name: String) {
+        self.app = app
+        self.name = name
+    }
+
+    package init(app: RecoveredApp, kind: RecoveryWork.Kind) {
+        self.init(app: app, name: Self.name(of: kind))
+    }
+
+    static func name(of kind: RecoveryWork.Kind) -> String {
+        kind.job == nil ? kind.rawValue : "notifications"
+    }
+
+    /// All endpoints of an app.
+    package static func all(of app: RecoveredApp) -> Set<RecoveryEndpoint> {
+        Set(RecoveryWork.Kind.allCases.map { RecoveryEndpoint(app: app, kind: $0) })
+    }
+}
+
 /// The table `recovery_limits`: until when Apple's server has asked to be left alone.
 package enum RecoveryLimitTable {
-    /// The endpoint of the notification history; a request's is the one of its kind.
-    package static let notifications = "notifications"
+    package struct Limit: Sendable {
+        package let endpoint: RecoveryEndpoint
+        package let until: Timestamp
 
-    package typealias Limit = (app: RecoveredApp, endpoint: String, until: Timestamp)
+        package init(_ endpoint: RecoveryEndpoint, until: Timestamp) {
+            self.endpoint = endpoint
+            self.until = until
+        }
+    }
 
     /// Lets an endpoint rest until an instant by Apple's clock.
     package static let hold = Statement<Limit, Void>(
-        RecoveredApp.parameters { $0.app } + [
-            .value("endpoint", \.endpoint), .value("until_ms", \.until),
+        RecoveredApp.parameters { $0.endpoint.app } + [
+            .value("endpoint", \.endpoint.name), .value("until_ms", \.until),
         ],
         """
         INSERT INTO recovery_limits AS known (environment, bundle_id, endpoint, until_ms)
@@ -21,16 +79,67 @@ package enum RecoveryLimitTable {
         """
     )
 
-    /// A condition on the parameters `$environment`, `$bundle_id` and `$now_ms`.
-    ///
-    /// - Parameter endpoint: an expression of SQL.
-    static func isOpen(_ endpoint: String) -> String {
+    /// The limits in force.
+    package static let held = Statement<Timestamp, Limit>(
+        [.value("now_ms")],
+        returning: RowReader(
+            { Limit(RecoveryEndpoint(app: $0, name: $1), until: $2) },
+            RecoveredApp.reader,
+            "endpoint",
+            "until_ms"
+        ),
         """
-        NOT EXISTS (
+        SELECT environment, bundle_id, endpoint, until_ms FROM recovery_limits
+        WHERE until_ms > $now_ms ORDER BY environment, bundle_id, endpoint
+        """
+    )
+
+    /// Lets the endpoints of an environment be asked at once, those of one app if it is given.
+    package static let lift = Statement<
+        (environment: Environment, bundleID: Identifier?, now: Timestamp), Void
+    >(
+        [
+            .value("environment", \.environment), .value("bundle_id", \.bundleID),
+            .value("now_ms", \.now),
+        ],
+        """
+        DELETE FROM recovery_limits
+        WHERE environment = $environment AND bundle_id = coalesce($bundle_id, bundle_id)
+          AND until_ms > $now_ms
+        """
+    )
+
+    /// The work that is due, and that Apple has not asked to wait with.
+    package static let due = Statement<Timestamp, RecoveryWork>(
+        [.value("now_ms")],
+        returning: RecoveryWork.reader,
+        """
+        SELECT app.environment, app.bundle_id, given.work
+        FROM (SELECT DISTINCT environment, bundle_id FROM recovery_windows) AS app
+        CROSS JOIN (VALUES \(works)) AS given (work, endpoint)
+        WHERE NOT EXISTS (
             SELECT FROM recovery_limits AS held
-            WHERE held.bundle_id = $bundle_id AND held.environment = $environment
-              AND held.endpoint = \(endpoint) AND held.until_ms > $now_ms
-        )
+            WHERE held.bundle_id = app.bundle_id AND held.environment = app.environment
+              AND held.endpoint = given.endpoint AND held.until_ms > $now_ms
+          )
+          AND (EXISTS (
+            SELECT FROM recovery_windows AS run
+            WHERE run.bundle_id = app.bundle_id AND run.environment = app.environment
+              AND run.job = given.work AND run.due_at <= now()
+              AND (run.slices_left = 0 OR EXISTS (
+                SELECT FROM recovery_slices AS slice
+                WHERE slice.bundle_id = run.bundle_id AND slice.environment = run.environment
+                  AND slice.job = run.job AND slice.due_at <= now()
+              ))
+          ) OR EXISTS (
+            SELECT FROM recovery_requests AS asked
+            WHERE asked.bundle_id = app.bundle_id AND asked.environment = app.environment
+              AND asked.kind = given.work AND asked.finished_at IS NULL AND asked.due_at <= now()
+          ))
         """
-    }
+    )
+
+    private static let works = RecoveryWork.Kind.allCases.map { kind in
+        "('\(kind.rawValue)', '\(RecoveryEndpoint.name(of: kind))')"
+    }.joined(separator: ", ")
 }

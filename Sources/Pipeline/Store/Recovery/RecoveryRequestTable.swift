@@ -15,7 +15,7 @@ package enum RecoveryRequestTable {
         case finish
     }
 
-    package struct Request: Hashable, Sendable {
+    package struct Request: Hashable, Identifiable, Sendable {
         package let app: RecoveredApp
         package let kind: Kind
         package let subject: Identifier
@@ -28,6 +28,9 @@ package enum RecoveryRequestTable {
             self.subject = subject
             self.revision = revision
         }
+
+        /// Unique among an app's questions of one kind.
+        package var id: Identifier { subject }
 
         fileprivate static let reader = RowReader(
             Request.init,
@@ -111,25 +114,19 @@ package enum RecoveryRequestTable {
     )
 
     /// How many of a kind are read at once.
-    package static let dueMax = 10
+    package static let dueMax = 32
 
-    /// The questions that are due, except those that Apple has asked to wait with.
-    package static let due = Statement<(app: RecoveredApp, now: Timestamp), Request>(
-        RecoveredApp.parameters { $0.app } + [.value("now_ms", \.now)],
+    /// The questions of a kind that are due.
+    package static let due = Statement<(app: RecoveredApp, kind: Kind), Request>(
+        RecoveredApp.parameters { $0.app } + [.value("kind", \.kind.rawValue)],
         returning: Request.reader,
         """
-        SELECT due.* FROM unnest(ARRAY[\(kinds)]) AS given(kind)
-        CROSS JOIN LATERAL (
-            SELECT environment, bundle_id, kind, subject, revision FROM recovery_requests
-            WHERE environment = $environment AND bundle_id = $bundle_id
-              AND kind = given.kind AND finished_at IS NULL AND due_at <= now()
-            ORDER BY due_at LIMIT \(dueMax)
-        ) AS due
-        WHERE \(RecoveryLimitTable.isOpen("given.kind"))
+        SELECT environment, bundle_id, kind, subject, revision FROM recovery_requests
+        WHERE environment = $environment AND bundle_id = $bundle_id
+          AND kind = $kind AND finished_at IS NULL AND due_at <= now()
+        ORDER BY due_at LIMIT \(dueMax)
         """
     )
-
-    private static let kinds = Kind.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")
 
     /// Delays the finishing of a purchase that has no owner, or is not projected for its newest
     /// one; longer each time, as that may last forever.
@@ -186,10 +183,14 @@ package enum RecoveryRequestTable {
         """
     )
 
-    /// Delays a question's repetition by a minute of the database's clock.
+    /// Delays a question's repetition, longer each time.
     package static let delay = Statement<Request, Void>(
         ofRequest { $0 },
-        "UPDATE recovery_requests SET due_at = now() + interval '1 minute' WHERE \(isRequest)"
+        """
+        UPDATE recovery_requests
+        SET due_at = now() + least(greatest(now() - requested_at, '1 minute'), '1 hour')
+        WHERE \(isRequest)
+        """
     )
 
     /// Forgets answered questions.
@@ -228,8 +229,8 @@ package enum RecoveryRequestTable {
         [.rows("asked", Request.columns)],
         returning: RowReader(State.init, Request.reader, "published_count", "result"),
         """
-        SELECT known.environment, known.bundle_id, known.kind, known.subject, known.revision,
-               known.published_count, known.result
+        SELECT known.environment, known.bundle_id, known.kind, known.subject,
+               NULL::text AS revision, known.published_count, known.result
         FROM $asked
         CROSS JOIN LATERAL (
             SELECT * FROM recovery_requests AS known
@@ -240,12 +241,32 @@ package enum RecoveryRequestTable {
         """
     )
 
-    /// Questions that wait, by kind.
-    package static let waiting = Statement<Void, (kind: String, count: Int64)>(
-        returning: RowReader({ ($0, $1) }, "kind", "count"),
+    /// Questions that wait and those that have ended unfinished, by kind.
+    package static let counts = Statement<Void, (kind: String, waiting: Int64, unfinished: Int64)>(
+        returning: RowReader({ ($0, $1, $2) }, "kind", "waiting", "unfinished"),
         """
-        SELECT kind, count(*) AS count FROM recovery_requests WHERE finished_at IS NULL
+        SELECT kind, count(*) FILTER (WHERE finished_at IS NULL) AS waiting,
+               count(*) FILTER (WHERE \(isUnfinished)) AS unfinished
+        FROM recovery_requests WHERE finished_at IS NULL OR \(isUnfinished)
         GROUP BY kind
+        """
+    )
+
+    /// Apple has refused it for good; an unknown purchase is an answer, but cannot be finished.
+    private static let isUnfinished = "(result = 'refused' OR kind = 'finish' AND result <> 'done')"
+
+    /// The questions of an environment that have ended unfinished.
+    package static let unfinished = Statement<
+        (environment: Environment, bundleID: Identifier?), Request
+    >(
+        [.value("environment", \.environment), .value("bundle_id", \.bundleID)],
+        returning: Request.reader,
+        """
+        SELECT environment, bundle_id, kind, subject, NULL::text AS revision
+        FROM recovery_requests
+        WHERE environment = $environment AND bundle_id = coalesce($bundle_id, bundle_id)
+          AND \(isUnfinished)
+        ORDER BY bundle_id, kind, subject
         """
     )
 }

@@ -10,18 +10,58 @@ package enum RecoveryWindowTable {
         case complete
     }
 
-    /// A run in progress.
-    package struct Run: Sendable {
+    /// A part of a run's window that is not read yet.
+    package struct Slice: Identifiable, Sendable {
         package let app: RecoveredApp
         package let job: Job
-        package let until: Timestamp
-        /// The window has been read up to here.
-        package let readUntil: Timestamp
-        /// The next page of the slice that begins there; nil for its first.
-        package let pageToken: String?
-        /// Pages that were read in all runs, by which a copy that has lost the lock is noticed.
-        package let pageNumber: Int64
+        package let number: Int64
+        package var bounds: Range<Timestamp>
+        /// The next page; nil for the first.
+        ///
+        /// Apple accepts it with the same bounds alone.
+        package var pageToken: String?
+        /// Grows with each change, by which a copy that has lost the lock is noticed.
+        package var pageNumber: Int64
+        /// How often it was begun again, or left for later.
+        package let delayCount: Int64
+
+        package var id: Int64 { number }
+
+        fileprivate static let reader = RowReader(
+            {
+                Slice(
+                    app: $0,
+                    job: Job(rawValue: $1) ?? .complete,
+                    number: $2,
+                    bounds: $3..<max($3, $4),
+                    pageToken: $5,
+                    pageNumber: $6,
+                    delayCount: $7
+                )
+            },
+            RecoveredApp.reader,
+            RowReader<String>(stringLiteral: "job"),
+            RowReader<Int64>(stringLiteral: "number"),
+            RowReader<Timestamp>(stringLiteral: "from_ms"),
+            RowReader<Timestamp>(stringLiteral: "until_ms"),
+            RowReader<String?>(stringLiteral: "page_token"),
+            RowReader<Int64>(stringLiteral: "page_number"),
+            RowReader<Int64>(stringLiteral: "delay_count")
+        )
     }
+
+    /// What a page has brought.
+    package struct PageCounts: Sendable {
+        package var listed = 0
+        package var published = 0
+        /// Entries without a notification in them.
+        package var unreadable = 0
+
+        package init() {}
+    }
+
+    /// Should a page's token expire, no more than a slice is read again.
+    private static let sliceMilliseconds = Timestamp.millisecondsPerDay
 
     /// The windows of the runs that begin now.
     package typealias Windows = (missedFrom: Timestamp, completeFrom: Timestamp, until: Timestamp)
@@ -62,111 +102,193 @@ package enum RecoveryWindowTable {
         """
     )
 
-    /// Begins or continues the run that is due; no row if none is, or if Apple has asked to wait.
+    /// Begins a run that is due, unless it is in progress: adds the slices of its window.
     ///
-    /// `missed` comes before `complete`, which may take an hour.
-    package static let due = Statement<(app: RecoveredApp, windows: Windows), Run>(
+    /// One that the version before has begun goes on where that has got to.
+    package static let begin = Statement<(app: RecoveredApp, job: Job, windows: Windows), Void>(
         RecoveredApp.parameters { $0.app } + [
+            .value("job", \.job.rawValue),
             .value("missed_from", \.windows.missedFrom),
             .value("complete_from", \.windows.completeFrom),
             .value("now_ms", \.windows.until),
         ],
-        returning: RowReader(
-            Run.init,
-            RecoveredApp.reader,
-            RowReader<String>(stringLiteral: "job").map { Job(rawValue: $0) ?? .complete },
-            "window_until_ms",
-            "read_until_ms",
-            "page_token",
-            "page_number"
+        """
+        WITH run AS (
+            SELECT environment, bundle_id, job,
+                   coalesce(window_from_ms, begin_ms) AS from_ms,
+                   coalesce(window_until_ms, $now_ms) AS until_ms,
+                   coalesce(read_until_ms, window_from_ms, begin_ms) AS read_ms
+            FROM recovery_windows, LATERAL (
+                SELECT CASE job WHEN 'missed' THEN $missed_from ELSE $complete_from END AS begin_ms
+            ) AS given
+            WHERE environment = $environment AND bundle_id = $bundle_id AND job = $job
+              AND due_at <= now() AND slices_left = 0
+            FOR UPDATE OF recovery_windows
         ),
-        """
+        slices AS (
+            SELECT run.*, slice.number, slice.begin_ms
+            FROM run CROSS JOIN LATERAL generate_series(
+                read_ms, greatest(until_ms - 1, read_ms), \(sliceMilliseconds)::bigint
+            ) WITH ORDINALITY AS slice (begin_ms, number)
+        ),
+        added AS (
+            INSERT INTO recovery_slices (
+                environment, bundle_id, job, number, from_ms, until_ms)
+            SELECT environment, bundle_id, job, number, begin_ms,
+                   least(begin_ms + \(sliceMilliseconds), until_ms)
+            FROM slices
+            ON CONFLICT (bundle_id, environment, job, number) DO UPDATE
+            SET from_ms = excluded.from_ms, until_ms = excluded.until_ms, page_token = NULL,
+                page_number = 0, delay_count = 0, due_at = now()
+        )
         UPDATE recovery_windows AS known
-        SET started_at = coalesce(known.started_at, now()),
-            window_from_ms = coalesce(known.window_from_ms, due.begin_ms),
-            window_until_ms = coalesce(known.window_until_ms, $now_ms),
-            read_until_ms = coalesce(known.read_until_ms, due.begin_ms)
-        FROM (
-            SELECT job, CASE job WHEN 'missed' THEN $missed_from ELSE $complete_from END AS begin_ms
-            FROM recovery_windows
-            WHERE environment = $environment AND bundle_id = $bundle_id AND due_at <= now()
-              AND \(RecoveryLimitTable.isOpen("'\(RecoveryLimitTable.notifications)'"))
-            ORDER BY job DESC LIMIT 1
-        ) AS due
-        WHERE known.environment = $environment AND known.bundle_id = $bundle_id
-          AND known.job = due.job
-        RETURNING known.environment, known.bundle_id, known.job, known.window_until_ms,
-            known.read_until_ms, known.page_token, known.page_number
+        SET started_at = coalesce(known.started_at, now()), window_from_ms = run.from_ms,
+            window_until_ms = run.until_ms, slices_left = (SELECT count(*) FROM slices)
+        FROM run
+        WHERE known.environment = run.environment AND known.bundle_id = run.bundle_id
+          AND known.job = run.job
         """
     )
 
-    /// The position of a run after a page.
-    package typealias Advance = (
-        run: Run,
-        readUntil: Timestamp,
-        pageToken: String?,
-        listed: Int,
-        published: Int,
-        unreadable: Int,
-        /// From the start of a run to the next one's.
-        interval: Duration
+    /// How many slices are read at once.
+    package static let dueMax = 32
+
+    /// The slices of a job that are due, the oldest first: Apple soon lists them no more.
+    package static let due = Statement<(app: RecoveredApp, job: Job), Slice>(
+        RecoveredApp.parameters { $0.app } + [.value("job", \.job.rawValue)],
+        returning: Slice.reader,
+        """
+        SELECT slice.environment, slice.bundle_id, slice.job, slice.number::int8 AS number,
+               slice.from_ms, slice.until_ms, slice.page_token, slice.page_number,
+               slice.delay_count::int8 AS delay_count
+        FROM recovery_windows AS run JOIN recovery_slices AS slice
+            ON slice.bundle_id = run.bundle_id AND slice.environment = run.environment
+            AND slice.job = run.job
+        WHERE run.environment = $environment AND run.bundle_id = $bundle_id AND run.job = $job
+          AND run.due_at <= now() AND run.slices_left > 0 AND slice.due_at <= now()
+        ORDER BY slice.number LIMIT \(dueMax)
+        """
     )
 
-    /// Moves a run on; a run that has reached the window's end is over.
+    /// Shrinks a slice, and with it what the run proves.
+    package static let clip = Statement<(slice: Slice, bounds: Range<Timestamp>), Void>(
+        ofRun { $0.slice } + [
+            .value("number", \.slice.number),
+            .value("from_ms", \.bounds.lowerBound), .value("until_ms", \.bounds.upperBound),
+            .value("former_from_ms", \.slice.bounds.lowerBound),
+            .value("former_until_ms", \.slice.bounds.upperBound),
+        ],
+        """
+        WITH clipped AS (
+            UPDATE recovery_slices SET from_ms = $from_ms, until_ms = $until_ms
+            WHERE \(isRun) AND number = $number
+        )
+        UPDATE recovery_windows
+        SET window_from_ms = CASE WHEN $from_ms > $former_from_ms
+                THEN greatest(window_from_ms, $from_ms) ELSE window_from_ms END,
+            window_until_ms = CASE WHEN $until_ms < $former_until_ms
+                THEN least(window_until_ms, $until_ms) ELSE window_until_ms END
+        WHERE \(isRun)
+        """
+    )
+
+    /// Moves a slice on to its next page.
+    package static let advance = Statement<
+        (slice: Slice, next: String, counts: PageCounts), Void
+    >(
+        ofPage { ($0.slice, $0.counts) } + [.value("page_token", \.next)],
+        """
+        WITH page AS (
+            UPDATE recovery_slices SET page_token = $page_token, page_number = page_number + 1
+            WHERE \(isSlice) RETURNING job
+        )
+        UPDATE recovery_windows AS known
+        SET \(counted), unreadable_count = known.unreadable_count + $unreadable
+        FROM page WHERE \(isRunOfPage)
+        """
+    )
+
+    /// Leaves a slice for later, with its next page; without one it is read from its beginning.
+    package static let delay = Statement<
+        (slice: Slice, next: String?, duration: Duration), Void
+    >(
+        ofRun { $0.slice } + [
+            .value("number", \.slice.number), .value("slice_page", \.slice.pageNumber),
+            .value("page_token", \.next), .value("delay_ms", \.duration.wholeMilliseconds),
+        ],
+        """
+        UPDATE recovery_slices
+        SET page_token = $page_token, page_number = page_number + 1, delay_count = delay_count + 1,
+            due_at = now() + $delay_ms * interval '1 millisecond'
+        WHERE \(isSlice)
+        """
+    )
+
+    /// Ends a slice; the run is over with its last one.
     ///
     /// Returns no row if another copy has moved it since.
-    package static let advance = Statement<Advance, Bool>(
-        ofRun { $0.run } + [
-            .value("read_until", \.readUntil), .value("page_token", \.pageToken),
-            .value("listed", \.listed), .value("published", \.published),
-            .value("unreadable", \.unreadable),
-            .value("interval_ms", \.interval.wholeMilliseconds),
+    package static let finish = Statement<
+        (slice: Slice, counts: PageCounts, interval: Duration), Bool
+    >(
+        ofPage { ($0.slice, $0.counts) } + [
+            .value("interval_ms", \.interval.wholeMilliseconds)
         ],
         returning: RowReader("is_over"),
         """
+        WITH page AS (
+            DELETE FROM recovery_slices WHERE \(isSlice) RETURNING job
+        )
         UPDATE recovery_windows AS known
-        SET page_number = known.page_number + 1,
-            listed_count = known.listed_count + $listed,
-            published_count = known.published_count + $published,
-            page_token = $page_token,
-            unreadable_count = CASE WHEN NOT over.is_over
+        SET \(counted), slices_left = known.slices_left - 1,
+            unreadable_count = CASE WHEN known.slices_left > 1
                 THEN known.unreadable_count + $unreadable ELSE 0 END,
-            read_until_ms = CASE WHEN over.is_over THEN NULL ELSE $read_until END,
-            due_at = CASE WHEN over.is_over
-                THEN known.started_at + $interval_ms * interval '1 millisecond'
-                ELSE known.due_at END,
-            started_at = CASE WHEN NOT over.is_over THEN known.started_at END,
-            window_from_ms = CASE WHEN NOT over.is_over THEN known.window_from_ms END,
-            window_until_ms = CASE WHEN NOT over.is_over THEN known.window_until_ms END,
-            completed_at = CASE WHEN over.is_over THEN now() ELSE known.completed_at END,
-            completed_from_ms = CASE WHEN over.is_over THEN known.window_from_ms
-                ELSE known.completed_from_ms END,
-            completed_until_ms = CASE WHEN over.is_over THEN known.window_until_ms
-                ELSE known.completed_until_ms END,
-            completed_unreadable_count = CASE WHEN over.is_over
-                THEN known.unreadable_count + $unreadable
-                ELSE known.completed_unreadable_count END
-        FROM (
-            SELECT job, $read_until >= window_until_ms AS is_over FROM recovery_windows
-            WHERE \(isRun)
-        ) AS over
-        WHERE known.environment = $environment AND known.bundle_id = $bundle_id
-          AND known.job = over.job AND known.page_number = $page_number
-        RETURNING over.is_over
+            \(ending("due_at", "known.started_at + $interval_ms * interval '1 millisecond'")),
+            \(ending("read_until_ms", "NULL")), \(ending("started_at", "NULL")),
+            \(ending("window_from_ms", "NULL")), \(ending("window_until_ms", "NULL")),
+            \(ending("completed_at", "now()")),
+            \(ending("completed_from_ms", "known.window_from_ms")),
+            \(ending("completed_until_ms", "known.window_until_ms")),
+            \(ending("completed_unreadable_count", "known.unreadable_count + $unreadable"))
+        FROM page WHERE \(isRunOfPage)
+        RETURNING known.slices_left = 0 AS is_over
         """
     )
 
+    /// Sets a column with the run's last slice alone.
+    private static func ending(_ column: String, _ value: String) -> String {
+        "\(column) = CASE WHEN known.slices_left > 1 THEN known.\(column) ELSE \(value) END"
+    }
+
+    private static let counted = """
+        page_number = known.page_number + 1, listed_count = known.listed_count + $listed,
+        published_count = known.published_count + $published
+        """
+
     private static let isRun = """
         environment = $environment AND bundle_id = $bundle_id AND job = $job
-          AND page_number = $page_number
+        """
+
+    private static let isSlice = "\(isRun) AND number = $number AND page_number = $slice_page"
+
+    private static let isRunOfPage = """
+        known.environment = $environment AND known.bundle_id = $bundle_id AND known.job = page.job
         """
 
     private static func ofRun<Input>(
-        _ run: @escaping @Sendable (Input) -> Run
+        _ slice: @escaping @Sendable (Input) -> Slice
     ) -> [Parameter<Input>] {
-        RecoveredApp.parameters { run($0).app } + [
-            .value("job") { run($0).job.rawValue },
-            .value("page_number") { run($0).pageNumber },
+        RecoveredApp.parameters { slice($0).app } + [.value("job") { slice($0).job.rawValue }]
+    }
+
+    private static func ofPage<Input>(
+        _ page: @escaping @Sendable (Input) -> (slice: Slice, counts: PageCounts)
+    ) -> [Parameter<Input>] {
+        ofRun { page($0).slice } + [
+            .value("number") { page($0).slice.number },
+            .value("slice_page") { page($0).slice.pageNumber },
+            .value("listed") { page($0).counts.listed },
+            .value("published") { page($0).counts.published },
+            .value("unreadable") { page($0).counts.unreadable },
         ]
     }
 
@@ -202,8 +324,8 @@ package enum RecoveryWindowTable {
         """
         SELECT environment, bundle_id, job,
                CASE WHEN started_at IS NULL THEN 1 ELSE
-                   (read_until_ms - window_from_ms)::float8
-                   / greatest(window_until_ms - window_from_ms, 1) END AS progress,
+                   greatest(0, 1 - slices_left * \(sliceMilliseconds)::float8
+                       / greatest(window_until_ms - window_from_ms, 1)) END AS progress,
                listed_count, published_count, completed_at, completed_from_ms, completed_until_ms,
                completed_unreadable_count
         FROM recovery_windows ORDER BY environment, bundle_id, job

@@ -114,7 +114,13 @@ package struct DatabaseRole: Sendable {
                     "owner_changes",
                 ]
             ),
-            (keep, ["apple_notifications", "recovery_requests", "recovery_windows"]),
+            (
+                keep,
+                [
+                    "apple_notifications", "recovery_requests", "recovery_slices",
+                    "recovery_windows",
+                ]
+            ),
             (raise, ["recovery_limits"]),
         ]
     )
@@ -183,6 +189,7 @@ package struct DatabaseRole: Sendable {
             (add + ", DELETE", ["changes", "revisions", "notifications"]),
             // A span that no content states.
             ("DELETE", ["renewal_spans"]),
+            ("SELECT, DELETE", ["recovery_limits"]),
             (
                 read,
                 [

@@ -89,6 +89,9 @@ extension WorkerLoop {
                 }
                 backoff.reset()
                 continue
+            } catch let fault as PartialFault {
+                faults.failed(step, fault)
+                continue
             } catch {
                 guard !Task.isCancelled else { break }
                 await checkOutdated(by: error)

@@ -17,7 +17,8 @@ package protocol Outbox: Sendable {
 
     /// Writes what waits, and marks as written only what `deliver` has returned for.
     ///
-    /// Throwing means a fault of the infrastructure: it is run again after a while.
+    /// Throwing means a fault of the infrastructure: it is run again after a while, and at once
+    /// after a `PartialFault`.
     func empty(_ deliver: @escaping OutboxDelivery) async throws
 
     /// Gives up what this copy holds, so that another need not wait for it.
@@ -70,4 +71,16 @@ package protocol Upkeep: Sendable {
 
     /// Gives up what this copy holds, so that another need not wait for it.
     func close() async
+}
+
+/// A fault of a part of an outbox's work, which delays that part by itself: the rest goes on.
+package struct PartialFault: CausedFault, CustomStringConvertible {
+    package let error: any Error
+
+    package init(_ error: any Error) {
+        self.error = error
+    }
+
+    package var description: String { "\(error)" }
+    package var cause: FaultCause { FaultCause(of: error) }
 }

@@ -37,6 +37,7 @@ package struct AppleAccount: Sendable {
     }
 
     var missingCount: Int64 { counts.reduce(0) { $0 + $1.missing } }
+    private var onItsWayCount: Int64 { counts.reduce(0) { $0 + $1.onItsWay } }
 
     /// A list that is read every day is older at times, as a run takes its time.
     private static let ageMax: Int64 = 36 * 3_600_000
@@ -55,9 +56,10 @@ package struct AppleAccount: Sendable {
         return age > Self.ageMax ? "nothing is known of the time after" : nil
     }
 
-    /// Whether everything that Apple lists is accounted for, up to a day ago.
+    /// Whether everything that Apple lists is accounted for, up to a day ago: what is on its way
+    /// is not.
     package var isBalanced: Bool {
-        !jobs.isEmpty && jobs.allSatisfy { gap($0) == nil } && missingCount == 0
+        !jobs.isEmpty && jobs.allSatisfy { gap($0) == nil } && missingCount + onItsWayCount == 0
     }
 }
 
@@ -75,6 +77,10 @@ extension AppleAccount: Report {
         if jobs.isEmpty {
             parts.append(.line("recovery-worker has not asked Apple about any app", isBad: true))
         }
+        if onItsWayCount > 0 {
+            let count = Quantity.counted(onItsWayCount, "notification is", "notifications are")
+            parts.append(.line("\(count) on the way, and not held yet", isBad: true))
+        }
         parts += [.blank, .table(table)]
         guard !missing.isEmpty else { return parts }
         parts += [.blank, .table(TextTable(missing, Self.missingColumns) { _ in true })]
@@ -86,7 +92,7 @@ extension AppleAccount: Report {
     }
 
     package var table: TextTable {
-        TextTable(counts, Self.countColumns) { $0.missing > 0 }
+        TextTable(counts, Self.countColumns) { $0.missing + $0.onItsWay > 0 }
     }
 
     private static let countColumns: [ReportColumn<AppleAccountTable.Count>] = [

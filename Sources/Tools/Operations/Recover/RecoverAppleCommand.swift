@@ -1,6 +1,7 @@
 import AppStore
 import Entitlements
 import JSON
+import Platform
 import Postgres
 import Settings
 import Store
@@ -13,8 +14,10 @@ extension ToolCommand {
             + "answers, and waits until all are answered. --ids and --user fetch every "
             + "transaction and refund of these customers, --order the transactions of an "
             + "order, by the ID in the receipt that Apple has mailed. What is known already "
-            + "changes nothing. Exit code 1 where Apple does not know one, or refuses it, and "
-            + "where the user has no purchase.",
+            + "changes nothing. --unfinished asks again what Apple has refused for good, with the "
+            + "purchases that could not be finished; --lift asks nothing, and ends the waits that "
+            + "Apple's server has asked for. Exit code 1 where Apple does not know one, or refuses "
+            + "it, where the user has no purchase, and where there is nothing to ask or to end.",
         options: [
             CommandOption(
                 "ids",
@@ -23,6 +26,8 @@ extension ToolCommand {
             ),
             CommandOption("user", argument: "USER", "The purchases of this user."),
             CommandOption("order", argument: "ID", "An order ID; may be given several times."),
+            CommandOption("unfinished", "What Apple has refused within the last week, again."),
+            CommandOption("lift", "Let recovery-worker ask again what Apple wants to wait."),
             .environment,
             CommandOption(
                 "bundle",
@@ -33,7 +38,8 @@ extension ToolCommand {
             .postgres, .config, .json, .wide,
         ]
     ) { context in
-        let source = try AppleQuestions.Source(context.arguments)
+        let isLifting = context.arguments.isSet("lift")
+        let source = isLifting ? nil : try AppleQuestions.Source(context.arguments)
         let environment = Environment(rawValue: try context.environment())
         let bundleID = context.arguments.value("bundle").map { Identifier($0) }
         return try await context.withDatabase { connection in
@@ -42,6 +48,7 @@ extension ToolCommand {
                 environment: environment,
                 bundleID: bundleID
             )
+            guard let source else { return try await lift(questions, context.console) }
             let requests = try await questions.add(source)
             guard !requests.isEmpty else {
                 context.console.note("nothing to ask Apple about")
@@ -63,6 +70,19 @@ extension ToolCommand {
             return ExitCode.answer(states.allSatisfy { $0.result == done })
         }
     }
+
+    private static func lift(_ questions: AppleQuestions, _ console: Console) async throws -> Int32
+    {
+        let count = try await questions.connection.run(
+            RecoveryLimitTable.lift,
+            (
+                questions.environment, questions.bundleID,
+                Timestamp(milliseconds: WallClock.milliseconds)
+            )
+        ).affectedCount
+        console.note("\(Quantity.counted(count, "wait")) ended")
+        return count > 0 ? ExitCode.success : ExitCode.negative
+    }
 }
 
 /// Questions of an operator to Apple's server, which `recovery-worker` asks.
@@ -73,17 +93,25 @@ struct AppleQuestions {
         case transactions([Identifier])
         case user(Identifier)
         case orders([Identifier])
+        /// What has ended unfinished.
+        case unfinished
 
         private static let idsMax = 1_000_000
         private static let lineBytesMax = 1_024
 
         init(_ arguments: CommandArguments) throws {
             let orders = arguments.values("order")
-            let given = [arguments.value("ids"), arguments.value("user"), orders.first]
+            let isUnfinished = arguments.isSet("unfinished")
+            let given = [
+                arguments.value("ids"), arguments.value("user"), orders.first,
+                isUnfinished ? "" : nil,
+            ]
             guard given.count(where: { $0 != nil }) == 1 else {
-                throw UsageError("expected one of --ids, --user and --order")
+                throw UsageError("expected one of --ids, --user, --order, --unfinished and --lift")
             }
-            if let path = arguments.value("ids") {
+            if isUnfinished {
+                self = .unfinished
+            } else if let path = arguments.value("ids") {
                 self = .transactions(try Self.read(path))
             } else if let user = arguments.value("user") {
                 self = .user(Identifier(user))
@@ -144,6 +172,10 @@ struct AppleQuestions {
 
     private func requests(_ source: Source) async throws -> [Request] {
         switch source {
+        case .unfinished:
+            return Array(
+                try await connection.run(RecoveryRequestTable.unfinished, (environment, bundleID))
+            )
         case .orders(let ids):
             let app = try await app()
             return ids.map { Request(app: app, kind: .order, subject: $0) }

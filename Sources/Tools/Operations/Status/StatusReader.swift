@@ -8,14 +8,15 @@ extension ToolCommand {
         "status",
         "Shows what each stage has settled, what is waiting for it and since when, and the members "
             + "of its group.\n\n"
-            + "Reads from Kafka alone; the workers are not involved. Exit code 1 when something "
-            + "does not add up or a topic's settings do harm. With --watch it repeats "
+            + "Reads from Kafka, and from the database, where one is named, the waits of hours "
+            + "that Apple's server has asked for; the workers are not involved. Exit code 1 when "
+            + "something does not add up or a topic's settings do harm. With --watch it repeats "
             + "the report with the records settled per second and the time until nothing "
             + "waits, by what has changed between two reports: in place on a terminal, else in "
             + "lines that begin with the time. It waits for a broker that does not answer.",
         options: CommandOption.kafka
             + [
-                .groupPrefix, .config, .json, .wide, .skippedMax,
+                .groupPrefix, .postgres, .config, .json, .wide, .skippedMax,
                 CommandOption("watch", "Repeat the report until Ctrl-C."),
                 CommandOption("interval", argument: "TIME", "Between two reports (2s)."),
                 CommandOption("count", argument: "N", "End after so many reports."),
@@ -24,6 +25,7 @@ extension ToolCommand {
         let arguments = context.arguments
         let reader = StatusReader(
             settings: try context.settings(.kafka),
+            database: try? context.settings(.database),
             skippedMax: try arguments.skippedMax
         )
         if arguments.isSet("watch") {
@@ -49,6 +51,8 @@ struct StatusReader {
     private typealias Harm = (differences: [TopicDifference], unanswered: String?)
 
     let settings: SettingsValues
+    /// Nil without one.
+    let database: SettingsValues?
     let skippedMax: Int64
 
     /// - Parameters:
@@ -76,6 +80,7 @@ struct StatusReader {
             oldestWaiting: try await oldestWaiting(reconciliation),
             deadLettersHeld: reconciliation.flows.first { $0.topic == deadLetters }?.held ?? 0,
             differences: topics.differences,
+            waits: try await database?.withDatabase { try await AppleWait.read($0, at: now) } ?? [],
             topicsUnanswered: topics.unanswered,
             membersUnanswered: members.unanswered,
             now: now

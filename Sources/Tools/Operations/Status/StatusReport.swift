@@ -15,6 +15,8 @@ struct StatusReport: Report, Sendable {
     let deadLettersHeld: Int64
     /// Harmful settings of topics.
     let differences: [TopicDifference]
+    /// Waits of hours that Apple's server has asked for.
+    var waits: [AppleWait] = []
     /// The question about topics that the brokers do not answer.
     let topicsUnanswered: String?
     /// The question about groups that the brokers do not answer.
@@ -103,7 +105,7 @@ struct StatusReport: Report, Sendable {
 
     var problems: [String] {
         differences.map { "HARMFUL: \($0.description)" }
-            + reconciliation.problems.map { "does not add up: \($0)" }
+            + reconciliation.problems.map { "does not add up: \($0)" } + waits.map(\.description)
     }
 
     private var gaps: [String] {
@@ -117,7 +119,8 @@ struct StatusReport: Report, Sendable {
             "stages": reconciliation.stages.map(json(of:)),
             "dead_letters_held": deadLettersHeld,
             "harmful_differences": differences.map(\.description),
-            "problems": reconciliation.problems, "unanswered": unanswered,
+            "problems": reconciliation.problems, "apple_waits": waits.map(\.description),
+            "unanswered": unanswered,
         ]
     }
 

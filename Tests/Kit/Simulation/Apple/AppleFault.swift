@@ -67,4 +67,6 @@ package enum AppleFault: Sendable {
     case repeatedItem
     /// The pagination token has expired.
     case expiredToken
+    /// A page from the beginning, with this token or revision for the next one.
+    case nextToken(String)
 }

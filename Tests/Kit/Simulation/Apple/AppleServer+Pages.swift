@@ -58,7 +58,13 @@ extension AppleServer {
         fault: AppleFault?
     ) throws -> HTTPResponse {
         let query = try NotificationQuery(request.body, environment: environment, now: seen.time)
-        let start = try position(request.query["paginationToken"], query, at: seen.time)
+        var start = NotificationPosition()
+        var given: String?
+        if case .nextToken(let token) = fault {
+            given = token
+        } else {
+            start = try position(request.query["paginationToken"], query, at: seen.time)
+        }
         var (items, next) = world.page(
             of: query,
             from: start,
@@ -74,9 +80,11 @@ extension AppleServer {
         }
         var entries = try items.map { try $0.json() }
         if case .unreadableEntry = fault { entries.insert([:], at: 0) }
-        let page: JSONContent = ["hasMore": next != nil, "notificationHistory": entries]
-        guard let next else { return .json(page.bytes) }
-        let token = PaginationToken(next, of: query, issued: seen.time).text
+        let page: JSONContent = [
+            "hasMore": next != nil || given != nil, "notificationHistory": entries,
+        ]
+        let issued = next.map { PaginationToken($0, of: query, issued: seen.time).text }
+        guard let token = given ?? issued else { return .json(page.bytes) }
         return .json((["paginationToken": token] + page).bytes)
     }
 
@@ -161,12 +169,14 @@ extension AppleServer {
             fields.environment = environment
             signed.insert(try world.authority.sign(fields.json), at: 0)
         }
-        let hasMore = page.endIndex < transactions.endIndex
+        var next = "\(page.last?.change ?? changes)"
+        var hasMore = page.endIndex < transactions.endIndex
+        if case .nextToken(let token) = fault { (next, hasMore) = (token, true) }
         return .json(
             Body.history(
                 signed,
                 members: [
-                    "revision": "\"\(page.last?.change ?? changes)\"",
+                    "revision": "\"\(next)\"",
                     "hasMore": "\(hasMore)",
                     "bundleId": "\"\(bundleID)\"",
                     "environment": "\"\(environment)\"",

@@ -7,10 +7,12 @@ import Synchronization
 /// It listens from the end of `init` until `stop()`, which has to be called.
 package final class AppleServer: Sendable {
     package typealias Faults = @Sendable (AppleRequest) -> AppleFault?
+    package typealias Latency = @Sendable (AppleRequest) async -> Void
 
     private struct State {
         var keys: [String: AppleAPIKey] = [:]
         var faults: Faults = { _ in nil }
+        var latency: Latency = { _ in }
         var requests: [AppleRequest] = []
         var counts: [AppleEndpoint: Int] = [:]
         var retryTimes: [Caller: Int64] = [:]
@@ -67,7 +69,7 @@ package final class AppleServer: Sendable {
             port: listener.withLock(\.port),
             limits: limits,
             identity: authority.identity(of: hosts)
-        ) { self.answer($0) }
+        ) { await self.answer($0) }
         listener.withLock { $0 = Listener(server: server, port: server.port) }
     }
 
@@ -98,12 +100,22 @@ package final class AppleServer: Sendable {
         state.withLock { $0.faults = faults }
     }
 
+    /// Waits for the function before each answer to a request with a good token is sent.
+    package func delay(_ latency: @escaping Latency) {
+        state.withLock { $0.latency = latency }
+    }
+
+    /// Ends the waits of `rateLimit`.
+    package func forgetLimits() {
+        state.withLock { $0.retryTimes = [:] }
+    }
+
     /// All requests in their order.
     package var requests: [AppleRequest] {
         state.withLock(\.requests)
     }
 
-    private func answer(_ request: HTTPRequest) -> HTTPResponse {
+    private func answer(_ request: HTTPRequest) async -> HTTPResponse {
         let method = request.method.rawValue
         guard let (endpoint, id) = AppleEndpoint.match(method, request.path) else {
             return AppleError.noSuchEndpoint.response
@@ -124,7 +136,11 @@ package final class AppleServer: Sendable {
         }
         let response = answer(request, &seen)
         seen.status = response.status
-        state.withLock { $0.requests[index] = seen }
+        let latency = state.withLock { [seen] state in
+            state.requests[index] = seen
+            return state.latency
+        }
+        if seen.tokenFault == nil { await latency(seen) }
         return response
     }
 
