@@ -1,6 +1,7 @@
 import AppStore
-import Entitlements
 import Testing
+
+@testable import Entitlements
 
 struct CatalogTests {
     @Test func `all kinds of products are read`() throws {
@@ -153,7 +154,7 @@ struct CatalogTests {
 
     @Test func `a catalog has at most 100,000 products`() throws {
         func json(_ count: Int) -> [UInt8] {
-            let products = (0..<count).map { #""\($0)":{"type":"non-consumable"}"# }
+            let products = (0..<count).map { #""\#($0)":{"type":"non-consumable"}"# }
             return Array("{\"products\":{\(products.joined(separator: ","))}}".utf8)
         }
         #expect(try Catalog(json: json(100_000)).products.count == 100_000)

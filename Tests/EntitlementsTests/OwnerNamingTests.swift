@@ -75,8 +75,10 @@ struct OwnerNamingTests {
 
     @Test func `the newest renewal info that names a token counts, under any trust`() {
         let local = Trust(text: String(repeating: "ab", count: 32))
-        let infos = [(1, Self.tokens[0], .apple), (2, nil, local ?? .apple)].map {
-            (signed: Int64, token: AccountToken?, trust: Trust) in
+        let named: [(signed: Int64, token: AccountToken?, trust: Trust)] = [
+            (1, Self.tokens[0], .apple), (2, nil, local ?? .apple),
+        ]
+        let infos = named.map { signed, token, trust in
             var info = RenewalFact(
                 key: RenewalKey(
                     environment: .production,

@@ -117,7 +117,7 @@ import Testing
     /// Products with all members of a subscription, so that each has many values.
     private static func catalog(_ name: String, _ count: Int) -> String {
         let products = (0..<count).map {
-            #""\(name).\($0)":{"type":"auto-renewable","entitlements":["a","b"],"group":"g","#
+            #""\#(name).\#($0)":{"type":"auto-renewable","entitlements":["a","b"],"group":"g","#
                 + #""level":1,"familyShareable":true}"#
         }
         return "{\"products\":{\(products.joined(separator: ","))}}"
@@ -146,7 +146,7 @@ import Testing
     @Test func `two catalogs that are too large together are refused`() async throws {
         #expect(await run("migrate") == 0)
         func bare(_ name: String) -> String {
-            let products = (0..<50_001).map { #""\(name)\($0)":{"type":"non-consumable"}"# }
+            let products = (0..<50_001).map { #""\#(name)\#($0)":{"type":"non-consumable"}"# }
             return "{\"products\":{\(products.joined(separator: ","))}}"
         }
         let (one, other) = (try file(bare("a")), try file(bare("b")))

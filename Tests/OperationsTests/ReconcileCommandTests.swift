@@ -212,7 +212,8 @@ import Topology
         )
         #expect(
             transcript.output.contains(
-                #""exact":[{"writer":"verify","distinct":4,"repeated":2,"beyond":0,"former":0,"removed":0}]"#
+                #""exact":[{"writer":"verify","distinct":4,"repeated":2,"beyond":0,"#
+                    + #""former":0,"removed":0}]"#
             )
         )
     }

@@ -31,6 +31,9 @@ $$
 DECLARE
     written bigint;
 BEGIN
+    IF cardinality(dead_letter_ids) = 0 THEN
+        RETURN 0;
+    END IF;
     IF action = ANY (kinds) IS NOT TRUE THEN
         RAISE EXCEPTION 'an action % is not recorded by this function', action
             USING ERRCODE = 'invalid_parameter_value';

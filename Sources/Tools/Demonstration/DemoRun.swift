@@ -120,10 +120,7 @@ actor DemoRun {
         let migrations = try MigrationFolder.find(environment: context.environment).migrations()
         try await PostgresConnection.lend(await servers.database) { connection in
             _ = try await Migrator(migrations).run(on: connection)
-            _ = try await CatalogTable.apply(
-                try StorableCatalog(Array(traffic.catalog.utf8)),
-                on: connection
-            )
+            _ = try await CatalogTable.apply(json: Array(traffic.catalog.utf8), on: connection)
             _ = try await AccountLinkTable.add(traffic.accountLinks, on: connection)
         }
         try folder.write(traffic.rootPEM.utf8, to: Self.rootFile)

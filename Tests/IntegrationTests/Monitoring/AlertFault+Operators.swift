@@ -1,3 +1,4 @@
+import Foundation
 import Kafka
 import Operations
 import Records

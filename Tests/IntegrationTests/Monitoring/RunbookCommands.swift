@@ -141,7 +141,7 @@ struct RunbookCommands {
         let good: [Int32?] = command.line.hasPrefix("curl") ? [0] : [0, 1]
         let place = "\(command.section): \(command.line): \(last.output)"
         #expect(good.contains(last.exitCode), "\(place)")
-        // What PostgreSQL shows in the place of a foreign session's statement.
+        // PostgreSQL replaces the statement of a foreign session by these words.
         #expect(!last.output.contains(/insufficient privilege|permission denied/), "\(place)")
     }
 }

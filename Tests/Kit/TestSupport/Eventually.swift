@@ -6,7 +6,7 @@ extension Duration {
 }
 
 extension Trait where Self == TimeLimitTrait {
-    /// The limit of a test that runs beside all others of its suite, and waits for its turn meanwhile.
+    /// The limit of a test that runs beside all others, and waits for its turn.
     package static var hopeless: Self { .timeLimit(.minutes(60)) }
 }
 
@@ -31,8 +31,8 @@ package func eventually(
 /// Waits until a condition holds; false if it does not in time, or the task is cancelled.
 ///
 /// A pause counts as `interval`, however long it lasts because other tests and programs have the
-/// processor, and a question as a second at most. So a test that starves looks at its condition about
-/// as often as one that is alone.
+/// processor, and a question as a second at most. So a test that starves looks at its condition
+/// about as often as one that is alone.
 package func becomesTrue(
     within deadline: Duration,
     every interval: Duration = .milliseconds(5),

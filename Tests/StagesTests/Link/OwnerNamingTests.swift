@@ -1,6 +1,7 @@
 import AppStore
 import Entitlements
 import Postgres
+import Simulation
 import TestSupport
 import Testing
 

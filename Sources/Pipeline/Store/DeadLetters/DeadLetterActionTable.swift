@@ -107,18 +107,25 @@ package enum DeadLetterActionTable {
     static let appendDecisions = append(by: DeadLetterAction.Kind.resolved.function)
     static let appendReplays = append(by: DeadLetterAction.Kind.replayed.function)
 
-    private static func append(by function: String) -> Statement<NewDeadLetterAction, Int64> {
+    private static func append(by function: String) -> Statement<[NewDeadLetterAction], Void> {
         Statement(
             [
-                .value("who", \.who.text), .value("action", \.kind),
-                .value("why") { $0.why.map(StorableText.whole) }, .value("replay", \.replay),
-                .value("letter") { $0.deadLetterID.map(StorableText.of) },
-                .value("detail") { $0.detail.map(StorableText.whole) },
+                .rows(
+                    "new",
+                    [
+                        Column("who", \.who.text), Column("action", \.kind),
+                        Column("why") { $0.why.map(StorableText.whole) },
+                        Column("dead_letter_id") { $0.deadLetterID.map(StorableText.of) },
+                        Column("replay", \.replay),
+                        Column("detail") { $0.detail.map(StorableText.whole) },
+                    ]
+                )
             ],
-            returning: RowReader("written"),
             """
-            SELECT \(function)($who, $action, $why, $replay, ARRAY[$letter], ARRAY[$detail])
-                AS written
+            SELECT \(function)(
+                new.who, new.action, new.why, new.replay, ARRAY[new.dead_letter_id],
+                ARRAY[new.detail])
+            FROM $new
             """
         )
     }
@@ -128,11 +135,13 @@ package enum DeadLetterActionTable {
         _ actions: [NewDeadLetterAction],
         on client: PostgresClient
     ) async throws {
+        let ofReplays = DeadLetterAction.Kind.replayed.function
         var pipeline = Pipeline()
-        for action in actions {
-            let isOfReplay = action.kind.function == DeadLetterAction.Kind.replayed.function
-            pipeline.add(isOfReplay ? appendReplays : appendDecisions, action)
-        }
+        pipeline.add(
+            appendDecisions,
+            unlessEmpty: actions.filter { $0.kind.function != ofReplays }
+        )
+        pipeline.add(appendReplays, unlessEmpty: actions.filter { $0.kind.function == ofReplays })
         guard !pipeline.isEmpty else { return }
         _ = try await client.run(pipeline)
     }

@@ -52,6 +52,14 @@ package enum CatalogTable {
         }
     }
 
+    /// Reads a catalog as its readers will, and applies it.
+    package static func apply(
+        json: [UInt8],
+        on connection: PostgresConnection
+    ) async throws -> Applied {
+        try await apply(StorableCatalog(json), on: connection)
+    }
+
     static let lock = Statement("LOCK TABLE catalog_versions IN SHARE ROW EXCLUSIVE MODE")
 
     static let newest = Statement<ByteString, (version: Int64, isSame: Bool)>(

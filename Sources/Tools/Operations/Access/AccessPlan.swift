@@ -50,8 +50,8 @@ package struct AccessPlan: Sendable {
         [DatabaseRole.auditor.name, DatabaseRole.investigator.name].flatMap(reading)
     }
 
-    /// The rights of a replay: it sends bodies to `raw`, which are verified there, and redactions to
-    /// the dead letters.
+    /// The rights of a replay: it sends bodies to `raw`, which are verified there, and redactions
+    /// to the dead letters.
     private var replay: [KafkaAccessRule] {
         let name = DatabaseRole.replay.name
         return reading(name) + allow(name, .read, .write, .describeConfigs, topics: [Topic.raw])

@@ -72,8 +72,8 @@ extension AccountReader {
         _ statement: AccountStatement,
         of stage: StageDescription
     ) async throws -> [TopicPartition: OffsetCommit] {
-        let (cluster, commits) = try await commits(of: stage)
-        return commits.compactMapValues { commit in
+        let (cluster, committed) = try await commits(of: stage)
+        return committed.compactMapValues { commit in
             guard let offset = commit.offset, offset > 0 else { return nil }
             let fresh = StageTally(began: offset)
             var metadata =

@@ -61,28 +61,28 @@ struct StatusReader {
     ///     asks about them.
     /// - Throws: a `KafkaError` if the brokers do not answer.
     func read(now: Int64, after former: StatusReport? = nil) async throws -> StatusReport {
-        let (reconciliation, members, topics) = try await KafkaAdmin.with(
+        let (reconciliation, groups, topics) = try await KafkaAdmin.with(
             settings.kafkaConfiguration
         ) { admin -> (Reconciliation, Members, Harm) in
             var reconciliation = try await AccountReader(admin, settings).read()
             reconciliation.skippedMax = skippedMax
-            var groups: Members = ([:], former?.membersUnanswered)
-            if groups.unanswered == nil {
-                groups = await members(of: reconciliation.stages, admin)
+            var asked: Members = ([:], former?.membersUnanswered)
+            if asked.unanswered == nil {
+                asked = await members(of: reconciliation.stages, admin)
             }
-            guard let former else { return (reconciliation, groups, try await harm(admin)) }
-            return (reconciliation, groups, (former.differences, former.topicsUnanswered))
+            guard let former else { return (reconciliation, asked, try await harm(admin)) }
+            return (reconciliation, asked, (former.differences, former.topicsUnanswered))
         }
         let deadLetters = settings.topic(Topic.deadLetter)
         return StatusReport(
             reconciliation: reconciliation,
-            members: members.found,
+            members: groups.found,
             oldestWaiting: try await oldestWaiting(reconciliation),
             deadLettersHeld: reconciliation.flows.first { $0.topic == deadLetters }?.held ?? 0,
             differences: topics.differences,
             waits: try await database?.withDatabase { try await AppleWait.read($0, at: now) } ?? [],
             topicsUnanswered: topics.unanswered,
-            membersUnanswered: members.unanswered,
+            membersUnanswered: groups.unanswered,
             now: now
         )
     }

@@ -100,7 +100,7 @@ struct PipelineRig {
         try await PostgresConnection.lend(database) { connection in
             _ = try await Migrator(migrations).run(on: connection)
             _ = try await CatalogTable.apply(
-                try StorableCatalog(Array(BenchTransaction.catalog.utf8)),
+                json: Array(BenchTransaction.catalog.utf8),
                 on: connection
             )
         }
