@@ -4,6 +4,7 @@ import Operations
 import Records
 import TestSupport
 import Testing
+import Topology
 import Worker
 
 /// Faults of operators: settings, and the hourly account.
