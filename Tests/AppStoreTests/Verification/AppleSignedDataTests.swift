@@ -123,7 +123,7 @@ struct AppleSignedDataTests {
     {
         let verifier = try AppleLibrary.verifier()
         let text = try Self.mock("legacyTransaction")
-        #expect(verifier.reason(text) == .bodyUnrecognized)
+        #expect(verifier.reason(text) == .receiptUnsupported)
         let refusal = try verifier.refusal(Body.receipt(text))
         #expect(refusal.reason == .receiptUnsupported)
         #expect(refusal.unverified.transactionID == "33993399")

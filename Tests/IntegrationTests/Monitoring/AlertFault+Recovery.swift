@@ -5,7 +5,7 @@ import Topology
 
 /// Faults of the recovery from Apple's server, and of the deliveries that it makes up for.
 extension AlertFault {
-    static let recovery = [failedDeliveries, refusedKey, unreadHistory]
+    static let recovery = [failedDeliveries, refusedKey, unreadHistory, longWait, refusedQuestion]
 
     private static let failedDeliveries = AlertFault(
         name: "Apple cannot deliver, and what is recovered waits for a verify-worker",
@@ -36,5 +36,40 @@ extension AlertFault {
         prepare: { try await $0.readHistory() },
         make: { _ in },
         mend: { try await $0.readHistory() }
+    )
+
+    private static let longWait = AlertFault(
+        name: "Apple asks for two hours without a request",
+        alerts: ["EntitlementsRecoveryHeld"],
+        make: { rig in
+            rig.apple.server.inject { _ in .rateLimit(.seconds(7_200)) }
+            try await rig.readHistory()
+        },
+        mend: { rig in
+            rig.apple.server.inject { _ in nil }
+            rig.apple.server.forgetLimits()
+            let lifted = try await rig.run("pipeline recover apple --lift")
+            #expect(lifted.exitCode == 0, "\(lifted.output)")
+        }
+    )
+
+    private static let refusedQuestion = AlertFault(
+        name: "Apple refuses a question for good",
+        alerts: ["EntitlementsRecoveryUnfinished"],
+        make: { rig in
+            rig.apple.server.inject { request in
+                request.endpoint == .orderLookup ? .error(status: 400, code: 4_000_000) : nil
+            }
+            try await rig.pipeline.execute(
+                """
+                INSERT INTO recovery_requests (environment, bundle_id, kind, subject)
+                SELECT DISTINCT environment, bundle_id, 'order', 'MK5TTTVWJH' FROM recovery_windows
+                """
+            )
+        },
+        mend: { rig in
+            rig.apple.server.inject { _ in nil }
+            try await rig.pipeline.execute("DELETE FROM recovery_requests WHERE kind = 'order'")
+        }
     )
 }
