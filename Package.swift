@@ -330,8 +330,8 @@ let suites = room(
         tests(
             "StoreTests",
             [
-                "AppStore", "Entitlements", "OpenSSL", "Postgres", "Records", "Settings", "Store",
-                "TestSupport",
+                "AppStore", "Entitlements", "JSON", "OpenSSL", "Postgres", "Records", "Settings",
+                "Store", "TestSupport",
             ]
         ),
         tests(
@@ -397,8 +397,8 @@ let suites = room(
         tests(
             "OperationsTests",
             [
-                "AppStore", "JSON", "Kafka", "Operations", "Postgres", "Records", "Settings",
-                "Simulation", "Store", "TestSupport", "Topology", "Worker",
+                "AppStore", "Entitlements", "JSON", "Kafka", "Operations", "Postgres", "Records",
+                "Settings", "Simulation", "Store", "TestSupport", "Topology", "Worker",
             ]
         ),
         tests(

@@ -263,7 +263,7 @@ import Testing
         #expect(await rig.tool("groups", "--reason=receipt_malformed").exitCode == 1)
         #expect(await rig.tool("search", "nothing").exitCode == 1)
         #expect(await rig.tool("replays").exitCode == 1)
-        // What is resolved already is found.
+        // A letter that is resolved already is found.
         for (reason, code) in [
             ("receipt_malformed", 1), ("signature_invalid", 0), ("signature_invalid", 0),
         ] as [(String, Int32)] {

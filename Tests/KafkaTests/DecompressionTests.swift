@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Batches that decompress to many times their size.
-@Suite(.timeLimit(.minutes(5)), .needsRealKafka)
+@Suite(.timeLimit(.minutes(10)), .needsRealKafka)
 struct DecompressionTests {
     private static let limit = KafkaConsumer.decompressedBytesMax
 

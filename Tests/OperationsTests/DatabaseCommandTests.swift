@@ -167,7 +167,7 @@ import Testing
         ] {
             #expect(await run(arguments) == 1, "\(arguments) \(transcript.notes)")
         }
-        // That somebody was forgotten before is stored.
+        // The table of forgotten users names this one.
         #expect(await run("whats-stored", "nobody") == 0)
         #expect(await run("whats-stored", "somebody") == 1)
         let grant = ["grant", "nobody", "pro", "--until=forever", "--by", "b", "--reason", "r"]

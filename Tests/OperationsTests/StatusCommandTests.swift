@@ -201,7 +201,7 @@ import Topology
             return transcript.output
         }
         var text = ""
-        await eventually(within: .seconds(60), "the member has to have its partitions") {
+        await eventually("the member has to have its partitions") {
             text = await status()
             return text.contains(/verify-place-1 +verify +\S+ +2 +3\n/)
         }

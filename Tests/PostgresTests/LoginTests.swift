@@ -6,7 +6,7 @@ import Testing
 @testable import Postgres
 
 /// Passwords that are replaced while sessions are open, on a server that asks for them by SCRAM.
-@Suite(.timeLimit(.minutes(5))) struct LoginTests {
+@Suite(.timeLimit(.minutes(10))) struct LoginTests {
     /// A role of a test's own, with the "file" of its password and a client that follows it.
     private final class RotatingRole: Sendable {
         let client: PostgresClient

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Store
 
-/// What was written is read again, however large it is.
+/// Stored items are read again, however many they are.
 @Suite struct StoredItemTests {
     @Test func `more items than a stranger's body may have are read again`() throws {
         let items = (0..<60_000).map { CommerceItem(sku: "sku.\($0)") }

@@ -20,6 +20,8 @@ import Testing
         "Sources/Pipeline/Store/DeadLetters/": "searched for, never decided by",
         "Sources/Pipeline/Store/RecordConstraints.swift": "names of constraints",
         "Sources/Pipeline/Store/Schema/MigrationFolder.swift": "environment variables",
+        "Sources/Pipeline/Records/Topic.swift": "names of settings",
+        "Sources/Pipeline/Stages/Recovery/PageTrail.swift": "cursors, which nobody shows or stores",
         "Sources/Pipeline/Topology/SharedSettings.swift": "names of settings",
         "Sources/Tools/Operations/Command/": "settings of clients and environment variables",
         "Sources/Tools/Operations/Link/LinkLine.swift": "what is not yet known to be an identifier",

@@ -64,7 +64,6 @@ import Testing
         "Sources/Pipeline/Stages/Recovery/RecoveryMetrics.swift": (
             1, "the difference of two Timestamps"
         ),
-        "Sources/Pipeline/Stages/Recovery/RecoveryPlan.swift": (1, "a Timestamp and some days"),
         "Sources/Pipeline/Stages/Verify/RevocationBook.swift": (3, "a Timestamp and an interval"),
         "Sources/Pipeline/Worker/Assignment/Assignment.swift": (2, bounded),
         "Sources/Pipeline/Worker/Assignment/Batch.swift": (1, bounded),

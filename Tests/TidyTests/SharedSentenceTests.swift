@@ -10,7 +10,8 @@ struct SharedSentenceTests {
         """
 
     @Test(arguments: [
-        "Sources/ARCHITECTURE.md", "Sources/Rules/AppStore/VERIFICATION.md", "deploy/runbook.md",
+        "Sources/Rules/Entitlements/RULES.md", "Sources/Rules/AppStore/VERIFICATION.md",
+        "deploy/runbook.md",
         "Tests/Reference/entitlements/projection.py",
         "Sources/Rules/Entitlements/Catalog/Catalog.swift",
     ])

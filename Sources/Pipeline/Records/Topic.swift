@@ -27,6 +27,12 @@ extension Topic {
     /// The topics that other programs than the pipeline's write, or many of its programs.
     private static let writtenByOthers: Set = [raw, linked, deadLetter, outcomes]
 
+    /// Whether brokers store the records of a topic, named with its prefix, uncompressed: they are
+    /// sent so too, so that no broker writes their batches again.
+    package static func isUncompressed(_ topic: String) -> Bool {
+        writtenByOthers.contains { topic.hasSuffix($0) }
+    }
+
     /// A topic's settings by Kafka's names, without which its records would be refused, lost, or
     /// larger than their reader can hold; that of `max.message.bytes` is a minimum.
     ///

@@ -25,7 +25,7 @@ package enum ExitCode {
 
     /// The code of a command that shows, changes or removes this many.
     ///
-    /// What holds already counts: a link that exists, a catalog in force, an applied migration.
+    /// A state that holds already counts: a link that exists, a catalog in force, an applied migration.
     package static func found(_ count: some BinaryInteger) -> Int32 { answer(count > 0) }
 
     /// Each code with its meaning, for the help and `deploy/SETTINGS.md`.

@@ -163,8 +163,10 @@ final class TopicHandles: @unchecked Sendable {
     }
 
     private let state: Mutex<State>
+    private let isUncompressed: @Sendable (String) -> Bool
 
-    init(_ client: ClientHandle) {
+    init(_ client: ClientHandle, isUncompressed: @escaping @Sendable (String) -> Bool) {
+        self.isUncompressed = isUncompressed
         state = unsafe Mutex(State(client: client))
     }
 
@@ -175,11 +177,29 @@ final class TopicHandles: @unchecked Sendable {
                 return unsafe handle
             }
             guard let client = state.client,
-                let handle = unsafe rd_kafka_topic_new(client.pointer, topic, nil)
+                let handle = unsafe rd_kafka_topic_new(
+                    client.pointer,
+                    topic,
+                    isUncompressed(topic) ? uncompressed(client) : nil
+                )
             else { return nil }
             unsafe state.handles[topic] = handle
             return unsafe handle
         }
+    }
+
+    /// The client's defaults for topics without their codec; librdkafka takes the copy.
+    private func uncompressed(_ client: ClientHandle) -> OpaquePointer? {
+        let configuration = unsafe rd_kafka_default_topic_conf_dup(client.pointer)
+        let status = unsafe rd_kafka_topic_conf_set(
+            configuration,
+            "compression.codec",
+            "none",
+            nil,
+            0
+        )
+        precondition(status == RD_KAFKA_CONF_OK, "librdkafka knows the codec none")
+        return unsafe configuration
     }
 
     func close() {

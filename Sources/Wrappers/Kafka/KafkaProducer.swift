@@ -22,9 +22,13 @@ package final class KafkaProducer: Sendable {
     ///
     /// - Parameters:
     ///   - configuration: librdkafka's properties, laid over `defaults`.
+    ///   - isUncompressed: whether a topic's records are sent as they are. A broker that stores a
+    ///     topic in a codec of its own writes other batches again, and replaces in names of headers
+    ///     what is not UTF-8.
     ///   - patience: how long records wait at most for those that were enqueued before them.
     package init(
         configuration: [String: String],
+        isUncompressed: @escaping @Sendable (String) -> Bool = { _ in false },
         handlers: KafkaHandlers = KafkaHandlers(),
         patience: Duration = .milliseconds(250)
     ) throws(KafkaError) {
@@ -34,7 +38,7 @@ package final class KafkaProducer: Sendable {
         requestBytesMax = properties["batch.size"].flatMap { Int($0) } ?? .max
         let client = try ClientHandle.producer(properties, handlers: handlers)
         shared = SharedClient(client)
-        topics = TopicHandles(client)
+        topics = TopicHandles(client, isUncompressed: isUncompressed)
         Task { [thread] in await thread.serve(client) }
     }
 
@@ -142,9 +146,13 @@ package final class KafkaProducer: Sendable {
     /// Lends a client to `body` and closes it afterwards, however that ends.
     package static func with<Value>(
         _ configuration: [String: String],
+        isUncompressed: @escaping @Sendable (String) -> Bool = { _ in false },
         _ body: (KafkaProducer) async throws -> Value
     ) async throws -> Value {
-        let producer = try KafkaProducer(configuration: configuration)
+        let producer = try KafkaProducer(
+            configuration: configuration,
+            isUncompressed: isUncompressed
+        )
         return try await closing {
             await producer.close(deadline: closeDeadline)
         } after: {

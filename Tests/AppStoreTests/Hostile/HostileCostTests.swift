@@ -1,12 +1,13 @@
 import AppStore
 import CCalls
+import TestSupport
 import Testing
 
 /// The work that hostile bodies cause.
 ///
 /// It is counted, not timed: signatures of certificates, and memory that the verifier asks for,
 /// with which the work of every parser grows.
-@Suite(.timeLimit(.minutes(5))) struct HostileCostTests {
+@Suite(.hopeless) struct HostileCostTests {
     private static let fixture = Result { try HostileFixture() }
 
     /// Bytes that the verifier asks for at most, for each byte of a body.

@@ -83,7 +83,7 @@ extension PipelineTests {
                 as: UTF8.self
             )
             let script =
-                #"dead-letter show "$0" --original > body && pipeline publish --whole body"#
+                #"dead-letter show "$0" --original --as vera --why again > body && pipeline publish --whole body"#
             let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
             let shell = try ChildProcess(
                 executable: "/bin/sh",

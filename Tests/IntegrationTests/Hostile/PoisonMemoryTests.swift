@@ -17,7 +17,7 @@ extension PipelineTests {
 
         /// The batch that killed workers: 350 MB of zeros in 350 kB, small for the broker.
         private static let bombBytes = 350_000_000
-        /// Of the 512 MiB that the deployment kit gives a worker.
+        /// A share of the 512 MiB that the deployment kit gives a worker.
         private static let peakMax = 200 << 20
 
         @Test(.needsRealKafka)

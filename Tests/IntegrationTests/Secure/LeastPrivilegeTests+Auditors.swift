@@ -73,7 +73,7 @@ extension PipelineTests.LeastPrivilegeTests {
             .init("auditor", "show \(id)"),
             .init("auditor", "verify"),
             .init("auditor", "anchor"),
-            .init("auditor", "replays"),
+            .init("auditor", "replays", exitCode: 1),
             .init("auditor", "export --to \(folder)/auditor"),
             .init(
                 "auditor",

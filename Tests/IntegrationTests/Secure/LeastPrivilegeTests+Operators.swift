@@ -129,7 +129,7 @@ extension PipelineTests.LeastPrivilegeTests {
         .init(operating, "explain ines", says: ["pro"]),
         .init(operating, "revoke-grant 1 --reason=why --by=otto"),
         .init(operating, "whats-stored ines"),
-        .init(operating, "forget ines --reason=asked --by=otto"),
+        .init(operating, "forget ines --reason=asked --by=otto", exitCode: 1),
         .init(operating, "dedupe forget --all --yes"),
     ]
 

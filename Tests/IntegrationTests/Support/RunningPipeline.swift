@@ -58,7 +58,10 @@ final class RunningPipeline: Sendable {
         // Notices that brokers are back before the workers do, and so measures their delay.
         let prompt = ["reconnect.backoff.max.ms": "500"]
         admin = try KafkaAdmin(configuration: cluster.client.merging(prompt) { $1 })
-        producer = try KafkaProducer(configuration: cluster.client.merging(large) { $1 })
+        producer = try KafkaProducer(
+            configuration: cluster.client.merging(large) { $1 },
+            isUncompressed: { Topic.isUncompressed($0) }
+        )
         settings = try SettingsSchema(
             [
                 KafkaSettings.bootstrap.declaration, KafkaSettings.topicPrefix.declaration,

@@ -5,7 +5,7 @@ import Simulation
 import TestSupport
 import Testing
 
-/// What is absent from a newer word is not withdrawn: an account token and an `appTransactionId` are
+/// A newer word withdraws nothing by its silence: an account token and an `appTransactionId` are
 /// those of the newest revision that names one.
 @Suite(.timeLimit(.minutes(10))) struct OwnerNamingTests {
     private static let anna = LinkWorker.anna

@@ -32,7 +32,7 @@ final class RecoveryRig: Sendable {
     let apple: AppleServer
     let client: PostgresClient
     let log = RecordingLogHandler()
-    /// Of the worker that was made last.
+    /// The metrics of the worker that was made last.
     private let registry = Mutex(MetricsRegistry())
     let apps: [DemoApp]
     let keyPath: String

@@ -43,7 +43,7 @@ import Worker
         }
         let worker = try rig.worker()
         try await rig.look(worker)
-        // Of both jobs: each may have 16, of the 12 slices of this window.
+        // Both jobs count: each may have 16, of the 12 slices of this window.
         await eventually("0.8 of 50 requests a second, at 200 ms each, are in flight") {
             barrier.most >= 8
         }

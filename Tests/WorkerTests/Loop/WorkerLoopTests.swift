@@ -162,8 +162,8 @@ struct WorkerLoopTests {
         try await rig.commit(OffsetCommit(offset: 2, metadata: ""))
         let first = try rig.worker(FakeStage(forwardingTo: rig.output))
         first.start()
-        await eventually(within: .seconds(20)) { first.gauge("unaccounted_offsets") == 2 }
-        try await eventually(within: .seconds(20)) { try await rig.committed()[0]?.offset == 3 }
+        await eventually { first.gauge("unaccounted_offsets") == 2 }
+        try await eventually { try await rig.committed()[0]?.offset == 3 }
         try await first.stop()
         var metadata = try #require(try await rig.metadata())
         let statement = AccountStatement(at: .earliest, by: "eva", reason: "read elsewhere")
@@ -174,7 +174,7 @@ struct WorkerLoopTests {
             try await rig.publish([[value]])
             let next = try rig.worker(FakeStage(forwardingTo: rig.output))
             next.start()
-            try await eventually(within: .seconds(20)) {
+            try await eventually {
                 try await rig.committed()[0]?.offset == Int64(value)
             }
             #expect(next.gauge("unaccounted_offsets") == 0)
@@ -193,7 +193,7 @@ struct WorkerLoopTests {
         try await rig.commit(OffsetCommit(offset: 2, metadata: text))
         let worker = try rig.worker(FakeStage(forwardingTo: rig.output))
         worker.start()
-        try await eventually(within: .seconds(20)) { try await rig.committed()[0]?.offset == 3 }
+        try await eventually { try await rig.committed()[0]?.offset == 3 }
         try await worker.stop()
         #expect(
             try await rig.tally() == StageTally(began: 2, counts: [.forwarded: 1], forwarded: 1)

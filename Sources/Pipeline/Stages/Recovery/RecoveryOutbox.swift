@@ -59,7 +59,7 @@ actor RecoveryOutbox: Outbox {
         for app in apps.values where app.access.refresh(app.log) {
             faults = faults.filter { $0.key.app != app.app }
         }
-        // What is not due any more cannot fail any more.
+        // Work that is not due any more cannot fail any more.
         let current = Set((due + tasks.keys).map(\.endpoint))
         faults = faults.filter { $0.value.until > .now || current.contains($0.key) }
         for work in due where tasks[work] == nil {

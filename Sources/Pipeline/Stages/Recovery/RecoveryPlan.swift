@@ -10,7 +10,7 @@ struct RecoveryPlan: Sendable {
     let completeInterval: Duration
     let staleMax: Int
     let rawTopic: String
-    /// Of one question, or of one slice of the history, at a time.
+    /// Bounds of one question, or of one slice of the history.
     var pages = PageTrail.Bounds()
 
     init(_ settings: SettingsValues, rawTopic: String) {

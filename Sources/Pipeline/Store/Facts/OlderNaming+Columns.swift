@@ -36,7 +36,7 @@ extension Revision {
 /// `ON CONFLICT DO UPDATE` of a row `known`.
 struct NamedColumn {
     let name: String
-    /// Of the columns of `OlderNaming`.
+    /// The prefix of the columns of `OlderNaming`.
     let prefix: String
 
     static let all = [

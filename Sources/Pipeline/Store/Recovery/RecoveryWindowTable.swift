@@ -50,7 +50,7 @@ package enum RecoveryWindowTable {
         )
     }
 
-    /// What a page has brought.
+    /// The entries of a page, by what became of them.
     package struct PageCounts: Sendable {
         package var listed = 0
         package var published = 0

@@ -1,4 +1,5 @@
 import Kafka
+import Records
 import Settings
 import Telemetry
 
@@ -15,7 +16,7 @@ actor Deliverer {
         self.properties = properties
         self.handlers = handlers
         self.log = log
-        producer = try KafkaProducer(configuration: properties, handlers: handlers)
+        producer = try Self.made(properties, handlers)
     }
 
     /// Enqueues records in order; the result reports on them later.
@@ -37,7 +38,18 @@ actor Deliverer {
 
     /// Another producer of the same properties, with the certificates that are there now.
     nonisolated func madeAnew() throws(KafkaError) -> KafkaProducer {
-        try KafkaProducer(configuration: properties, handlers: handlers)
+        try Self.made(properties, handlers)
+    }
+
+    private static func made(
+        _ properties: [String: String],
+        _ handlers: KafkaHandlers
+    ) throws(KafkaError) -> KafkaProducer {
+        try KafkaProducer(
+            configuration: properties,
+            isUncompressed: { Topic.isUncompressed($0) },
+            handlers: handlers
+        )
     }
 
     /// Writes by the other producer from now on; records that the former one has not delivered

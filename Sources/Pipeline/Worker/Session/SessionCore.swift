@@ -27,6 +27,8 @@ struct SessionCore: Sendable {
     var batchesInFlight = 0
     /// Bytes of the outputs that are not yet acknowledged.
     var outputBytesInFlight = 0
+    /// Whether a gap may be a batch that was too large to decompress, and so records unread.
+    private var hasPassedOver = false
     private(set) var isStopped = false
     /// Whether nothing is retried any more: the time to stop is used up, or the consumer is closed.
     private(set) var isAborted = false
@@ -132,6 +134,7 @@ extension SessionCore {
     ) {
         record(result.errors)
         if result.batchesPassedOver > 0 {
+            hasPassedOver = true
             log(
                 .error,
                 "batches of records decompress to more than the limit, passed over",
@@ -151,6 +154,8 @@ extension SessionCore {
         }
         let (count, hasMore) = (result.records.count, result.isFull)
         pacing.gatheredAt = now + configuration.gatherTime(after: count, hasMore: hasMore)
+        // Without the log's start a gap is counted as skipped, as a person has to look.
+        let lows = hasPassedOver ? [:] : lows
         add(result.records, lows, now)
         skip(to: result.ends, lows)
     }

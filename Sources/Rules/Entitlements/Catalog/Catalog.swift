@@ -39,9 +39,9 @@ package struct Catalog: Hashable, Sendable {
 
     /// The type by which a transaction is projected: Apple's value if it is known.
     ///
-    /// What Apple signs with an unknown type has the type that the catalog gives its product;
-    /// without one it holds as a subscription does, grace included, if it has an end, and grants
-    /// nothing without an end. A receipt states no type at all.
+    /// A receipt states no type at all. What Apple signs with an unknown type has the type that the
+    /// catalog gives its product; without one it holds as a subscription does, grace included, if it
+    /// has an end, and grants nothing without an end.
     package func type(of transaction: MergedTransaction) -> ProductType? {
         if let type = transaction.type, !type.isUnknown {
             return type

@@ -67,7 +67,8 @@ enum RedactCommand: DeadLetterCommand {
 
     private static func send(_ record: ProducerRecord, _ context: ToolContext) async throws {
         let producer = try KafkaProducer(
-            configuration: DeadLetterSettings.clientProperties(context.values)
+            configuration: DeadLetterSettings.clientProperties(context.values),
+            isUncompressed: { Topic.isUncompressed($0) }
         )
         let failure = await producer.send([record]).failures[0].map { producer.fatalError ?? $0 }
         await producer.close(deadline: deadline)

@@ -147,7 +147,10 @@ package struct Replays: Sendable {
         )
         return try await ReplayReader.with(names, vouched) { reader in
             try await TopicScan.with(names.kafka) { letters in
-                try await KafkaProducer.with(names.kafka) { producer in
+                try await KafkaProducer.with(
+                    names.kafka,
+                    isUncompressed: { Topic.isUncompressed($0) }
+                ) { producer in
                     try await ReplayRun(
                         names,
                         ledger,

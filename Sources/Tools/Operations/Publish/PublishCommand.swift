@@ -35,7 +35,10 @@ extension ToolCommand {
             headers: headers
         )
         try await requireTopic(topic, settings.kafkaConfiguration)
-        let producer = try KafkaProducer(configuration: settings.kafkaConfiguration)
+        let producer = try KafkaProducer(
+            configuration: settings.kafkaConfiguration,
+            isUncompressed: { Topic.isUncompressed($0) }
+        )
         let end = try await Interruption.cancelling { [bodies] in
             await publish(bodies, of: total, template, by: producer, context.console)
         }

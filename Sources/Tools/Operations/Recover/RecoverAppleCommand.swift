@@ -93,7 +93,7 @@ struct AppleQuestions {
         case transactions([Identifier])
         case user(Identifier)
         case orders([Identifier])
-        /// What has ended unfinished.
+        /// All questions that have ended unfinished.
         case unfinished
 
         private static let idsMax = 1_000_000

@@ -27,7 +27,7 @@ package struct TopicLayout: Hashable, Sendable {
     var givenOptions: Set<String> = []
     /// The request that waits for an outcome has long timed out.
     private static let outcomesRetentionMilliseconds: Int64 = 86_400_000
-    /// Of topics that only one stage writes; `producer` keeps what it chose, which is lz4.
+    /// The codec of topics that only one stage writes; `producer` keeps what it chose, which is lz4.
     package var compression = "producer"
 
     package init(prefix: String = "storekit.", partitions: Int32 = 8) {
