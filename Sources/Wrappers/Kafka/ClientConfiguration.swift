@@ -1,6 +1,7 @@
 import CDecompression
 import CRDKafka
 import Platform
+import Synchronization
 
 /// librdkafka's configuration of a client, owned here until the client is made.
 @safe
@@ -47,7 +48,6 @@ struct ClientConfiguration: ~Copyable {
     }
 
     func setConsumerCallbacks() {
-        unsafe decompression_limit(pointer)
         unsafe rd_kafka_conf_set_rebalance_cb(pointer, consumerRebalanced)
         unsafe rd_kafka_conf_set_background_event_cb(pointer, consumerBackgroundEvent)
     }
@@ -56,11 +56,49 @@ struct ClientConfiguration: ~Copyable {
         unsafe rd_kafka_conf_set_dr_msg_cb(pointer, producerDelivered)
     }
 
+    /// Whether the last consumer could not be made.
+    private static let hasFailed = Atomic(false)
+
     /// Makes the client, which owns the configuration from then on.
+    ///
+    /// A configuration of a consumer that cannot be made is not freed: librdkafka 2.0.2 has freed the
+    /// interceptors of `decompression_limit` already, and would again. So after a failure, as with a
+    /// certificate that does not fit its key, a client without them is tried first.
     consuming func makeClient(_ type: rd_kafka_type_t) throws(KafkaError) -> OpaquePointer {
+        guard type == RD_KAFKA_CONSUMER else {
+            let client = unsafe try Self.make(type, pointer)
+            unsafe pointer = nil
+            return unsafe client
+        }
+        if Self.hasFailed.load(ordering: .relaxed) {
+            let trial = unsafe rd_kafka_conf_dup(pointer)
+            do {
+                unsafe rd_kafka_destroy(try Self.make(type, trial))
+            } catch {
+                unsafe rd_kafka_conf_destroy(trial)
+                throw error
+            }
+        }
+        let limited = unsafe pointer
+        unsafe pointer = nil
+        unsafe decompression_limit(limited)
+        do {
+            let client = unsafe try Self.make(type, limited)
+            Self.hasFailed.store(false, ordering: .relaxed)
+            return unsafe client
+        } catch {
+            Self.hasFailed.store(true, ordering: .relaxed)
+            throw error
+        }
+    }
+
+    private static func make(
+        _ type: rd_kafka_type_t,
+        _ configuration: OpaquePointer?
+    ) throws(KafkaError) -> OpaquePointer {
         var made: OpaquePointer?
         let reason = unsafe ErrorText.written { text, count in
-            unsafe made = rd_kafka_new(type, pointer, text, count)
+            unsafe made = rd_kafka_new(type, configuration, text, count)
         }
         guard let client = unsafe made else {
             throw KafkaError(
@@ -69,7 +107,6 @@ struct ClientConfiguration: ~Copyable {
                 message: reason
             )
         }
-        unsafe pointer = nil
         return unsafe client
     }
 }
