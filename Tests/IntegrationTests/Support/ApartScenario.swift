@@ -92,9 +92,9 @@ struct ApartScenario: Sendable {
         }
     }
 
-    /// A token of the same tail.
+    /// A token of the same tail; the placeholder stays one.
     private func apart(_ token: String) -> String {
-        guard number > 0 else { return token }
+        guard number > 0, !AccountToken.isPlaceholder(token) else { return token }
         let digits = String(number)
         return String(repeating: "0", count: 8 - digits.count) + digits + token.dropFirst(8)
     }
