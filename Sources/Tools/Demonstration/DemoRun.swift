@@ -148,7 +148,8 @@ actor DemoRun {
             prefix: servers.topicPrefix,
             databaseURL: await servers.databaseURL,
             apps: apps,
-            rootFile: folder.path(of: Self.rootFile)
+            rootFile: folder.path(of: Self.rootFile),
+            codec: await servers.codec
         )
     }
 

@@ -39,6 +39,9 @@ actor DemoServers {
 
     nonisolated var topicPrefix: String { "\(runName)." }
 
+    /// The mock cluster drops what exceeds its space.
+    var codec: String? { mock == nil ? nil : "lz4" }
+
     var database: PostgresOptions { Self.options(databaseURL) }
 
     var layout: TopicLayout {

@@ -9,6 +9,8 @@ package struct DemoSettings: Sendable {
     let databaseURL: String
     let apps: [DemoApp]
     let rootFile: String
+    /// The codec of all records, for a cluster that holds little; nil leaves it to the topics.
+    var codec: String?
 
     package var json: [UInt8] {
         let kafka: JSONContent = [
@@ -20,7 +22,8 @@ package struct DemoSettings: Sendable {
             // Any free port: nothing has to be kept free for a demo.
             "http": ["port": 0] as JSONContent, "apps": Self.json(apps, rootFile: rootFile),
         ]
-        return settings.bytes
+        guard let codec else { return settings.bytes }
+        return (settings + ["rdkafka": ["compression.type": codec] as JSONContent]).bytes
     }
 
     /// The setting `apps`, with a root instead of Apple's.

@@ -24,7 +24,7 @@ package final class KafkaProducer: Sendable {
     ///   - configuration: librdkafka's properties, laid over `defaults`.
     ///   - isUncompressed: whether a topic's records are sent as they are. A broker that stores a
     ///     topic in a codec of its own writes other batches again, and replaces in names of headers
-    ///     what is not UTF-8.
+    ///     what is not UTF-8. A codec in `configuration` is that of all topics.
     ///   - patience: how long records wait at most for those that were enqueued before them.
     package init(
         configuration: [String: String],
@@ -38,7 +38,9 @@ package final class KafkaProducer: Sendable {
         requestBytesMax = properties["batch.size"].flatMap { Int($0) } ?? .max
         let client = try ClientHandle.producer(properties, handlers: handlers)
         shared = SharedClient(client)
-        topics = TopicHandles(client, isUncompressed: isUncompressed)
+        let hasCodec =
+            configuration["compression.type"] != nil || configuration["compression.codec"] != nil
+        topics = TopicHandles(client) { topic in !hasCodec && isUncompressed(topic) }
         Task { [thread] in await thread.serve(client) }
     }
 

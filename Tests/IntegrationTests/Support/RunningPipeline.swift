@@ -58,9 +58,10 @@ final class RunningPipeline: Sendable {
         // Notices that brokers are back before the workers do, and so measures their delay.
         let prompt = ["reconnect.backoff.max.ms": "500"]
         admin = try KafkaAdmin(configuration: cluster.client.merging(prompt) { $1 })
+        let isReal = cluster.mock == nil
         producer = try KafkaProducer(
             configuration: cluster.client.merging(large) { $1 },
-            isUncompressed: { Topic.isUncompressed($0) }
+            isUncompressed: { isReal && Topic.isUncompressed($0) }
         )
         settings = try SettingsSchema(
             [
@@ -118,7 +119,8 @@ final class RunningPipeline: Sendable {
             prefix: layout.prefix,
             databaseURL: database.connectionString,
             apps: traffic.apps,
-            rootFile: root
+            rootFile: root,
+            codec: cluster.mock == nil ? nil : "lz4"
         )
         _ = files.createFile(atPath: root, contents: Data(traffic.rootPEM.utf8))
         _ = files.createFile(atPath: settingsPath, contents: Data(demo.json))
