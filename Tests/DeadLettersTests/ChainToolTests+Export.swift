@@ -29,7 +29,8 @@ extension ChainToolTests {
             let (producer, head) = (rig.producer, rig.head)
             let writing = Task {
                 var (head, offset) = (head, Int64(600))
-                while !Task.isCancelled {
+                // The mock cluster keeps no more than 4.6 MB.
+                while !Task.isCancelled, offset < 1_600 {
                     let letter = Rig.letter(offset, after: head)
                     _ = await producer.send([letter.record])
                     (head, offset) = (letter.digest, offset + 1)

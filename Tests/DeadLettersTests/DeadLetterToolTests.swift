@@ -121,7 +121,7 @@ import Testing
         ]
         let runs = try await Self.run(counts.map { ["list", "--json"] + $0.0 })
         for (run, (arguments, count)) in zip(runs, counts) {
-            #expect(run.exitCode == 0)
+            #expect(run.exitCode == ExitCode.found(count))
             #expect(run.result.split(separator: "\n").count == count, "\(arguments)")
         }
     }

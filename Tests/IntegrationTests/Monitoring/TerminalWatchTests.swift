@@ -54,7 +54,7 @@ struct TerminalWatchTests {
             let narrowWidths = narrowFrames.flatMap { Self.lines($0[...]) }.map(\.count)
             #expect(narrowWidths.max() == 39, "\(narrow)")
             let all = wide + narrow + (answer["rest"]?.string ?? "")
-            #expect(all.contains(/verify +storekit/))
+            #expect(all.contains(/verify +- +0/))
             // Neither a scroll nor a hidden cursor: nothing has to be put back at the end.
             for control in all.matches(of: /\u{1B}\[[0-9;?]*[A-Za-z]/).map(\.output) {
                 #expect(["\u{1B}[H", "\u{1B}[K", "\u{1B}[J"].contains(control), "\(control)")

@@ -111,9 +111,12 @@ final class LoopRig: Sendable {
     }
 
     /// The group's committed offsets of partitions of `raw`.
-    func committed(_ partitions: Int32 = 1) async throws -> [Int32: CommittedOffset] {
+    func committed(
+        _ partitions: Int32 = 1,
+        by group: String = "group"
+    ) async throws -> [Int32: CommittedOffset] {
         let offsets = try await admin.committedOffsets(
-            group: cluster.name("group"),
+            group: cluster.name(group),
             (0..<partitions).map { TopicPartition(topic: raw, partition: $0) },
             deadline: .seconds(10)
         )
@@ -121,8 +124,14 @@ final class LoopRig: Sendable {
     }
 
     /// Commits for a partition of `raw`, as another program may.
-    func commit(_ commit: OffsetCommit, partition: Int32 = 0) async throws {
-        let consumer = try KafkaConsumer(configuration: cluster.consumer())
+    ///
+    /// - Parameter group: one that never had a member: the mock refuses any other.
+    func commit(
+        _ commit: OffsetCommit,
+        partition: Int32 = 0,
+        for group: String = "group"
+    ) async throws {
+        let consumer = try KafkaConsumer(configuration: cluster.consumer(group: group))
         let partition = TopicPartition(topic: raw, partition: partition)
         let outcome = await consumer.commit([partition: commit], deadline: .seconds(10))
         await consumer.close(deadline: .seconds(2))
@@ -133,8 +142,11 @@ final class LoopRig: Sendable {
         try await metadata(partition)?.tally
     }
 
-    func metadata(_ partition: Int32 = 0) async throws -> CommitMetadata? {
-        try await committed(partition + 1)[partition].flatMap(Self.metadata)
+    func metadata(
+        _ partition: Int32 = 0,
+        by group: String = "group"
+    ) async throws -> CommitMetadata? {
+        try await committed(partition + 1, by: group)[partition].flatMap(Self.metadata)
     }
 
     private static func metadata(_ committed: CommittedOffset) -> CommitMetadata? {

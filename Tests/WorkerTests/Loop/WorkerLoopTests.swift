@@ -169,18 +169,23 @@ struct WorkerLoopTests {
         let statement = AccountStatement(at: .earliest, by: "eva", reason: "read elsewhere")
         #expect(metadata.statement == nil)
         metadata.statement = statement
-        try await rig.commit(OffsetCommit(offset: 3, metadata: metadata.text))
+        let group = "stated"
+        let commit = OffsetCommit(offset: 3, metadata: metadata.text)
+        try await rig.commit(commit, for: group)
         for value in [4, 5] as [UInt8] {
             try await rig.publish([[value]])
-            let next = try rig.worker(FakeStage(forwardingTo: rig.output))
+            let next = try rig.worker(FakeStage(forwardingTo: rig.output)) { configuration in
+                configuration.consumerProperties = rig.cluster.consumer(group: group)
+            }
             next.start()
             try await eventually {
-                try await rig.committed()[0]?.offset == Int64(value)
+                try await rig.committed(by: group)[0]?.offset == Int64(value)
             }
             #expect(next.gauge("unaccounted_offsets") == 0)
             try await next.stop()
-            #expect(try await rig.metadata()?.statement == statement)
-            #expect(try await rig.tally()?.began == 2)
+            let metadata = try await rig.metadata(by: group)
+            #expect(metadata?.statement == statement)
+            #expect(metadata?.tally.began == 2)
         }
     }
 
