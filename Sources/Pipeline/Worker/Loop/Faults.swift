@@ -16,8 +16,11 @@ enum FaultStep: String, Sendable, CaseIterable {
     /// One record that waits alone (`Holds`), while the infrastructure answers.
     case held
 
-    /// Whether the worker repeats the step until it is answered or dropped; the others only check.
-    fileprivate var isRepeated: Bool { self != .probe && self != .connection }
+    /// Whether the worker repeats the step until it is answered or dropped.
+    ///
+    /// A connection too: librdkafka tells once that it is lost, and acknowledgements that came
+    /// before it are no answer. A probe asks only a stage that is idle.
+    fileprivate var isRepeated: Bool { self != .probe }
 
     /// Whether an answer to the step shows that the dependency answers: most stages ask nobody
     /// when a batch is acknowledged, and one record that passes says nothing about others.
