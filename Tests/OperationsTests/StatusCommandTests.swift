@@ -131,7 +131,10 @@ import Topology
         for (skippedMax, isProblem, code) in [("1", true, Int32(1)), ("2", false, 0)] {
             let transcript = ConsoleTranscript()
             let option = "--skipped-max=\(skippedMax)"
-            #expect(await status(cluster.bootstrapServers, transcript.console(), option) == code)
+            #expect(
+                await status(cluster.bootstrapServers, transcript.console(), option) == code,
+                "\(transcript.output)"
+            )
             #expect(transcript.output.contains("2 skipped"), "\(transcript.output)")
             #expect(transcript.output.contains(problem) == isProblem)
         }

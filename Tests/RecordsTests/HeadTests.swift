@@ -81,13 +81,15 @@ import Testing
             TransactionMembers.self,
             in: "transaction",
             after: key + identity,
-            undeclared: ["key", "track", "revision", "trust", "identity", "olderRevoking"]
+            undeclared: [
+                "key", "track", "revision", "trust", "identity", "olderRevoking", "olderNaming",
+            ]
         )
         try Self.expect(
             RenewalFact.self,
             in: "renewalInfo",
             after: ["originalTransactionID", "signedDate", "contentHash"],
-            undeclared: ["key", "revision"]
+            undeclared: ["key", "revision", "olderNaming"]
         )
     }
 

@@ -123,7 +123,7 @@ import Testing
             await PipelineTool.run(["forget", "anna", "--by", "x", "--reason", ""], on: rig.url)
                 .code == 64
         )
-        _ = try await rig.run("forget", "anna", "--by", "dpo", "--reason", "request 9")
+        _ = try await rig.run("forget", "anna", "--by", "dpo", "--reason", "request 9", code: 1)
         let rows = try await rig.worker.client.query(
             "SELECT row_to_json(forgotten_users)::text FROM forgotten_users"
         )
