@@ -254,8 +254,9 @@ import Worker
         for _ in 1...3 {
             let failure = await #expect(throws: (any Error).self) { try await rig.turn(worker) }
             #expect("\(failure.map { "\($0)" } ?? "")".contains("check issuer ID, key ID"))
+            // Both jobs over the history may have asked before the first answer.
+            #expect((1...2).contains(rig.apple.requests.count))
         }
-        #expect(rig.apple.requests.count == 1)
         try rig.replaceKey()
         try await rig.turn(worker)
         #expect(rig.take().count == 3)

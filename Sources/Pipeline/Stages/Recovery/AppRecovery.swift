@@ -36,8 +36,9 @@ struct AppRecovery: Sendable {
         let now = Timestamp.now
         // An instant in the past would be no wait.
         let until = max(instant, now.after(.seconds(1)))
-        _ = try await client.run(RecoveryLimitTable.hold, .init(endpoint, until: until))
-        guard until > now.after(RecoveryPlan.longHold) else { return }
+        let isNew = try await !client.run(RecoveryLimitTable.hold, .init(endpoint, until: until))
+            .isEmpty
+        guard isNew, until > now.after(RecoveryPlan.longHold) else { return }
         log.warning(
             "Apple asks to wait for hours; `pipeline recover apple --lift` ends the wait",
             [

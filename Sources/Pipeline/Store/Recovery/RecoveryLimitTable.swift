@@ -66,16 +66,18 @@ package enum RecoveryLimitTable {
         }
     }
 
-    /// Lets an endpoint rest until an instant by Apple's clock.
-    package static let hold = Statement<Limit, Void>(
+    /// Lets an endpoint rest until an instant by Apple's clock; a row only if that is later than known.
+    package static let hold = Statement<Limit, Timestamp>(
         RecoveredApp.parameters { $0.endpoint.app } + [
             .value("endpoint", \.endpoint.name), .value("until_ms", \.until),
         ],
+        returning: "until_ms",
         """
         INSERT INTO recovery_limits AS known (environment, bundle_id, endpoint, until_ms)
         VALUES ($environment, $bundle_id, $endpoint, $until_ms)
         ON CONFLICT (bundle_id, environment, endpoint) DO UPDATE
-        SET until_ms = greatest(known.until_ms, excluded.until_ms)
+        SET until_ms = excluded.until_ms WHERE known.until_ms < excluded.until_ms
+        RETURNING until_ms
         """
     )
 
