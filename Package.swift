@@ -244,6 +244,15 @@ let tools = room(
                 "Settings", "Store", "Telemetry", "Topology",
             ]
         ),
+        // `dead-letter index`, by the loop of every stage.
+        library(
+            "IndexStage",
+            [
+                "DeadLetters", "Holdings", "JSON", "Kafka", "Postgres", "Records", "Settings",
+                "Store", "Telemetry", "Topology", "Worker",
+            ],
+            path: "Index"
+        ),
         // The auditors' web console.
         library(
             "AuditConsole",
@@ -282,7 +291,7 @@ let programs = room(
         executable("link-worker", ["LinkStage", "Settings", "Worker"]),
         executable("entitle-worker", ["EntitleStage", "Settings", "Worker"]),
         executable("recovery-worker", ["RecoveryStage", "Settings", "Worker"]),
-        executable("dead-letter", ["AuditConsole", "DeadLetters", "Settings"]),
+        executable("dead-letter", ["AuditConsole", "DeadLetters", "IndexStage", "Settings"]),
         executable("pipeline", ["Operations", "Settings"]),
         executable("demo", ["Demonstration", "Settings"]),
     ]
@@ -374,8 +383,10 @@ let suites = room(
         tests(
             "DeadLettersTests",
             [
-                "AppStore", "DeadLetters", "Entitlements", "JSON", "Kafka", "OpenSSL", "Postgres",
-                "Records", "Settings", "Simulation", "Store", "TestSupport", "Topology", "Worker",
+                "AppStore", "DeadLetters", "Entitlements", "IndexStage", "JSON", "Kafka", "OpenSSL",
+                "Postgres", "Records", "Settings", "Simulation", "Store", "Telemetry",
+                "TestSupport",
+                "Topology", "Worker",
             ]
         ),
         tests(
@@ -389,8 +400,9 @@ let suites = room(
             "StagesTests",
             [
                 "AppStore", "AppStoreServer", "CCalls", "DedupeStage", "EntitleStage",
-                "Entitlements", "JSON", "Kafka", "LinkStage", "OpenSSL", "Operations", "Postgres",
-                "Records", "RecoveryStage", "Settings", "Simulation", "Store", "Telemetry",
+                "Entitlements", "IndexStage", "JSON", "Kafka", "LinkStage", "OpenSSL", "Operations",
+                "Postgres", "Records", "RecoveryStage", "Settings", "Simulation", "Store",
+                "Telemetry",
                 "TestSupport", "Topology", "VerifyStage", "Worker",
             ]
         ),
@@ -419,7 +431,8 @@ let suites = room(
             "IntegrationTests",
             [
                 "AppStore", "Benchmarks", "DeadLetters", "Demonstration", "Entitlements", "HTTP",
-                "JSON", "Kafka", "OpenSSL", "Operations", "Platform", "Postgres", "Records",
+                "IndexStage", "JSON", "Kafka", "OpenSSL", "Operations", "Platform", "Postgres",
+                "Records",
                 "Settings", "Simulation", "Store", "Telemetry", "TestSupport", "Topology", "Worker",
             ]
         ),

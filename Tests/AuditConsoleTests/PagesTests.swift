@@ -43,7 +43,7 @@ import Testing
         try await eventually { try await client.get("/").body.contains("<b>intact</b>") }
         let page = try await client.get("/").body
         #expect(page.contains("<b>1.3 %</b>"))
-        #expect(page.contains("150 of 12,000 that verify-worker has counted"))
+        #expect(page.contains("150 of 12,000 that verify-worker had counted"))
     }
 
     @Test func `a letter's certificates are shown with their faults`()

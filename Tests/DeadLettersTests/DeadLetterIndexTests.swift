@@ -1,35 +1,21 @@
 import AppStore
+import IndexStage
 import Kafka
 import Postgres
 import Records
 import Settings
 import Simulation
 import Store
+import Telemetry
 import TestSupport
 import Testing
+import Topology
+import Worker
 
 @testable import DeadLetters
 
 /// The index of the dead-letter topic, with a real topic and database.
 @Suite(.timeLimit(.minutes(10))) struct DeadLetterIndexTests {
-    @Test func `a recreated consumer continues after the former one`() async throws {
-        let rig = try await IndexRig()
-        let indexer = rig.indexer()
-        let following = Task { try await indexer.run(untilEnd: false) }
-        try await rig.send(rig.letters(0..<100))
-        try await eventually { try await rig.count() == 100 }
-        indexer.renewClient()
-        await eventually {
-            rig.events.all.count { if case .assigned = $0 { true } else { false } } == 2
-        }
-        try await rig.send(rig.letters(50..<200))
-        try await eventually { try await rig.count() == 200 }
-        following.cancel()
-        try await following.value
-        let rows = try await DeadLetterTable.page(DeadLetterQuery(), limit: 1000, on: rig.client)
-        #expect(rows.reduce(0) { $0 + $1.copies } == 250)
-    }
-
     @Test(arguments: KafkaCluster.Kind.available)
     func `each letter is indexed once, and a foreign record is counted and named`(
         kind: KafkaCluster.Kind
@@ -37,7 +23,7 @@ import Testing
         let rig = try await IndexRig(kind)
         let foreign = ProducerRecord(topic: rig.topic.name, value: Array("none".utf8))
         try await rig.send(rig.letters(0..<300) + [foreign] + rig.letters(0..<10))
-        let events = try await rig.index()
+        try await rig.index()
         #expect(try await rig.count() == 300)
         let rows = try await DeadLetterTable.page(DeadLetterQuery(), limit: 1000, on: rig.client)
         #expect(rows.reduce(0) { $0 + $1.copies } == 310)
@@ -53,28 +39,35 @@ import Testing
         )
         #expect(read.letter.id == row.id)
         #expect(DeadLetterOriginal(read.record).value == Sample.original().value)
-        let passedOver = events.count {
-            if case .passedOver(_, _, "it is no dead letter") = $0 { true } else { false }
-        }
-        #expect(passedOver == 1)
+        let passedOver = rig.log.metadata(of: "record not indexed")
+        #expect(passedOver.count == 1 && passedOver[0].contains("it is no dead letter"))
         let progress = try await DeadLetterIndexTable.progress(on: rig.client)
         #expect(progress.reduce(0) { $0 + $1.foreignCount } == 1)
 
-        // The group has committed the offsets that the database holds.
+        // The group has committed the offsets that the database holds, with an account of them.
         let admin = try KafkaAdmin(configuration: rig.cluster.client)
         let partitions = progress.map {
             TopicPartition(topic: rig.topic.name, partition: $0.partition)
         }
         let committed = try await admin.committedOffsets(
-            group: rig.cluster.name("index"),
+            group: rig.cluster.name("index") + ".dead-letter-index",
             partitions,
             deadline: .seconds(20)
         )
         await admin.close()
+        var counts: [Disposition: Int64] = [:]
         for held in progress {
             let partition = TopicPartition(topic: rig.topic.name, partition: held.partition)
             #expect(committed[partition]?.offset == held.nextOffset)
+            let metadata = committed[partition].flatMap {
+                CommitMetadata(
+                    $0.metadata,
+                    counting: StageDescription.deadLetterIndex.dispositions
+                )
+            }
+            counts.merge(metadata?.tally.counts ?? [:]) { $0 + $1 }
         }
+        #expect(counts == [.indexed: 310, .foreign: 1])
     }
 
     @Test func `indexing again, by any group, adds only new letters`() async throws {
@@ -88,66 +81,43 @@ import Testing
         #expect(rows.reduce(0) { $0 + $1.copies } == 70)
     }
 
-    @Test func `an index up to the end that is cancelled before it does not end as if done`()
-        async throws
+    @Test func `a letter that PostgreSQL never takes is counted, and refused nowhere`() async throws
     {
-        let rig = try await IndexRig()
-        try await rig.send(rig.letters(0..<20))
-        let indexer = DeadLetterIndexer(
-            rig.topic,
-            client: rig.client,
-            settings: .init(group: rig.cluster.name("index"))
-        ) { event in
-            if case .assigned = event { withUnsafeCurrentTask { $0?.cancel() } }
-        }
-        let run = Task { try await indexer.run(untilEnd: true) }
-        await #expect(throws: CancellationError.self) { try await run.value }
-    }
-
-    @Test func `an empty topic has nothing to index, a missing one is waited for`() async throws {
-        let rig = try await IndexRig()
+        let rig = try await IndexRig(partitions: 1)
+        _ = try await rig.client.query(
+            """
+            ALTER TABLE dead_letters ADD CONSTRAINT numeric_failure
+            CHECK (source_offset / (source_offset - 4) < 100)
+            """
+        )
+        try await rig.send(rig.letters(0..<10))
         try await rig.index()
-        #expect(try await rig.count() == 0)
-        let absent = DeadLetterTopic(
-            name: rig.cluster.name("absent"),
-            configuration: rig.cluster.client,
-            deadline: .seconds(5)
-        )
-        let events = IndexRig.Events()
-        let indexer = DeadLetterIndexer(
-            absent,
-            client: rig.client,
-            settings: .init(group: "index"),
-            report: events.add
-        )
-        let task = Task { try await indexer.run(untilEnd: true) }
-        await eventually {
-            events.all.contains {
-                if case .retrying("Kafka or PostgreSQL", _, _) = $0 { true } else { false }
-            }
-        }
-        task.cancel()
-        _ = await task.result
+        #expect(try await rig.count() == 9)
+        let progress = try await DeadLetterIndexTable.progress(on: rig.client)
+        #expect(progress.map(\.nextOffset) == [10])
+        #expect(progress.map(\.foreignCount) == [1])
+        let passedOver = rig.log.metadata(of: "record not indexed")
+        #expect(passedOver.count == 1 && passedOver[0].contains("PostgreSQL will never accept it"))
+        #expect(try await rig.topic.watermarks()[0]?.high == 10)
     }
 
     @Test func `an index of another topic is not added to`() async throws {
         let rig = try await IndexRig()
         try await rig.send(rig.letters(0..<3))
         try await rig.index()
-        let other = DeadLetterTopic(
-            name: try await rig.cluster.topic("other-letters", partitions: 1),
-            configuration: rig.cluster.client
-        )
-        let indexer = DeadLetterIndexer(
-            other,
-            client: rig.client,
-            settings: .init(group: "index"),
-            report: { _ in }
-        )
-        let error = await #expect(throws: CommandError.self) {
-            try await indexer.run(untilEnd: true)
+        _ = try await rig.client.query("UPDATE dead_letter_progress SET topic = 'other'")
+        let run = try IndexRun(rig)
+        await eventually {
+            rig.log.events.contains { event in
+                event.metadata.pairs.contains { "\($0.value)".contains("the index of other") }
+            }
         }
-        #expect(error?.description.contains(rig.topic.name) == true)
+        #expect(!run.service.health.isReady)
+        try await run.stop()
+        for mode in ["--prune", "--rebuild"] {
+            let tool = await rig.tool("index", mode, "--yes")
+            #expect(tool.exitCode == ExitCode.configuration, "\(tool.notes)")
+        }
     }
 
     @Test func `after a database outage nothing is missing`() async throws {
@@ -156,18 +126,6 @@ import Testing
         let server = try await PostgresServer.shared.server()
         let administrator = PostgresClient(server.options("tests"))
         let name = try await rig.client.query("SELECT current_database()")[0].text(0)
-        var options = rig.options
-        options.connectDeadline = .seconds(2)
-        let client = PostgresClient(options, connectionsMax: 2)
-        let events = IndexRig.Events()
-        var settings = DeadLetterIndexer.Settings(group: "index")
-        settings.retryDelayMax = .seconds(1)
-        let indexer = DeadLetterIndexer(
-            rig.topic,
-            client: client,
-            settings: settings,
-            report: events.add
-        )
         func allow(_ isAllowed: Bool) async throws {
             _ = try await administrator.query(
                 "ALTER DATABASE \(name) ALLOW_CONNECTIONS \(isAllowed)"
@@ -180,22 +138,18 @@ import Testing
                 """
             )
         }
-        let task = Task { try await indexer.run(untilEnd: false) }
+        let run = try IndexRun(rig, ["DATABASE_CONNECT_DEADLINE": "2s"])
         try await eventually { try await rig.count() == 100 }
+        await eventually { run.service.health.isReady }
         try await allow(false)
         try await rig.send(rig.letters(100..<300))
-        await eventually {
-            events.all.contains {
-                if case .retrying("PostgreSQL", _, _) = $0 { true } else { false }
-            }
-        }
+        await eventually { !run.service.health.isReady }
         try await allow(true)
         await eventually { (try? await rig.count()) == 300 }
-        task.cancel()
-        try await task.value
+        await eventually { run.service.health.isReady }
+        try await run.stop()
         let rows = try await DeadLetterTable.page(DeadLetterQuery(), limit: 1000, on: rig.client)
         #expect(rows.allSatisfy { $0.copies == 1 })
-        await client.close()
         await administrator.close()
     }
 
@@ -204,23 +158,34 @@ import Testing
     {
         let rig = try await IndexRig(partitions: 4)
         try await rig.send(rig.letters(0..<200))
-        let tasks = (0..<2).map { _ in
-            let indexer = DeadLetterIndexer(
-                rig.topic,
-                client: rig.client,
-                settings: .init(group: "shared"),
-                report: { _ in }
-            )
-            return Task { try await indexer.run(untilEnd: false) }
-        }
+        let runs = try (0..<2).map { _ in try IndexRun(rig) }
         try await eventually { try await rig.count() == 200 }
-        tasks[0].cancel()
-        try await tasks[0].value
+        try await runs[0].stop()
         try await rig.send(rig.letters(200..<400))
         try await eventually { try await rig.count() == 400 }
-        tasks[1].cancel()
-        try await tasks[1].value
+        try await runs[1].stop()
         let rows = try await DeadLetterTable.page(DeadLetterQuery(), limit: 1000, on: rig.client)
+        #expect(rows.allSatisfy { $0.copies == 1 })
+    }
+
+    @Test func `several copies of one batch at once count its letters once`() async throws {
+        let rig = try await IndexRig(partitions: 1)
+        try await rig.send(rig.letters(0..<50))
+        var records: [ConsumerRecord] = []
+        _ = try await rig.topic.read { _, record in records.append(record) }
+        let stages = (0..<3).map { _ in
+            IndexStage(rig.topic, client: rig.client, log: Log(rig.log))
+        }
+        for _ in 0..<2 {
+            try await withThrowingTaskGroup { [records] group in
+                for stage in stages {
+                    group.addTask { _ = try await stage.process(records) }
+                }
+                try await group.waitForAll()
+            }
+        }
+        let rows = try await DeadLetterTable.page(DeadLetterQuery(), limit: 100, on: rig.client)
+        #expect(rows.count == 50)
         #expect(rows.allSatisfy { $0.copies == 1 })
     }
 
@@ -248,11 +213,9 @@ import Testing
             }
         }
         try await rig.send(records)
-        let events = try await rig.index()
-        let indexed = events.reduce(0) { count, event in
-            if case .indexed(let records, _) = event { count + records } else { count }
-        }
-        #expect(indexed == records.count)
+        try await rig.index()
+        let progress = try await DeadLetterIndexTable.progress(on: rig.client)
+        #expect(progress.reduce(0) { $0 + $1.nextOffset } == Int64(records.count))
         for arguments in [
             ["list", "-n1000"], ["list", "-n1000", "--json"], ["count", "--by=worker"],
         ] {
@@ -268,16 +231,10 @@ import Testing
         }
     }
 
-    @Test func `a rebuild makes the index equal the topic, and reports the difference`()
-        async throws
-    {
+    @Test func `a rebuild reads the topic again, and leaves the decisions`() async throws {
         let rig = try await IndexRig()
         try await rig.send(rig.letters(0..<30) + rig.letters(0..<5))
         try await rig.index()
-        let same = await rig.tool("index", "--rebuild")
-        #expect(same.exitCode == 0, "\(same.notes)")
-        #expect(same.result == "the index was what the topic says\n")
-
         let who = try #require(AuditorName("anna"))
         _ = try await DeadLetterActionTable.decide(
             .resolved,
@@ -287,31 +244,40 @@ import Testing
             deadline: .seconds(60),
             on: rig.client
         )
+        let before = try await DeadLetterTable.page(DeadLetterQuery(), limit: 100, on: rig.client)
         for sql in [
             "DELETE FROM dead_letters WHERE source_offset < 3",
             "UPDATE dead_letters SET reason = 'x', copies = 9 WHERE source_offset IN (5, 6)",
-            """
-            INSERT INTO dead_letters SELECT (jsonb_populate_record(letter,
-                '{"id": "invented", "letter_offset": 0, "letter_partition": 0}')).*
-            FROM dead_letters AS letter WHERE source_offset = 9
-            """,
         ] {
             _ = try await rig.client.query(sql)
         }
-        let run = await rig.tool("index", "--rebuild", "--json")
-        #expect(run.result == #"{"added":3,"removed":1,"changed":2}"# + "\n", "\(run.notes)")
-        #expect(try await rig.count() == 30)
+        // The mock cluster refuses commits for a group that ever had a member.
+        let environment = ["KAFKA_GROUP_PREFIX": rig.cluster.name("again") + "."]
+        let counted = await rig.tool("index", "--rebuild", "--json", environment: environment)
+        #expect(counted.exitCode == 1)
+        #expect(counted.result == #"{"rows":27,"is_removed":false}"# + "\n", "\(counted.notes)")
+        #expect(try await rig.count() == 27)
+        let run = await rig.tool("index", "--rebuild", "--yes", environment: environment)
+        #expect(run.exitCode == 0, "\(run.notes)")
+        #expect(run.result == "27 rows removed\n")
+        #expect(try await rig.count() == 0)
+        try await rig.send(rig.letters(30..<40))
+        try await rig.index(group: "again")
+        #expect(try await rig.count() == 40)
+        #expect(rig.log.count("commit metadata missing or unreadable, counts restart") == 0)
         var resolved = DeadLetterQuery()
         resolved.states = [.resolved]
-        #expect(try await rig.count(resolved) == 30)
-        let rows = try await DeadLetterTable.page(DeadLetterQuery(), limit: 100, on: rig.client)
-        #expect(rows.reduce(0) { $0 + $1.copies } == 35)
-        let actions = try await DeadLetterActionTable.newest(limit: 100, on: rig.client)
-        #expect(actions.count == 30)
-        // The indexer continues after it.
-        try await rig.send(rig.letters(30..<40))
-        try await rig.index()
-        #expect(try await rig.count() == 40)
+        let after = try await DeadLetterTable.page(resolved, limit: 100, on: rig.client)
+        #expect(
+            after
+                == before.map { row in
+                    var row = row
+                    row.state = .resolved
+                    return row
+                }
+        )
+        #expect(after.reduce(0) { $0 + $1.copies } == 35)
+        #expect(try await DeadLetterActionTable.newest(limit: 100, on: rig.client).count == 30)
     }
 
     @Test func `a recreated topic is indexed from its beginning`() async throws {
@@ -319,10 +285,12 @@ import Testing
         try await rig.send(rig.letters(0..<10))
         try await rig.index()
         _ = try await rig.client.query("UPDATE dead_letter_progress SET next_offset = 1000")
-        let events = try await rig.index()
-        #expect(events.contains { if case .madeAnew(0) = $0 { true } else { false } })
-        let progress = try await DeadLetterIndexTable.progress(on: rig.client)
-        #expect(progress.map(\.nextOffset) == [10])
+        let run = try IndexRun(rig, group: "other")
+        try await eventually {
+            try await DeadLetterIndexTable.progress(on: rig.client).map(\.nextOffset) == [10]
+        }
+        try await run.stop()
+        #expect(rig.log.count("topic recreated, its letters are indexed again") == 1)
         #expect(try await rig.count() == 10)
     }
 }

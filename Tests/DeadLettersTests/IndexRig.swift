@@ -1,5 +1,6 @@
 import AppStore
 import Foundation
+import IndexStage
 import Kafka
 import Postgres
 import Records
@@ -7,6 +8,7 @@ import Settings
 import Store
 import Synchronization
 import TestSupport
+import Worker
 
 @testable import DeadLetters
 
@@ -17,8 +19,8 @@ struct IndexRig {
     let topic: DeadLetterTopic
     let options: PostgresOptions
     let client: PostgresClient
-    /// The events of all indexers of this rig.
-    let events = Events()
+    /// The log of all indexes of this rig.
+    let log = RecordingLogHandler()
 
     init(_ kind: KafkaCluster.Kind = .mock, partitions: Int = 2) async throws {
         cluster = try await KafkaCluster(kind)
@@ -81,32 +83,30 @@ struct IndexRig {
 
     struct NotSent: Error {}
 
-    /// Indexes everything stored, and returns the events.
-    @discardableResult
-    func index(group: String = "index") async throws -> [DeadLetterIndexer.Event] {
-        let before = events.all.count
-        try await indexer(group: group).run(untilEnd: true)
-        return Array(events.all.dropFirst(before))
-    }
-
-    func indexer(group: String = "index") -> DeadLetterIndexer {
-        DeadLetterIndexer(
-            topic,
-            client: client,
-            settings: .init(group: cluster.name(group)),
-            report: events.add
-        )
+    /// Indexes everything stored.
+    func index(group: String = "index") async throws {
+        try await IndexRun(self, group: group).end()
     }
 
     /// Runs the tool against topic and database.
-    func tool(_ arguments: String..., isInteractive: Bool = false) async -> ToolRun {
-        await tool(arguments, isInteractive: isInteractive)
+    func tool(
+        _ arguments: String...,
+        environment: [String: String] = [:],
+        isInteractive: Bool = false
+    ) async -> ToolRun {
+        await tool(arguments, environment: environment, isInteractive: isInteractive)
     }
 
-    func tool(_ arguments: [String], isInteractive: Bool = false) async -> ToolRun {
+    func tool(
+        _ arguments: [String],
+        environment: [String: String] = [:],
+        isInteractive: Bool = false
+    ) async -> ToolRun {
         await ToolRun(
             arguments + ["--kafka", cluster.bootstrapServers, "--prefix", prefix],
-            environment: ["DATABASE_URL": options.connectionString, "USER": "anna"],
+            environment: environment.merging([
+                "DATABASE_URL": options.connectionString, "USER": "anna",
+            ]) { $1 },
             isInteractive: isInteractive
         )
     }
@@ -114,14 +114,43 @@ struct IndexRig {
     func count(_ query: DeadLetterQuery = DeadLetterQuery()) async throws -> Int {
         Int(try await DeadLetterCounts.count(query, on: client))
     }
+}
 
-    final class Events: Sendable {
-        private let events = Mutex<[DeadLetterIndexer.Event]>([])
+/// The index as a worker of this process.
+struct IndexRun {
+    let service: WorkerService
+    private let rig: IndexRig
+    private let running: Task<Void, any Error>
 
-        var all: [DeadLetterIndexer.Event] { events.withLock { $0 } }
+    /// - Parameter other: settings beside those of the rig.
+    init(_ rig: IndexRig, group: String = "index", _ other: [String: String] = [:]) throws {
+        self.rig = rig
+        let program = WorkerProgram.deadLetterIndex
+        let source = SettingsSource(
+            schema: program.schema,
+            environment: [
+                "KAFKA_BOOTSTRAP": rig.cluster.bootstrapServers, "KAFKA_TOPIC_PREFIX": rig.prefix,
+                "KAFKA_GROUP_PREFIX": rig.cluster.name(group) + ".", "HTTP_PORT": "0",
+                // The mock keeps a member that has left until its session ends.
+                "KAFKA_SESSION_TIMEOUT": rig.cluster.mock == nil ? "6s" : "4s",
+                "RETRY_DELAY_MAX": "1s", "DATABASE_URL": rig.options.connectionString,
+            ].merging(other) { $1 },
+            filePath: nil
+        )
+        let service = try WorkerService(program, source.read(), source, log: rig.log)
+        self.service = service
+        running = Task { try await service.run() }
+    }
 
-        @Sendable func add(_ event: DeadLetterIndexer.Event) {
-            events.withLock { $0.append(event) }
-        }
+    /// Stops it in order.
+    func stop() async throws {
+        service.stop()
+        try await running.value
+    }
+
+    /// Stops it once everything is indexed that the topic holds now.
+    func end() async throws {
+        await IndexEnd(topic: rig.topic, client: rig.client).reach()
+        try await stop()
     }
 }

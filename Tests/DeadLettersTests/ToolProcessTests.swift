@@ -34,7 +34,9 @@ import Testing
         kafka: String? = nil
     ) throws -> ChildProcess {
         let process = ProcessInfo.processInfo.environment
-        let own = ["DATABASE_URL": rig.options.connectionString, "USER": "anna"]
+        let own = [
+            "DATABASE_URL": rig.options.connectionString, "USER": "anna", "HTTP_PORT": "0",
+        ]
         return try ChildProcess(
             executable: executable,
             arguments: arguments
@@ -51,7 +53,7 @@ import Testing
     ) async throws {
         let rig = try await IndexRig()
         try await rig.send(rig.letters(0..<200))
-        let indexer = try Self.start(rig, ["index", "--group", rig.cluster.name("own")], Lines())
+        let indexer = try Self.start(rig, ["index"], Lines())
         try await eventually("the indexer has to index") { try await rig.count() == 200 }
         try await rig.send(rig.letters(200..<300))
         indexer.signal(signal)
@@ -67,16 +69,16 @@ import Testing
         async throws
     {
         let rig = try await IndexRig()
-        let notes = Lines()
+        let (output, notes) = (Lines(), Lines())
         let indexer = try Self.start(
             rig,
             ["index", "--until-end"],
-            Lines(),
+            output,
             notes: .lines(notes.add),
             kafka: "127.0.0.1:1"
         )
-        await eventually("it has to wait for Kafka") {
-            notes.all.contains { $0.contains("does not answer, trying again") }
+        await eventually("it has to start") {
+            (output.all + notes.all).contains { $0.contains("worker started") }
         }
         indexer.signal(SIGINT)
         let end = try await indexer.waitForEnd(deadline: .hopeless)

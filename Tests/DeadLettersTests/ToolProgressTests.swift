@@ -11,19 +11,9 @@ import Testing
         let rig = try await IndexRig()
         try await rig.send(rig.letters(0..<40))
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path
-        let index = await rig.tool(
-            "index",
-            "--until-end",
-            "--group",
-            rig.cluster.name("own"),
-            isInteractive: true
-        )
-        #expect(index.notes.contains("indexing: 0 of 40 records"), "\(index.notes)")
-        #expect(index.notes.hasSuffix("\r\u{1B}[Kindexed 40 records\n"), "\(index.notes)")
         let runs = [
             ("reading", await rig.tool("list", "--from-topic", isInteractive: true)),
             ("reading", await rig.tool("count", "--from-topic", isInteractive: true)),
-            ("reading", await rig.tool("index", "--rebuild", isInteractive: true)),
             ("verifying", await rig.tool("verify", isInteractive: true)),
             ("verifying", await rig.tool("anchor", isInteractive: true)),
             ("exporting", await rig.tool("export", "--to", folder, isInteractive: true)),

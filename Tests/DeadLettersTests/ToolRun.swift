@@ -1,4 +1,5 @@
 import DeadLetters
+import IndexStage
 import Settings
 import Synchronization
 import TestSupport
@@ -26,7 +27,7 @@ struct ToolRun: Sendable {
             output: { bytes in box.said.withLock { $0.result += bytes } },
             notes: { text in box.said.withLock { $0.notes += text } }
         )
-        exitCode = await DeadLetterTool.tool().run(
+        exitCode = await DeadLetterTool.tool(adding: [IndexCommand.self]).run(
             arguments,
             in: CommandContext(console: console, environment: environment)
         )

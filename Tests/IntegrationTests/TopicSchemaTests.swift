@@ -2,6 +2,7 @@ import AppStore
 import Benchmarks
 import DeadLetters
 import Demonstration
+import IndexStage
 import JSON
 import Kafka
 import OpenSSL
@@ -19,7 +20,8 @@ import Testing
 
     @Test func `every command that prints JSON has a schema with valid examples`() throws {
         let tools = [
-            PipelineTool.tool, DeadLetterTool.tool(), DemoTool.tool, BenchCommand.tool,
+            PipelineTool.tool, DeadLetterTool.tool(adding: [IndexCommand.self]), DemoTool.tool,
+            BenchCommand.tool,
         ]
         let commands = tools.flatMap(\.commands).map(\.syntax).filter { syntax in
             syntax.options.contains { $0.long == CommandOption.json.long }

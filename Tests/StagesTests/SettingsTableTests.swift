@@ -1,6 +1,7 @@
 import DedupeStage
 import EntitleStage
 import Foundation
+import IndexStage
 import LinkStage
 import RecoveryStage
 import Settings
@@ -10,7 +11,9 @@ import Worker
 
 /// The documented table of settings equals the declarations; `deploy/README.md` has a part of it.
 @Suite struct SettingsTableTests {
-    private static let programs: [WorkerProgram] = [.verify, .dedupe, .link, .entitle, .recovery]
+    private static let programs: [WorkerProgram] = [
+        .verify, .dedupe, .link, .entitle, .recovery, .deadLetterIndex,
+    ]
 
     /// Each setting once, in the order of the stages.
     private static var table: String {

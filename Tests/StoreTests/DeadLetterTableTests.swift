@@ -325,6 +325,7 @@ import Testing
         try await Sample.index(rows, on: client)
         let found = try await DeadLetterTable.search(text, limit: 5, on: client)
         #expect(found.map(\.id) == ids)
+        #expect(try await DeadLetterTable.searchTotal(text, on: client) == Int64(ids.count))
         #expect(
             try await DeadLetterTable.search(Self.special().groupID, limit: 5, on: client)
                 .map(\.id) == (rows[3].groupID == Self.special().groupID ? ["id3"] : [])

@@ -10,7 +10,7 @@ enum DeclaredStatements {
     static let all: [Named] =
         named + upserts + [PurchaseDetails.ofUser, .ofTransaction].flatMap(of)
         + [
-            SessionLock.linkOutbox, .catalogProjection, .recovery, DeadLetterRebuildTable.lock,
+            SessionLock.linkOutbox, .catalogProjection, .recovery,
             HistoryArchiving.lock,
         ].flatMap(of)
         + DeadLetterGrouping.allCases.flatMap(of) + DedupeForgetting.Table.allCases.flatMap(of)
@@ -260,21 +260,16 @@ enum DeclaredStatements {
     private static let deadLetters: [Named] = [
         ("DeadLetterPruning.count", DeadLetterPruning.count),
         ("DeadLetterPruning.remove", DeadLetterPruning.remove),
-        ("DeadLetterRebuildTable.empty", DeadLetterRebuildTable.empty),
-        ("DeadLetterRebuildTable.add", DeadLetterRebuildTable.add),
-        ("DeadLetterRebuildTable.fold", DeadLetterRebuildTable.fold),
-        ("DeadLetterRebuildTable.analyze", DeadLetterRebuildTable.analyze),
-        ("DeadLetterRebuildTable.stopIndexing", DeadLetterRebuildTable.stopIndexing),
-        ("DeadLetterRebuildTable.remove", DeadLetterRebuildTable.remove),
-        ("DeadLetterRebuildTable.change", DeadLetterRebuildTable.change),
-        ("DeadLetterRebuildTable.insert", DeadLetterRebuildTable.insert),
-        ("DeadLetterRebuildTable.forgetProgress", DeadLetterRebuildTable.forgetProgress),
         ("DeadLetterTable.shareStates", DeadLetterTable.shareStates),
         ("DeadLetterTable.upsert", DeadLetterTable.upsert),
         ("DeadLetterTable.addOthers", DeadLetterTable.addOthers),
         ("DeadLetterTable.search", DeadLetterTable.search),
+        ("DeadLetterTable.searchCount", DeadLetterTable.searchCount),
+        ("DeadLetterIndexTable.readReadings", DeadLetterIndexTable.readReadings),
         ("DeadLetterIndexTable.read", DeadLetterIndexTable.read),
         ("DeadLetterIndexTable.analyze", DeadLetterIndexTable.analyze),
+        ("DeadLetterIndexTable.recordCount", DeadLetterIndexTable.recordCount),
+        ("DeadLetterIndexTable.empty", DeadLetterIndexTable.empty),
         ("DeadLetterIndexTable.size", DeadLetterIndexTable.size),
         ("DeadLetterIndexTable.begin", DeadLetterIndexTable.begin),
         ("DeadLetterIndexTable.lock", DeadLetterIndexTable.lock),

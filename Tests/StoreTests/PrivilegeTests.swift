@@ -120,7 +120,7 @@ struct PrivilegeTests {
             ]
         ),
         (
-            .deadLetterIndex, ["DELETE FROM dead_letters", "TRUNCATE dead_letters_rebuilt"],
+            .deadLetterIndex, ["DELETE FROM dead_letters", "TRUNCATE dead_letters"],
             [insertAction, decision("signed_in")]
         ),
         (

@@ -34,9 +34,11 @@ import Testing
         ),
         "Sources/Tools/AuditConsole/SignIn/Sessions.swift": (1, "instants of this process"),
         "Sources/Tools/DeadLetters/Chain/ChainWalk.swift": (2, counted),
-        "Sources/Tools/DeadLetters/Index/DeadLetterIndexer.swift": (1, bounded),
-        "Sources/Tools/DeadLetters/Index/IndexSession.swift": (1, bounded),
-        "Sources/Tools/DeadLetters/Index/IndexWriter.swift": (1, bounded),
+        "Sources/Tools/DeadLetters/Index/IndexProgress.swift": (1, bounded),
+        "Sources/Tools/DeadLetters/Index/IndexStanding.swift": (
+            1, "the difference of two Timestamps"
+        ),
+        "Sources/Tools/Index/IndexStage.swift": (2, bounded),
         "Sources/Tools/DeadLetters/Tool/CountCommand.swift": (
             1, "the millisecond before a Timestamp"
         ),

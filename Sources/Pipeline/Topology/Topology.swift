@@ -63,7 +63,29 @@ extension StageDescription {
     )
 }
 
+extension StageDescription {
+    /// Keeps the index of dead letters.
+    ///
+    /// Refuses nothing, as its refusals would be its own input. Beside the way of a record, and so
+    /// not among `Topology.stages`.
+    package static let deadLetterIndex = StageDescription(
+        name: "dead-letter-index",
+        inputTopic: Topic.deadLetter,
+        readsObservations: false,
+        outputTopic: nil,
+        refusesRecords: false,
+        dispositions: [.indexed, .foreign],
+        program: "dead-letter-index"
+    )
+}
+
 extension Disposition {
+    package static let indexed = Disposition("indexed", "dead letters that the index holds")
+    package static let foreign = Disposition(
+        "foreign",
+        "no dead letters, or none that PostgreSQL accepts"
+    )
+
     package static let settled = Disposition("settled", "answers about what was recovered")
     package static let others = Disposition("others", "answers to others")
 

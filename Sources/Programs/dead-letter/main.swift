@@ -1,5 +1,7 @@
 import AuditConsole
 import DeadLetters
+import IndexStage
 import Settings
 
-ExitCode.exit(with: await DeadLetterTool.tool(adding: ConsoleCommands.all).main())
+let commands = ConsoleCommands.all + [IndexCommand.self]
+ExitCode.exit(with: await DeadLetterTool.tool(adding: commands).main())

@@ -30,6 +30,11 @@ package struct DeadLetterTopic: Sendable {
         self.deadline = deadline
     }
 
+    /// The same topic with another time for one answer of the brokers.
+    package func within(_ deadline: Duration) -> DeadLetterTopic {
+        DeadLetterTopic(name: name, configuration: configuration, deadline: deadline)
+    }
+
     /// Visits every dead letter stored when the reading began, in the order of its partition.
     ///
     /// - Parameters:
@@ -105,18 +110,24 @@ package struct DeadLetterTopic: Sendable {
     /// Returns every record stored when the reading began, without its value, in the order of its
     /// partition, some at a time.
     ///
-    /// - Parameter progress: called with how many offsets were read, and of how many.
+    /// - Parameters:
+    ///   - starts: the first offsets to read; a partition without one is not read. Nil reads all.
+    ///   - progress: called with how many offsets were read, and of how many.
     /// - Returns: the end of each partition.
     /// - Throws: a `DeadLetterTopicError`, and what `body` throws.
     package func visitRecords(
+        from starts: [Int32: Int64]? = nil,
         progress: TopicScan.Progress = { _, _ in },
         _ body: ([ConsumerRecord]) async throws -> Void
     ) async throws -> [Int32: Int64] {
         let marks = try await watermarks()
         var spans: Spans = [:]
         for (partition, mark) in marks where mark.low < mark.high {
-            spans[TopicPartition(topic: name, partition: partition)] = mark.low..<mark.high
+            let start = starts.map { $0[partition] ?? mark.high } ?? mark.low
+            spans[TopicPartition(topic: name, partition: partition)] =
+                max(mark.low, min(start, mark.high))..<mark.high
         }
+        spans = spans.filter { !$0.value.isEmpty }
         try await visit(spans, takesValues: false, progress, body)
         return marks.mapValues(\.high)
     }

@@ -12,8 +12,6 @@ struct DemoAuditing: Sendable {
     let password: String
     let settings: String
     let folder: DemoFolder
-    /// The index's consumer group.
-    let group: String
 
     private static let indexName = "dead-letter-index"
     private static let consoleName = "console"
@@ -21,10 +19,9 @@ struct DemoAuditing: Sendable {
     /// Before the URL in the console's log.
     private static let announcement = "the console is at "
 
-    init(settings: String, folder: DemoFolder, groupPrefix: String) throws(CommandError) {
+    init(settings: String, folder: DemoFolder) throws(CommandError) {
         self.settings = settings
         self.folder = folder
-        group = groupPrefix + Self.indexName
         password = String(SHA256.digest(RandomBytes.make(32)).hex.prefix(20))
         guard let hash = PasswordHash.make(password) else {
             throw CommandError(ExitCode.unavailable, "too little memory for the console's password")
@@ -35,7 +32,7 @@ struct DemoAuditing: Sendable {
     /// The arguments of `program` for each of the two, and the name of its log.
     var commandLines: [(name: String, arguments: [String])] {
         [
-            (Self.indexName, ["index", "--config", settings, "--group", group]),
+            (Self.indexName, ["index", "--config", settings]),
             (
                 Self.consoleName,
                 [
@@ -46,13 +43,9 @@ struct DemoAuditing: Sendable {
         ]
     }
 
-    /// The console's URL once it listens and the index holds that many letters; nil before.
-    func url(in programs: DemoPrograms, indexing letterCount: Int) -> String? {
-        let indexed = programs.lastWords(of: Self.indexName, count: .max).reduce(0) { sum, line in
-            sum + (line.firstMatch(of: /^indexed (\d+) records/).flatMap { Int($0.1) } ?? 0)
-        }
-        guard indexed >= letterCount else { return nil }
-        return programs.lastWords(of: Self.consoleName, count: .max)
+    /// The console's URL once it listens; nil before.
+    func url(in programs: DemoPrograms) -> String? {
+        programs.lastWords(of: Self.consoleName, count: .max)
             .first { $0.hasPrefix(Self.announcement) }
             .map { String($0.dropFirst(Self.announcement.count)) }
     }

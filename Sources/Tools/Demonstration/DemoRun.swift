@@ -300,11 +300,7 @@ actor DemoRun {
     private func keep(_ result: DemoResult) async throws {
         let settings = folder.path(of: Self.settingsFile)
         let console = context.console
-        let auditing = try DemoAuditing(
-            settings: settings,
-            folder: folder,
-            groupPrefix: servers.topicPrefix
-        )
+        let auditing = try DemoAuditing(settings: settings, folder: folder)
         let url = try await start(auditing, result.letters.counts.values.reduce(0, +))
         console.note(
             """
@@ -334,7 +330,10 @@ actor DemoRun {
         let end = ContinuousClock.now + DemoAuditing.startMax
         while ContinuousClock.now < end {
             try programs?.requireRunning()
-            if let url = programs.flatMap({ auditing.url(in: $0, indexing: letterCount) }) {
+            let indexed = try await PostgresConnection.lend(await servers.database) {
+                try await DeadLetterIndexTable.records(on: $0)
+            }
+            if indexed >= letterCount, let url = programs.flatMap({ auditing.url(in: $0) }) {
                 progress.clear()
                 return url
             }

@@ -113,6 +113,8 @@ package actor KafkaConsumer {
         let client = try opened()
         var result = PollResult()
         var bytes = 0
+        // Also of values that are not copied: librdkafka has held them.
+        var bytesHeld = 0
         var timeout = wait.millisecondsClamped
         while result.records.count < recordsMax, bytes < bytesMax,
             let message = unsafe rd_kafka_consumer_poll(client.pointer, timeout)
@@ -122,6 +124,8 @@ package actor KafkaConsumer {
             if unsafe message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR {
                 let record = unsafe reader.record(message, takesValue: takesValues)
                 bytes += record.payloadBytes
+                bytesHeld +=
+                    record.payloadBytes + (takesValues ? 0 : Int(unsafe message.pointee.len))
                 result.records.append(record)
             } else if unsafe message.pointee.err == RD_KAFKA_RESP_ERR__PARTITION_EOF {
                 let partition = unsafe reader.topicPartition(of: message.pointee)
@@ -135,7 +139,7 @@ package actor KafkaConsumer {
         result.isFull = result.records.count >= recordsMax || bytes >= bytesMax
         let isFetchingDue = backlog.took(
             records: result.records.count,
-            bytes: bytes,
+            bytes: bytesHeld,
             leaving: queue.count
         )
         if isFetchingDue, Self.mustPrompt {

@@ -36,7 +36,8 @@ final class ConsoleFixture: Sendable {
         letters: [SampleLetter] = [.plain(0)],
         environment: [String: String] = [:],
         hasPasswords: Bool = true,
-        chains: ChainReport = ChainReport()
+        chains: ChainReport = ChainReport(),
+        kafkaDeadline: Duration = .seconds(60)
     ) async throws {
         cluster = try await KafkaCluster(.mock)
         let name = "storekit.dead-letter"
@@ -69,7 +70,7 @@ final class ConsoleFixture: Sendable {
         service = try ConsoleService(
             ConsoleService.read(environment: settings),
             database: database,
-            topic: topic,
+            topic: topic.within(kafkaDeadline),
             replays: replays,
             chains: ChainWatch { chains }
         )

@@ -95,6 +95,39 @@ import Testing
         await rig.close()
     }
 
+    @Test func `a dry run for one letter reads from that letter on`() async throws {
+        let rig = try await ReplayRig()
+        let ids = try await rig.refuse(rig.bodies(600))
+        var reads: [Int64] = []
+        for index in [0, 597] {
+            let plan = try await rig.replays.prepare(rig.selection([ids[index]])) {
+                step,
+                _,
+                total in
+                if case .reading = step { reads.append(total) }
+            }
+            #expect(plan.letters.map(\.row.id) == [ids[index]])
+            #expect(plan.letters.allSatisfy { $0.isSendable })
+        }
+        #expect(reads.first == 300 && reads.last == 2, "\(reads)")
+        await rig.close()
+    }
+
+    /// As after a chain was continued in a partition that the topic was given later.
+    @Test func `a letter that its own partition does not vouch for is looked for in all`()
+        async throws
+    {
+        let rig = try await ReplayRig()
+        let ids = try await rig.refuse(rig.bodies(6))
+        _ = try await rig.client.query(
+            "UPDATE dead_letters SET letter_partition = 1 - letter_partition"
+        )
+        let plan = try await rig.replays.prepare(rig.selection([ids[0]]))
+        #expect(plan.letters.map(\.row.id) == [ids[0]])
+        #expect(plan.letters.allSatisfy { $0.isSendable })
+        await rig.close()
+    }
+
     @Test func `it stops after a few when too many are refused again, and is continued`()
         async throws
     {

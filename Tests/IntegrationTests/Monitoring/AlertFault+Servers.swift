@@ -9,7 +9,8 @@ import Topology
 /// Faults of the workers' base: the database, the brokers, their own processes.
 extension AlertFault {
     static let servers = [
-        databaseAway, brokerAway, workerGone, lockedTables, brokerRefusesWrites, lateBodies,
+        databaseAway, brokerAway, workerGone, indexGone, lockedTables, brokerRefusesWrites,
+        lateBodies,
     ]
 
     static let databaseAway = AlertFault(
@@ -40,6 +41,16 @@ extension AlertFault {
             try await rig.pipeline.kill(try #require(copy))
         },
         mend: { try await $0.restart(.link) }
+    )
+
+    private static let indexGone = AlertFault(
+        name: "the index of dead letters is killed",
+        alerts: ["EntitlementsIndexBehind"],
+        make: { rig in
+            let copy = rig.pipeline.copies.first { $0.stage == .deadLetterIndex }
+            try await rig.pipeline.kill(try #require(copy))
+        },
+        mend: { try await $0.restart(.deadLetterIndex) }
     )
 
     /// A worker with too few connections, whose statements all wait.

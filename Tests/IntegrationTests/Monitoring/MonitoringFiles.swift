@@ -37,8 +37,9 @@ enum MonitoringFiles {
     }
 
     private static let thresholds = [
-        #"{stage!="recovery"}) > 30"#: #"{stage!="recovery"}) > 2"#,
-        #"{stage!="recovery"}) > 60"#: #"{stage!="recovery"}) > 3"#,
+        #"|dead-letter-index"}) > 30"#: #"|dead-letter-index"}) > 2"#,
+        #"|dead-letter-index"}) > 60"#: #"|dead-letter-index"}) > 3"#,
+        #"{stage="dead-letter-index"}) > 300"#: #"{stage="dead-letter-index"}) > 3"#,
         "_timestamp_seconds) > 7200": "_timestamp_seconds) > 15",
         "> 129600": "> 30",
         "(entitlements_dead_letter_group_records) > 1000":

@@ -60,6 +60,7 @@ final class MonitoringRig: Sendable {
             .recovery,
             environment: apple.environment.merging(["RECOVERY_MISSED_INTERVAL": "5s"]) { $1 }
         )
+        try pipeline.start(.deadLetterIndex)
         try await pipeline.waitUntilReady()
         try prometheus.scrape(pipeline.copies)
         _ = try await run("pipeline reconcile --metrics \(prometheus.metricsFile)")
@@ -67,7 +68,7 @@ final class MonitoringRig: Sendable {
         _ = try await run("dead-letter count --metrics \(prometheus.lettersFile)")
         for task in Prometheus.tasks { try await perform(task) }
         await eventually(within: .seconds(120), every: .milliseconds(250), "scraped") {
-            (Topology.stages + [.recovery]).allSatisfy { stage in
+            (Topology.stages + [.recovery, .deadLetterIndex]).allSatisfy { stage in
                 let series = #"entitlements_lag_seconds{stage="\#(stage.name)"}"#
                 let count = prometheus.query("count_over_time(\(series)[1m])")?.first?.value
                 return count ?? 0 >= 4
@@ -129,6 +130,7 @@ final class MonitoringRig: Sendable {
             "KAFKA_BOOTSTRAP": pipeline.cluster.bootstrapServers,
             "KAFKA_TOPIC_PREFIX": pipeline.layout.prefix,
             "KAFKA_GROUP_PREFIX": pipeline.layout.prefix,
+            "HTTP_PORT": "0",
             "DATABASE_URL": pipeline.database.connectionString,
         ]
         let inherited = ProcessInfo.processInfo.environment.filter { name, _ in

@@ -92,7 +92,8 @@ extension PipelineTests.LeastPrivilegeTests {
                 "investigator",
                 "export --to \(folder)/investigator --with-originals --why backup"
             ),
-            .init("dead-letter-index", "index --rebuild"),
+            .init("dead-letter-index", "index --rebuild --yes"),
+            .init("dead-letter-index", "index --until-end"),
             .init("dead-letter-index", "index --prune --yes"),
             .init(
                 "auditor",

@@ -2,6 +2,7 @@ import Foundation
 import Records
 import Simulation
 import TestSupport
+import Topology
 
 /// One copy of a worker: a process of its own that writes a log of its own.
 struct WorkerCopy: Sendable {
@@ -25,8 +26,8 @@ struct WorkerCopy: Sendable {
         self.name = name
         logPath = "\(folder)/\(name).log"
         process = try ChildProcess(
-            executable: "\(programs)/\(stage.program)",
-            arguments: ["--config", settings],
+            executable: "\(programs)/\(stage == .deadLetterIndex ? "dead-letter" : stage.program)",
+            arguments: (stage == .deadLetterIndex ? ["index"] : []) + ["--config", settings],
             environment: environment,
             standardOutput: .file(path: logPath),
             standardError: .file(path: logPath)

@@ -15,8 +15,12 @@ package struct StageDescription: Sendable {
     package let refusesRecords: Bool
     /// How a record can end in the stage, in the order in which reports show it.
     package let dispositions: [Disposition]
+    /// The name of the program that runs the stage, also in Kafka and PostgreSQL.
+    package let program: String
 
-    /// - Parameter dispositions: the stage's own; those that every stage has follow them.
+    /// - Parameters:
+    ///   - dispositions: the stage's own; those that every stage has follow them.
+    ///   - program: the stage's name and `-worker` unless given.
     package init(
         name: String,
         inputTopic: String,
@@ -24,7 +28,8 @@ package struct StageDescription: Sendable {
         outputTopic: String?,
         otherTopics: [String] = [],
         refusesRecords: Bool = true,
-        dispositions: [Disposition]
+        dispositions: [Disposition],
+        program: String? = nil
     ) {
         self.name = name
         self.inputTopic = inputTopic
@@ -33,15 +38,13 @@ package struct StageDescription: Sendable {
         self.otherTopics = otherTopics
         self.refusesRecords = refusesRecords
         self.dispositions = dispositions + Disposition.common
+        self.program = program ?? "\(name)-worker"
     }
 
     /// The topics that the stage writes, without dead letters.
     package var writtenTopics: [String] {
         [outputTopic].compactMap(\.self) + otherTopics + (refusesRecords ? [Topic.outcomes] : [])
     }
-
-    /// The executable that runs the stage.
-    package var program: String { "\(name)-worker" }
 
     /// Counts with their dispositions, in the order of reports; those that are zero are left out.
     package func sorted(

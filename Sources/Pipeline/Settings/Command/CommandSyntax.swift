@@ -273,6 +273,22 @@ package struct CommandArguments: Equatable, Sendable {
         return arguments
     }
 
+    /// An environment in which settings that options stand for have the options' values.
+    ///
+    /// - Parameter overrides: options with the settings that they stand for.
+    package func laid(
+        over environment: [String: String],
+        by overrides: [(option: String, setting: SettingDeclaration)]
+    ) -> [String: String] {
+        var environment = environment
+        for (option, setting) in overrides {
+            guard let value = value(option) else { continue }
+            environment[setting.environmentName] = value
+            environment["\(setting.environmentName)_FILE"] = nil
+        }
+        return environment
+    }
+
     package func isSet(_ option: String) -> Bool {
         options[option] != nil
     }

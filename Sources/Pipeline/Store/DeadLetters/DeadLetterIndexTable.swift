@@ -1,3 +1,4 @@
+package import AppStore
 package import Postgres
 
 /// The table `dead_letter_progress`, and the writing of the index, batch by batch.
@@ -34,6 +35,33 @@ package enum DeadLetterIndexTable {
         SELECT \(columns.names()) FROM dead_letter_progress ORDER BY topic, partition
         """
     )
+
+    /// How far a partition is read, and when that was written.
+    package struct Reading: Sendable {
+        package let partition: Int32
+        package let nextOffset: Int64
+        package let at: Timestamp
+
+        init(partition: Int32, nextOffset: Int64, at: StoredTime) {
+            self.partition = partition
+            self.nextOffset = nextOffset
+            self.at = Timestamp(at)
+        }
+    }
+
+    static let readReadings = Statement<String, Reading>(
+        [.value("topic", \.self)],
+        returning: RowReader(Reading.init, "partition", "next_offset", "at"),
+        "SELECT partition, next_offset, at FROM dead_letter_progress WHERE topic = $topic"
+    )
+
+    /// How far each partition of a topic is read.
+    package static func readings(
+        of topic: String,
+        on client: PostgresClient
+    ) async throws -> [Reading] {
+        Array(try await client.run(readReadings, topic))
+    }
 
     static let begin = Statement<[Progress], Void>(
         [.rows("new", columns)],
@@ -79,6 +107,16 @@ package enum DeadLetterIndexTable {
         _ = try await client.run(analyze)
     }
 
+    static let recordCount = Statement<Void, Int64>(
+        returning: RowReader("records"),
+        "SELECT coalesce(sum(letters), 0)::int8 AS records FROM dead_letter_hours"
+    )
+
+    /// The number of letters in the index.
+    package static func records(on connection: PostgresConnection) async throws -> Int64 {
+        try await connection.run(recordCount)[0]
+    }
+
     static let size = Statement<Void, Int64>(
         returning: RowReader("bytes"),
         "SELECT pg_total_relation_size('dead_letters') AS bytes"
@@ -99,22 +137,12 @@ package enum DeadLetterIndexTable {
         _ = try await client.run(write, progress)
     }
 
-    /// Continues the index at the end of a rebuild, or at its own offset if that is higher.
-    static func replace(
-        by ends: [Progress],
-        recreated: Set<Int32>,
-        on connection: PostgresConnection
-    ) async throws {
-        let known = Array(try await connection.run(read))
-        let progress = ends.map { end in
-            let further = known.first {
-                $0.topic == end.topic && $0.partition == end.partition
-                    && $0.nextOffset > end.nextOffset && !recreated.contains($0.partition)
-            }
-            return further ?? end
-        }
-        _ = try await connection.run(DeadLetterRebuildTable.forgetProgress)
-        _ = try await connection.run(write, progress)
+    static let empty = Statement<Void, Void>("TRUNCATE dead_letters")
+
+    /// Removes all rows, with the counts and the progress of indexing; what was done about the letters
+    /// stays.
+    package static func removeAll(on client: PostgresClient) async throws {
+        _ = try await client.run(empty)
     }
 
     /// Writes records and the index's progress, in one transaction; records that are indexed
@@ -173,7 +201,7 @@ package enum DeadLetterIndexTable {
     /// Doubts redactions that are not recorded.
     ///
     /// Checks before the fold, so that a redaction that does not count hides no letter.
-    static func checked(
+    private static func checked(
         _ records: [Record],
         on connection: PostgresConnection
     ) async throws -> [Record] {

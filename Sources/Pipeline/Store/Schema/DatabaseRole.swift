@@ -140,7 +140,7 @@ package struct DatabaseRole: Sendable {
         [
             deadLetters,
             (keep, ["dead_letters", "dead_letter_progress"]),
-            ("SELECT, INSERT, DELETE, TRUNCATE", ["dead_letters_rebuilt"]),
+            ("TRUNCATE", ["dead_letters"]),
         ],
         functions: ["lock_shared"]
     )

@@ -11,7 +11,6 @@ import Telemetry
 package enum WorkerProcess {
     /// Reads the settings, builds the worker and runs it until SIGTERM or SIGINT.
     package static func run(_ program: WorkerProgram) async -> Int32 {
-        MemoryPolicy.apply()
         let launch = ServiceLaunch.read(
             program: program.stage.program,
             summary: program.summary,
@@ -24,8 +23,7 @@ package enum WorkerProcess {
         case .finish(let outcome): return end(outcome)
         case .connect(let settings, let outcome):
             _ = end(outcome)
-            let findings =
-                await KafkaCheck.findings(settings, program.stage) + program.connections(settings)
+            let findings = await findings(program, settings)
             Console.standard.print()
             return findings.report(of: program.stage.program, on: .standard)
         case .run(let settings, let source): return await run(program, settings, source)
@@ -40,11 +38,24 @@ package enum WorkerProcess {
         WorkerSettings.problems(settings) + program.problems(settings)
     }
 
-    private static func run(
+    /// Tries Kafka and the servers of the stage, for `--check --connect`.
+    package static func findings(
+        _ program: WorkerProgram,
+        _ settings: SettingsValues
+    ) async -> [ConnectionFinding] {
+        await KafkaCheck.findings(settings, program.stage) + program.connections(settings)
+    }
+
+    /// Runs a worker with these settings until SIGTERM or SIGINT.
+    ///
+    /// - Parameter ended: the worker stops when it returns; nil for a worker without an end.
+    package static func run(
         _ program: WorkerProgram,
         _ settings: SettingsValues,
-        _ source: SettingsSource
+        _ source: SettingsSource,
+        until ended: (@Sendable () async -> Void)? = nil
     ) async -> Int32 {
+        MemoryPolicy.apply()
         let handler = JSONLogHandler(level: settings[WorkerSettings.logLevel])
         let name = program.stage.program
         do {
@@ -69,6 +80,13 @@ package enum WorkerProcess {
                 reload: { service.reload() }
             )
             defer { signals.cancel() }
+            let ending = ended.map { ended in
+                Task {
+                    await ended()
+                    service.stop()
+                }
+            }
+            defer { ending?.cancel() }
             try await service.run()
             return ExitCode.success
         } catch let error as SettingsError {

@@ -57,6 +57,23 @@ extension HTML {
         }
     }
 
+    /// How far the index has read, above what is shown of it.
+    mutating func standing(_ standing: IndexStanding) {
+        if standing.isStopped { return notice("From the index, \(standing.text)", .alert) }
+        element("p", [.class("soft")]) { html in
+            html.text("From the index ")
+            if let asOf = standing.asOf {
+                html.text("as of ")
+                html.time(asOf)
+            }
+            switch standing.unread {
+            case nil: html.text("; Kafka does not say how many letters are not read yet.")
+            case 0: html.text(", all read.")
+            case let unread?: html.text(", \(Quantity.counted(unread, "letter")) not read yet.")
+            }
+        }
+    }
+
     mutating func notice(_ text: String, _ kind: NoticeKind) {
         let role = kind == .alert ? "alert" : "status"
         element("p", [.class(kind.rawValue), Attribute("role", role)], text: text)

@@ -37,6 +37,7 @@ struct GroupPage: Sendable {
             return .page(Self.unknown)
         }
         let chart = try await HourlyChart(query, Self.chartHours, now: now, on: sources.database)
+        let standing = try await sources.standing()
         let page = Page("Group \(group.id.prefix(8))", section: .groups) { html in
             html.element("h1") { html in
                 html.text("Group ")
@@ -51,6 +52,7 @@ struct GroupPage: Sendable {
                 html.text("Dead letters that look alike, refused for ")
                 html.reason(group.reason)
             }
+            html.standing(standing)
             actions(&html, request, group)
             figures(&html, group)
             alike(&html, newest)

@@ -18,6 +18,7 @@ struct GroupsPage: Sendable {
             limit: Self.groupsMax,
             on: sources.database
         )
+        let standing = try await sources.standing()
         let page = Page("Groups", section: .groups) { html in
             html.element("h1", text: "Groups")
             html.element(
@@ -26,6 +27,7 @@ struct GroupsPage: Sendable {
                 text: "Dead letters that look alike: same reason, leaf certificate, bundle ID, "
                     + "source topic and producer."
             )
+            html.standing(standing)
             html.element("p") { html in
                 let other = onlyOpen ? [HTTPItem("state", "all")] : []
                 html.link(

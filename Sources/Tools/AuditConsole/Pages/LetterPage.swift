@@ -27,6 +27,7 @@ struct LetterPage: Sendable {
         var problem: String
         /// Why the letter in the topic does not match its link.
         var doubt: String?
+        let standing: IndexStanding
     }
 
     func answer(_ request: ConsoleRequest) async throws -> ConsoleResponse {
@@ -69,12 +70,19 @@ struct LetterPage: Sendable {
             limit: Self.historyMax,
             on: sources.database
         )
-        var contents = Contents(row: row, history: history, problem: Self.redacted)
+        let position = row.position(in: sources.topic.name)
+        // Beside each other, as a broker that is down keeps both waiting.
+        async let read = sources.topic.read(at: position)
+        var contents = Contents(
+            row: row,
+            history: history,
+            problem: Self.redacted,
+            standing: try await sources.standing()
+        )
         // The topic may still hold an earlier copy.
         guard !history.contains(where: { $0.kind == .redacted }) else { return contents }
-        let position = row.position(in: sources.topic.name)
         do {
-            let found = try await sources.topic.read(at: position)
+            let found = try await read
             guard let found, found.letter.id == id else {
                 contents.problem = "It is no longer at \(position): retention may have removed it."
                 return contents
@@ -105,6 +113,7 @@ struct LetterPage: Sendable {
                     .note
                 )
             }
+            html.standing(contents.standing)
             if let warning = row.warning ?? contents.doubt {
                 html.notice("Do not rely on this letter: \(warning).", .alert)
             }

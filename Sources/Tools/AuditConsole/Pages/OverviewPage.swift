@@ -20,6 +20,7 @@ struct OverviewPage: Sendable {
         let classes: [DeadLetterCounts.Count]
         let chart: HourlyChart
         let groups: [DeadLetterGroup]
+        let standing: IndexStanding
     }
 
     func answer(_ request: ConsoleRequest) async throws -> ConsoleResponse {
@@ -53,7 +54,8 @@ struct OverviewPage: Sendable {
                 now: now,
                 limit: Self.groupsMax,
                 on: database
-            )
+            ),
+            standing: try await sources.standing()
         )
     }
 
@@ -61,10 +63,9 @@ struct OverviewPage: Sendable {
         Page("Overview", section: .overview) { html in
             html.element("h1", text: "Overview")
             html.live("overview") { html in
+                html.standing(contents.standing)
                 html.element("p", [.class("lead")]) { html in
-                    html.text("Counted ")
-                    html.time(contents.now)
-                    html.text(". The last ")
+                    html.text("The last ")
                     for (index, span) in Self.spans.enumerated() {
                         if index > 0 { html.text(" · ") }
                         guard span.hours != contents.span.hours else {
@@ -113,14 +114,23 @@ struct OverviewPage: Sendable {
                 }
                 html.text(
                     "\(Quantity.grouped(traffic.deadLettered)) of "
-                        + "\(Quantity.grouped(traffic.bodies)) that verify-worker has counted"
+                        + "\(Quantity.grouped(traffic.bodies)) that verify-worker had counted "
                 )
+                if let at = chains?.at { html.time(at) }
             }
             html.figure("Hash chains", chainWord(chains)) { html in
                 guard let chains else { return html.text("the first walk is under way") }
-                html.text("walked ")
-                html.time(chains.at)
-                html.text("; dead-letter verify names each finding")
+                if let at = chains.at {
+                    html.text("walked ")
+                    html.time(at)
+                    html.text("; ")
+                }
+                if let failedAt = chains.failedAt {
+                    html.text("not read at the last try, ")
+                    html.time(failedAt)
+                    html.text("; ")
+                }
+                html.text("dead-letter verify names each finding")
             }
             html.figure("Of them forged", Quantity.grouped(forged(contents))) { html in
                 let rest = contents.classes.filter { $0.value != "forged" }.compactMap { count in

@@ -1,4 +1,5 @@
 import AppStore
+import DeadLetters
 import HTTP
 import Settings
 import Store
@@ -16,9 +17,15 @@ struct SearchPage: Sendable {
         var count: Int64?
         if filter.problems.isEmpty {
             if let text = filter.text {
-                rows =
-                    try await DeadLetterTable
-                    .search(text, limit: Self.pageSize, on: sources.database)
+                rows = try await DeadLetterTable.search(
+                    text,
+                    limit: Self.pageSize,
+                    on: sources.database
+                )
+                count =
+                    rows.count < Self.pageSize
+                    ? Int64(rows.count)
+                    : try await DeadLetterTable.searchTotal(text, on: sources.database)
             } else {
                 rows = try await DeadLetterTable.page(
                     filter.query,
@@ -29,14 +36,16 @@ struct SearchPage: Sendable {
                 count = try await DeadLetterCounts.count(filter.query, on: sources.database)
             }
         }
-        return .page(page(request, filter, rows, count: count))
+        let standing = try await sources.standing()
+        return .page(page(request, filter, rows, count: count, standing: standing))
     }
 
     private func page(
         _ request: ConsoleRequest,
         _ filter: LetterFilter,
         _ rows: [DeadLetterRow],
-        count: Int64?
+        count: Int64?,
+        standing: IndexStanding
     ) -> Page {
         Page("Search", section: .search) { html in
             html.element("h1", text: "Search")
@@ -47,6 +56,7 @@ struct SearchPage: Sendable {
                 html.notice(problem, .alert)
             }
             form(&html, filter)
+            html.standing(standing)
             // Before the letters, which are a long way on a phone.
             if filter.text == nil, !filter.items.isEmpty, let count, count > 0,
                 request.visitor.role >= .operator

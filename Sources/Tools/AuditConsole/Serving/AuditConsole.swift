@@ -55,7 +55,19 @@ package final class AuditConsole: Sendable {
         "Cache-Control": "no-store",
     ]
 
+    /// Whether pages can be answered: the database answers, and fits.
+    private func readiness() async -> HTTPResponse {
+        do {
+            try await SchemaVersion.require(database)
+            return .text("ready\n")
+        } catch {
+            return .text("not ready: the database does not answer or fit\n", status: 503)
+        }
+    }
+
     private func unframed(_ request: HTTPRequest) async -> HTTPResponse {
+        // From a platform, by address and signed out.
+        if request.method == .get, request.path == "/readyz" { return await readiness() }
         guard origin.isHostAllowed(request) else {
             return .text(
                 "this console is not reached under that host: see console.public_url\n",

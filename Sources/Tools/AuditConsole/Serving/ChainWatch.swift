@@ -5,11 +5,18 @@ import Telemetry
 
 /// Walks the hash chains at intervals for the overview.
 package final class ChainWatch: Sendable {
-    /// The result of the last walk, and its time.
+    /// The result of the last walk that reached its end.
     struct State: Sendable {
-        let at: Timestamp
-        /// Nil if the walk failed.
-        let report: ChainReport?
+        /// The end of that walk; nil if none has reached its end yet.
+        private(set) var at: Timestamp?
+        private(set) var report: ChainReport?
+        /// The time of the last walk, if it failed since.
+        private(set) var failedAt: Timestamp?
+
+        mutating func walked(_ report: ChainReport?, _ now: Timestamp) {
+            guard let report else { return failedAt = now }
+            self = State(at: now, report: report)
+        }
     }
 
     private static let interval = Duration.seconds(900)
@@ -36,7 +43,11 @@ package final class ChainWatch: Sendable {
                     ["error": .string("\(error)")]
                 )
             }
-            last.withLock { $0 = State(at: now(), report: report) }
+            last.withLock { last in
+                var state = last ?? State()
+                state.walked(report, now())
+                last = state
+            }
             try? await Task.sleep(for: Self.interval)
         }
     }

@@ -70,7 +70,8 @@ enum ServeCommand: DeadLetterCommand {
         let service = try ConsoleService(
             values,
             database: database,
-            topic: context.topic,
+            // A page says after this time that Kafka does not answer.
+            topic: context.topic.within(.milliseconds(1_500)),
             replays: try context.replays(on: database),
             chains: ChainWatch { try await chains.report() }
         )

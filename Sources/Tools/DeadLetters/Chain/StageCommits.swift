@@ -1,6 +1,6 @@
 import AppStore
 import Kafka
-import Records
+package import Records
 import Settings
 import Topology
 
@@ -68,6 +68,9 @@ extension ToolContext {
             groupPrefix: values[KafkaSettings.groupPrefix]
         )
     }
+
+    /// The consumer group of a stage.
+    package func group(_ stage: StageDescription) -> String { names.group(stage) }
 
     var commits: StageCommits { StageCommits(names: names) }
 }

@@ -1,4 +1,5 @@
-import Kafka
+import AppStore
+import Platform
 import Postgres
 import Records
 import Store
@@ -38,13 +39,9 @@ package struct ReplayPreparation {
 
     /// A note on letters that are not indexed yet and therefore left out; nil without any.
     private func behind() async throws -> String? {
-        let marks = try await names.letters.watermarks()
-        let next = try await DeadLetterIndexTable.progress(on: database)
-            .nextOffsets(of: names.deadLetterTopic)
-        let count = marks.count(from: next)
-        guard count > 0 else { return nil }
-        return "the last \(count) records of the dead-letter topic are not indexed and not looked"
-            + " at: is 'dead-letter index' running?"
+        let now = Timestamp(milliseconds: WallClock.milliseconds)
+        let standing = try await IndexStanding.read(names.letters, on: database, now: now)
+        return standing.unread == 0 ? nil : "letters that are not indexed are left out: \(standing.text)"
     }
 
     private func select(
@@ -119,6 +116,7 @@ package struct ReplayPreparation {
         let vouched = try await VouchedLetters.read(
             names,
             keeping: Set(rows.map(\.id)),
+            near: rows,
             progress: { progress(.reading, $0, $1) }
         )
         return try await ReplayReader.with(names, vouched, isPreview: true) { reader in

@@ -141,9 +141,11 @@ package struct Replays: Sendable {
     ) async throws -> ReplayProgress {
         let records = try await ledger.records()
         let positions = try await ledger.positions(topic: names.deadLetterTopic)
+        let unsent = Set(records.lazy.filter { $0.sentAt == nil }.map(\.letterID))
         let vouched = try await VouchedLetters.read(
             names,
-            keeping: Set(records.lazy.filter { $0.sentAt == nil }.map(\.letterID))
+            keeping: unsent,
+            near: DeadLetterTable.get(unsent, on: database)
         )
         return try await ReplayReader.with(names, vouched) { reader in
             try await TopicScan.with(names.kafka) { letters in

@@ -40,6 +40,7 @@ enum CountCommand: DeadLetterCommand {
         let counts = try await DeadLetterCounts.counts(by: by, query, limit: valuesMax, on: index)
         let total = try await DeadLetterCounts.count(query, on: index)
         report(by.withoutGaps(counts, query, context.now), total: total, by, context)
+        context.console.note(try await context.standing(of: index).text)
         if counts.count == valuesMax {
             context.console.note("only \(valuesMax) values are shown: narrow the filter")
         }

@@ -12,7 +12,7 @@ package enum DeadLetterTool {
             ListCommand.self, CountCommand.self, GroupsCommand.self, ShowCommand.self,
             SearchCommand.self, TailCommand.self, ResolveCommand.self, SuppressCommand.self,
             ReopenCommand.self, RedactCommand.self, ReplayCommand.self, ReplaysCommand.self,
-            VerifyChainsCommand.self, ExportCommand.self, AnchorCommand.self, IndexCommand.self,
+            VerifyChainsCommand.self, ExportCommand.self, AnchorCommand.self,
         ]
     }
 

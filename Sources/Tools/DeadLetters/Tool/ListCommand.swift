@@ -33,7 +33,8 @@ enum ListCommand: DeadLetterCommand {
         let rows = try await DeadLetterTable.page(query, limit: limit, on: index)
         print(rows, context)
         let count = try await DeadLetterCounts.count(query, on: index)
-        context.console.note("\(rows.count) of \(count) dead letters")
+        let standing = try await context.standing(of: index)
+        context.console.note("\(rows.count) of \(count) dead letters, \(standing.text)")
         return ExitCode.found(count)
     }
 

@@ -14,13 +14,15 @@ enum SearchCommand: DeadLetterCommand {
     static func run(_ context: ToolContext) async throws -> Int32 {
         let text = context.arguments.operands[0]
         guard !text.isEmpty else { throw UsageError("expected an identifier, found nothing") }
-        let rows = try await DeadLetterTable.search(
-            text,
-            limit: try ListCommand.limit(context.arguments),
-            on: try await context.database()
-        )
+        let limit = try ListCommand.limit(context.arguments)
+        let index = try await context.database()
+        let rows = try await DeadLetterTable.search(text, limit: limit, on: index)
         ListCommand.print(rows, context)
-        context.console.note("\(rows.count) dead letters")
+        let total =
+            rows.count < limit
+            ? Int64(rows.count) : try await DeadLetterTable.searchTotal(text, on: index)
+        let standing = try await context.standing(of: index)
+        context.console.note("\(rows.count) of \(total) dead letters, \(standing.text)")
         return ExitCode.found(rows.count)
     }
 }

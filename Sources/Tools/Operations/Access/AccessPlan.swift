@@ -40,9 +40,8 @@ package struct AccessPlan: Sendable {
     }
 
     private var deadLetterIndex: [KafkaAccessRule] {
-        let name = DatabaseRole.deadLetterIndex.name
-        return allow(name, .read, topics: [Topic.deadLetter])
-            + [group(name, .read, Self.indexGroup), group(name, .describe, Self.readerGroup)]
+        let stage = StageDescription.deadLetterIndex
+        return rules(stage) + [group(stage.program, .describe, Self.readerGroup)]
     }
 
     /// They read dead letters and how far the stages have come, and produce nothing.
@@ -100,7 +99,6 @@ package struct AccessPlan: Sendable {
             ]
     }
 
-    private static let indexGroup = "dead-letter-index"
     private static let readerGroup = "dead-letter-reader"
 
     private func allow(

@@ -18,7 +18,7 @@ package struct AccountReader: Sendable {
     }
 
     /// Every stage that has an account.
-    static let stages = Topology.stages
+    static let stages = Topology.stages + [.deadLetterIndex]
 
     /// The accounts of all stages, and of what they wrote.
     ///

@@ -20,8 +20,10 @@ package struct Reconciliation: Hashable, Sendable {
 
     package var isBalanced: Bool { problems.isEmpty }
 
-    /// Whether nothing is left to do for any stage.
-    package var isSettled: Bool { stages.allSatisfy(\.isSettled) }
+    /// Whether nothing is left to do for any stage on the way of a record.
+    package var isSettled: Bool {
+        stages.allSatisfy { !$0.stage.refusesRecords || $0.isSettled }
+    }
 
     package subscript(stage: StageDescription) -> StageAccount? {
         stages.first { $0.stage == stage }

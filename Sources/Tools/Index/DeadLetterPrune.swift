@@ -1,3 +1,4 @@
+import DeadLetters
 import Kafka
 import Postgres
 import Settings
@@ -15,7 +16,7 @@ struct DeadLetterPrune: Sendable {
     ///   offset: then its offsets say nothing about the rows.
     func run(isRemoving: Bool) async throws -> Int {
         let progress = try await DeadLetterIndexTable.progress(on: client)
-        try DeadLetterIndexer.require(topic, progress)
+        try progress.requireOwner(topic)
         let marks = try await topic.watermarks()
         try Self.require(marks, toReach: progress)
         let beginnings = marks.map { partition, marks in
@@ -47,12 +48,7 @@ struct DeadLetterPrune: Sendable {
             ExitCode.configuration,
             "\(ahead.topic) ends before what is indexed of its partition \(ahead.partition): it "
                 + "was recreated, or this is another cluster; nothing is removed "
-                + "('\(DeadLetterTool.name) index --rebuild' compares them whole)"
+                + "('\(DeadLetterTool.name) index --rebuild' removes all and reads it again)"
         )
-    }
-
-    static func text(_ count: Int, isRemoved: Bool) -> String {
-        "\(count) \(count == 1 ? "row" : "rows") of letters that the topic has no more "
-            + (isRemoved ? "removed" : "would be removed")
     }
 }

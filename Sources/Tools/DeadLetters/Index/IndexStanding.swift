@@ -1,0 +1,63 @@
+package import AppStore
+import Kafka
+package import Postgres
+import Settings
+import Store
+
+/// How far the index has read the topic, which belongs to every answer from it.
+package struct IndexStanding: Equatable, Sendable {
+    /// The time of the last letters that were read; nil without any.
+    package let asOf: Timestamp?
+    /// The number of letters that are not read yet; nil if Kafka did not answer.
+    package let unread: Int64?
+    private let now: Timestamp
+
+    /// - Parameter asOf: counts only if letters are not read.
+    package init(asOf: Timestamp?, unread: Int64?, now: Timestamp) {
+        self.asOf = unread == 0 ? now : asOf
+        self.unread = unread
+        self.now = now
+    }
+
+    /// Reads the standing; a broker that does not answer leaves it unknown what is not read.
+    package static func read(
+        _ topic: DeadLetterTopic,
+        on database: PostgresClient,
+        now: Timestamp
+    ) async throws -> IndexStanding {
+        let readings = try await DeadLetterIndexTable.readings(of: topic.name, on: database)
+        let next = Dictionary(uniqueKeysWithValues: readings.map { ($0.partition, $0.nextOffset) })
+        let marks = try? await topic.watermarks()
+        // A partition that is read to its end makes no answer old.
+        let behind = readings.filter { $0.nextOffset < marks?[$0.partition]?.high ?? .max }
+        return IndexStanding(
+            asOf: behind.map(\.at).min(),
+            unread: marks?.count(from: next),
+            now: now
+        )
+    }
+
+    /// Whether letters wait and none has been read for a minute.
+    package var isStopped: Bool {
+        guard let unread, unread > 0 else { return false }
+        return now.milliseconds - (asOf?.milliseconds ?? 0) > Self.silenceMax
+    }
+
+    /// `as of 2026-01-31T12:00:00Z, 40 letters not read yet`, and what to look at if none is read.
+    package var text: String {
+        let time = asOf.map { "as of \($0.toSecond)" } ?? "before any letter was read"
+        guard let unread else { return "\(time); Kafka does not say how many are not read yet" }
+        guard unread > 0 else { return "\(time), all read" }
+        return "\(time), \(Quantity.counted(unread, "letter")) not read yet"
+            + (isStopped ? ": the index has stopped, is 'dead-letter index' running?" : "")
+    }
+
+    private static let silenceMax: Int64 = 60_000
+}
+
+extension ToolContext {
+    /// How far the index has read, for the note beside an answer.
+    func standing(of index: PostgresClient) async throws -> IndexStanding {
+        try await .read(topic.within(.seconds(2)), on: index, now: now)
+    }
+}

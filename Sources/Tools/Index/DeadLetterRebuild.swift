@@ -1,0 +1,47 @@
+import DeadLetters
+import Kafka
+import Postgres
+import Records
+import Settings
+import Store
+
+/// Removes all rows of the index, and sets its group back so that the topic is read again.
+///
+/// Actions and the states that follow from them stay.
+struct DeadLetterRebuild: Sendable {
+    private static let deadline = Duration.seconds(30)
+
+    let topic: DeadLetterTopic
+    let group: String
+    let client: PostgresClient
+
+    /// - Parameter isRemoving: false only counts.
+    /// - Returns: the number of rows that are removed, or would be.
+    func run(isRemoving: Bool) async throws -> Int {
+        try await DeadLetterIndexTable.progress(on: client).requireOwner(topic)
+        let count = Int(try await DeadLetterCounts.count(DeadLetterQuery(), on: client))
+        guard isRemoving else { return count }
+        // Before the rows, because the broker refuses it while a copy runs.
+        try await rewind(to: topic.watermarks().mapValues(\.low))
+        try await DeadLetterIndexTable.removeAll(on: client)
+        return count
+    }
+
+    private func rewind(to offsets: [Int32: Int64]) async throws {
+        let properties = topic.configuration.merging(["group.id": group]) { $1 }
+        let consumer = try KafkaConsumer(configuration: properties)
+        var commits: [TopicPartition: OffsetCommit] = [:]
+        for (partition, offset) in offsets {
+            let partition = TopicPartition(topic: topic.name, partition: partition)
+            let metadata = CommitMetadata(tally: StageTally(began: offset))
+            commits[partition] = OffsetCommit(offset: offset, metadata: metadata.text)
+        }
+        let outcome = await consumer.commit(commits, deadline: Self.deadline)
+        await consumer.close(deadline: Self.deadline)
+        guard let failure = outcome.failures.values.first else { return }
+        throw CommandError(
+            ExitCode.unavailable,
+            "group \(group) was not set back (\(failure)): stop the index, and run it again"
+        )
+    }
+}
