@@ -120,7 +120,7 @@ extension PipelineTests {
         private static let tasks = [
             "reconcile": "account of all records",
             "chains": "verification of the dead letters' chains",
-            "prune": "pruning of the dead letters' index", "archive": "archive of old history",
+            "prune": "pruning of the dead letters' index",
         ]
 
         private static func check(_ machine: SystemdMachine) {
