@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Shows that tables and indexes reach a plateau: 4,000 purchases are refunded, restored and renewed
-# every 9 s on a PostgreSQL of its own, while autovacuum (every 10 s) and `pipeline history` clean
-# up behind. Every 36 s, after an archive, the size of each table with its indexes is sampled.
+# every 9 s on a PostgreSQL of its own, while autovacuum (every 10 s) and deploy/postgres/archive.sql
+# clean up behind. Every 36 s, after an archive, the size of each table with its indexes is sampled.
 #
 # Fails where the median size of a table in the last third of the time is larger than in the middle
 # third, by more than 1 % and 64 KiB (GrowthJudge of the tests, which run before). The first third is

@@ -47,7 +47,6 @@ import Topology
         await run(["link", "remove", "original_transaction_id", "1"], environment)
         await run(["link", "reapply"], environment, code: 1)
         await run(["dedupe", "forget", "--all"], environment, code: 1)
-        await run(["history", "archive", "--older-than=400d"], environment, code: 1)
         await run(["rebuild"], environment)
     }
 

@@ -11,12 +11,8 @@ enum DeclaredStatements {
         named + upserts + [PurchaseDetails.ofUser, .ofTransaction].flatMap(of)
         + [
             SessionLock.linkOutbox, .catalogProjection, .recovery,
-            HistoryArchiving.lock,
         ].flatMap(of)
         + DeadLetterGrouping.allCases.flatMap(of) + DedupeForgetting.Table.allCases.flatMap(of)
-        + HistoryArchiving.Table.allCases.map {
-            ("HistoryArchiving.count in \($0)", HistoryArchiving.count(in: $0))
-        }
         + [DeadLetterTable.Order.newestFirst, .oldestFirst].flatMap { order in
             [
                 ("DeadLetterTable.page \(order)", DeadLetterTable.page(order)),
@@ -118,10 +114,12 @@ enum DeclaredStatements {
     ]
 
     private static let named: [Named] =
-        deadLetters + history + rereading + recovery + [
+        deadLetters + rereading + recovery + [
             ("StoredAboutUser.counts", StoredAboutUser.counts),
             ("StoredAboutUser.identifiers", StoredAboutUser.identifiers),
-            ("StoredAboutUser.searchKeys", StoredAboutUser.searchKeys),
+            ("FeedRecovery.raise", FeedRecovery.raise),
+            ("FeedRecovery.begin", FeedRecovery.begin),
+            ("FeedRecovery.queue", FeedRecovery.queue),
             ("ForgottenUserTable.forget", ForgottenUserTable.forget),
             ("DedupeForgetting.prune", DedupeForgetting.prune),
             ("DedupeForgetting.now", DedupeForgetting.now),
@@ -235,27 +233,6 @@ enum DeclaredStatements {
             ("OwnershipFactTables.readRenewals", OwnershipFactTables.readRenewals),
             ("OwnershipFactTables.readClaims", OwnershipFactTables.readClaims),
         ]
-
-    private static let history: [Named] = [
-        ("HistoryArchiveTable.all", HistoryArchiveTable.all),
-        ("HistoryArchiving.begin", HistoryArchiving.begin),
-        ("HistoryArchiving.finish", HistoryArchiving.finish),
-        ("HistoryArchiving.pageCount", HistoryArchiving.pageCount),
-        ("HistoryArchiving.oldRevisions", HistoryArchiving.oldRevisions),
-        ("HistoryArchiving.lockDownloads", HistoryArchiving.lockDownloads),
-        ("HistoryArchiving.takeRevisions", HistoryArchiving.takeRevisions),
-        ("HistoryArchiving.takeChanges", HistoryArchiving.takeChanges),
-        ("HistoryArchiving.takeNotifications", HistoryArchiving.takeNotifications),
-        ("FeedRecovery.raise", FeedRecovery.raise),
-        ("FeedRecovery.begin", FeedRecovery.begin),
-        ("FeedRecovery.queue", FeedRecovery.queue),
-        ("HistoryRestoring.known", HistoryRestoring.known),
-        ("HistoryRestoring.finish", HistoryRestoring.finish),
-        ("HistoryRestoring.addRevisions", HistoryRestoring.addRevisions),
-        ("HistoryRestoring.addChanges", HistoryRestoring.addChanges),
-        ("HistoryRestoring.addNotifications", HistoryRestoring.addNotifications),
-        ("HistoryRestoring.withdrawChanges", HistoryRestoring.withdrawChanges),
-    ]
 
     private static let deadLetters: [Named] = [
         ("DeadLetterPruning.count", DeadLetterPruning.count),

@@ -44,7 +44,7 @@ struct ComposeTests {
                 == true
         }
         let names = [
-            "archive", "chains", "console", "dedupe-worker", "entitle-worker", "index",
+            "chains", "console", "dedupe-worker", "entitle-worker", "index",
             "link-worker", "migrate", "prune", "reconcile", "recovery-worker", "topics",
             "verify-worker",
         ]
@@ -69,7 +69,7 @@ struct ComposeTests {
 
     @Test func `each task writes a file that Prometheus collects`() throws {
         let (_, services) = try Self.services()
-        for task in ["reconcile", "chains", "prune", "archive"] {
+        for task in ["reconcile", "chains", "prune"] {
             let command = services[task]?["command"]?.strings.joined(separator: " ") ?? ""
             #expect(command.contains(/--metrics[= ]\/metrics\/\w+\.prom/), "\(task)")
             #expect(services[task]?["volumes"]?.strings.contains("metrics:/metrics") == true)

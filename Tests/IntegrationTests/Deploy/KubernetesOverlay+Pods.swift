@@ -54,9 +54,7 @@ extension KubernetesOverlay {
         },
         Rule("mounts other than settings and secrets") { workload in
             workload.podSpec.list("volumes").allSatisfy { volume in
-                // Archived rows have to stay.
                 volume["configMap"] != nil || volume["secret"] != nil
-                    || (workload.name == "archive" && volume["persistentVolumeClaim"] != nil)
             }
         },
         Rule("has more than one container") {

@@ -24,9 +24,9 @@ struct KubernetesTests {
     {
         let folder = ReferenceScript.root.appending(path: "\(Self.folder)/overlays/\(name)")
         let overlay = try KubernetesOverlay(folder)
-        #expect(overlay.workloads.count == (name == "trial" ? 12 : 13))
+        #expect(overlay.workloads.count == (name == "trial" ? 11 : 12))
         let tasks = overlay.all("CronJob")
-        #expect(Set(tasks.map(\.name)) == ["reconcile", "chains", "prune", "archive"])
+        #expect(Set(tasks.map(\.name)) == ["reconcile", "chains", "prune"])
         let alerts = try MonitoringFiles.text("prometheus/alerts.yaml")
         for task in tasks {
             #expect(alerts.contains(#"cronjob="\#(task.name)""#), "\(task.name)")

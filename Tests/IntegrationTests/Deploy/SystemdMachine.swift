@@ -43,7 +43,7 @@ struct SystemdMachine {
     private static func write(_ pipeline: RunningPipeline, below folder: String) throws {
         let files = FileManager.default
         for user in [
-            "dedupe", "link", "entitle", "index", "console", "operator", "chains", "archive",
+            "dedupe", "link", "entitle", "index", "console", "operator", "chains",
         ] {
             let secrets = "\(folder)/secrets/entitlements-\(user)"
             try files.createDirectory(atPath: secrets, withIntermediateDirectories: true)

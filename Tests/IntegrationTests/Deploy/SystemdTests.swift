@@ -118,7 +118,6 @@ extension PipelineTests {
             "reconcile": "Every settled record is accounted for, and none is waiting.",
             "chains": "nothing is missing, altered or inserted.",
             "prune": "rows of letters that the topic has no more removed",
-            "archive": "notifications: 0 rows are old enough",
         ]
 
         private static func check(_ machine: SystemdMachine) {

@@ -53,7 +53,6 @@ extension MonitoringRig {
     func perform(_ task: String) async throws {
         let commands = [
             "chains": "dead-letter verify", "prune": "dead-letter index --prune --yes",
-            "archive": "pipeline history archive --older-than 400d --to history --yes",
         ]
         let command = "\(commands[task] ?? task) --metrics \(prometheus.taskFile(task))"
         let ended = try await run(command)

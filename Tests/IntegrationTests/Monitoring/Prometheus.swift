@@ -107,7 +107,7 @@ struct Prometheus: Sendable {
     }
 
     /// The daily tasks, as the label `task` names them.
-    static let tasks = ["chains", "prune", "archive"]
+    static let tasks = ["chains", "prune"]
 
     func taskFile(_ task: String) -> String { "\(folder)/\(task).prom" }
 

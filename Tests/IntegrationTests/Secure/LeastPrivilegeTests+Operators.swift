@@ -15,7 +15,6 @@ extension PipelineTests.LeastPrivilegeTests {
         let pipeline = errands.pipeline
         let prefix = pipeline.layout.prefix
         try await errands.expect(try ofTopics(errands) + ofUsers, of: "pipeline")
-        try await expectHistory(errands)
         for copy in pipeline.copies where copy.stage != .verify {
             try await pipeline.stop(copy)
         }
@@ -132,39 +131,6 @@ extension PipelineTests.LeastPrivilegeTests {
         .init(operating, "forget ines --reason=asked --by=otto", exitCode: 1),
         .init(operating, "dedupe forget --all --yes"),
     ]
-
-    /// Moves history out as if it were old, and back.
-    private static func expectHistory(_ errands: Errands) async throws {
-        let folder = "\(errands.pipeline.folder)/history"
-        try await errands.pipeline.execute(
-            """
-            UPDATE revisions SET recorded_at = recorded_at - interval '90 days';
-            UPDATE notifications SET recorded_at = recorded_at - interval '90 days';
-            UPDATE changes SET changed_at = changed_at - interval '90 days';
-            """
-        )
-        try await errands.expect(
-            [
-                .init(operating, "history archive --older-than=60d", exitCode: 1),
-                .init(
-                    "entitle-worker",
-                    "history archive --older-than=60d --to \(folder) --yes",
-                    exitCode: 78,
-                    says: ["permission denied", "role pipeline-operator"]
-                ),
-                .init(operating, "history archive --older-than=60d --to \(folder) --yes"),
-            ],
-            of: "pipeline"
-        )
-        let files = try FileManager.default.contentsOfDirectory(atPath: folder)
-        #expect(!files.isEmpty)
-        let restored = try await errands.run(
-            "pipeline",
-            ["history", "restore"] + files.map { "\(folder)/\($0)" },
-            as: operating
-        )
-        #expect(restored.exitCode == 0 && !restored.output.hasPrefix("0 rows"), "\(restored)")
-    }
 }
 
 extension Errands {

@@ -37,7 +37,7 @@ units=(
     entitlements-verify@1.service entitlements-dedupe@1.service entitlements-link@1.service
     entitlements-entitle@1.service entitlements-index.service entitlements-console.service
 )
-tasks=(entitlements-{reconcile,chains,prune,archive})
+tasks=(entitlements-{reconcile,chains,prune})
 all=(
     "${units[@]}" entitlements-migrate.service "${tasks[@]/%/.service}" "${tasks[@]/%/.timer}"
     entitlements.target

@@ -80,7 +80,12 @@ struct GrowthTests {
                 let owner = Ownership(userID: "user-\(index)", rule: .accountToken)
                 try await worker.own([Signed.key(String(index)): owner])
             }
-            let samples = try await samples(for: duration, folder.path, worker, connection)
+            let samples = try await samples(
+                for: duration,
+                worker,
+                connection,
+                archive: { try archive(folder.path, options.connectionString) }
+            )
             try judge(samples)
         }
     }
@@ -88,9 +93,9 @@ struct GrowthTests {
     /// The sizes of each table after each archive, always at the same moment of a cycle.
     private static func samples(
         for duration: Duration,
-        _ folder: String,
         _ worker: EntitleWorker,
-        _ connection: PostgresConnection
+        _ connection: PostgresConnection,
+        archive: () throws -> Void
     ) async throws -> [[String: Double]] {
         let start = ContinuousClock.now
         var samples: [[String: Double]] = []
@@ -101,7 +106,7 @@ struct GrowthTests {
             round += 1
             try await change(round, worker)
             if round.isMultiple(of: roundsPerArchive) {
-                try await archive(folder, connection)
+                try archive()
                 samples.append(try await sizes(connection))
                 if samples.count % 5 == 0 {
                     report(ContinuousClock.now - start, round, samples[samples.count - 1])
@@ -135,11 +140,13 @@ struct GrowthTests {
     }
 
     /// Everything superseded, whatever its age.
-    private static func archive(_ folder: String, _ connection: PostgresConnection) async throws {
-        for table in HistoryArchiving.Table.allCases {
-            let archive = try await HistoryArchive(table, olderThan: .zero, on: connection)
-            _ = try await archive.run(to: folder) { _ in }
-        }
+    private static func archive(_ folder: String, _ url: String) throws {
+        let run = try HistoryRig.archive(
+            url,
+            to: folder,
+            ["older_than": "0 days", "older_than_min": "0 days", "rows": "1000000"]
+        )
+        #expect(run.isSuccess, "\(run.text)")
     }
 
     private static func report(_ elapsed: Duration, _ round: Int64, _ sizes: [String: Double]) {

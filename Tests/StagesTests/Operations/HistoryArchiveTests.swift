@@ -1,7 +1,6 @@
 import AppStore
 import Entitlements
 import Foundation
-import JSON
 import Operations
 import Postgres
 import Records
@@ -11,7 +10,8 @@ import Testing
 import Topology
 import Worker
 
-/// `pipeline history` moves old history out of the tables, and no reader of them sees a difference.
+/// `deploy/postgres/archive.sql` moves old history out of the tables, and no reader of them sees a
+/// difference.
 @Suite(.timeLimit(.minutes(10))) struct HistoryArchiveTests {
     private static let anna = Ownership(userID: "anna", rule: .accountToken)
 
@@ -40,19 +40,14 @@ import Worker
         return rig
     }
 
-    @Test func `only history without readers is archived, and it returns unchanged`() async throws {
+    @Test func `only history without readers is archived, and the files hold it`() async throws {
         let rig = try await Self.rig()
-        #expect(try await rig.archive() == ["revisions": 0, "changes": 0, "notifications": 0])
+        #expect(try rig.archive() == ["revisions": 0, "changes": 0, "notifications": 0])
         try await rig.age(days: 500)
         let history = try await rig.history()
         let rows = try await rig.worker.rows()
 
-        let counted = await rig.run("history", "archive", "--older-than=400d")
-        #expect(counted.code == 1)
-        #expect(counted.output.contains("revisions: 3 rows would be archived"))
-        #expect(try await rig.history() == history)
-
-        let archived = try await rig.archive()
+        let archived = try rig.archive()
         // The refund, the renewal info without a grace, the older app version.
         #expect(archived["revisions"] == 3)
         #expect(archived["notifications"] == 1)
@@ -63,15 +58,31 @@ import Worker
         #expect(await rig.run("rebuild").code == 0)
         let sparse = try await rig.history()
         #expect(sparse.count == history.count - 4 - Int(changes))
-        #expect(try await rig.archive().values.allSatisfy { $0 == 0 })
+        #expect(try rig.archive().values.allSatisfy { $0 == 0 })
 
-        let restored = await rig.restore()
-        #expect(restored.code == 0, "\(restored.notes)")
-        #expect(restored.output.contains("\(4 + changes) rows restored"))
+        // The recipe at the head of the script, with the rows back in their tables.
+        #expect(rig.files.count == 3)
+        for file in rig.files {
+            let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions]
+            #expect(mode as? Int == 0o600)
+            let table = try #require(file.split(separator: "/").last?.split(separator: "-").first)
+            let run = try ProgramRun(
+                "/usr/bin/psql",
+                ["--command", "\\copy \(table) FROM '\(file)' CSV HEADER", rig.url]
+            )
+            #expect(run.isSuccess)
+        }
         #expect(try await rig.history() == history)
-        // Nothing of it is published again.
-        #expect(try await rig.worker.count("unpublished_changes") == 0)
-        #expect(await rig.restore().output.contains("0 rows restored"))
+    }
+
+    @Test func `the spans of renewal infos that the script keeps are all kinds`() throws {
+        let script = try String(
+            contentsOf: ReferenceScript.root.appending(path: "deploy/postgres/archive.sql"),
+            encoding: .utf8
+        )
+        for kind in RenewalSpan.Kind.allCases {
+            #expect(script.contains("old.payload ->> '\(kind.endMember)' IS NULL"))
+        }
     }
 
     @Test func `contents that name what a newer one lacks stay`() async throws {
@@ -87,15 +98,55 @@ import Worker
         }
         _ = try await rig.worker.client.query("DELETE FROM unpublished_changes")
         try await rig.age(days: 500)
-        #expect(try await rig.archive()["revisions"] == 1)
+        #expect(try rig.archive()["revisions"] == 1)
         #expect(await rig.run("rebuild").code == 0)
+    }
+
+    @Test func `contents of rows that do not say yet which one names their owner stay`()
+        async throws
+    {
+        let rig = try await HistoryRig()
+        for token in [LinkWorker.anna, nil] {
+            let signed: Int64 = token == nil ? 2 : 1
+            _ = try await rig.worker.process([Signed.transaction("1", signed: signed, token: token)]
+            )
+        }
+        _ = try await rig.worker.client.query(
+            "UPDATE transactions SET token_signed_date_ms = NULL, token_content_hash = NULL"
+        )
+        try await rig.age(days: 500)
+        #expect(try rig.archive()["revisions"] == 0)
+    }
+
+    @Test func `a run that ends between its files and its deletion loses no row`() async throws {
+        let rig = try await Self.rig()
+        try await rig.age(days: 500)
+        let history = try await rig.history()
+        let ended = try await rig.worker.client.transaction { transaction in
+            _ = try await transaction.query("SELECT lock_shared('catalog')")
+            let archiving = Task.detached { try rig.psql() }
+            await eventually {
+                let ended = try? await rig.worker.client.query(
+                    """
+                    SELECT pg_terminate_backend(pid) FROM pg_locks
+                    WHERE locktype = 'advisory' AND NOT granted
+                    """
+                )
+                return ended?.isEmpty == false
+            }
+            return try await archiving.value
+        }
+        #expect(!ended.isSuccess)
+        #expect(rig.files.count == 3)
+        #expect(try await rig.history() == history)
+        #expect(try rig.archive()["revisions"] == 3)
     }
 
     @Test func `a record that is published again after its archive changes no row`() async throws {
         let rig = try await Self.rig()
         try await rig.age(days: 500)
         let rows = try await rig.worker.rows()
-        _ = try await rig.archive()
+        _ = try rig.archive()
         for observation in try Self.observations().reversed() {
             _ = try await rig.worker.process([observation])
         }
@@ -110,7 +161,7 @@ import Worker
         try await rig.age(days: 500)
         let asked = "SELECT had_entitlement('anna', 'pro', to_timestamp(0.5), now() - interval "
         let answer = try await rig.text(asked + "'30 days')::text")
-        _ = try await rig.archive()
+        _ = try rig.archive()
         #expect(try await rig.text(asked + "'30 days')::text") == answer)
         let error = await #expect(throws: PostgresError.self) {
             _ = try await rig.text(asked + "'450 days')::text")
@@ -128,14 +179,13 @@ import Worker
                 """
             ) == "0"
         )
-        #expect(await rig.restore().code == 0)
-        _ = try await rig.text(asked + "'450 days')::text")
     }
 
-    @Test func `an empty archive leaves no file, and moves no limit of the kept time`() async throws
+    @Test func `an archive without rows leaves no file, and moves no limit of the kept time`()
+        async throws
     {
         let rig = try await Self.rig()
-        #expect(try await rig.archive().values.allSatisfy { $0 == 0 })
+        #expect(try rig.archive().values.allSatisfy { $0 == 0 })
         #expect(rig.files.isEmpty)
         #expect(try await rig.worker.count("history_archives") == 0)
         _ = try await rig.text(
@@ -155,7 +205,7 @@ import Worker
             SELECT user_id, version FROM changes
             """
         )
-        #expect(try await rig.archive()["changes"] == 0)
+        #expect(try rig.archive()["changes"] == 0)
     }
 
     @Test func `a content that becomes the newest again during an archive stays`() async throws {
@@ -163,9 +213,9 @@ import Worker
         try await rig.age(days: 500)
         let archiving = try await rig.worker.client.transaction { transaction in
             _ = try await transaction.query(
-                "SELECT lock_projection(ARRAY['Production'], ARRAY['1'])"
+                "SELECT lock_shared('catalog')"
             )
-            let archiving = Task { try await rig.archive() }
+            let archiving = Task.detached { try rig.archive() }
             await eventually {
                 let waiting = try? await rig.worker.client.query(
                     "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
@@ -189,56 +239,23 @@ import Worker
         #expect(newest[0].int8(0) == 1)
     }
 
-    @Test func `a wrong age, no folder, and incomplete archive files are refused`() async throws {
-        let rig = try await Self.rig()
-        try await rig.age(days: 500)
-        #expect(await rig.run("history", "archive").code == 64)
-        #expect(await rig.run("history", "archive", "--older-than=29d").code == 64)
-        #expect(await rig.run("history", "archive", "--older-than=400d", "--yes").code == 64)
-        _ = try await rig.archive()
-        let file = try #require(rig.files.first { $0.contains("revisions") })
-        let text = try String(contentsOfFile: file, encoding: .utf8)
-        let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions]
-        #expect(mode as? Int == 0o600)
-        let lines = text.split(separator: "\n", omittingEmptySubsequences: true)
-        let brokenFiles: [[Substring]] = [Array(lines.dropLast()), Array(lines.dropFirst()), []]
-        for broken in brokenFiles {
-            try broken.joined(separator: "\n").write(
-                toFile: file,
-                atomically: false,
-                encoding: .utf8
-            )
-            #expect(await rig.run("history", "restore", file).code == 65)
-        }
-        #expect(await rig.run("history", "restore", "/nowhere").code == 66)
-        try text.write(toFile: file, atomically: false, encoding: .utf8)
-        #expect(await rig.run("history", "restore", file, "--json").code == 0)
-    }
-
-    @Test func `half a line of a transaction that was not committed is left out`() async throws {
+    @Test(arguments: [["older_than": "29 days"], ["folder": "/nowhere"], ["older_than": "x"]])
+    func `a wrong age and a missing folder change nothing`(_ given: [String: String]) async throws {
         let rig = try await Self.rig()
         try await rig.age(days: 500)
         let history = try await rig.history()
-        _ = try await rig.archive()
-        let file = try #require(rig.files.first { $0.contains("changes") })
-        let whole = try String(contentsOfFile: file, encoding: .utf8)
-        func restoring(_ text: String) async throws -> (code: Int32, output: String, notes: String)
-        {
-            try text.write(toFile: file, atomically: false, encoding: .utf8)
-            return await rig.restore()
-        }
-        // As a full disk leaves it.
-        let torn = whole + #"{"user_id":"anna","vers"#
-        let last = torn.split(separator: "\n").count
-        let complete = try await restoring(torn)
-        #expect(complete.code == 65)
-        #expect(complete.notes.contains("\(file), line \(last): it is not JSON"), "\(complete)")
-        _ = try await rig.worker.client.query("UPDATE history_archives SET row_count = NULL")
-        let inside = try await restoring(torn + "\n{}\n")
-        #expect(inside.code == 65 && inside.notes.contains("line \(last)"), "\(inside)")
-        let restored = try await restoring(torn)
-        #expect(restored.code == 0, "\(restored)")
+        let end = try rig.psql(given)
+        #expect(!end.isSuccess, "\(end.text)")
         #expect(try await rig.history() == history)
-        _ = try await rig.text("SELECT require_history(now() - interval '450 days')::text")
+        #expect(try await rig.worker.count("history_archives") == 0)
+    }
+
+    @Test func `a run takes a bounded number of rows, and the next ones take the others`()
+        async throws
+    {
+        let rig = try await Self.rig()
+        try await rig.age(days: 500)
+        #expect(try rig.psql(["rows": "1"]).text.contains("revisions|1"))
+        #expect(try rig.archive()["revisions"] == 2)
     }
 }

@@ -40,7 +40,7 @@ import Testing
         try await rig.expectUnmended(
             "DELETE FROM revisions WHERE kind = 'transaction' AND id = '1'",
             saying: "1 transactions 1 (jws): the content that content_hash names is not in",
-            "pipeline history restore",
+            "history_archives",
             "1 cannot be replaced: the lines above say what to do"
         )
         try await rig.expectUnmended(
@@ -206,8 +206,7 @@ import Testing
         let before = try await rig.entitle.count("revisions")
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         defer { try? FileManager.default.removeItem(at: folder) }
-        let archive = ["history", "archive", "--older-than=400d", "--to=\(folder.path)", "--yes"]
-        #expect(await rig.run(archive).code == 0)
+        #expect(try HistoryRig.archive(rig.options.connectionString, to: folder.path).isSuccess)
         // A silent receipt, the first of the purchase, and the renewal info without a grace.
         #expect(try await rig.entitle.count("revisions") == before - 3)
         let (code, output) = await rig.rebuild()

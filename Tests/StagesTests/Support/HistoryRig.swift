@@ -1,5 +1,4 @@
 import Foundation
-import JSON
 import Operations
 import Postgres
 import TestSupport
@@ -26,31 +25,42 @@ final class HistoryRig: Sendable {
         await PipelineTool.run(arguments, on: url)
     }
 
-    func archive() async throws -> [String: Int64] {
-        let end = await run(
-            "history",
-            "archive",
-            "--older-than=400d",
-            "--to=\(folder)",
-            "--yes",
-            "--json"
+    /// Runs `deploy/postgres/archive.sql` with psql.
+    static func archive(
+        _ url: String,
+        to folder: String,
+        _ variables: [String: String] = [:]
+    ) throws -> ProgramRun {
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let given = ["ON_ERROR_STOP": "1", "older_than": "400 days", "folder": folder]
+            .merging(variables) { $1 }
+        let script = ReferenceScript.root.appending(path: "deploy/postgres/archive.sql").path
+        return try ProgramRun(
+            "/usr/bin/psql",
+            ["--no-psqlrc", "--tuples-only", "--no-align", "--quiet"]
+                + given.flatMap { ["--set", "\($0.key)=\($0.value)"] } + ["--file", script, url],
+            takesErrors: true
         )
-        #expect(end.code == 0, "\(end.notes)")
-        var rows: [String: Int64] = [:]
-        let root = try JSONDocument(parsing: Array(end.output.utf8)).root
-        for table in try #require(root["tables"]).elements {
-            rows[try #require(table["table"]?.string)] = table["rows"]?.int64
-        }
-        return rows
+    }
+
+    func psql(_ variables: [String: String] = [:]) throws -> ProgramRun {
+        try Self.archive(url, to: folder, variables)
+    }
+
+    /// The number of archived rows by table.
+    func archive() throws -> [String: Int64] {
+        let end = try psql()
+        #expect(end.isSuccess, "\(end.text)")
+        let rows = end.text.split(separator: "\n").map { $0.split(separator: "|") }
+        return Dictionary(
+            uniqueKeysWithValues: rows.filter { $0.count == 2 }
+                .map { (String($0[0]), Int64($0[1]) ?? -1) }
+        )
     }
 
     var files: [String] {
         let names = try? FileManager.default.contentsOfDirectory(atPath: folder)
         return (names ?? []).sorted().map { "\(folder)/\($0)" }
-    }
-
-    func restore() async -> (code: Int32, output: String, notes: String) {
-        await PipelineTool.run(["history", "restore"] + files, on: url)
     }
 
     /// As if everything had happened that long ago.

@@ -131,7 +131,7 @@ extension RevisionTable {
 
     /// Whether a renewal info states something that a newer one neither repeats nor revokes: its
     /// content is never archived, and is read again by a rebuild.
-    static func statesSpans(_ relation: String) -> String {
+    private static func statesSpans(_ relation: String) -> String {
         let members = RenewalSpan.Kind.allCases.map(\.endMember)
         let conditions = members.map { "\(relation).payload ->> '\($0)' IS NOT NULL" }
         return "(\(conditions.joined(separator: " OR ")))"

@@ -94,31 +94,6 @@ package enum StoredAboutUser {
          FROM entitlements WHERE user_id = $user ORDER BY 2, 3, 4 LIMIT $limit)
         """
     )
-
-    /// The keys by which data outside the database can be attributed to the user: the user's ID if
-    /// it is an account token, links, claims, and present and former purchases.
-    package static let searchKeys = Statement<Identifier, SearchKey>(
-        [.value("user")],
-        returning: identifier,
-        """
-        SELECT 'account_token' AS kind, lower($user) AS key,
-               '' AS environment, '' AS bundle_id
-        UNION
-        SELECT kind, key, environment, bundle_id FROM account_links WHERE user_id = $user
-        UNION
-        SELECT 'original_transaction_id', original_transaction_id, environment, bundle_id
-        FROM ownership_claims WHERE user_id = $user
-        UNION
-        SELECT 'original_transaction_id', original_transaction_id, environment, bundle_id
-        FROM entitlements WHERE user_id = $user
-        UNION
-        SELECT 'original_transaction_id', original_transaction_id, environment, bundle_id
-        FROM ledger WHERE user_id = $user
-        UNION
-        SELECT 'original_transaction_id', original_transaction_id, environment, bundle_id
-        FROM changes WHERE user_id = $user AND original_transaction_id IS NOT NULL
-        """
-    )
 }
 
 /// The table `forgotten_users`, and the removal of a user's links.

@@ -185,8 +185,7 @@ package struct DatabaseRole: Sendable {
         "pipeline-operator",
         [deadLetters] + linkWorker.tables + entitleWorker.tables + [
             (keep, ["account_links", "dedupe_revisions", "dedupe_notifications"]),
-            (raise, ["catalog_versions", "history_archives", "recovery_requests"]),
-            (add + ", DELETE", ["changes", "revisions", "notifications"]),
+            (raise, ["catalog_versions", "recovery_requests"]),
             // A span that no content states.
             ("DELETE", ["renewal_spans"]),
             ("SELECT, DELETE", ["recovery_limits"]),

@@ -13,8 +13,7 @@ extension ToolCommand {
             + "token is removed from the facts too; what Apple sends afterwards may name the "
             + "user again. It is written down, with a hash of the user's ID.\n\n"
             + "The history names the user as before: changes by ID, contents as Apple signed "
-            + "them by token. So do files of 'history archive', of which none is opened: ask "
-            + "'whats-stored' before, which finds rows in them by the user's links.",
+            + "them by token. So do the files of archived history.",
         operands: "USER",
         operandCount: 1...1,
         options: [
@@ -28,14 +27,12 @@ extension ToolCommand {
             by: try context.required("by"),
             reason: try context.required("reason")
         )
-        let (forgotten, archives) = try await context.withDatabase { connection in
-            // First what may fail without a trace.
-            let archives = try await connection.run(HistoryArchiveTable.all).count
-            return (try await connection.run(ForgottenUserTable.forget, request)[0], archives)
+        let forgotten = try await context.withDatabase { connection in
+            try await connection.run(ForgottenUserTable.forget, request)[0]
         }
         let json: JSONContent = [
             "number": forgotten.number, "links": forgotten.links, "claims": forgotten.claims,
-            "tokens": forgotten.tokens, "unchanged_archives": archives,
+            "tokens": forgotten.tokens,
         ]
         context.print(json) { console in
             console.print(
@@ -44,13 +41,6 @@ extension ToolCommand {
                     + "\(Quantity.counted(forgotten.tokens, "token")) removed from facts; written "
                     + "down as number \(forgotten.number)"
             )
-            if archives > 0 {
-                console.note(
-                    "\(Quantity.counted(archives, "archive")) of history may name the user and "
-                        + "\(archives == 1 ? "is" : "are") not changed: see "
-                        + "'\(PipelineTool.name) whats-stored'"
-                )
-            }
         }
         return ExitCode.found(forgotten.links + forgotten.claims + forgotten.tokens)
     }

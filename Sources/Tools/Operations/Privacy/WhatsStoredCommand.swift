@@ -7,9 +7,7 @@ extension ToolCommand {
     static let whatsStored = ToolCommand(
         "whats-stored",
         "Reports what is stored about one user, where, and what 'forget' does with it.\n\n"
-            + "Files that 'history archive' has written are read to their ends, and those that "
-            + "are not found are named. 'explain USER' shows the same user's entitlements with "
-            + "their reasons.",
+            + "'explain USER' shows the same user's entitlements with their reasons.",
         operands: "USER",
         operandCount: 1...1,
         options: [
@@ -17,11 +15,6 @@ extension ToolCommand {
                 "limit",
                 argument: "N",
                 "Maximum number of links, claims and purchases named, each; 100 unless given."
-            ),
-            CommandOption(
-                "archives",
-                argument: "FOLDER",
-                "Where archive files lie; else each is looked for where it was written."
             ),
             .postgres, .config, .json, .wide,
         ]
@@ -38,30 +31,10 @@ extension ToolCommand {
         let stored = StoredReport(
             user: user,
             counts: counts,
-            identifiers: identifiers,
-            archives: try await archives(of: user, settings, context)
+            identifiers: identifiers
         )
         context.console.print(stored, context.arguments)
         return ExitCode.found(stored.rowCount)
-    }
-
-    private static func archives(
-        of user: Identifier,
-        _ settings: SettingsValues,
-        _ context: OperatorContext
-    ) async throws -> [SearchedArchive] {
-        let (known, keys) = try await settings.withDatabase { connection in
-            (
-                Array(try await connection.run(HistoryArchiveTable.all)),
-                Array(try await connection.run(StoredAboutUser.searchKeys, user))
-            )
-        }
-        var progress = ProgressLine(console: context.console)
-        defer { progress.clear() }
-        return try ArchiveSearch(user: user, keys: keys)
-            .run(known, folder: context.arguments.value("archives")) { file, rows in
-                progress.show(file, done: rows, "row")
-            }
     }
 }
 
@@ -70,7 +43,6 @@ struct StoredReport: Report {
     let user: Identifier
     let counts: [StoredAboutUser.Count]
     let identifiers: [StoredAboutUser.SearchKey]
-    let archives: [SearchedArchive]
 
     /// The purpose of each table, and how long its rows are kept.
     private static let meanings: [String: (what: String, afterwards: String)] = [
@@ -120,13 +92,14 @@ struct StoredReport: Report {
     ]
 
     var rowCount: Int64 {
-        counts.reduce(0) { $0 + $1.rows } + archives.reduce(0) { $0 + Int64($1.rows) }
+        counts.reduce(0) { $0 + $1.rows }
     }
 
     private static let topicsNote =
         "Kafka holds more, for as long as its topics are set to (see 'pipeline topics'): the "
         + "bodies as Apple signed them, the feed entitlements.changed, and the user's newest "
-        + "state in entitlements.current. No single record of them can be removed."
+        + "state in entitlements.current. No single record of them can be removed. Archived history "
+        + "is in the files that the table history_archives lists: search them by these names."
 
     var parts: [TextPart] {
         let held = counts.filter { $0.rows > 0 }
@@ -137,7 +110,7 @@ struct StoredReport: Report {
         if !identifiers.isEmpty {
             parts += [.blank, .table(TextTable(identifiers, Self.identifierColumns))]
         }
-        return parts + SearchedArchive.parts(archives) + [.blank, .line(Self.topicsNote)]
+        return parts + [.blank, .line(Self.topicsNote)]
     }
 
     private static let countColumns: [ReportColumn<StoredAboutUser.Count>] = [
@@ -160,7 +133,6 @@ struct StoredReport: Report {
         [
             "user_id": user, "tables": counts.map { JSONContent($0, Self.countColumns) },
             "identifiers": identifiers.map { JSONContent($0, Self.identifierColumns) },
-            "archives": archives.map { JSONContent($0, SearchedArchive.columns) },
             "topics": Self.topicsNote,
         ]
     }

@@ -168,8 +168,8 @@ extension FactFinding.Fault {
             "has no row, and which of its contents is the newest is not known; have dedupe-worker "
                 + "forget it ('pipeline dedupe forget') and publish its raw records again"
         case .contentMissing(let column):
-            "the content that \(column) names is not in revisions; restore it from an archive "
-                + "('pipeline history restore') or a backup"
+            "the content that \(column) names is not in revisions; restore it from "
+                + "a file that the table history_archives lists, or a backup"
         case .contentUnreadable:
             "a content in revisions is not what its hash was made of; restore its payload from "
                 + "a backup"

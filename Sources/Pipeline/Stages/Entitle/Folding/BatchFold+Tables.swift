@@ -103,8 +103,6 @@ extension Pipeline {
     mutating func add(_ fold: BatchFold, _ newRows: NewRows) {
         add(RenewalTable.raise, unlessEmpty: fold.changedRenewals)
         add(RenewalTable.addSpans, unlessEmpty: fold.newSpans)
-        // Before the contents: archiving locks the fact first, and then removes no content that it
-        // names.
         add(AppDownloadTable.raise, unlessEmpty: fold.history.downloads)
         let history = fold.history
         add(RevisionTable.add, new: history.firstRevisions, newRows, others: history.revisions)
