@@ -89,7 +89,7 @@ package struct AccessPlan: Sendable {
         }
             + allow(name, .write, topics: [Topic.raw])
             + [
-                // `account state` and `recover offsets` commit for them.
+                // `account state` and kafka-consumer-groups.sh commit for them.
                 KafkaAccessRule(
                     principal(name),
                     may: .read,

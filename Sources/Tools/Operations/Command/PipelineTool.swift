@@ -18,8 +18,8 @@ package enum PipelineTool {
             .migrate, .topics, .grants, .catalogCheck, .catalogApply, .linkAdd, .linkRemove,
             .linkList, .linkReapply, .dedupeForget, .grant, .revokeGrant, .explain, .whatsStored,
             .forget,
-            .rebuild, .historyArchive, .historyRestore, .recoverOffsets, .recoverFeed,
-            .recoverApple, .publish, .run, .status, .reconcile, .accountState,
+            .rebuild, .historyArchive, .historyRestore, .recoverFeed, .recoverApple, .publish, .run,
+            .status, .reconcile, .accountState,
         ]
     )
 }
