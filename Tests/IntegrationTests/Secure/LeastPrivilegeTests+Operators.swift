@@ -34,15 +34,9 @@ extension PipelineTests.LeastPrivilegeTests {
                 .init(operating, "recover feed --republish"),
                 .init(
                     operating,
-                    "grants --apply --only postgres",
+                    "grants --apply",
                     exitCode: 78,
                     says: ["permission denied", "schema's owner"]
-                ),
-                .init(
-                    operating,
-                    "grants --apply --only kafka",
-                    exitCode: 69,
-                    says: ["AUTHORIZATION_FAILED"]
                 ),
                 .init(
                     "link-worker",
