@@ -13,17 +13,15 @@
 # COMMIT is the version before: unless given, the last one whose schema is a migration behind. It is
 # built below .build/previous, once.
 #
-# KAFKA_BOOTSTRAP_FOR_TESTS names a Kafka that runs already; the rehearsal that begins on a new
-# cluster needs a launcher (Tests/Kit/TestSupport/RealKafka.swift) and fails without one. Ends with 69
-# where there is neither.
+# KAFKA_BOOTSTRAP_FOR_TESTS names a Kafka that runs already; a launcher with Kafka's own tools
+# (Tests/Kit/TestSupport/RealKafka.swift) is needed all the same. Ends with 69 without one.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # The tests skip themselves under the same condition, and nothing would be rehearsed.
 launcher=${SHARED_DATA:-../shared}/kafka/kafka
-if [ -z "${KAFKA_BOOTSTRAP_FOR_TESTS:-}" ] && ! { [ -x "$launcher" ] &&
-    { [ -x /usr/bin/java ] || [ -x "${KAFKA_JAVA:-}" ]; }; }; then
-    echo "rehearsal: no Kafka: set KAFKA_BOOTSTRAP_FOR_TESTS, or have $launcher and Java" >&2
+if ! { [ -x "$launcher" ] && { [ -x /usr/bin/java ] || [ -x "${KAFKA_JAVA:-}" ]; }; }; then
+    echo "rehearsal: no Kafka: $launcher and Java are needed" >&2
     exit 69
 fi
 

@@ -14,19 +14,21 @@ import Topology
     private func holders(of operation: String, _ action: String) async -> [String: Set<String>] {
         let context = CommandContext(
             console: transcript.console(),
-            environment: ["KAFKA_BOOTSTRAP": "localhost:9092"]
+            environment: [
+                "KAFKA_BOOTSTRAP": "localhost:9092", "DATABASE_URL": "postgresql://localhost/none",
+            ]
         )
-        #expect(await PipelineTool.tool.run(["grants", "--only=kafka"], in: context) == 0)
+        #expect(await PipelineTool.tool.run(["grants"], in: context) == 0)
         var holders: [String: Set<String>] = [:]
         for line in transcript.output.split(separator: "\n") where line.contains(action) {
             let words = line.split(separator: " ").map { String($0).replacing("'", with: "") }
-            func word(after name: String) -> String? {
-                words.firstIndex(of: name).map { words[$0 + 1] }
+            func values(_ name: String) -> [String] {
+                zip(words, words.dropFirst()).filter { $0.0 == name }.map(\.1)
             }
-            guard let topic = word(after: "--topic"), word(after: "--operation") == operation else {
-                continue
+            guard values("--operation").contains(operation) else { continue }
+            for topic in values("--topic") {
+                holders[topic, default: []].formUnion(values("--allow-principal"))
             }
-            holders[topic, default: []].insert(word(after: "--allow-principal") ?? "")
         }
         return holders
     }

@@ -28,8 +28,8 @@ import Testing
 
     @Test(arguments: [
         ("pipeline rec", ["reconcile", "recover"]), ("pipeline catalog ", ["check", "apply"]),
-        ("pipeline recover off", ["offsets"]), ("pipeline recover offsets --beg", ["--beginning"]),
-        ("pipeline recover offsets --stage ent", ["entitle"]),
+        ("pipeline recover fe", ["feed"]), ("pipeline recover feed --rep", ["--republish"]),
+        ("pipeline account state --stage ent", ["entitle"]),
         ("pipeline explain anna --kn", ["--known-at"]), ("pipeline completion z", ["zsh"]),
     ])
     func `bash completes commands in families and their options`(

@@ -95,7 +95,6 @@ import Topology
         await run(["status"], environment)
         await run(["status", "--watch", "--count=2", "--interval=100ms"], environment)
         await run(["reconcile"], environment)
-        await run(["recover", "offsets", "--beginning"], environment, code: 1)
         await run(["recover", "feed"], environment)
         cluster.stop()
     }

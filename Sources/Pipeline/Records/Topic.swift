@@ -88,16 +88,6 @@ package enum RecordHeader {
 }
 
 extension [KafkaHeader] {
-    /// The publisher's name in the record; nil if absent.
-    ///
-    /// It is unverified, and may have any length and content.
-    package var producerName: String? {
-        let named = first {
-            RecordHeader.producer.contains($0.nameBytes) && $0.value?.isEmpty == false
-        }
-        return named?.value.map { String(decoding: $0, as: UTF8.self) }
-    }
-
     /// The headers that are forwarded with a record from `raw` to the end.
     ///
     /// The first of each name counts, if it is short text: they are repeated in all outputs of a

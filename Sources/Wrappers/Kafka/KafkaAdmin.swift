@@ -155,14 +155,7 @@ struct AdminRequest: ~Copyable {
     private let options: OpaquePointer?
     private let deadline: Duration
 
-    /// - Parameter broker: who is asked; nil leaves it to librdkafka, which asks the controller
-    ///   where the request changes something.
-    init(
-        _ client: ClientHandle,
-        _ operation: rd_kafka_admin_op_t,
-        broker: Int32? = nil,
-        deadline: Duration
-    ) {
+    init(_ client: ClientHandle, _ operation: rd_kafka_admin_op_t, deadline: Duration) {
         self.client = client
         self.deadline = deadline
         unsafe queue = rd_kafka_queue_new(client.pointer)
@@ -170,10 +163,6 @@ struct AdminRequest: ~Copyable {
         let timeout = deadline.millisecondsClamped
         _ = unsafe ErrorText.written { text, count in
             _ = unsafe rd_kafka_AdminOptions_set_request_timeout(options, timeout, text, count)
-        }
-        guard let broker else { return }
-        _ = unsafe ErrorText.written { text, count in
-            _ = unsafe rd_kafka_AdminOptions_set_broker(options, broker, text, count)
         }
     }
 

@@ -122,7 +122,8 @@ extension PipelineTests {
         private static let earlier = [
             "for: 2m": "for: 1m", "for: 5m": "for: 4m", "for: 10m": "for: 9m",
             "for: 15m": "for: 14m", "for: 30m": "for: 1m", "for: 1h": "for: 59m",
-            "> 100\n": "> 89\n", "> 0.01\n": "> 0.0089\n", "> 0.05\n": "> 0.045\n",
+            "> 5000\n": "> 4400\n", "> 100\n": "> 89\n", "> 0.01\n": "> 0.0089\n",
+            "> 0.05\n": "> 0.045\n",
             " > 1\n": " > 0.9\n", "> 10\n": "> 8\n", "> 0.9\n": "> 0.85\n",
             "14.4 * 0.001": "13.9 * 0.001", "> 6 * 0.001": "> 5.7 * 0.001", "> 0.001": "> 0.0008",
         ]
@@ -130,7 +131,7 @@ extension PipelineTests {
         @Test(.enabled(if: Promtool.path != nil, "promtool is not installed"))
         func `each near miss fires by a rule that is a little stricter`() throws {
             let fired = try Self.firing(Self.nearMisses) { text in
-                text.replace(/> (30|60|900|100000|1000|3600|7200|129600|0)\b(?!\.)/) {
+                text.replace(/> (30|60|900|100000|3600|7200|129600|0)\b(?!\.)/) {
                     ">= \($0.1)"
                 }
                 // A longer text before those that it contains.

@@ -13,7 +13,7 @@ extension AlertFault {
     private static let refusedBodies = AlertFault(
         name: "bodies of every kind that is refused",
         alerts: [
-            "EntitlementsForgedBodies", "EntitlementsAttackSource", "EntitlementsStaleBodies",
+            "EntitlementsForgedBodies", "EntitlementsStaleBodies",
             "EntitlementsMisroutedBodies", "EntitlementsCorruptBodies",
             "EntitlementsDeadLetterRatio", "EntitlementsDeadLettersAlike",
         ],

@@ -42,8 +42,7 @@ enum MonitoringFiles {
         #"{stage="dead-letter-index"}) > 300"#: #"{stage="dead-letter-index"}) > 3"#,
         "_timestamp_seconds) > 7200": "_timestamp_seconds) > 15",
         "> 129600": "> 30",
-        "(entitlements_dead_letter_group_records) > 1000":
-            "(entitlements_dead_letter_group_records) > 5",
+        "          > 5000\n": "          > 5\n",
         "          > 10\n": "          > 2\n",
         "(entitlements_feed_oldest_waiting_seconds) > 60":
             "(entitlements_feed_oldest_waiting_seconds) > 3",

@@ -78,7 +78,7 @@ struct RunbookCommands {
     }
 
     private func grantRoles() async throws {
-        let granted = try await rig.run("pipeline grants --apply --only postgres")
+        let granted = try await rig.run("pipeline grants --apply")
         #expect(granted.exitCode == 0, "\(granted.output)")
         for role in Set(Self.roles.compactMap(\.role)) {
             try await rig.pipeline.execute("ALTER ROLE \"\(role)\" PASSWORD '\(role)'")

@@ -32,13 +32,9 @@ extension PipelineTests {
             let traffic = try DemoTraffic(seed: 29, bodyCount: DemoTraffic.bodyCountMin)
             try await RunningPipeline.run(setup, traffic) { pipeline in
                 let prefix = pipeline.layout.prefix
-                let granted = try await BuiltTool.run(
-                    "pipeline",
-                    ["grants", "--apply", "--prefix=\(prefix)", "--group-prefix=\(prefix)"],
-                    ["KAFKA_BOOTSTRAP": kafka.bootstrapServers]
-                        .merging(["DATABASE_URL": pipeline.database.connectionString]) { $1 }
-                )
-                #expect(granted.exitCode == 0, "\(granted.output)")
+                let granted = await pipeline.operate("grants", "--apply")
+                #expect(granted.code == 0, "\(granted.notes)")
+                try kafka.execute(await pipeline.operate("grants").output)
                 try await holders.setPasswords(pipeline)
                 try pipeline.startAll()
                 try await pipeline.publish(pipeline.traffic.items)

@@ -14,11 +14,8 @@ package struct SecureKafka: Sendable {
     package let bootstrapServers: String
 
     /// Lends brokers to `body` and removes them afterwards, however that ends.
-    package static func lend(
-        brokers: Int = 1,
-        _ body: (SecureKafka) async throws -> Void
-    ) async throws {
-        let kafka = try await start(brokers: brokers)
+    package static func lend(_ body: (SecureKafka) async throws -> Void) async throws {
+        let kafka = try await start()
         try await closing {
             await kafka.remove()
         } after: {
@@ -26,14 +23,28 @@ package struct SecureKafka: Sendable {
         }
     }
 
-    private static func start(brokers: Int) async throws -> SecureKafka {
+    private static func start() async throws -> SecureKafka {
         let folder = FileManager.default.temporaryDirectory
             .appending(path: "secure-kafka-\(UUID().uuidString)")
-        let bootstrap = try await RealKafka.start(
-            in: folder,
-            ["--secure", "--brokers", "\(brokers)"]
-        )
+        let bootstrap = try await RealKafka.start(in: folder, ["--secure"])
         return SecureKafka(folder: folder, bootstrapServers: bootstrap)
+    }
+
+    /// Executes the `kafka-acls.sh` commands in a text, such as that of `pipeline grants`.
+    package func execute(_ text: String) throws {
+        let commands = text.split(separator: "\n").filter { $0.hasPrefix("kafka-acls.sh ") }
+        let tool = "'\(RealKafka.launcher.path)' tool --dir '\(folder.path)' acls"
+        let script = ["set -e", "kafka-acls.sh() { \(tool) \"$@\"; }"] + commands.map(String.init)
+        let run = try ProgramRun(
+            "/bin/bash",
+            ["-c", script.joined(separator: "\n")],
+            environment: ProcessInfo.processInfo.environment.merging(
+                ["KAFKA_BOOTSTRAP": bootstrapServers]
+            ) { $1 }
+        )
+        guard run.isSuccess, !commands.isEmpty else {
+            throw RealKafka.LaunchError(output: run.text)
+        }
     }
 
     /// The properties with which a user signs in, under librdkafka's names.

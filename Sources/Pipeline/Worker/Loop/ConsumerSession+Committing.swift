@@ -50,7 +50,6 @@ extension ConsumerSession {
         for index in processed.records.indices {
             guard let refusal = processed.records[index].verdict.refusal else { continue }
             loop.metrics.deadLettered(refusal.reason)
-            loop.refusals.count(refusal, of: processed.records[index].record)
         }
     }
 

@@ -13,7 +13,6 @@ package final class WorkerLoop: Sendable {
     let health: Health
     let log: Log
     let metrics: WorkerMetrics
-    let refusals: RefusalWatch
     let faults: Faults
     let time = TimeAccount()
     let deliverer: Deliverer
@@ -53,7 +52,6 @@ package final class WorkerLoop: Sendable {
         self.health = health
         self.log = log
         self.metrics = WorkerMetrics(metrics, configuration.stage.dispositions)
-        refusals = RefusalWatch(metrics, log)
         faults = Faults(
             log: log,
             health: health,

@@ -41,7 +41,8 @@ package struct ReplayPreparation {
     private func behind() async throws -> String? {
         let now = Timestamp(milliseconds: WallClock.milliseconds)
         let standing = try await IndexStanding.read(names.letters, on: database, now: now)
-        return standing.unread == 0 ? nil : "letters that are not indexed are left out: \(standing.text)"
+        return standing.unread == 0
+            ? nil : "letters that are not indexed are left out: \(standing.text)"
     }
 
     private func select(

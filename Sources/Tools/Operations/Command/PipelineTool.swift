@@ -18,8 +18,7 @@ package enum PipelineTool {
             .migrate, .topics, .grants, .catalogCheck, .catalogApply, .linkAdd, .linkRemove,
             .linkList, .linkReapply, .dedupeForget, .grant, .revokeGrant, .explain, .whatsStored,
             .forget,
-            .rebuild, .recoverOffsets, .recoverFeed, .recoverApple, .publish, .run, .status,
-            .reconcile,
+            .rebuild, .recoverFeed, .recoverApple, .publish, .run, .status, .reconcile,
             .accountState,
         ]
     )
