@@ -5,10 +5,8 @@ import PackageDescription
 // No outside package: the toolchain's modules and the system's C libraries are all it builds on.
 
 let strict: [SwiftSetting] = [
-    .enableUpcomingFeature("ExistentialAny"),
-    .enableUpcomingFeature("InternalImportsByDefault"),
-    .enableUpcomingFeature("MemberImportVisibility"),
-    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .enableUpcomingFeature("ExistentialAny"), .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"), .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
     .treatAllWarnings(as: .error),
 ]
 
@@ -17,54 +15,29 @@ let wrapper: [SwiftSetting] = strict + [.strictMemorySafety()]
 
 /// Puts targets into a folder, by their own path in it or else by their name.
 func room(_ folder: String, _ targets: [Target]) -> [Target] {
-    for target in targets {
-        target.path = "\(folder)/\(target.path ?? target.name)"
-    }
+    for target in targets { target.path = "\(folder)/\(target.path ?? target.name)" }
     return targets
 }
 
 func systemLibrary(_ name: String, in folder: String, pkgConfig: String, debian: String) -> Target {
-    .systemLibrary(
-        name: name,
-        path: "\(folder)/\(name)",
-        pkgConfig: pkgConfig,
-        providers: [.apt([debian])]
-    )
+    .systemLibrary(name: name, path: "\(folder)/\(name)", pkgConfig: pkgConfig, providers: [.apt([debian])])
 }
 
 func library(
-    _ name: String,
-    _ dependencies: [Target.Dependency] = [],
-    path: String? = nil,
-    exclude: [String] = [],
-    embedded: [String] = [],
-    settings: [SwiftSetting] = strict
+    _ name: String, _ dependencies: [Target.Dependency] = [], path: String? = nil, exclude: [String] = [],
+    embedded: [String] = [], settings: [SwiftSetting] = strict
 ) -> Target {
     .target(
-        name: name,
-        dependencies: dependencies,
-        path: path,
-        exclude: exclude,
-        resources: embedded.map { .embedInCode($0) },
-        swiftSettings: settings
-    )
+        name: name, dependencies: dependencies, path: path, exclude: exclude,
+        resources: embedded.map { .embedInCode($0) }, swiftSettings: settings)
 }
 
 func executable(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .executableTarget(name: name, dependencies: dependencies, swiftSettings: strict)
 }
 
-func tests(
-    _ name: String,
-    _ dependencies: [Target.Dependency] = [],
-    exclude: [String] = []
-) -> Target {
-    .testTarget(
-        name: name,
-        dependencies: dependencies,
-        exclude: exclude,
-        swiftSettings: strict
-    )
+func tests(_ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {
+    .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: strict)
 }
 
 // The only importers of the C modules, each beside its own.
@@ -75,61 +48,22 @@ let wrappers = room(
         systemLibrary("COpenSSL", in: "OpenSSL", pkgConfig: "libcrypto", debian: "libssl-dev"),
         systemLibrary("CGMP", in: "OpenSSL", pkgConfig: "gmp", debian: "libgmp-dev"),
         systemLibrary("CLibPQ", in: "Postgres", pkgConfig: "libpq", debian: "libpq-dev"),
-        systemLibrary(
-            "CMicroHTTPD",
-            in: "HTTP",
-            pkgConfig: "libmicrohttpd",
-            debian: "libmicrohttpd-dev"
-        ),
-        systemLibrary(
-            "CCurl",
-            in: "Curl",
-            pkgConfig: "libcurl",
-            debian: "libcurl4-openssl-dev"
-        ),
+        systemLibrary("CMicroHTTPD", in: "HTTP", pkgConfig: "libmicrohttpd", debian: "libmicrohttpd-dev"),
+        systemLibrary("CCurl", in: "Curl", pkgConfig: "libcurl", debian: "libcurl4-openssl-dev"),
         // Functions of the C library that the toolchain's module leaves out.
         .systemLibrary(name: "CMalloc", path: "Platform/CMalloc"),
         // The commit that is built; `deploy/container/build.sh` names it.
         .target(
-            name: "CRelease",
-            path: "Release/CRelease",
-            cSettings: [
-                .define(
-                    "COMMIT",
-                    to: "\"\(Context.environment["ENTITLEMENTS_COMMIT"] ?? "unknown")\""
-                )
-            ]
-        ),
+            name: "CRelease", path: "Release/CRelease",
+            cSettings: [.define("COMMIT", to: "\"\(Context.environment["ENTITLEMENTS_COMMIT"] ?? "unknown")\"")]),
         // Limits what a consumer's librdkafka decompresses.
-        .target(
-            name: "CDecompression",
-            dependencies: ["CRDKafka"],
-            path: "Kafka/CDecompression"
-        ),
+        .target(name: "CDecompression", dependencies: ["CRDKafka"], path: "Kafka/CDecompression"),
         library(
-            "Kafka",
-            ["CDecompression", "CRDKafka", "Platform", "Threads"],
-            exclude: ["CDecompression", "CRDKafka"],
-            settings: wrapper
-        ),
-        library(
-            "OpenSSL",
-            ["CGMP", "COpenSSL"],
-            exclude: ["CGMP", "COpenSSL"],
-            settings: wrapper
-        ),
-        library(
-            "Postgres",
-            ["CLibPQ", "Platform", "Threads"],
-            exclude: ["CLibPQ"],
-            settings: wrapper
-        ),
-        library(
-            "HTTP",
-            ["CMicroHTTPD", "Platform", "Threads"],
-            exclude: ["CMicroHTTPD"],
-            settings: wrapper
-        ),
+            "Kafka", ["CDecompression", "CRDKafka", "Platform", "Threads"], exclude: ["CDecompression", "CRDKafka"],
+            settings: wrapper),
+        library("OpenSSL", ["CGMP", "COpenSSL"], exclude: ["CGMP", "COpenSSL"], settings: wrapper),
+        library("Postgres", ["CLibPQ", "Platform", "Threads"], exclude: ["CLibPQ"], settings: wrapper),
+        library("HTTP", ["CMicroHTTPD", "Platform", "Threads"], exclude: ["CMicroHTTPD"], settings: wrapper),
         library("Curl", ["CCurl", "Threads"], exclude: ["CCurl"], settings: wrapper),
         library("Release", ["CRelease"], exclude: ["CRelease"], settings: wrapper),
         // From the C library: threads, and a lock to wait for.
@@ -137,18 +71,15 @@ let wrappers = room(
         // From the C library: environment, files, clock, instead of Foundation. With that and the
         // regular expressions each worker would hold 3 MiB more in memory.
         library("Platform", ["CMalloc"], exclude: ["CMalloc"]),
-    ]
-)
+    ])
 
 // Pure: no clock, no I/O, no environment.
 let rules = room(
     "Sources/Rules",
     [
-        library("JSON"),
-        library("AppStore", ["JSON", "OpenSSL", "Release"], exclude: ["VERIFICATION.md"]),
+        library("JSON"), library("AppStore", ["JSON", "OpenSSL", "Release"], exclude: ["VERIFICATION.md"]),
         library("Entitlements", ["AppStore", "JSON", "OpenSSL"], exclude: ["RULES.md"]),
-    ]
-)
+    ])
 
 // The workers: one loop, its stages, and what they read and write.
 let pipeline = room(
@@ -164,74 +95,51 @@ let pipeline = room(
         library(
             "Worker",
             [
-                "AppStore", "HTTP", "JSON", "Kafka", "OpenSSL", "Platform", "Records",
-                "Release", "Settings", "Telemetry",
-            ],
-            exclude: ["README.md"]
-        ),
+                "AppStore", "HTTP", "JSON", "Kafka", "OpenSSL", "Platform", "Records", "Release", "Settings",
+                "Telemetry",
+            ], exclude: ["README.md"]),
         library(
             "Store",
-            [
-                "AppStore", "Entitlements", "JSON", "OpenSSL", "Platform", "Postgres", "Records",
-                "Release", "Settings",
-            ],
-            exclude: ["README.md"]
-        ),
-        library(
-            "Topology",
-            ["AppStore", "JSON", "OpenSSL", "Platform", "Records", "Settings"]
-        ),
+            ["AppStore", "Entitlements", "JSON", "OpenSSL", "Platform", "Postgres", "Records", "Release", "Settings"],
+            exclude: ["README.md"]),
+        library("Topology", ["AppStore", "JSON", "OpenSSL", "Platform", "Records", "Settings"]),
         library(
             "Holdings",
             [
-                "AppStore", "Entitlements", "JSON", "Kafka", "Postgres", "Records", "Settings",
-                "Store", "Telemetry", "Worker",
-            ],
-            path: "Stages/Holdings"
-        ),
+                "AppStore", "Entitlements", "JSON", "Kafka", "Postgres", "Records", "Settings", "Store", "Telemetry",
+                "Worker",
+            ], path: "Stages/Holdings"),
         library(
             "VerifyStage",
             [
-                "AppStore", "Entitlements", "Kafka", "OpenSSL", "Platform", "Records", "Settings",
-                "Telemetry", "Threads", "Topology", "Worker",
-            ],
-            path: "Stages/Verify"
-        ),
+                "AppStore", "Entitlements", "Kafka", "OpenSSL", "Platform", "Records", "Settings", "Telemetry",
+                "Threads", "Topology", "Worker",
+            ], path: "Stages/Verify"),
         library(
             "DedupeStage",
             [
-                "AppStore", "Entitlements", "Holdings", "Kafka", "Postgres", "Records", "Settings",
-                "Store", "Topology", "Worker",
-            ],
-            path: "Stages/Dedupe"
-        ),
+                "AppStore", "Entitlements", "Holdings", "Kafka", "Postgres", "Records", "Settings", "Store", "Topology",
+                "Worker",
+            ], path: "Stages/Dedupe"),
         library(
             "LinkStage",
             [
-                "AppStore", "Entitlements", "Holdings", "Kafka", "Postgres", "Records", "Settings",
-                "Store", "Telemetry", "Topology", "Worker",
-            ],
-            path: "Stages/Link"
-        ),
+                "AppStore", "Entitlements", "Holdings", "Kafka", "Postgres", "Records", "Settings", "Store",
+                "Telemetry", "Topology", "Worker",
+            ], path: "Stages/Link"),
         library(
             "EntitleStage",
             [
-                "AppStore", "Entitlements", "Holdings", "JSON", "Kafka", "OpenSSL", "Postgres",
-                "Records", "Settings", "Store", "Telemetry", "Topology", "Worker",
-            ],
-            path: "Stages/Entitle"
-        ),
+                "AppStore", "Entitlements", "Holdings", "JSON", "Kafka", "OpenSSL", "Postgres", "Records", "Settings",
+                "Store", "Telemetry", "Topology", "Worker",
+            ], path: "Stages/Entitle"),
         library(
             "RecoveryStage",
             [
-                "AppStore", "AppStoreServer", "Curl", "Holdings", "JSON", "Kafka", "OpenSSL",
-                "Platform", "Postgres", "Records", "Settings", "Store", "Telemetry", "Topology",
-                "Worker",
-            ],
-            path: "Stages/Recovery"
-        ),
-    ]
-)
+                "AppStore", "AppStoreServer", "Curl", "Holdings", "JSON", "Kafka", "OpenSSL", "Platform", "Postgres",
+                "Records", "Settings", "Store", "Telemetry", "Topology", "Worker",
+            ], path: "Stages/Recovery"),
+    ])
 
 // What people use: commands, reports, the console. No worker links any of it.
 let tools = room(
@@ -240,47 +148,37 @@ let tools = room(
         library(
             "DeadLetters",
             [
-                "AppStore", "JSON", "Kafka", "OpenSSL", "Platform", "Postgres", "Records",
-                "Settings", "Store", "Telemetry", "Topology",
-            ]
-        ),
+                "AppStore", "JSON", "Kafka", "OpenSSL", "Platform", "Postgres", "Records", "Settings", "Store",
+                "Telemetry", "Topology",
+            ]),
         // `dead-letter index`, by the loop of every stage.
         library(
             "IndexStage",
             [
-                "DeadLetters", "Holdings", "JSON", "Kafka", "Postgres", "Records", "Settings",
-                "Store", "Telemetry", "Topology", "Worker",
-            ],
-            path: "Index"
-        ),
+                "DeadLetters", "Holdings", "JSON", "Kafka", "Postgres", "Records", "Settings", "Store", "Telemetry",
+                "Topology", "Worker",
+            ], path: "Index"),
         // The auditors' web console.
         library(
             "AuditConsole",
             [
-                "AppStore", "DeadLetters", "HTTP", "JSON", "Kafka", "OpenSSL", "Platform",
-                "Postgres", "Records", "Settings", "Store", "Telemetry", "Threads",
-            ],
-            embedded: ["Assets/console.css", "Assets/console.js", "Assets/icon.svg"]
-        ),
+                "AppStore", "DeadLetters", "HTTP", "JSON", "Kafka", "OpenSSL", "Platform", "Postgres", "Records",
+                "Settings", "Store", "Telemetry", "Threads",
+            ], embedded: ["Assets/console.css", "Assets/console.js", "Assets/icon.svg"]),
         // The operators' commands.
         library(
             "Operations",
             [
-                "AppStore", "DedupeStage", "EntitleStage", "Entitlements", "Holdings", "JSON",
-                "Kafka", "LinkStage", "Platform", "Postgres", "Records", "Settings", "Store",
-                "Telemetry", "Topology", "Worker",
-            ]
-        ),
+                "AppStore", "DedupeStage", "EntitleStage", "Entitlements", "Holdings", "JSON", "Kafka", "LinkStage",
+                "Platform", "Postgres", "Records", "Settings", "Store", "Telemetry", "Topology", "Worker",
+            ]),
         library(
             "Demonstration",
             [
-                "AppStore", "AuditConsole", "DeadLetters", "JSON", "Kafka", "OpenSSL",
-                "Operations", "Platform", "Postgres", "Records", "Settings", "Simulation", "Store",
-                "Topology", "Worker",
-            ]
-        ),
-    ]
-)
+                "AppStore", "AuditConsole", "DeadLetters", "JSON", "Kafka", "OpenSSL", "Operations", "Platform",
+                "Postgres", "Records", "Settings", "Simulation", "Store", "Topology", "Worker",
+            ]),
+    ])
 
 // Executables without logic.
 let programs = room(
@@ -292,10 +190,8 @@ let programs = room(
         executable("entitle-worker", ["EntitleStage", "Settings", "Worker"]),
         executable("recovery-worker", ["RecoveryStage", "Settings", "Worker"]),
         executable("dead-letter", ["AuditConsole", "DeadLetters", "IndexStage", "Settings"]),
-        executable("pipeline", ["Operations", "Settings"]),
-        executable("demo", ["Demonstration", "Settings"]),
-    ]
-)
+        executable("pipeline", ["Operations", "Settings"]), executable("demo", ["Demonstration", "Settings"]),
+    ])
 
 // For the demo, the benchmarks and the tests alone.
 let kit = room(
@@ -306,145 +202,99 @@ let kit = room(
         library(
             "Benchmarks",
             [
-                "AppStore", "JSON", "Kafka", "OpenSSL", "Operations", "Platform", "Postgres",
-                "Records", "Settings", "Simulation", "Store", "Topology", "Worker",
-            ]
-        ),
-        executable("bench", ["Benchmarks", "Settings"]),
+                "AppStore", "JSON", "Kafka", "OpenSSL", "Operations", "Platform", "Postgres", "Records", "Settings",
+                "Simulation", "Store", "Topology", "Worker",
+            ]), executable("bench", ["Benchmarks", "Settings"]),
         library(
             "TestSupport",
             [
-                "AppStore", "Entitlements", "HTTP", "JSON", "Kafka", "OpenSSL", "Platform",
-                "Postgres", "Records", "Settings", "Simulation", "Store", "Telemetry", "Worker",
-            ]
-        ),
+                "AppStore", "Entitlements", "HTTP", "JSON", "Kafka", "OpenSSL", "Platform", "Postgres", "Records",
+                "Settings", "Simulation", "Store", "Telemetry", "Worker",
+            ]),
         // Counts calls of the allocators and of libpq in a test's process.
         .target(name: "CCalls"),
-    ]
-)
+    ])
 
 let suites = room(
     "Tests",
     [
         tests("JSONTests", ["JSON", "TestSupport"]),
-        tests(
-            "OpenSSLTests",
-            ["JSON", "OpenSSL", "Simulation", "TestSupport"],
-            exclude: ["Signatures"]
-        ),
-        tests("ThreadsTests", ["TestSupport", "Threads"]),
-        tests("PlatformTests", ["Platform", "TestSupport"]),
+        tests("OpenSSLTests", ["JSON", "OpenSSL", "Simulation", "TestSupport"], exclude: ["Signatures"]),
+        tests("ThreadsTests", ["TestSupport", "Threads"]), tests("PlatformTests", ["Platform", "TestSupport"]),
         tests("KafkaTests", ["Kafka", "TestSupport"]),
         tests("PostgresTests", ["Postgres", "Simulation", "TestSupport"]),
         tests(
             "StoreTests",
-            [
-                "AppStore", "Entitlements", "JSON", "OpenSSL", "Postgres", "Records", "Settings",
-                "Store", "TestSupport",
-            ]
-        ),
-        tests(
-            "SimulationTests",
-            ["AppStore", "HTTP", "JSON", "OpenSSL", "Postgres", "Simulation", "TestSupport"]
-        ),
-        tests("HTTPTests", ["HTTP", "Simulation", "TestSupport"]),
-        tests("CurlTests", ["Curl", "TestSupport"]),
+            ["AppStore", "Entitlements", "JSON", "OpenSSL", "Postgres", "Records", "Settings", "Store", "TestSupport"]),
+        tests("SimulationTests", ["AppStore", "HTTP", "JSON", "OpenSSL", "Postgres", "Simulation", "TestSupport"]),
+        tests("HTTPTests", ["HTTP", "Simulation", "TestSupport"]), tests("CurlTests", ["Curl", "TestSupport"]),
         tests(
             "AppStoreServerTests",
-            ["AppStore", "AppStoreServer", "Curl", "JSON", "OpenSSL", "Simulation", "TestSupport"]
-        ),
+            ["AppStore", "AppStoreServer", "Curl", "JSON", "OpenSSL", "Simulation", "TestSupport"]),
         tests("SettingsTests", ["JSON", "Release", "Settings", "TestSupport"]),
         tests(
             "AppStoreTests",
             [
-                "AppStore", "Benchmarks", "CCalls", "Entitlements", "JSON", "Kafka", "OpenSSL",
-                "Records", "Simulation", "TestSupport",
-            ]
-        ),
+                "AppStore", "Benchmarks", "CCalls", "Entitlements", "JSON", "Kafka", "OpenSSL", "Records", "Simulation",
+                "TestSupport",
+            ]),
         tests(
             "EntitlementsTests",
-            [
-                "AppStore", "Entitlements", "JSON", "OpenSSL", "Records", "Simulation",
-                "TestSupport",
-            ],
-            exclude: ["Scenarios"]
-        ),
-        tests(
-            "RecordsTests",
-            ["AppStore", "Entitlements", "JSON", "Kafka", "OpenSSL", "Records", "TestSupport"]
-        ),
+            ["AppStore", "Entitlements", "JSON", "OpenSSL", "Records", "Simulation", "TestSupport"],
+            exclude: ["Scenarios"]),
+        tests("RecordsTests", ["AppStore", "Entitlements", "JSON", "Kafka", "OpenSSL", "Records", "TestSupport"]),
         tests(
             "WorkerTests",
             [
-                "AppStore", "HTTP", "JSON", "Kafka", "OpenSSL", "Records", "Release", "Settings",
-                "Simulation", "Telemetry", "TestSupport", "Worker",
-            ]
-        ),
+                "AppStore", "HTTP", "JSON", "Kafka", "OpenSSL", "Records", "Release", "Settings", "Simulation",
+                "Telemetry", "TestSupport", "Worker",
+            ]),
         tests(
             "DeadLettersTests",
             [
-                "AppStore", "DeadLetters", "Entitlements", "IndexStage", "JSON", "Kafka", "OpenSSL",
-                "Postgres", "Records", "Settings", "Simulation", "Store", "Telemetry",
-                "TestSupport",
-                "Topology", "Worker",
-            ]
-        ),
+                "AppStore", "DeadLetters", "Entitlements", "IndexStage", "JSON", "Kafka", "OpenSSL", "Postgres",
+                "Records", "Settings", "Simulation", "Store", "Telemetry", "TestSupport", "Topology", "Worker",
+            ]),
         tests(
             "AuditConsoleTests",
             [
-                "AppStore", "AuditConsole", "DeadLetters", "HTTP", "Kafka", "OpenSSL", "Postgres",
-                "Records", "Settings", "Simulation", "Store", "Telemetry", "TestSupport", "Worker",
-            ]
-        ),
+                "AppStore", "AuditConsole", "DeadLetters", "HTTP", "Kafka", "OpenSSL", "Postgres", "Records",
+                "Settings", "Simulation", "Store", "Telemetry", "TestSupport", "Worker",
+            ]),
         tests(
             "StagesTests",
             [
-                "AppStore", "AppStoreServer", "CCalls", "DedupeStage", "EntitleStage",
-                "Entitlements", "IndexStage", "JSON", "Kafka", "LinkStage", "OpenSSL", "Operations",
-                "Postgres", "Records", "RecoveryStage", "Settings", "Simulation", "Store",
-                "Telemetry",
-                "TestSupport", "Topology", "VerifyStage", "Worker",
-            ]
-        ),
+                "AppStore", "AppStoreServer", "CCalls", "DedupeStage", "EntitleStage", "Entitlements", "IndexStage",
+                "JSON", "Kafka", "LinkStage", "OpenSSL", "Operations", "Postgres", "Records", "RecoveryStage",
+                "Settings", "Simulation", "Store", "Telemetry", "TestSupport", "Topology", "VerifyStage", "Worker",
+            ]),
         tests(
             "OperationsTests",
             [
-                "AppStore", "Entitlements", "JSON", "Kafka", "Operations", "Postgres", "Records",
-                "Settings", "Simulation", "Store", "TestSupport", "Topology", "Worker",
-            ]
-        ),
+                "AppStore", "Entitlements", "JSON", "Kafka", "Operations", "Postgres", "Records", "Settings",
+                "Simulation", "Store", "TestSupport", "Topology", "Worker",
+            ]),
         tests(
             "BenchmarksTests",
-            [
-                "Benchmarks", "JSON", "Records", "Settings", "Simulation", "TestSupport",
-                "Topology", "Worker",
-            ]
-        ),
+            ["Benchmarks", "JSON", "Records", "Settings", "Simulation", "TestSupport", "Topology", "Worker"]),
         tests(
             "DemonstrationTests",
             [
-                "AppStore", "Demonstration", "Entitlements", "JSON", "OpenSSL", "Operations",
-                "Records", "Release", "Settings", "Simulation", "Store", "TestSupport", "Topology",
-            ]
-        ),
+                "AppStore", "Demonstration", "Entitlements", "JSON", "OpenSSL", "Operations", "Records", "Release",
+                "Settings", "Simulation", "Store", "TestSupport", "Topology",
+            ]),
         tests(
             "IntegrationTests",
             [
-                "AppStore", "Benchmarks", "DeadLetters", "Demonstration", "Entitlements", "HTTP",
-                "IndexStage", "JSON", "Kafka", "OpenSSL", "Operations", "Platform", "Postgres",
-                "Records",
-                "Settings", "Simulation", "Store", "Telemetry", "TestSupport", "Topology", "Worker",
-            ]
-        ),
-        tests("TidyTests"),
-    ]
-)
+                "AppStore", "Benchmarks", "DeadLetters", "Demonstration", "Entitlements", "HTTP", "IndexStage", "JSON",
+                "Kafka", "OpenSSL", "Operations", "Platform", "Postgres", "Records", "Settings", "Simulation", "Store",
+                "Telemetry", "TestSupport", "Topology", "Worker",
+            ]), tests("TidyTests"),
+    ])
 
 let package = Package(
-    name: "entitlement-pipeline",
-    targets: wrappers + rules + pipeline + tools + programs + kit + suites,
-    swiftLanguageModes: [.v6]
-)
+    name: "entitlement-pipeline", targets: wrappers + rules + pipeline + tools + programs + kit + suites,
+    swiftLanguageModes: [.v6])
 
 // Linked by deploy/fuzz.sh with libFuzzer's own main, so that no other build has them.
 if Context.environment["FUZZING"] != nil {
@@ -454,14 +304,9 @@ if Context.environment["FUZZING"] != nil {
             library(
                 "FuzzTargets",
                 [
-                    "AppStore", "AppStoreServer", "DeadLetters", "JSON", "Kafka", "OpenSSL",
-                    "Records", "RecoveryStage", "Simulation",
-                ],
-                path: "Targets"
-            )
-        ]
-    )
-    package.products.append(
-        .library(name: "FuzzTargets", type: .static, targets: ["FuzzTargets"])
-    )
+                    "AppStore", "AppStoreServer", "DeadLetters", "JSON", "Kafka", "OpenSSL", "Records", "RecoveryStage",
+                    "Simulation",
+                ], path: "Targets")
+        ])
+    package.products.append(.library(name: "FuzzTargets", type: .static, targets: ["FuzzTargets"]))
 }

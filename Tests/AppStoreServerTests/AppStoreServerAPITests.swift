@@ -13,13 +13,12 @@ struct AppStoreServerAPITests {
 
     private static let window = Rig.start..<Timestamp(milliseconds: 1_764_201_600_000)
     private static let lastPage = Response.of(#"{"notificationHistory":[],"hasMore":false}"#)
-    private static let history =
-        Response.of(#"{"signedTransactions":[],"revision":"2_r","hasMore":false}"#)
+    private static let history = Response.of(#"{"signedTransactions":[],"revision":"2_r","hasMore":false}"#)
 
     @Test func `each endpoint is called as Apple documents it`() async throws {
         let rig = try await Rig([
-            Self.lastPage, Self.lastPage, .of(#"{"data":[]}"#), Self.history, Self.history,
-            Self.history, Self.history, .of(#"{"status":0}"#), .of(),
+            Self.lastPage, Self.lastPage, .of(#"{"data":[]}"#), Self.history, Self.history, Self.history, Self.history,
+            .of(#"{"status":0}"#), .of(),
         ])
         let api = rig.api
         _ = try await api.notificationHistory(Self.window, onlyFailures: true)
@@ -37,17 +36,12 @@ struct AppStoreServerAPITests {
         try #require(
             requests.map { $0.head.prefix { $0 != "\r\n" } } == [
                 "POST /inApps/v1/notifications/history HTTP/1.1",
-                "POST /inApps/v1/notifications/history"
-                    + "?paginationToken=a%2B%2F%3D%C3%A9%26b HTTP/1.1",
-                "GET /inApps/v1/subscriptions/1000 HTTP/1.1",
-                "GET /inApps/v2/history/1000?sort=ASCENDING HTTP/1.1",
+                "POST /inApps/v1/notifications/history?paginationToken=a%2B%2F%3D%C3%A9%26b HTTP/1.1",
+                "GET /inApps/v1/subscriptions/1000 HTTP/1.1", "GET /inApps/v2/history/1000?sort=ASCENDING HTTP/1.1",
                 "GET /inApps/v2/history/1000?sort=ASCENDING&revision=1_x%20y HTTP/1.1",
-                "GET /inApps/v2/refund/lookup/1000 HTTP/1.1",
-                "GET /inApps/v2/refund/lookup/1000?revision=1_r HTTP/1.1",
-                "GET /inApps/v1/lookup/MK1A2B3C4D HTTP/1.1",
-                "POST /inApps/v1/transactions/1000/finish HTTP/1.1",
-            ]
-        )
+                "GET /inApps/v2/refund/lookup/1000 HTTP/1.1", "GET /inApps/v2/refund/lookup/1000?revision=1_r HTTP/1.1",
+                "GET /inApps/v1/lookup/MK1A2B3C4D HTTP/1.1", "POST /inApps/v1/transactions/1000/finish HTTP/1.1",
+            ])
         let times = #""startDate":1764115200000,"endDate":1764201600000"#
         #expect(requests[0].body == "{\(times),\"onlyFailures\":true}")
         #expect(requests[1].body == "{\(times),\"onlyFailures\":false}")
@@ -63,15 +57,11 @@ struct AppStoreServerAPITests {
         let sandbox = try AppStoreServerAPI(Rig.credentials(key, environment: .sandbox))
         #expect(sandbox.address.url == "https://api.storekit-sandbox.apple.com")
         for url in ["https://api.example.com", "http://localhost", "https://localhost/a"] {
-            #expect(throws: LoopbackServer.NotLoopback.self) {
-                try LoopbackServer(url: url, authorityFile: nil)
-            }
+            #expect(throws: LoopbackServer.NotLoopback.self) { try LoopbackServer(url: url, authorityFile: nil) }
         }
     }
 
-    @Test(arguments: [
-        "", "..", "a/b", "1?2", "1%2F", "1 2", "é", String(repeating: "1", count: 129),
-    ])
+    @Test(arguments: ["", "..", "a/b", "1?2", "1%2F", "1 2", "é", String(repeating: "1", count: 129)])
     func `an identifier that would change the path is not sent`(id: String) async throws {
         let rig = try await Rig([Self.history])
         for failure in [
@@ -80,31 +70,23 @@ struct AppStoreServerAPITests {
             try await rig.failure { _ = try await $0.refundHistory(id) },
             try await rig.failure { _ = try await $0.lookUp(orderID: id) },
             try await rig.failure { try await $0.finish(id) },
-        ] {
-            #expect(failure.action == .notFound)
-        }
+        ] { #expect(failure.action == .notFound) }
         #expect(try rig.server.requests.isEmpty)
     }
 
     @Test func `a storm of 429 is obeyed to the millisecond, by its endpoint alone`() async throws {
         let time = Rig.start.milliseconds + 5_001
         let limited = Response.of(
-            status: 429,
-            headers: ["Retry-After: \(time)"],
-            #"{"errorCode":4290000,"errorMessage":"Rate limit exceeded."}"#
-        )
+            status: 429, headers: ["Retry-After: \(time)"],
+            #"{"errorCode":4290000,"errorMessage":"Rate limit exceeded."}"#)
         let rig = try await Rig([limited, Self.history, Self.lastPage])
-        let failure = try await rig.failure {
-            _ = try await $0.notificationHistory(Self.window, onlyFailures: true)
-        }
+        let failure = try await rig.failure { _ = try await $0.notificationHistory(Self.window, onlyFailures: true) }
         #expect(failure.action == .retry(after: Timestamp(milliseconds: time)))
         #expect(failure.errorCode == 4_290_000)
         _ = try await rig.api.transactionHistory("1000")
         #expect(rig.clock.sleeps.isEmpty)
         rig.clock.advance(.milliseconds(5_000))
-        let held = try await rig.failure {
-            _ = try await $0.notificationHistory(Self.window, onlyFailures: true)
-        }
+        let held = try await rig.failure { _ = try await $0.notificationHistory(Self.window, onlyFailures: true) }
         #expect(held.action == failure.action)
         #expect(try rig.server.requests.count == 2)
         rig.clock.advance(.milliseconds(1))
@@ -113,9 +95,7 @@ struct AppStoreServerAPITests {
 
     @Test func `requests to an endpoint keep half of Apple's limit`() async throws {
         let rig = try await Rig([Self.history], environment: .sandbox)
-        for _ in 0..<3 {
-            _ = try await rig.api.transactionHistory("1000")
-        }
+        for _ in 0..<3 { _ = try await rig.api.transactionHistory("1000") }
         _ = try await rig.api.refundHistory("1000")
         #expect(rig.clock.sleeps == [.milliseconds(400), .milliseconds(400)])
     }

@@ -19,39 +19,30 @@ struct NotificationPageTests {
               {"attemptDate":"soon","sendAttemptResult":"ADDED_LATER","added":1},
               {"sendAttemptResult":"\\u0007"}]}],
             "hasMore":true,"paginationToken":"next","added":null}
-            """
-        )
+            """)
         #expect(page.nextPage == "next")
         let listed = try #require(page.notifications.first)
         #expect(listed.signedPayload == Array(token.utf8))
         #expect(listed.uuid == "u-1")
         #expect(listed.type == "DID_RENEW")
         #expect(listed.signedAt?.milliseconds == 1_764_115_200_123)
-        #expect(
-            listed.sendAttempts == [
-                .init(result: "TIMED_OUT"), .init(result: "ADDED_LATER"), .init(result: nil),
-            ]
-        )
+        #expect(listed.sendAttempts == [.init(result: "TIMED_OUT"), .init(result: "ADDED_LATER"), .init(result: nil)])
     }
 
     @Test(arguments: [
         #"{"notificationType":"SOMETHING_NEW","notificationUUID":"u-2"}"#,
         #"{"notificationType":"A","notificationUUID":"u-2","data":{"bundleId":"com.other"}}"#,
         #"{"notificationUUID":"u-2","brandNew":{"bundleId":"com.example.app"},"data":7}"#,
-    ])
-    func `an unknown kind and a foreign app's notification are listed too`(payload: String) throws {
+    ]) func `an unknown kind and a foreign app's notification are listed too`(payload: String) throws {
         let page = try Self.page(Self.list(Self.token(payload)))
         #expect(page.notifications.first?.uuid == "u-2")
         #expect(page.unreadableCount == 0)
     }
 
     @Test(arguments: [
-        "no token", "a.b", "a.b.c", Self.token("[]"), Self.token("{"),
-        Self.token(#"{"notificationUUID":7}"#),
-        Self.token(#"{"notificationUUID":"\u0007"}"#),
-        Self.token(#"{"notificationUUID":""}"#),
-    ])
-    func `a payload that cannot be read is listed without a UUID`(token: String) throws {
+        "no token", "a.b", "a.b.c", Self.token("[]"), Self.token("{"), Self.token(#"{"notificationUUID":7}"#),
+        Self.token(#"{"notificationUUID":"\u0007"}"#), Self.token(#"{"notificationUUID":""}"#),
+    ]) func `a payload that cannot be read is listed without a UUID`(token: String) throws {
         let page = try Self.page(Self.list(token))
         #expect(page.notifications.map(\.signedPayload) == [Array(token.utf8)])
         #expect(page.notifications.first?.uuid == nil)
@@ -60,8 +51,7 @@ struct NotificationPageTests {
     @Test func `entries without a payload are counted, and do not hide the others`() throws {
         let page = try Self.page(
             #"{"notificationHistory":[{},7,{"signedPayload":null},{"signedPayload":""},"#
-                + #"{"signedPayload":"a.b.c"}],"hasMore":false,"paginationToken":"ignored"}"#
-        )
+                + #"{"signedPayload":"a.b.c"}],"hasMore":false,"paginationToken":"ignored"}"#)
         #expect(page.unreadableCount == 4)
         #expect(page.notifications.count == 1)
         #expect(page.nextPage == nil)
@@ -72,13 +62,11 @@ struct NotificationPageTests {
     }
 
     @Test(arguments: [
-        ("{}", "hasMore"), (#"{"hasMore":1}"#, "hasMore"),
-        (#"{"hasMore":true}"#, "paginationToken"),
+        ("{}", "hasMore"), (#"{"hasMore":1}"#, "hasMore"), (#"{"hasMore":true}"#, "paginationToken"),
         (#"{"hasMore":true,"paginationToken":null}"#, "paginationToken"),
         (#"{"hasMore":true,"paginationToken":""}"#, "paginationToken"),
         (#"{"notificationHistory":"x","hasMore":false}"#, "notificationHistory"),
-    ])
-    func `a page without what Apple documents is malformed`(text: String, member: String) throws {
+    ]) func `a page without what Apple documents is malformed`(text: String, member: String) throws {
         let error = #expect(throws: MalformedPage.self) { try Self.page(text) }
         #expect("\(error?.member ?? "")" == member)
     }

@@ -50,9 +50,7 @@ struct RequestPaceTests {
 
     @Test func `requests go one by one until one is answered, and after a failure`() {
         let pace = RequestPace(interval: .zero)
-        func take() -> RequestPace.Turn {
-            pace.take(now: Timestamp(milliseconds: 1_000_000), uptime: .seconds(60))
-        }
+        func take() -> RequestPace.Turn { pace.take(now: Timestamp(milliseconds: 1_000_000), uptime: .seconds(60)) }
         #expect([take(), take()] == [.go, .wait(.zero)])
         pace.end(isAnswered: true)
         #expect([take(), take()] == [.go, .go])
@@ -63,22 +61,12 @@ struct RequestPaceTests {
     }
 
     @Test(arguments: [
-        ("1764115200123", 1_764_115_200_123),
-        ("1764115199000", 1_764_115_199_000),
-        ("30", 1_764_115_230_000),
-        ("0", 1_764_115_200_000),
-        ("1764115200", 1_764_201_600_000),
-        ("99999999999", 1_764_201_600_000),
-        ("253402300800000", 1_764_201_600_000),
-        ("9223372036854775807", 1_764_201_600_000),
-        ("99999999999999999999", 1_764_201_600_000),
-        ("", nil), ("-1", nil), ("+1", nil), ("1.5", nil), ("soon", nil), ("\u{663}", nil),
-        ("Wed, 21 Oct 2026 07:28:00 GMT", nil),
-    ])
-    func `Retry-After is a time in milliseconds, else seconds, and a day at most`(
-        text: String,
-        expected: Int64?
-    ) {
+        ("1764115200123", 1_764_115_200_123), ("1764115199000", 1_764_115_199_000), ("30", 1_764_115_230_000),
+        ("0", 1_764_115_200_000), ("1764115200", 1_764_201_600_000), ("99999999999", 1_764_201_600_000),
+        ("253402300800000", 1_764_201_600_000), ("9223372036854775807", 1_764_201_600_000),
+        ("99999999999999999999", 1_764_201_600_000), ("", nil), ("-1", nil), ("+1", nil), ("1.5", nil), ("soon", nil),
+        ("\u{663}", nil), ("Wed, 21 Oct 2026 07:28:00 GMT", nil),
+    ]) func `Retry-After is a time in milliseconds, else seconds, and a day at most`(text: String, expected: Int64?) {
         let now = Timestamp(milliseconds: 1_764_115_200_000)
         #expect(RetryAfter.time(text, now: now)?.milliseconds == expected)
     }
@@ -87,9 +75,7 @@ struct RequestPaceTests {
         let history = APIEndpoint.notificationHistory
         #expect(history.interval(in: .production, percent: 50) == .milliseconds(40))
         #expect(history.interval(in: .sandbox, percent: 50) == .milliseconds(400))
-        #expect(
-            APIEndpoint.orderLookup.interval(in: .production, percent: 50) == .milliseconds(200)
-        )
+        #expect(APIEndpoint.orderLookup.interval(in: .production, percent: 50) == .milliseconds(200))
         #expect(APIEndpoint.refundHistory.interval(in: .sandbox, percent: 100) == .seconds(1))
         #expect(history.interval(in: .production, percent: 0) == .seconds(2))
     }

@@ -17,48 +17,33 @@ struct Rig: ~Copyable {
     let key: PrivateKey
     let clock: ImmediateClock
 
-    init(
-        _ responses: [HTTPSResponder.Response],
-        environment: Environment = .production,
-        clock system: APIClock? = nil
-    ) async throws {
+    init(_ responses: [HTTPSResponder.Response], environment: Environment = .production, clock system: APIClock? = nil)
+        async throws
+    {
         let clock = ImmediateClock(at: Self.start)
         let key = try PrivateKey.generate(.p256)
         let server = try await HTTPSResponder.start(responses)
-        let loopback = try LoopbackServer(
-            url: server.url,
-            authorityFile: server.certificates.authority
-        )
+        let loopback = try LoopbackServer(url: server.url, authorityFile: server.certificates.authority)
         api = try AppStoreServerAPI(
-            Self.credentials(key, environment: environment),
-            server: loopback,
-            clock: system ?? clock.clock
-        )
+            Self.credentials(key, environment: environment), server: loopback, clock: system ?? clock.clock)
         self.server = server
         self.key = key
         self.clock = clock
     }
 
-    static func credentials(
-        _ key: PrivateKey,
-        environment: Environment = .production,
-        keyID: String = "2X9R4HXF34"
-    ) throws -> APICredentials {
+    static func credentials(_ key: PrivateKey, environment: Environment = .production, keyID: String = "2X9R4HXF34")
+        throws -> APICredentials
+    {
         try APICredentials(
-            bundleID: bundleID,
-            environment: environment,
-            issuerID: "57246542-96fe-1a63-e053-0824d011072a",
-            keyID: keyID,
-            keyFile: Array(key.pem.utf8)
-        )
+            bundleID: bundleID, environment: environment, issuerID: "57246542-96fe-1a63-e053-0824d011072a",
+            keyID: keyID, keyFile: Array(key.pem.utf8))
     }
 
     /// The tokens of the requests so far.
     var tokens: [String] {
         get throws {
             try server.requests.map { request in
-                let line = request.head.split(separator: "\r\n")
-                    .first { $0.hasPrefix("Authorization: Bearer ") }
+                let line = request.head.split(separator: "\r\n").first { $0.hasPrefix("Authorization: Bearer ") }
                 return try #require(line?.split(separator: " ").last.map(String.init))
             }
         }
@@ -70,9 +55,7 @@ struct Rig: ~Copyable {
         return try #require(failure)
     }
 
-    deinit {
-        server.stop()
-    }
+    deinit { server.stop() }
 }
 
 /// A clock whose sleeps end at once, at their time.
@@ -85,17 +68,13 @@ final class ImmediateClock: Sendable {
 
     private let state: Mutex<State>
 
-    init(at now: Timestamp) {
-        state = Mutex(State(now: now))
-    }
+    init(at now: Timestamp) { state = Mutex(State(now: now)) }
 
     var sleeps: [Duration] { state.withLock(\.sleeps) }
     var now: Timestamp { state.withLock(\.now) }
 
     /// Sets the time of day alone.
-    func set(_ now: Timestamp) {
-        state.withLock { $0.now = now }
-    }
+    func set(_ now: Timestamp) { state.withLock { $0.now = now } }
 
     func advance(_ time: Duration) {
         state.withLock { state in
@@ -107,12 +86,10 @@ final class ImmediateClock: Sendable {
 
     var clock: APIClock {
         APIClock(
-            now: { self.now },
-            uptime: { self.state.withLock(\.uptime) },
+            now: { self.now }, uptime: { self.state.withLock(\.uptime) },
             sleep: { time in
                 self.state.withLock { $0.sleeps.append(time) }
                 self.advance(time)
-            }
-        )
+            })
     }
 }

@@ -11,15 +11,13 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct SimulatedServerTests {
     /// 2026-06-01.
     private static let now: Int64 = 1_780_272_000_000
-    private static let window =
-        Timestamp(milliseconds: now - 86_400_000)..<Timestamp(milliseconds: now)
+    private static let window = Timestamp(milliseconds: now - 86_400_000)..<Timestamp(milliseconds: now)
 
     private let world: AppleWorld
     private let server: AppleServer
     private let api: AppStoreServerAPI
     private let clock = SimulatedClock(start: Self.now, speed: 0)
-    private let authorityFile = FileManager.default.temporaryDirectory
-        .appending(path: "\(UUID().uuidString).pem")
+    private let authorityFile = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).pem")
 
     init() throws {
         world = try AppleWorld(authority: CertificateAuthority())
@@ -27,26 +25,16 @@ import Testing
         server = try AppleServer(world, clock: clock)
         let key = try PrivateKey.generate(.p256)
         let bundleID = "com.example.pro"
-        server.register(
-            try AppleAPIKey(id: "KEY1", issuerID: "issuer", bundleIDs: [bundleID], key: key)
-        )
+        server.register(try AppleAPIKey(id: "KEY1", issuerID: "issuer", bundleIDs: [bundleID], key: key))
         try Data(server.rootPEM.utf8).write(to: authorityFile)
         let credentials = try APICredentials(
-            bundleID: Identifier(bundleID),
-            environment: .production,
-            issuerID: "issuer",
-            keyID: "KEY1",
-            keyFile: Array(key.pem.utf8)
-        )
+            bundleID: Identifier(bundleID), environment: .production, issuerID: "issuer", keyID: "KEY1",
+            keyFile: Array(key.pem.utf8))
         api = try AppStoreServerAPI(
-            credentials,
-            server: LoopbackServer(url: server.baseURL, authorityFile: authorityFile.path),
+            credentials, server: LoopbackServer(url: server.baseURL, authorityFile: authorityFile.path),
             clock: APIClock(
-                now: { Timestamp(milliseconds: clock.now) },
-                uptime: { .milliseconds(clock.now) },
-                sleep: { clock.advance(by: $0 + .milliseconds(1)) }
-            )
-        )
+                now: { Timestamp(milliseconds: clock.now) }, uptime: { .milliseconds(clock.now) },
+                sleep: { clock.advance(by: $0 + .milliseconds(1)) }))
     }
 
     private func end() {
@@ -79,29 +67,19 @@ import Testing
     }
 
     /// The UUIDs of the app's notifications, the apps of foreign ones, and the failures' actions.
-    private func fetch() async throws -> (
-        own: Set<Identifier>, foreign: [Identifier], actions: [APIFailure.Action]
-    ) {
+    private func fetch() async throws -> (own: Set<Identifier>, foreign: [Identifier], actions: [APIFailure.Action]) {
         var own: Set<Identifier> = []
         var foreign: [Identifier] = []
         var actions: [APIFailure.Action] = []
         var token: String?
         while actions.count < 100 {
             do {
-                let page = try await api.notificationHistory(
-                    Self.window,
-                    onlyFailures: false,
-                    page: token
-                )
+                let page = try await api.notificationHistory(Self.window, onlyFailures: false, page: token)
                 for notification in page.notifications {
                     let payload = NotificationPayload(unverified: notification.signedPayload)
                     let bundleID = Identifier(payload?.subject?.bundleID?.string ?? "")
                     let uuid = try #require(notification.uuid)
-                    if bundleID == "com.example.pro" {
-                        own.insert(uuid)
-                    } else {
-                        foreign.append(bundleID)
-                    }
+                    if bundleID == "com.example.pro" { own.insert(uuid) } else { foreign.append(bundleID) }
                 }
                 token = page.nextPage
                 if token == nil { break }
@@ -126,9 +104,7 @@ import Testing
         #expect(server.requests.isEmpty)
     }
 
-    @Test func `histories, refunds, orders and statuses are read, and a purchase is finished`()
-        async throws
-    {
+    @Test func `histories, refunds, orders and statuses are read, and a purchase is finished`() async throws {
         defer { end() }
         world.generateNotifications(count: 5, dates: Self.now - 86_399_000...Self.now)
         let page = try await api.notificationHistory(Self.window, onlyFailures: false)

@@ -7,17 +7,12 @@ import Testing
 @testable import AppStoreServer
 
 struct TokenTests {
-    @Test func `a token has Apple's header and claims, and OpenSSL verifies its signature`()
-        throws
-    {
+    @Test func `a token has Apple's header and claims, and OpenSSL verifies its signature`() throws {
         let key = try PrivateKey.generate(.p256)
         let token = try TokenSource(Rig.credentials(key)).token(at: Rig.start)
         let parts = token.split(separator: ".").map(String.init)
         try #require(parts.count == 3)
-        #expect(
-            try Self.decoded(parts[0])
-                == Data(#"{"alg":"ES256","kid":"2X9R4HXF34","typ":"JWT"}"#.utf8)
-        )
+        #expect(try Self.decoded(parts[0]) == Data(#"{"alg":"ES256","kid":"2X9R4HXF34","typ":"JWT"}"#.utf8))
         let claims =
             #"{"iss":"57246542-96fe-1a63-e053-0824d011072a","iat":1764115200,"#
             + #""exp":1764117000,"aud":"appstoreconnect-v1","bid":"com.example.app"}"#
@@ -26,14 +21,10 @@ struct TokenTests {
         #expect(try !Self.verifies(token, PrivateKey.generate(.p256)))
     }
 
-    @Test func `a token is used for four minutes, and made again where the clock is set back`()
-        throws
-    {
+    @Test func `a token is used for four minutes, and made again where the clock is set back`() throws {
         let source = TokenSource(try Rig.credentials(PrivateKey.generate(.p256)))
         func token(_ seconds: Int64) throws -> String {
-            try source.token(
-                at: Timestamp(milliseconds: Rig.start.milliseconds + seconds * 1_000 + 999)
-            )
+            try source.token(at: Timestamp(milliseconds: Rig.start.milliseconds + seconds * 1_000 + 999))
         }
         let first = try token(0)
         #expect(try token(239) == first)
@@ -47,10 +38,7 @@ struct TokenTests {
         let key = try Self.openssl(["genpkey", "-algorithm", "EC"] + Self.p256)
         #expect(String(decoding: key, as: UTF8.self).hasPrefix("-----BEGIN PRIVATE KEY-----\n"))
         #expect(throws: Never.self) { try Self.credentials(key) }
-        let encrypted = try Self.openssl(
-            ["pkcs8", "-topk8", "-v2", "aes256", "-passout", "pass:secret"],
-            input: key
-        )
+        let encrypted = try Self.openssl(["pkcs8", "-topk8", "-v2", "aes256", "-passout", "pass:secret"], input: key)
         #expect(throws: KeyError.notPEM) { try Self.credentials(encrypted) }
         #expect("\(KeyError.notPEM)" == "expected PEM with a private key that is not encrypted")
         #expect(throws: KeyError.notPEM) { try Self.credentials(key.prefix(60)) }
@@ -65,12 +53,7 @@ struct TokenTests {
 
     private static func credentials(_ file: Data) throws {
         _ = try APICredentials(
-            bundleID: Rig.bundleID,
-            environment: .production,
-            issuerID: "",
-            keyID: "",
-            keyFile: Array(file)
-        )
+            bundleID: Rig.bundleID, environment: .production, issuerID: "", keyID: "", keyFile: Array(file))
     }
 
     private static func decoded(_ part: String) throws -> Data {
@@ -100,8 +83,7 @@ struct TokenTests {
         try Data(pem.utf8).write(to: publicKey)
         let answer = try openssl(
             ["dgst", "-sha256", "-verify", publicKey.path, "-signature", signature.path],
-            input: Data(token[..<dot].utf8)
-        )
+            input: Data(token[..<dot].utf8))
         return String(decoding: answer, as: UTF8.self) == "Verified OK\n"
     }
 

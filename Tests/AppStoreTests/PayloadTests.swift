@@ -23,9 +23,7 @@ struct PayloadTests {
                 "commitmentInfo":{},"previousOriginalTransactionId":"11111",
                 "additionalTransactionReason":"seatAddition","revokedSeatQuantity":2,
                 "multiSeatInfo":{},"addedLater":[1]}
-                """
-            )
-        )
+                """))
         #expect(transaction.malformedFields == 0)
         #expect(transaction.transactionID?.string == "23456")
         #expect(transaction.originalTransactionID?.string == "12345")
@@ -55,21 +53,12 @@ struct PayloadTests {
     }
 
     @Test(arguments: [
-        #""transactionId":"""#,
-        #""transactionId":7"#,
-        #""purchaseDate":"1698148900000""#,
-        #""purchaseDate":1e300"#,
-        #""purchaseDate":253402300800000"#,
-        #""purchaseDate":-62135596800001"#,
-        #""quantity":2147483648"#,
-        #""quantity":1.5"#,
-        #""isUpgraded":1"#,
-        #""appAccountToken":"user-7""#,
-        #""appAccountToken":"7e3fb20b-4cdb-47cc-936d_99d65f608138""#,
-        #""advancedCommerceInfo":"none""#,
+        #""transactionId":"""#, #""transactionId":7"#, #""purchaseDate":"1698148900000""#, #""purchaseDate":1e300"#,
+        #""purchaseDate":253402300800000"#, #""purchaseDate":-62135596800001"#, #""quantity":2147483648"#,
+        #""quantity":1.5"#, #""isUpgraded":1"#, #""appAccountToken":"user-7""#,
+        #""appAccountToken":"7e3fb20b-4cdb-47cc-936d_99d65f608138""#, #""advancedCommerceInfo":"none""#,
         #""price":99999999999999999999"#,
-    ])
-    func `a field of a wrong type or value is absent and counted`(member: String) throws {
+    ]) func `a field of a wrong type or value is absent and counted`(member: String) throws {
         let transaction = TransactionPayload(try Self.json("{\(member)}"))
         #expect(transaction.malformedFields == 1)
         #expect(transaction.transactionID == nil)
@@ -81,9 +70,7 @@ struct PayloadTests {
     }
 
     @Test func `an explicit null is absent and not a fault`() throws {
-        let transaction = TransactionPayload(
-            try Self.json(#"{"appAccountToken":null,"expiresDate":null}"#)
-        )
+        let transaction = TransactionPayload(try Self.json(#"{"appAccountToken":null,"expiresDate":null}"#))
         #expect(transaction.malformedFields == 0)
         #expect(transaction.appAccountToken == nil)
         #expect(transaction.expiresDate == nil)
@@ -95,9 +82,7 @@ struct PayloadTests {
         #expect(transaction.transactionID?.string == id)
     }
 
-    @Test(arguments: [
-        "00000000-0000-0000-0000-000000000000", #"\u00300000000-0000-0000-0000-00000000000\u0030"#,
-    ])
+    @Test(arguments: ["00000000-0000-0000-0000-000000000000", #"\u00300000000-0000-0000-0000-00000000000\u0030"#])
     func `the nil UUID is neither an account token nor a fault`(text: String) throws {
         let json = try Self.json(#"{"appAccountToken":"\#(text)"}"#)
         let transaction = TransactionPayload(json)
@@ -115,9 +100,7 @@ struct PayloadTests {
     }
 
     @Test func `a key and a value written with escapes read as any other`() throws {
-        let transaction = TransactionPayload(
-            try Self.json(#"{"transaction\u0049d":"\u0037\u0038"}"#)
-        )
+        let transaction = TransactionPayload(try Self.json(#"{"transaction\u0049d":"\u0037\u0038"}"#))
         #expect(transaction.transactionID?.string == "78")
         #expect(transaction.transactionID?.equals("78") == true)
     }
@@ -130,9 +113,7 @@ struct PayloadTests {
     }
 
     @Test func `fractional dates round down`() throws {
-        let transaction = TransactionPayload(
-            try Self.json(#"{"purchaseDate":1697679936049.937,"expiresDate":-0.5}"#)
-        )
+        let transaction = TransactionPayload(try Self.json(#"{"purchaseDate":1697679936049.937,"expiresDate":-0.5}"#))
         #expect(transaction.purchaseDate == Timestamp(milliseconds: 1_697_679_936_049))
         #expect(transaction.expiresDate == Timestamp(milliseconds: -1))
     }
@@ -146,9 +127,7 @@ struct PayloadTests {
                 "priceIncreaseStatus":0,"gracePeriodExpiresDate":5,"signedDate":6,
                 "environment":"Sandbox","renewalDate":7,"appTransactionId":"71134",
                 "eligibleWinBackOfferIds":["x"],"recentSubscriptionStartDate":8}
-                """
-            )
-        )
+                """))
         #expect(renewal.malformedFields == 0)
         #expect(renewal.expirationIntent == 1)
         #expect(renewal.originalTransactionID?.string == "12345")
@@ -171,9 +150,7 @@ struct PayloadTests {
                 "notificationUUID":"002e14d5-51f5-4503-b5a8-c3a1af68eb20","version":"2.0",
                 "data":{"environment":"Sandbox","appAppleId":"41234","bundleId":"com.example",
                 "signedTransactionInfo":"","signedRenewalInfo":null,"status":1}}
-                """
-            )
-        )
+                """))
         #expect(notification.malformedFields == 2)
         #expect(notification.type?.string == "SUBSCRIBED")
         #expect(notification.subtype?.string == "INITIAL_BUY")
@@ -184,16 +161,10 @@ struct PayloadTests {
     }
 
     @Test(arguments: [("SANDBOX_1", Environment.sandbox), ("b2-1", .production)])
-    func `an external purchase token has its environment in its ID`(
-        id: String,
-        environment: Environment
-    ) throws {
+    func `an external purchase token has its environment in its ID`(id: String, environment: Environment) throws {
         let notification = NotificationPayload(
-            try Self.json(#"{"externalPurchaseToken":{"externalPurchaseId":"\#(id)"}}"#)
-        )
-        #expect(
-            notification.externalPurchaseToken?.externalPurchaseEnvironment == environment
-        )
+            try Self.json(#"{"externalPurchaseToken":{"externalPurchaseId":"\#(id)"}}"#))
+        #expect(notification.externalPurchaseToken?.externalPurchaseEnvironment == environment)
     }
 
     @Test func `an app transaction is read by its names`() throws {
@@ -203,9 +174,7 @@ struct PayloadTests {
                 {"receiptType":"Xcode","bundleId":"com.example","appAppleId":531412,
                 "receiptCreationDate":1697679936056.485,"originalPurchaseDate":-62135769600000,
                 "appTransactionId":"71134","originalPlatform":"iOS"}
-                """
-            )
-        )
+                """))
         #expect(transaction.environment?.string == "Xcode")
         #expect(transaction.bundleID?.string == "com.example")
         #expect(transaction.appAppleID == 531_412)
@@ -218,24 +187,16 @@ struct PayloadTests {
 
     @Test(arguments: [
         (FieldKind.text, #""USA""#, "7"), (.identifier, #""7""#, #""""#), (.date, "7.5", #""7""#),
-        (.int32, "7", "2147483648"), (.int64, "2147483648", "1.5"), (.object, "{}", "[]"),
-        (.array, "[]", "{}"),
-    ])
-    func `a field that no code reads is checked by its kind`(
-        kind: FieldKind,
-        fitting: String,
-        other: String
-    ) throws {
+        (.int32, "7", "2147483648"), (.int64, "2147483648", "1.5"), (.object, "{}", "[]"), (.array, "[]", "{}"),
+    ]) func `a field that no code reads is checked by its kind`(kind: FieldKind, fitting: String, other: String) throws
+    {
         let objects =
             [
                 (TransactionField.checked, { TransactionPayload($0).malformedFields }),
                 (RenewalField.checked, { RenewalPayload($0).malformedFields }),
                 (NotificationSubject.Field.checked, { NotificationSubject($0).malformedFields }),
                 (NotificationPayload.Field.checked, { NotificationPayload($0).malformedFields }),
-                (
-                    AppTransactionPayload.Field.checked,
-                    { AppTransactionPayload($0).malformedFields }
-                ),
+                (AppTransactionPayload.Field.checked, { AppTransactionPayload($0).malformedFields }),
             ] as [([FieldKind: [String]], (JSONValue) -> Int)]
         for (fields, malformed) in objects {
             for name in fields[kind, default: []] {
@@ -247,7 +208,5 @@ struct PayloadTests {
         #expect(objects.contains { $0.0[kind] != nil })
     }
 
-    private static func json(_ text: String) throws -> JSONValue {
-        try JSONDocument(parsing: Array(text.utf8)).root
-    }
+    private static func json(_ text: String) throws -> JSONValue { try JSONDocument(parsing: Array(text.utf8)).root }
 }

@@ -12,29 +12,19 @@ import Testing
     private static func begin(_ client: ConsoleClient) async throws -> String {
         let begun = try await client.submit(
             "/replays",
-            [
-                ("filter", "class=forged"), ("why", "a test"), ("rate", "100"), ("share", "10"),
-                ("confirmed", "2"),
-            ],
-            from: "/help"
-        )
+            [("filter", "class=forged"), ("why", "a test"), ("rate", "100"), ("share", "10"), ("confirmed", "2")],
+            from: "/help")
         #expect(begun.status == 303)
         return try #require(begun.location)
     }
 
-    private static func eventually(
-        _ client: ConsoleClient,
-        _ path: String,
-        shows text: String
-    ) async throws {
+    private static func eventually(_ client: ConsoleClient, _ path: String, shows text: String) async throws {
         try await TestSupport.eventually("\(path) has to show \(text)") {
             try await client.get(path).body.contains(text)
         }
     }
 
-    @Test func `an operator stops, continues and abandons a replay, and each is recorded`()
-        async throws
-    {
+    @Test func `an operator stops, continues and abandons a replay, and each is recorded`() async throws {
         let fixture = try await ConsoleFixture(letters: (0..<2).map { .plain($0) })
         let otto = try await fixture.client(as: "otto")
         let path = try await Self.begin(otto)
@@ -59,8 +49,9 @@ import Testing
         let page = try await otto.get(path).body
         #expect(page.contains("not needed") && !page.contains("Send what is left"))
         #expect(try await otto.submit(path + "/continue", [], from: path).status == 409)
-        let actions = try await DeadLetterActionTable.newest(limit: 50, on: fixture.database)
-            .filter { $0.replay != nil && $0.deadLetterID == nil }
+        let actions = try await DeadLetterActionTable.newest(limit: 50, on: fixture.database).filter {
+            $0.replay != nil && $0.deadLetterID == nil
+        }
         #expect(actions.allSatisfy { $0.who == "otto" })
         #expect(actions.count { $0.kind == .replayStopped } == 2, "\(actions)")
         #expect(actions.last?.kind == .replayStarted)
@@ -71,8 +62,7 @@ import Testing
         let fixture = try await ConsoleFixture(letters: (0..<2).map { .plain($0) })
         let otto = try await fixture.client(as: "otto")
         for (path, decision) in [
-            ("/replays/new?class=forged", "Begin the replay"),
-            ("/search?class=forged", "Write down"),
+            ("/replays/new?class=forged", "Begin the replay"), ("/search?class=forged", "Write down"),
         ] {
             let page = try await otto.get(path).body
             let form = try #require(page.firstRange(of: decision))
@@ -81,9 +71,7 @@ import Testing
         }
     }
 
-    @Test func `a replay continues after the browser has left and its user has signed out`()
-        async throws
-    {
+    @Test func `a replay continues after the browser has left and its user has signed out`() async throws {
         let fixture = try await ConsoleFixture(letters: (0..<2).map { .plain($0) })
         let otto = try await fixture.client(as: "otto")
         let path = try await Self.begin(otto)
@@ -105,9 +93,7 @@ import Testing
         #expect(page.contains("Finished: 2 accepted."))
     }
 
-    @Test(.needsChromium) func `an open page says by itself that its replay has finished`()
-        async throws
-    {
+    @Test(.needsChromium) func `an open page says by itself that its replay has finished`() async throws {
         let fixture = try await ConsoleFixture(letters: (0..<2).map { .plain($0) })
         let path = try await Self.begin(try await fixture.client(as: "otto"))
         let browser = try await Browser()
@@ -125,8 +111,7 @@ import Testing
         }
         try await Self.settle(try await raw.watermarks().mapValues(\.high), fixture)
         try await TestSupport.eventually("the page has to say so") {
-            try await browser.texts("return [window.kept.textContent]")
-                == ["Finished: 2 accepted."]
+            try await browser.texts("return [window.kept.textContent]") == ["Finished: 2 accepted."]
         }
         #expect(try await browser.contents(of: "title").first?.contains("completed") == true)
         try await TestSupport.eventually("the button has to go") {
@@ -139,20 +124,12 @@ import Testing
     /// Commits as the stage does after it has accepted everything.
     private static func settle(_ ends: [Int32: Int64], _ fixture: ConsoleFixture) async throws {
         let group = ["group.id": "entitlements.verify"]
-        let consumer = try KafkaConsumer(
-            configuration: fixture.cluster.client.merging(group) { $1 }
-        )
-        let positions = ends.map { partition, end in
-            (TopicPartition(topic: "storekit.raw", partition: partition), end)
+        let consumer = try KafkaConsumer(configuration: fixture.cluster.client.merging(group) { $1 })
+        let positions = ends.map { partition, end in (TopicPartition(topic: "storekit.raw", partition: partition), end)
         }
-        try await consumer.assign(
-            with: Dictionary(uniqueKeysWithValues: positions.map { ($0.0, Optional($0.1)) })
-        )
+        try await consumer.assign(with: Dictionary(uniqueKeysWithValues: positions.map { ($0.0, Optional($0.1)) }))
         let commits = positions.map { ($0.0, OffsetCommit(offset: $0.1, metadata: "")) }
-        let outcome = await consumer.commit(
-            Dictionary(uniqueKeysWithValues: commits),
-            deadline: .seconds(10)
-        )
+        let outcome = await consumer.commit(Dictionary(uniqueKeysWithValues: commits), deadline: .seconds(10))
         #expect(outcome.failures.isEmpty)
         await consumer.close(deadline: .seconds(5))
     }

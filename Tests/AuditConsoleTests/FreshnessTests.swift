@@ -20,8 +20,7 @@ import Testing
             """
             UPDATE dead_letter_progress
             SET next_offset = next_offset - 1, at = timestamptz '2026-01-31 12:00:00Z'
-            """
-        )
+            """)
         let page = try await client.get(path).body
         #expect(page.contains("1 letter not read yet: the index has stopped"), "\(page)")
         #expect(page.contains("as of 2026-01-31T12:00:00Z"))
@@ -55,9 +54,7 @@ import Testing
         #expect(page.body.contains("Kafka does not say how many letters are not read yet"))
     }
 
-    @Test func `readiness is answered signed out, by any host, and needs the database`()
-        async throws
-    {
+    @Test func `readiness is answered signed out, by any host, and needs the database`() async throws {
         let fixture = try await ConsoleFixture()
         #expect(try await fixture.client().get("/readyz").status == 200)
         await fixture.database.close()

@@ -6,9 +6,7 @@ import Testing
 
 /// The history of all actions, grouped and filtered.
 @Suite(.timeLimit(.minutes(10))) struct HistoryPageTests {
-    private static func rows(_ page: String) -> Int {
-        page.matches(of: /<tr><td><time/).count
-    }
+    private static func rows(_ page: String) -> Int { page.matches(of: /<tr><td><time/).count }
 
     /// Three letters resolved at once, one of them reopened, and another one revealed.
     private static func fixture() async throws -> ConsoleFixture {
@@ -32,41 +30,24 @@ import Testing
         #expect(page.contains("<summary>3 letters</summary>"))
         // The sign-in, the two single actions and the decision.
         #expect(Self.rows(page) == 4)
-        for id in fixture.ids {
-            #expect(page.contains("href=\"/letters/\(id)\""))
-        }
+        for id in fixture.ids { #expect(page.contains("href=\"/letters/\(id)\"")) }
     }
 
-    @Test func `a replay of many letters is one row, also with others' actions in between`()
-        async throws
-    {
+    @Test func `a replay of many letters is one row, also with others' actions in between`() async throws {
         let fixture = try await ConsoleFixture(letters: [.plain(1)])
         let otto = try #require(AuditorName("otto"))
-        func action(
-            _ kind: DeadLetterAction.Kind,
-            _ letter: Int? = nil,
-            detail: String? = nil
-        ) -> NewDeadLetterAction {
+        func action(_ kind: DeadLetterAction.Kind, _ letter: Int? = nil, detail: String? = nil) -> NewDeadLetterAction {
             NewDeadLetterAction(
-                who: otto,
-                kind: kind,
-                why: "mended",
-                deadLetterID: letter.map { "letter \($0)" },
-                replay: 7,
-                detail: detail
-            )
+                who: otto, kind: kind, why: "mended", deadLetterID: letter.map { "letter \($0)" }, replay: 7,
+                detail: detail)
         }
         let database = fixture.database
         var actions = [action(.replayStarted, detail: "120 dead letters: all")]
         let letters = Array(0..<120)
-        actions += letters.map { (letter: Int) in
-            action(.replayed, letter, detail: "raw/0/\(letter)")
-        }
+        actions += letters.map { (letter: Int) in action(.replayed, letter, detail: "raw/0/\(letter)") }
         try await DeadLetterActionTable.append(actions, on: database)
         let client = try await fixture.client(as: "vera")
-        actions = letters.map { (letter: Int) in
-            action(letter % 40 == 0 ? .replayRefused : .replayAccepted, letter)
-        }
+        actions = letters.map { (letter: Int) in action(letter % 40 == 0 ? .replayRefused : .replayAccepted, letter) }
         try await DeadLetterActionTable.append(actions + [action(.replayCompleted)], on: database)
         let page = try await client.get("/history").body
         // The sign-in besides.
@@ -78,11 +59,9 @@ import Testing
     }
 
     @Test(arguments: [
-        ("who=otto", 2), ("who=ines", 1), ("who=nobody", 0), ("action=revealed", 1),
-        ("who=otto&action=resolved", 1), ("since=1h&action=resolved", 1),
-        ("until=1h", 0), ("replay=7", 0),
-    ])
-    func `the history is filtered`(filter: String, rows: Int) async throws {
+        ("who=otto", 2), ("who=ines", 1), ("who=nobody", 0), ("action=revealed", 1), ("who=otto&action=resolved", 1),
+        ("since=1h&action=resolved", 1), ("until=1h", 0), ("replay=7", 0),
+    ]) func `the history is filtered`(filter: String, rows: Int) async throws {
         let fixture = try await Self.fixture()
         let page = try await fixture.client(as: "vera").get("/history?\(filter)").body
         #expect(Self.rows(page) == rows)
@@ -90,9 +69,7 @@ import Testing
     }
 
     @Test(arguments: ["since=yesterday", "action=eaten", "replay=x"])
-    func `an invalid filter of the history is named, and nothing is shown`(
-        filter: String
-    ) async throws {
+    func `an invalid filter of the history is named, and nothing is shown`(filter: String) async throws {
         let fixture = try await Self.fixture()
         let page = try await fixture.client(as: "vera").get("/history?\(filter)").body
         #expect(page.contains("role=\"alert\""))
@@ -104,11 +81,8 @@ import Testing
         let otto = try #require(AuditorName("otto"))
         let actions = (0..<230).map { number in
             NewDeadLetterAction(
-                who: otto,
-                kind: number.isMultiple(of: 2) ? .resolved : .reopened,
-                why: "step \(number)",
-                deadLetterID: fixture.ids[0]
-            )
+                who: otto, kind: number.isMultiple(of: 2) ? .resolved : .reopened, why: "step \(number)",
+                deadLetterID: fixture.ids[0])
         }
         try await DeadLetterActionTable.append(actions, on: fixture.database)
         let client = try await fixture.client(as: "vera")
@@ -117,8 +91,9 @@ import Testing
         while let next = path {
             let page = try await client.get(next).body
             seen += page.matches(of: /step \d+/).map { String($0.output) }
-            path = page.firstMatch(of: /href="(\/history\?[^"]*before[^"]*)"/)
-                .map { String($0.1).replacing("&amp;", with: "&") }
+            path = page.firstMatch(of: /href="(\/history\?[^"]*before[^"]*)"/).map {
+                String($0.1).replacing("&amp;", with: "&")
+            }
             #expect(path?.contains("who=otto") ?? true)
         }
         #expect(seen.count == 230)

@@ -22,8 +22,7 @@ import Testing
             """
             {"signedPayload": "<script>alert(3)</script>", "x": "</pre><script>alert(4)</script>",
             "appAccountToken": "7f3c1a00-0000-4000-8000-000000000001", "y": "\(reordering)"}
-            """.utf8
-        )
+            """.utf8)
         letter.headers = [
             KafkaHeader(name: script, text: script), KafkaHeader(name: "producer", text: script),
             KafkaHeader(name: "rtl", text: reordering),
@@ -45,28 +44,20 @@ import Testing
         let id = fixture.ids[0]
         let client = try await fixture.client(as: "otto")
         let decided = try await client.submit(
-            "/letters/\(id)/state",
-            [("kind", "resolved"), ("note", Self.script + Self.reordering)],
-            from: "/letters/\(id)"
-        )
+            "/letters/\(id)/state", [("kind", "resolved"), ("note", Self.script + Self.reordering)],
+            from: "/letters/\(id)")
         #expect(decided.status == 303)
-        let revealed = try await client.submit(
-            "/letters/\(id)/reveal",
-            [("why", Self.script)],
-            from: "/letters/\(id)"
-        )
+        let revealed = try await client.submit("/letters/\(id)/reveal", [("why", Self.script)], from: "/letters/\(id)")
         let question = "q=%3Cscript%3Ealert(1)%3C/script%3E"
-        let filters = LetterFilter.names.map { "\($0)=%22%3E%3Cscript%3Ealert(5)" }
-            .filter { !$0.hasPrefix("q=") }.joined(separator: "&")
+        let filters = LetterFilter.names.map { "\($0)=%22%3E%3Cscript%3Ealert(5)" }.filter { !$0.hasPrefix("q=") }
+            .joined(separator: "&")
         let paths = [
-            "/", "/groups?state=all", "/search", "/search?\(question)", "/search?\(filters)",
-            "/letters/\(id)", "/letters/%3Cscript%3Ealert(6)", "/history", "/help",
-            "/%3Cscript%3Ealert(7)", "/search?after=%22%3E%3Cscript%3E",
+            "/", "/groups?state=all", "/search", "/search?\(question)", "/search?\(filters)", "/letters/\(id)",
+            "/letters/%3Cscript%3Ealert(6)", "/history", "/help", "/%3Cscript%3Ealert(7)",
+            "/search?after=%22%3E%3Cscript%3E",
         ]
         var pages = [revealed.body]
-        for path in paths {
-            pages.append(try await client.get(path).body)
-        }
+        for path in paths { pages.append(try await client.get(path).body) }
         return pages
     }
 
@@ -89,24 +80,20 @@ import Testing
     @Test func `a long header is cut, with the number of hidden bytes`() async throws {
         let fixture = try await ConsoleFixture(letters: [Self.letter()])
         let path = "/letters/\(fixture.ids[0])"
-        let page = try await fixture.client(as: "ines")
-            .submit(path + "/reveal", [("why", "a test")], from: path).body
+        let page = try await fixture.client(as: "ines").submit(path + "/reveal", [("why", "a test")], from: path).body
         #expect(page.contains("97904 bytes left out"))
         #expect(page.utf8.count < 120_000)
         #expect(page.contains("<bdi>abc\\u{202e}def"))
     }
 
-    @Test func `no page shows a viewer a secret, whatever part of an original holds it`()
-        async throws
-    {
+    @Test func `no page shows a viewer a secret, whatever part of an original holds it`() async throws {
         let canaries = try Canary.all()
-        let fixture = try await ConsoleFixture(
-            letters: canaries.enumerated().map { SampleLetter($1, number: $0) }
-        )
+        let fixture = try await ConsoleFixture(letters: canaries.enumerated().map { SampleLetter($1, number: $0) })
         let client = try await fixture.client(as: "otto")
         let paths =
-            fixture.ids.map { "/letters/\($0)" } + fixture.ids.map { "/replays/new?id=\($0)" }
-            + ["/", "/groups?state=all", "/search", "/history", "/replays", "/help"]
+            fixture.ids.map { "/letters/\($0)" } + fixture.ids.map { "/replays/new?id=\($0)" } + [
+                "/", "/groups?state=all", "/search", "/history", "/replays", "/help",
+            ]
         for path in paths {
             let page = try await client.get(path)
             #expect(page.status == 200, "\(path)")
@@ -117,17 +104,14 @@ import Testing
         #expect(!Canary.leaks(in: revealed.body).isEmpty)
     }
 
-    @Test func `the page of each hostile body is bounded, and others are answered beside it`()
-        async throws
-    {
+    @Test func `the page of each hostile body is bounded, and others are answered beside it`() async throws {
         let bodies = try HostileBody.all()
         let fixture = try await ConsoleFixture(
             letters: bodies.enumerated().map { number, body in
                 var letter = SampleLetter.plain(number)
                 letter.value = body.bytes
                 return letter
-            }
-        )
+            })
         let client = try await fixture.client(as: "ines")
         for (id, body) in zip(fixture.ids, bodies) {
             let path = "/letters/\(id)"
@@ -138,17 +122,11 @@ import Testing
         }
     }
 
-    @Test func `nothing of a redacted letter is shown, though the topic holds a copy`()
-        async throws
-    {
+    @Test func `nothing of a redacted letter is shown, though the topic holds a copy`() async throws {
         let fixture = try await ConsoleFixture(letters: [Self.letter()])
         let path = "/letters/\(fixture.ids[0])"
         let redaction = NewDeadLetterAction(
-            who: try #require(AuditorName("lea")),
-            kind: .redacted,
-            why: "asked for",
-            deadLetterID: fixture.ids[0]
-        )
+            who: try #require(AuditorName("lea")), kind: .redacted, why: "asked for", deadLetterID: fixture.ids[0])
         try await DeadLetterActionTable.append([redaction], on: fixture.database)
         let client = try await fixture.client(as: "ines")
         let page = try await client.submit(path + "/reveal", [("why", "a test")], from: path)
@@ -157,28 +135,18 @@ import Testing
         #expect(!page.body.contains("alert(4)"))
     }
 
-    @Test func `tokens are hidden until they are revealed, which is recorded first`()
-        async throws
-    {
+    @Test func `tokens are hidden until they are revealed, which is recorded first`() async throws {
         let fixture = try await ConsoleFixture(letters: [Self.letter()])
         let path = "/letters/\(fixture.ids[0])"
         let token = "7f3c1a00-0000-4000-8000-000000000001"
         let client = try await fixture.client(as: "ines")
         #expect(try await !client.get(path).body.contains(token))
         #expect(try await client.submit(path + "/reveal", [("why", " ")], from: path).status == 400)
-        let none = try await DeadLetterActionTable.history(
-            of: fixture.ids[0],
-            limit: 9,
-            on: fixture.database
-        )
+        let none = try await DeadLetterActionTable.history(of: fixture.ids[0], limit: 9, on: fixture.database)
         #expect(none.isEmpty)
         let revealed = try await client.submit(path + "/reveal", [("why", "case 17")], from: path)
         #expect(revealed.body.contains(token))
-        let history = try await DeadLetterActionTable.history(
-            of: fixture.ids[0],
-            limit: 9,
-            on: fixture.database
-        )
+        let history = try await DeadLetterActionTable.history(of: fixture.ids[0], limit: 9, on: fixture.database)
         #expect(history.map(\.kind) == [.revealed])
         #expect(history.first?.who == "ines")
         #expect(history.first?.why == "case 17")

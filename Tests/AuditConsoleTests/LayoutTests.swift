@@ -13,12 +13,9 @@ import Testing
         return try await ConsoleFixture(
             letters: (0..<4).map { number in
                 var letter = SampleLetter.plain(number)
-                letter.failedAt = Timestamp(
-                    milliseconds: now - Int64(number) * 10_800_000 - 300_000
-                )
+                letter.failedAt = Timestamp(milliseconds: now - Int64(number) * 10_800_000 - 300_000)
                 return letter
-            }
-        )
+            })
     }
 
     private static let rowsOfCards = """
@@ -27,9 +24,7 @@ import Testing
         return [...new Set(tops)].map((top) => `${tops.filter((other) => other === top).length}`);
         """
 
-    @Test(arguments: [
-        (390, ["2", "2", "2"]), (768, ["3", "3"]), (1024, ["3", "3"]), (1440, ["6"]), (2560, ["6"]),
-    ])
+    @Test(arguments: [(390, ["2", "2", "2"]), (768, ["3", "3"]), (1024, ["3", "3"]), (1440, ["6"]), (2560, ["6"])])
     func `six cards are in even rows`(width: Int, rows: [String]) async throws {
         let fixture = try await Self.fixture()
         let browser = try await Browser()
@@ -39,9 +34,7 @@ import Testing
         await browser.close()
     }
 
-    @Test func `a narrow page shows each row's reason first, and the chart's whole day`()
-        async throws
-    {
+    @Test func `a narrow page shows each row's reason first, and the chart's whole day`() async throws {
         let fixture = try await Self.fixture()
         let browser = try await Browser()
         try await browser.signIn(to: fixture, as: "vera")
@@ -76,8 +69,7 @@ import Testing
         let shown = ["5 min ago", "3 h ago", "6 h ago", "9 h ago"]
         try await eventually { try await browser.contents(of: "td time") == shown }
         let exact = try await browser.texts(
-            "return [...document.querySelectorAll('td time')].map((time) => time.title)"
-        )
+            "return [...document.querySelectorAll('td time')].map((time) => time.title)")
         #expect(exact.allSatisfy { $0.contains(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC$/) })
         try await browser.press("t")
         #expect(try await browser.contents(of: "td time") == exact)

@@ -15,19 +15,15 @@ import Testing
         func sign(_ payload: String) throws -> String {
             String(decoding: try authority.sign(Array(payload.utf8)), as: UTF8.self)
         }
-        let transaction = try sign(
-            #"{"transactionId":"7","signedDate":1790000000123,"price":1990}"#
-        )
+        let transaction = try sign(#"{"transactionId":"7","signedDate":1790000000123,"price":1990}"#)
         let notification = try sign(
             #"""
             {"notificationType":"TEST","signedDate":1790000001000,
             "data":{"signedTransactionInfo":"\#(transaction)"}}
-            """#
-        )
+            """#)
         var letter = SampleLetter.plain(1)
         letter.reason = reason
-        letter.certificates = authority.chain
-            .map { SHA256.digest($0) }
+        letter.certificates = authority.chain.map { SHA256.digest($0) }
         letter.value = Array(#"{"signedPayload":"\#(notification)"}"#.utf8)
         return letter
     }
@@ -37,9 +33,7 @@ import Testing
         return try await fixture.client(as: "vera").get("/letters/\(fixture.ids[0])").body
     }
 
-    @Test func `a chain that several tokens share is shown once, with their paths`()
-        async throws
-    {
+    @Test func `a chain that several tokens share is shown once, with their paths`() async throws {
         let page = try await page(.itemMismatch)
         #expect(page.ranges(of: "Certificates of ").count == 1)
         #expect(page.ranges(of: "<dt>serial</dt>").count == 3)
@@ -49,9 +43,7 @@ import Testing
         }
     }
 
-    @Test func `the chain's certificates find other letters, and are not listed twice`()
-        async throws
-    {
+    @Test func `the chain's certificates find other letters, and are not listed twice`() async throws {
         let page = try await page(.itemMismatch)
         let links = page.matches(of: /href="\/search\?certificate=([0-9a-f]{64})"/).map { $0.1 }
         #expect(links.count == 3)
@@ -70,16 +62,12 @@ import Testing
         #expect(chain.contains("<p class=\"alert\">Wrong: \(fault)</p>"))
     }
 
-    @Test func `dates in decoded payloads are readable beside their milliseconds`()
-        async throws
-    {
+    @Test func `dates in decoded payloads are readable beside their milliseconds`() async throws {
         let page = try await page(.itemMismatch)
         #expect(
             page.contains(
                 "1790000000123,<time class=\"beside\" datetime=\"2026-09-21T14:13:20.123Z\">"
-                    + "2026-09-21 14:13:20 UTC</time>"
-            )
-        )
+                    + "2026-09-21 14:13:20 UTC</time>"))
         #expect(page.contains("1990<") || page.contains("1990\n"))
     }
 }

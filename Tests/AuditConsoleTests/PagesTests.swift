@@ -46,9 +46,7 @@ import Testing
         #expect(page.contains("150 of 12,000 that verify-worker had counted"))
     }
 
-    @Test func `a letter's certificates are shown with their faults`()
-        async throws
-    {
+    @Test func `a letter's certificates are shown with their faults`() async throws {
         let authority = try CertificateAuthority(name: "Somebody & Sons")
         let jws = try authority.sign(Array(#"{"transactionId":"7","signedDate":1}"#.utf8))
         var letter = SampleLetter.plain(1)
@@ -72,8 +70,9 @@ import Testing
         while let next = path {
             let page = try await client.get(next).body
             seen += page.matches(of: /href="\/letters\/([0-9a-f]{32})"/).map { String($0.1) }
-            path = page.firstMatch(of: /href="(\/search\?[^"]*after[^"]*)"/)
-                .map { String($0.1).replacing("&amp;", with: "&") }
+            path = page.firstMatch(of: /href="(\/search\?[^"]*after[^"]*)"/).map {
+                String($0.1).replacing("&amp;", with: "&")
+            }
         }
         #expect(seen.count == 80)
         #expect(Set(seen).count == 80)
@@ -83,8 +82,7 @@ import Testing
         let fixture = try await ConsoleFixture(letters: Self.letters(9))
         let client = try await fixture.client(as: "vera")
         for text in [String(fixture.ids[4].prefix(10)), "2000004", "storekit.raw/3/4"] {
-            let page = try await client.get("/search?\(HTTPForm.encoded([HTTPItem("q", text)]))")
-                .body
+            let page = try await client.get("/search?\(HTTPForm.encoded([HTTPItem("q", text)]))").body
             #expect(page.contains("href=\"/letters/\(fixture.ids[4])\""), "\(text)")
             #expect(!page.contains("href=\"/letters/\(fixture.ids[5])\""), "\(text)")
         }
@@ -101,9 +99,7 @@ import Testing
     @Test func `a decision about a filter is recorded for each letter once`() async throws {
         let fixture = try await ConsoleFixture(letters: Self.letters(9))
         let client = try await fixture.client(as: "otto")
-        let fields = [
-            ("kind", "resolved"), ("note", "a test root"), ("filter", "reason=root_untrusted"),
-        ]
+        let fields = [("kind", "resolved"), ("note", "a test root"), ("filter", "reason=root_untrusted")]
         // One click shows the effect, and does nothing.
         let asked = try await client.submit("/decisions", fields, from: "/help")
         #expect(asked.status == 200 && asked.body.contains("3 dead letters would be resolved"))
@@ -131,8 +127,7 @@ import Testing
             """
             UPDATE dead_letter_hours SET letters = letters + 1
             WHERE ctid = (SELECT ctid FROM dead_letter_hours WHERE class = 'forged' LIMIT 1)
-            """
-        )
+            """)
         let fields = [("kind", "resolved"), ("note", "a test root"), ("filter", "class=forged")]
         let confirmed = fields + [("confirmed", "7")]
         #expect(try await client.submit("/decisions", confirmed, from: "/help").status == 409)
@@ -143,9 +138,7 @@ import Testing
         #expect(asked.contains(/name="filter" value="class=forged&amp;since=20[^"]*Z"/))
     }
 
-    @Test func `the history has the note of a confirmed decision as it was written`()
-        async throws
-    {
+    @Test func `the history has the note of a confirmed decision as it was written`() async throws {
         let fixture = try await ConsoleFixture()
         let client = try await fixture.client(as: "otto")
         let note = "a\u{200D}b <&> \u{85}c"
@@ -153,8 +146,9 @@ import Testing
         let asked = try await client.submit("/decisions", fields, from: "/help").body
         #expect(!asked.contains(note))
         let form = asked.components(separatedBy: "action=\"/decisions\"").last ?? ""
-        let hidden = form.matches(of: /type="hidden" name="([^"]*)" value="([^"]*)"/)
-            .map { (String($0.1), Self.read(String($0.2))) }
+        let hidden = form.matches(of: /type="hidden" name="([^"]*)" value="([^"]*)"/).map {
+            (String($0.1), Self.read(String($0.2)))
+        }
         #expect(try await client.post("/decisions", hidden).status == 303)
         let last = try await DeadLetterActionTable.newest(limit: 1, on: fixture.database).first
         #expect(last?.why.map { Array($0.utf8) } == Array(note.utf8))
@@ -164,8 +158,7 @@ import Testing
     private static func read(_ value: String) -> String {
         value.replacing(/&#x([0-9a-f]+);/) { match in
             UInt32(match.1, radix: 16).flatMap(Unicode.Scalar.init).map { "\($0)" } ?? "?"
-        }
-        .replacing("&lt;", with: "<").replacing("&gt;", with: ">").replacing("&amp;", with: "&")
+        }.replacing("&lt;", with: "<").replacing("&gt;", with: ">").replacing("&amp;", with: "&")
     }
 
     @Test func `a replay begins after its dry run, only as it was confirmed`() async throws {
@@ -175,8 +168,7 @@ import Testing
         #expect(plan.status == 200)
         #expect(plan.body.contains("Send 2 records again"))
         var fields = [
-            ("filter", "class=forged"), ("why", "a test"), ("rate", "100"), ("share", "10"),
-            ("confirmed", "3"),
+            ("filter", "class=forged"), ("why", "a test"), ("rate", "100"), ("share", "10"), ("confirmed", "3"),
         ]
         #expect(try await client.submit("/replays", fields, from: "/help").status == 409)
         fields[4] = ("confirmed", "2")
@@ -191,22 +183,15 @@ import Testing
 
     @Test func `each reason is explained`() {
         let page = String(decoding: HelpPage.page.document(nil, formToken: ""), as: UTF8.self)
-        for reason in RefusalReason.allCases {
-            #expect(page.contains("id=\"\(reason.rawValue)\""))
-        }
+        for reason in RefusalReason.allCases { #expect(page.contains("id=\"\(reason.rawValue)\"")) }
     }
 
     @Test(
-        arguments: [
-            (0, 4), (4, 4), (5, 8), (9, 20), (21, 40), (41, 80), (81, 200), (1_000_000, 2_000_000),
-        ] as [(Int64, Int64)]
-    )
-    func `the chart's scale is round and large enough`(largest: Int64, scale: Int64) {
-        #expect(HourlyChart.roundScale(largest) == scale)
-    }
+        arguments: [(0, 4), (4, 4), (5, 8), (9, 20), (21, 40), (41, 80), (81, 200), (1_000_000, 2_000_000)]
+            as [(Int64, Int64)]) func `the chart's scale is round and large enough`(largest: Int64, scale: Int64)
+    { #expect(HourlyChart.roundScale(largest) == scale) }
 
-    @Test(arguments: ["/a/b", "/", "/search?reason=x&after=1_2"])
-    func `a link is read back as it was written`(text: String) {
-        #expect(LocalLink(parsing: text)?.text == text)
-    }
+    @Test(arguments: ["/a/b", "/", "/search?reason=x&after=1_2"]) func `a link is read back as it was written`(
+        text: String
+    ) { #expect(LocalLink(parsing: text)?.text == text) }
 }

@@ -23,9 +23,7 @@ import Testing
     @Test func `a user who is removed from a mounted secret is out at once`() async throws {
         let fixture = try await ConsoleFixture()
         let files = FileManager.default
-        func path(_ name: String) -> String {
-            fixture.folder.appending(path: name).path(percentEncoded: false)
-        }
+        func path(_ name: String) -> String { fixture.folder.appending(path: name).path(percentEncoded: false) }
         // As Kubernetes does: a link in place of the file, and one to the present version.
         func mount(_ version: String, _ text: String) throws {
             try files.createDirectory(atPath: path(version), withIntermediateDirectories: false)
@@ -49,8 +47,8 @@ import Testing
         let strength = Scrypt(cost: 1 << 14, blockSize: 8, parallelization: 1)
         let hash = try #require(PasswordHash.make("another battery", strength: strength))
         let line = "otto:operator:\(hash.encoded)"
-        try ConsoleFixture.passwordFile.replacing(/otto:.*/, with: line)
-            .write(to: fixture.folder.appending(path: "users"), atomically: true, encoding: .utf8)
+        try ConsoleFixture.passwordFile.replacing(/otto:.*/, with: line).write(
+            to: fixture.folder.appending(path: "users"), atomically: true, encoding: .utf8)
         #expect(try await changed.get("/help").status == 303)
         #expect(try await other.get("/help").status == 200)
     }

@@ -9,8 +9,7 @@ import Testing
     /// The proxy is 127.0.0.2; the tests come from there, or from 127.0.0.1.
     private static let settings = [
         "CONSOLE_PROXY_ADDRESSES": "127.0.0.2",
-        "CONSOLE_PROXY_ROLES":
-            "auditors=viewer,fraud=investigator,oncall=operator",
+        "CONSOLE_PROXY_ROLES": "auditors=viewer,fraud=investigator,oncall=operator",
     ]
 
     private func fixture(hasPasswords: Bool = false) async throws -> ConsoleFixture {
@@ -24,18 +23,16 @@ import Testing
     @Test func `the proxy's user is signed in with the highest role of the groups`() async throws {
         let fixture = try await fixture()
         let client = fixture.client(from: 2)
-        let page = try await client.get(
-            "/help",
-            headers: headers("ines@example.com", "auditors, fraud")
-        )
+        let page = try await client.get("/help", headers: headers("ines@example.com", "auditors, fraud"))
         #expect(page.status == 200)
         #expect(page.body.contains("ines@example.com"))
         #expect(page.body.contains(">investigator<"))
         #expect(!page.body.contains("Sign out"))
     }
 
-    @Test(arguments: [false, true])
-    func `from any other address the fields name nobody`(hasPasswords: Bool) async throws {
+    @Test(arguments: [false, true]) func `from any other address the fields name nobody`(hasPasswords: Bool)
+        async throws
+    {
         let fixture = try await fixture(hasPasswords: hasPasswords)
         let client = fixture.client(from: 1)
         let page = try await client.get("/help", headers: headers("otto", "oncall"))
@@ -63,14 +60,9 @@ import Testing
         #expect(!page.body.contains("href=\"/history\""))
     }
 
-    @Test func `a group or a user of other bytes that look the same is another one`()
-        async throws
-    {
+    @Test func `a group or a user of other bytes that look the same is another one`() async throws {
         let roles = ["CONSOLE_PROXY_ROLES": "\u{e9}quipe=viewer"]
-        let fixture = try await ConsoleFixture(
-            environment: Self.settings.merging(roles) { $1 },
-            hasPasswords: false
-        )
+        let fixture = try await ConsoleFixture(environment: Self.settings.merging(roles) { $1 }, hasPasswords: false)
         for (group, status) in [("\u{e9}quipe", 200), ("e\u{301}quipe", 403)] {
             let client = fixture.client(from: 2)
             #expect(try await client.get("/help", headers: headers("vera", group)).status == status)
@@ -91,8 +83,8 @@ import Testing
 
     @Test func `a name with markup is text`() async throws {
         let fixture = try await fixture()
-        let page = try await fixture.client(from: 2)
-            .get("/help", headers: headers("<script>alert(1)</script>", "auditors"))
+        let page = try await fixture.client(from: 2).get(
+            "/help", headers: headers("<script>alert(1)</script>", "auditors"))
         #expect(page.status == 200)
         #expect(!page.body.contains("<script>alert"))
     }

@@ -15,17 +15,13 @@ import Testing
 /// Requests that are refused before they reach a page.
 @Suite(.timeLimit(.minutes(10))) struct RequestGuardTests {
     /// Each post of the console, with a valid form.
-    private static func posts(_ id: String) -> [(
-        path: String, role: ConsoleRole, [(String, String)]
-    )] {
+    private static func posts(_ id: String) -> [(path: String, role: ConsoleRole, [(String, String)])] {
         [
             ("/letters/\(id)/reveal", .investigator, [("why", "a test")]),
             ("/letters/\(id)/state", .operator, [("kind", "resolved"), ("note", "a test")]),
-            (
-                "/decisions", .operator,
-                [("kind", "resolved"), ("note", "a test"), ("filter", "state=open")]
-            ), ("/replays", .operator, []), ("/replays/1/continue", .operator, []),
-            ("/replays/1/stop", .operator, []), ("/replays/1/abandon", .operator, []),
+            ("/decisions", .operator, [("kind", "resolved"), ("note", "a test"), ("filter", "state=open")]),
+            ("/replays", .operator, []), ("/replays/1/continue", .operator, []), ("/replays/1/stop", .operator, []),
+            ("/replays/1/abandon", .operator, []),
         ]
     }
 
@@ -49,9 +45,7 @@ import Testing
     @Test func `a refused post writes nothing`() async throws {
         let fixture = try await ConsoleFixture()
         let client = try await fixture.client(as: "vera")
-        for (path, _, fields) in Self.posts(fixture.ids[0]) {
-            _ = try await client.submit(path, fields, from: "/help")
-        }
+        for (path, _, fields) in Self.posts(fixture.ids[0]) { _ = try await client.submit(path, fields, from: "/help") }
         let actions = try await DeadLetterActionTable.newest(limit: 10, on: fixture.database)
         #expect(actions.map(\.kind) == [.signedIn])
     }
@@ -65,27 +59,15 @@ import Testing
         let (path, _, fields) = Self.posts(fixture.ids[0])[1]
         let wrong: [[(String, String)]] = [
             [], [("form-token", "")], [("form-token", foreign)], [("form-token", own + "A")],
-            [("form-token", String(own.dropLast()))],
-            [("form-token", own), ("form-token", own)],
+            [("form-token", String(own.dropLast()))], [("form-token", own), ("form-token", own)],
         ]
-        for token in wrong {
-            #expect(try await client.post(path, token + fields).status == 403)
-        }
+        for token in wrong { #expect(try await client.post(path, token + fields).status == 403) }
         let right = [("form-token", own)] + fields
         for header in [
-            "Origin: https://evil.example", "Origin: null", "Sec-Fetch-Site: cross-site",
-            "Sec-Fetch-Site: same-site",
-        ] {
-            #expect(
-                try await client.post(path, right, headers: [header]).status == 403,
-                "\(header)"
-            )
-        }
-        let isWritten = try await !DeadLetterActionTable.history(
-            of: fixture.ids[0],
-            limit: 1,
-            on: fixture.database
-        ).isEmpty
+            "Origin: https://evil.example", "Origin: null", "Sec-Fetch-Site: cross-site", "Sec-Fetch-Site: same-site",
+        ] { #expect(try await client.post(path, right, headers: [header]).status == 403, "\(header)") }
+        let isWritten = try await !DeadLetterActionTable.history(of: fixture.ids[0], limit: 1, on: fixture.database)
+            .isEmpty
         #expect(!isWritten)
         let origin = "Origin: http://127.0.0.1:\(fixture.port)"
         #expect(try await client.post(path, right, headers: [origin]).status == 303)
@@ -96,16 +78,15 @@ import Testing
         let victim = fixture.client()
         let attacker = fixture.client()
         let token = try #require(try await attacker.get("/sign-in").formToken)
-        let fields = [
-            ("form-token", token), ("name", "vera"), ("password", ConsoleFixture.password),
-        ]
+        let fields = [("form-token", token), ("name", "vera"), ("password", ConsoleFixture.password)]
         #expect(try await victim.post("/sign-in", fields).status == 403)
         _ = try await victim.get("/sign-in")
         #expect(try await victim.post("/sign-in", fields).status == 403)
     }
 
-    @Test(arguments: ["evil.example", "evil.example:80", "127.0.0.1", ""])
-    func `a request for another host is refused`(host: String) async throws {
+    @Test(arguments: ["evil.example", "evil.example:80", "127.0.0.1", ""]) func `a request for another host is refused`(
+        host: String
+    ) async throws {
         let fixture = try await ConsoleFixture()
         let client = fixture.client()
         #expect(try await client.send("GET", "/sign-in", host: host).status == 421)
@@ -114,14 +95,9 @@ import Testing
     }
 
     @Test(arguments: [
-        ("localhost", 80, true), ("localhost:80", 80, true), ("[::1]", 80, true),
-        ("localhost", 443, false), ("a.example", 9440, true), ("a.example:8443", 9440, false),
-    ])
-    func `a host is named without its scheme's default port`(
-        host: String,
-        port: UInt16,
-        isAllowed: Bool
-    ) {
+        ("localhost", 80, true), ("localhost:80", 80, true), ("[::1]", 80, true), ("localhost", 443, false),
+        ("a.example", 9440, true), ("a.example:8443", 9440, false),
+    ]) func `a host is named without its scheme's default port`(host: String, port: UInt16, isAllowed: Bool) {
         let url = PublicURL("https://a.example:443")
         let origin = RequestOrigin(publicURL: url, address: "127.0.0.1")
         origin.listens(on: port)
@@ -130,32 +106,23 @@ import Testing
 
     @Test(arguments: [
         ("https://a.example:443", "https://a.example"), ("http://[::1]:80/", "http://[::1]"),
-        ("https://a.example:80", "https://a.example:80"), ("http://a:8080", "http://a:8080"),
-        ("https://:443", nil),
-    ])
-    func `a public address has no default port`(text: String, kept: String?) {
+        ("https://a.example:80", "https://a.example:80"), ("http://a:8080", "http://a:8080"), ("https://:443", nil),
+    ]) func `a public address has no default port`(text: String, kept: String?) {
         #expect(PublicURL(text)?.text == kept)
     }
 
     @Test(arguments: [
-        "/assets/../Package.swift", "/assets/..%2f..%2fetc%2fpasswd", "/assets/%2e%2e/x",
-        "/assets/", "/assets//etc/passwd", "/assets/console.css", "/assets/%00",
-        "/assets/..%5c..%5cx",
-    ])
-    func `assets are those of the program and no files`(path: String) async throws {
+        "/assets/../Package.swift", "/assets/..%2f..%2fetc%2fpasswd", "/assets/%2e%2e/x", "/assets/",
+        "/assets//etc/passwd", "/assets/console.css", "/assets/%00", "/assets/..%5c..%5cx",
+    ]) func `assets are those of the program and no files`(path: String) async throws {
         let fixture = try await ConsoleFixture()
         #expect(try await fixture.client().get(path).status == 404)
     }
 
-    @Test(arguments: [
-        (Assets.stylesheet, "console.css"), (Assets.script, "console.js"),
-        (Assets.icon, "icon.svg"),
-    ])
+    @Test(arguments: [(Assets.stylesheet, "console.css"), (Assets.script, "console.js"), (Assets.icon, "icon.svg")])
     func `an asset has the bytes of its source file`(asset: Asset, file: String) throws {
         let source = URL(
-            filePath: "../../Sources/Tools/AuditConsole/Assets/\(file)",
-            relativeTo: URL(filePath: #filePath)
-        )
+            filePath: "../../Sources/Tools/AuditConsole/Assets/\(file)", relativeTo: URL(filePath: #filePath))
         #expect(asset.body == Array(try Data(contentsOf: source)))
     }
 
@@ -181,9 +148,7 @@ import Testing
     }
 
     @Test func `behind TLS cookies are Secure and bound to the host`() async throws {
-        let fixture = try await ConsoleFixture(environment: [
-            "CONSOLE_PUBLIC_URL": "https://audit.example.com"
-        ])
+        let fixture = try await ConsoleFixture(environment: ["CONSOLE_PUBLIC_URL": "https://audit.example.com"])
         let client = fixture.client()
         let page = try await client.send("GET", "/sign-in", host: "audit.example.com")
         #expect(page.status == 200)
@@ -197,9 +162,7 @@ import Testing
         let fixture = try await ConsoleFixture()
         let slow = try (0..<200).map { _ in try SlowClient(port: fixture.port) }
         let client = try await fixture.client(as: "vera")
-        for _ in 0..<10 {
-            #expect(try await client.get("/search").status == 200)
-        }
+        for _ in 0..<10 { #expect(try await client.get("/search").status == 200) }
         #expect(slow.count { !$0.client.isClosed } <= 128)
     }
 
@@ -211,9 +174,7 @@ import Testing
         #expect(answer.status == 413)
     }
 
-    @Test func `a missing database is reported, and the page is not shown`()
-        async throws
-    {
+    @Test func `a missing database is reported, and the page is not shown`() async throws {
         let fixture = try await ConsoleFixture()
         let client = try await fixture.client(as: "ines")
         let token = try #require(try await client.get("/help").formToken)
@@ -238,26 +199,16 @@ private final class SlowClient {
 extension HTTPRequest {
     /// A request for the first page.
     init(headers: [String: String]) {
-        self.init(
-            method: .get,
-            path: "/",
-            queryItems: [],
-            headers: headers,
-            repeatedHeaders: [],
-            body: [],
-            peer: nil
-        )
+        self.init(method: .get, path: "/", queryItems: [], headers: headers, repeatedHeaders: [], body: [], peer: nil)
     }
 }
 
 extension ConsoleSources {
     static func routesOfTest(_ fixture: ConsoleFixture) -> [ConsoleRoute] {
         ConsoleSources(
-            database: fixture.database,
-            topic: fixture.topic,
+            database: fixture.database, topic: fixture.topic,
             runs: ReplayRuns(fixture.replays, log: Log(JSONLogHandler(level: .critical))),
-            chains: ChainWatch { ChainReport() },
-            now: { .earliest }
+            chains: ChainWatch { ChainReport() }, now: { .earliest }
         ).routes
     }
 }

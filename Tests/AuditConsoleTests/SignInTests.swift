@@ -11,9 +11,7 @@ import Testing
 /// Sign-in and the end of sessions.
 @Suite(.timeLimit(.minutes(10))) struct SignInTests {
     @Test func `without a way to sign in the console does not start`() throws {
-        let error = #expect(throws: SettingsError.self) {
-            try ConsoleService.read(environment: [:])
-        }
+        let error = #expect(throws: SettingsError.self) { try ConsoleService.read(environment: [:]) }
         #expect(error?.description.contains("nobody could sign in") == true)
     }
 
@@ -23,19 +21,16 @@ import Testing
         }
         #expect(throws: SettingsError.self) {
             try ConsoleService.read(environment: [
-                "CONSOLE_PROXY_ADDRESSES": "127.0.0.1", "CONSOLE_PROXY_ROLES": "a=viewer",
-                "CONSOLE_ADDRESS": "0.0.0.0",
+                "CONSOLE_PROXY_ADDRESSES": "127.0.0.1", "CONSOLE_PROXY_ROLES": "a=viewer", "CONSOLE_ADDRESS": "0.0.0.0",
             ])
         }
     }
 
     @Test(arguments: [
         "vera:viewer", "vera:king:scrypt$16384$8$1$AAAAAAAAAAA=$AAAA", "::", "a b c",
-        "vera:viewer:scrypt$1024$8$1$AAAAAAAAAAAAAAAAAAAAAA==$"
-            + "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
-        "", "# nobody",
-    ])
-    func `a file of users with a wrong line is refused`(text: String) {
+        "vera:viewer:scrypt$1024$8$1$AAAAAAAAAAAAAAAAAAAAAA==$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=", "",
+        "# nobody",
+    ]) func `a file of users with a wrong line is refused`(text: String) {
         #expect(throws: SettingsError.self) { try PasswordFile(Array(text.utf8), path: "users") }
     }
 
@@ -45,8 +40,8 @@ import Testing
         func check(_ users: String) async throws -> (code: Int32, notes: String) {
             try Data(users.utf8).write(to: URL(filePath: path))
             let transcript = ConsoleTranscript()
-            let code = await DeadLetterTool.tool(adding: ConsoleCommands.all)
-                .run(["serve", "--check", "--password-file", path], on: transcript)
+            let code = await DeadLetterTool.tool(adding: ConsoleCommands.all).run(
+                ["serve", "--check", "--password-file", path], on: transcript)
             return (code, transcript.notes)
         }
         #expect(try await check(ConsoleFixture.passwordFile) == (0, ""))
@@ -55,9 +50,7 @@ import Testing
         #expect(notes.contains("file \(path), line 1): holds no user"), "\(notes)")
     }
 
-    @Test func `a signed-out browser sees the sign-in page and then the requested one`()
-        async throws
-    {
+    @Test func `a signed-out browser sees the sign-in page and then the requested one`() async throws {
         let fixture = try await ConsoleFixture()
         let client = fixture.client()
         let first = try await client.get("/search?reason=signature_invalid")
@@ -69,11 +62,9 @@ import Testing
         let answer = try await client.post(
             "/sign-in",
             [
-                ("form-token", form.formToken ?? ""), ("name", "vera"),
-                ("password", ConsoleFixture.password),
+                ("form-token", form.formToken ?? ""), ("name", "vera"), ("password", ConsoleFixture.password),
                 ("next", "/search?reason=signature_invalid"),
-            ]
-        )
+            ])
         #expect(answer.status == 303)
         #expect(answer.location == "/search?reason=signature_invalid")
         let cookie = try #require(answer.cookies.first)
@@ -87,10 +78,7 @@ import Testing
         let fixture = try await ConsoleFixture()
         let client = fixture.client()
         let answer = try await client.submit(
-            "/sign-in",
-            [("name", "vera"), ("password", ConsoleFixture.password), ("next", next)],
-            from: "/sign-in"
-        )
+            "/sign-in", [("name", "vera"), ("password", ConsoleFixture.password), ("next", next)], from: "/sign-in")
         #expect(answer.status == 303)
         let location = try #require(answer.location)
         #expect(location.hasPrefix("/"))
@@ -143,8 +131,7 @@ import Testing
         #expect(sessions.visitor(other.sessionID, now: start) == nil)
     }
 
-    @Test(arguments: [[:], ["x-refresh": "1"]])
-    func `a page that refreshes itself does not keep its session alive`(
+    @Test(arguments: [[:], ["x-refresh": "1"]]) func `a page that refreshes itself does not keep its session alive`(
         headers: [String: String]
     ) throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "users-\(UUID())")
@@ -155,12 +142,7 @@ import Testing
         let gate = try SignInGate(ConsoleService.read(environment: settings))
         let user = try #require(try PasswordFile(path: path).users["vera"])
         let now = ContinuousClock.now
-        let visitor = gate.sessions.begin(
-            user.name,
-            user.role,
-            .password(user.hash),
-            now: now - .seconds(1000)
-        )
+        let visitor = gate.sessions.begin(user.name, user.role, .password(user.hash), now: now - .seconds(1000))
         let cookie = ["cookie": "\(gate.sessionCookie)=\(visitor.sessionID)"]
         let answer = gate.answer(HTTPRequest(headers: headers.merging(cookie) { $1 }))
         guard case .visitor = answer else {
@@ -186,9 +168,7 @@ import Testing
         let start = ContinuousClock.now
         let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
             for number in 0..<20 {
-                group.addTask {
-                    try await fixture.client().signIn("vera", "guess number \(number)").status
-                }
+                group.addTask { try await fixture.client().signIn("vera", "guess number \(number)").status }
             }
             var statuses: [Int] = []
             for try await status in group { statuses.append(status) }
@@ -238,9 +218,7 @@ import Testing
         func wait(_ address: String, _ name: String) -> Duration? {
             throttle.begin(PeerNetwork(IPAddress(address)), name, now: now)
         }
-        for number in 1...5 {
-            #expect(wait("2001:db8:1:2::\(number)", "user \(number)") == nil)
-        }
+        for number in 1...5 { #expect(wait("2001:db8:1:2::\(number)", "user \(number)") == nil) }
         #expect(wait("2001:db8:1:2:ffff::9", "user 6") != nil)
         #expect(wait("2001:db8:1:3::9", "user 6") == nil)
         for number in 1...5 { #expect(wait("10.1.2.3", "name \(number)") == nil) }
@@ -251,9 +229,7 @@ import Testing
         let throttle = SignInThrottle()
         let network = PeerNetwork(IPAddress("10.0.0.1"))
         let now = ContinuousClock.now
-        for number in 1...4 {
-            #expect(throttle.begin(network, "guessed \(number)", now: now) == nil)
-        }
+        for number in 1...4 { #expect(throttle.begin(network, "guessed \(number)", now: now) == nil) }
         // A user of their own buys no further guesses.
         #expect(throttle.begin(network, "mallory", now: now) == nil)
         throttle.succeeded(network, "mallory")
@@ -267,19 +243,15 @@ import Testing
         }
     }
 
-    @Test func `behind a forwarding proxy, guesses slow down their own client alone`()
-        async throws
-    {
+    @Test func `behind a forwarding proxy, guesses slow down their own client alone`() async throws {
         let settings = ["CONSOLE_FORWARDING_ADDRESSES": "127.0.0.2"]
         let fixture = try await ConsoleFixture(environment: settings)
         func signIn(_ name: String, _ password: String, from address: String) async throws -> Int {
             let header = "X-Forwarded-For: 192.0.2.9, \(address)"
-            return try await ConsoleClient(port: fixture.port, source: 2, headers: [header])
-                .signIn(name, password).status
+            return try await ConsoleClient(port: fixture.port, source: 2, headers: [header]).signIn(name, password)
+                .status
         }
-        for number in 1...5 {
-            #expect(try await signIn("guess \(number)", "x", from: "198.51.100.1") == 401)
-        }
+        for number in 1...5 { #expect(try await signIn("guess \(number)", "x", from: "198.51.100.1") == 401) }
         #expect(try await signIn("guess 6", "x", from: "198.51.100.1") == 429)
         #expect(try await signIn("vera", ConsoleFixture.password, from: "198.51.100.2") == 303)
         // From any other address the field is untrusted.
@@ -294,16 +266,10 @@ import Testing
     @Test(arguments: [
         ([:], true), (["CONSOLE_FORWARDING_ADDRESSES": "10.0.0.1"], false),
         (["CONSOLE_PUBLIC_URL": "http://audit.example.com"], false),
-    ])
-    func `a missing proxy setting is reported at the start`(
-        settings: [String: String],
-        isNoted: Bool
-    ) async throws {
+    ]) func `a missing proxy setting is reported at the start`(settings: [String: String], isNoted: Bool) async throws {
         let fixture = try await ConsoleFixture()
         let file = fixture.folder.appending(path: "users").path(percentEncoded: false)
-        let common = [
-            "CONSOLE_PUBLIC_URL": "https://audit.example.com", "CONSOLE_PASSWORD_FILE": file,
-        ]
+        let common = ["CONSOLE_PUBLIC_URL": "https://audit.example.com", "CONSOLE_PASSWORD_FILE": file]
         let values = try ConsoleService.read(environment: common.merging(settings) { $1 })
         #expect((ConsoleSettings.note(values) != nil) == isNoted)
     }

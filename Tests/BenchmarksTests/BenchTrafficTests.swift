@@ -13,9 +13,7 @@ struct BenchTrafficTests {
             let payload = try JSONDocument(parsing: BenchTraffic.payload(at: index).json).root
             counts[payload["productId"]?.string ?? "", default: 0] += 1
             if payload["revocationDate"] != nil { counts["revoked", default: 0] += 1 }
-            if payload["transactionReason"]?.string == "RENEWAL" {
-                counts["renewals", default: 0] += 1
-            }
+            if payload["transactionReason"]?.string == "RENEWAL" { counts["renewals", default: 0] += 1 }
             if payload["appAccountToken"] != nil { tokens += 1 }
         }
         let shares = counts.mapValues { Double($0) / Double(range.count) }

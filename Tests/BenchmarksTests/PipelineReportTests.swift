@@ -15,10 +15,7 @@ import Worker
         return try PipelineOptions(parsed).setups
     }
 
-    private static func measurement(
-        _ setup: PipelineOptions.Setup,
-        workers: Double = 50
-    ) -> PipelineMeasurement {
+    private static func measurement(_ setup: PipelineOptions.Setup, workers: Double = 50) -> PipelineMeasurement {
         var activity = WorkerActivity()
         activity[.process] = 3
         activity[.database] = 1
@@ -26,37 +23,17 @@ import Worker
         activity.batches = 10
         activity.records = 1_000
         return PipelineMeasurement(
-            setup: setup,
-            recordCount: 1_000,
-            recordsPerSecond: 5_000,
-            verificationMicroseconds: 100,
-            cpu: cpu(workers),
-            walBytes: 3_000,
-            scannedRows: 0.5,
-            activity: [.link: activity],
-            lockShares: [.link: 0.04, .verify: 0],
+            setup: setup, recordCount: 1_000, recordsPerSecond: 5_000, verificationMicroseconds: 100, cpu: cpu(workers),
+            walBytes: 3_000, scannedRows: 0.5, activity: [.link: activity], lockShares: [.link: 0.04, .verify: 0],
             residentBytesMax: [.verify: 40 << 20, .link: 50 << 20],
             latency: PipelineMeasurement.Latency(
-                recordsPerSecond: 2_500,
-                p50: 50,
-                p99: 250,
-                lone: [15, 15, 60],
-                loneHops: [:],
-                idleShare: 0.4,
-                cpu: cpu(2 * workers),
-                activity: [.link: activity],
-                hops: [:]
-            ),
-            besideRecordsPerSecond: 3_125
-        )
+                recordsPerSecond: 2_500, p50: 50, p99: 250, lone: [15, 15, 60], loneHops: [:], idleShare: 0.4,
+                cpu: cpu(2 * workers), activity: [.link: activity], hops: [:]), besideRecordsPerSecond: 3_125)
     }
 
     private static func cpu(_ workers: Double) -> CPUMicroseconds {
         CPUMicroseconds(
-            workers: Dictionary(uniqueKeysWithValues: Topology.stages.map { ($0, workers) }),
-            broker: 70,
-            postgres: 120
-        )
+            workers: Dictionary(uniqueKeysWithValues: Topology.stages.map { ($0, workers) }), broker: 70, postgres: 120)
     }
 
     @Test func `copies go with each number of partitions`() throws {
@@ -93,8 +70,7 @@ import Worker
             entitlements_batch_records_bucket{stage="link",le="10"} 2
             entitlements_batch_records_sum{stage="link"} 60
             entitlements_batch_records_count{stage="link"} 3
-            """
-        )
+            """)
         #expect(page.assignedPartitions == 4)
         #expect(page.activity.processing == 1.75)
         #expect(page.activity[.poll] == 0)

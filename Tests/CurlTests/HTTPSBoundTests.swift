@@ -10,29 +10,19 @@ import Testing
     /// Responses that are no whole HTTP response within the bounds of `options(_:)`.
     private static let broken: [(HTTPSResponder.Response, HTTPSError.Code)] = [
         (.of(String(repeating: "a", count: 1_001)), .responseTooLarge),
-        (
-            .init(head + "\r\n" + String(repeating: "a", count: 5_000), then: .close),
-            .responseTooLarge
-        ),
-        (
-            .of(headers: Array(repeating: "X-A: " + String(repeating: "a", count: 90), count: 11)),
-            .responseTooLarge
-        ),
+        (.init(head + "\r\n" + String(repeating: "a", count: 5_000), then: .close), .responseTooLarge),
+        (.of(headers: Array(repeating: "X-A: " + String(repeating: "a", count: 90), count: 11)), .responseTooLarge),
         (.init(head + "Content-Length: 10\r\n\r\nshort", then: .close), .connectionLost),
         (.init(head + "Content-Length: 10\r\n\r\nshort", then: .cut), .connectionLost),
         (.init(head + "Transfer-Encoding: chunked\r\n\r\n5\r\nsho", then: .close), .connectionLost),
-        (.init("HTTP/1.1 200", then: .close), .connectionLost),
-        (.init("", then: .cut), .connectionLost),
-        (.init("", then: .close), .connectionLost),
-        (.init("SSH-2.0-OpenSSH\r\n", then: .close), .malformedResponse),
+        (.init("HTTP/1.1 200", then: .close), .connectionLost), (.init("", then: .cut), .connectionLost),
+        (.init("", then: .close), .connectionLost), (.init("SSH-2.0-OpenSSH\r\n", then: .close), .malformedResponse),
         (.init(head + "Content-Length: secret\r\n\r\nbody", then: .close), .malformedResponse),
         (.init(head + "Content-Length: 999999\r\n\r\n", then: .drip), .timedOut),
-        (.init(head, then: .silence), .timedOut),
-        (.init("", then: .silence), .timedOut),
+        (.init(head, then: .silence), .timedOut), (.init("", then: .silence), .timedOut),
     ]
 
-    @Test(arguments: broken.indices)
-    func `a broken response is an error of its kind`(index: Int) async throws {
+    @Test(arguments: broken.indices) func `a broken response is an error of its kind`(index: Int) async throws {
         let (response, code) = Self.broken[index]
         let server = try await HTTPSResponder.start([response])
         defer { server.stop() }
@@ -66,10 +56,7 @@ import Testing
     }
 
     @Test func `a drip below the least speed ends before the total time`() async throws {
-        let response = HTTPSResponder.Response(
-            Self.head + "Content-Length: 999\r\n\r\n",
-            then: .drip
-        )
+        let response = HTTPSResponder.Response(Self.head + "Content-Length: 999\r\n\r\n", then: .drip)
         let server = try await HTTPSResponder.start([response])
         defer { server.stop() }
         var options = Self.options(server)
@@ -84,9 +71,7 @@ import Testing
     }
 
     @Test func `a cancelled task ends its request at once, and the client goes on`() async throws {
-        let server = try await HTTPSResponder.start([
-            .of("first"), .init("", then: .silence), .of("next"),
-        ])
+        let server = try await HTTPSResponder.start([.of("first"), .init("", then: .silence), .of("next")])
         defer { server.stop() }
         var options = Self.options(server)
         options.connectTimeout = .seconds(600)
@@ -124,17 +109,13 @@ import Testing
         var options = Self.options(server)
         options.totalTimeout = .seconds(60)
         let client = try HTTPSClient(options)
-        let tasks = (0..<400).map { _ in
-            Task { try await client.send(HTTPSRequest(.get, url: server.url)).body }
-        }
+        let tasks = (0..<400).map { _ in Task { try await client.send(HTTPSRequest(.get, url: server.url)).body } }
         for (index, task) in tasks.enumerated() where index.isMultiple(of: 2) {
             for _ in 0..<index { await Task.yield() }
             task.cancel()
         }
         for (index, task) in tasks.enumerated() {
-            do {
-                #expect(try await task.value == Array("same".utf8))
-            } catch let error as HTTPSError {
+            do { #expect(try await task.value == Array("same".utf8)) } catch let error as HTTPSError {
                 #expect(error.code == .cancelled && index.isMultiple(of: 2), "\(error)")
             }
         }
@@ -143,10 +124,7 @@ import Testing
     @Test func `a client's thread ends with it`() async throws {
         func threads() throws -> Int {
             try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").filter { id in
-                let name = try? String(
-                    contentsOfFile: "/proc/self/task/\(id)/comm",
-                    encoding: .utf8
-                )
+                let name = try? String(contentsOfFile: "/proc/self/task/\(id)/comm", encoding: .utf8)
                 return name == "curl\n"
             }.count
         }

@@ -16,10 +16,8 @@ struct HTTPSClientTests {
         // More than libcurl sends without asking by `Expect`.
         let sent = String(repeating: "sent", count: 300_000)
         let request = HTTPSRequest(
-            .post(Array(sent.utf8)),
-            url: server.url + "/a/../b?c=d",
-            headers: [HTTPSHeader("Authorization", "Bearer secret")]
-        )
+            .post(Array(sent.utf8)), url: server.url + "/a/../b?c=d",
+            headers: [HTTPSHeader("Authorization", "Bearer secret")])
         let response = try await client.send(request)
         #expect(response.status == 429)
         #expect(response.header("retry-after") == "7")
@@ -35,8 +33,7 @@ struct HTTPSClientTests {
 
     @Test func `the headers of interim responses are left out`() async throws {
         let response = HTTPSResponder.Response(
-            "HTTP/1.1 103 Early Hints\r\nX-Early: 1\r\n\r\nHTTP/1.1 204 No\r\nX-Late: 1\r\n\r\n"
-        )
+            "HTTP/1.1 103 Early Hints\r\nX-Early: 1\r\n\r\nHTTP/1.1 204 No\r\nX-Late: 1\r\n\r\n")
         let server = try await HTTPSResponder.start([response])
         defer { server.stop() }
         let client = try HTTPSClient(Self.options(server))
@@ -64,20 +61,14 @@ struct HTTPSClientTests {
         #expect(try server.requests.map(\.connection) == [1, 1, 1])
     }
 
-    @Test func `requests at once are answered side by side, beyond the connections in turn`()
-        async throws
-    {
+    @Test func `requests at once are answered side by side, beyond the connections in turn`() async throws {
         let server = try await HTTPSResponder.start([.of("same")])
         defer { server.stop() }
         var options = Self.options(server)
         options.connectionsMax = 2
         let client = try HTTPSClient(options)
         let bodies = try await withThrowingTaskGroup(of: [UInt8].self) { group in
-            for _ in 0..<20 {
-                group.addTask {
-                    try await client.send(HTTPSRequest(.get, url: server.url)).body
-                }
-            }
+            for _ in 0..<20 { group.addTask { try await client.send(HTTPSRequest(.get, url: server.url)).body } }
             return try await group.reduce(into: []) { $0.append($1) }
         }
         #expect(bodies == Array(repeating: Array("same".utf8), count: 20))
@@ -85,9 +76,7 @@ struct HTTPSClientTests {
     }
 
     @Test func `a redirect is not followed`() async throws {
-        let server = try await HTTPSResponder.start([
-            .of(status: 302, headers: ["Location: /elsewhere"])
-        ])
+        let server = try await HTTPSResponder.start([.of(status: 302, headers: ["Location: /elsewhere"])])
         defer { server.stop() }
         let client = try HTTPSClient(Self.options(server))
         let response = try await client.send(HTTPSRequest(.get, url: server.url))
@@ -127,8 +116,7 @@ struct HTTPSClientTests {
         #expect(error.code == .authorityUnreadable)
     }
 
-    @Test(arguments: ["http", "ftp", "file", "gopher"])
-    func `only https is spoken`(scheme: String) async throws {
+    @Test(arguments: ["http", "ftp", "file", "gopher"]) func `only https is spoken`(scheme: String) async throws {
         let server = try ScriptedServer(.silence)
         defer { server.stop() }
         let error = try await Self.failure("\(scheme)://127.0.0.1:\(server.port)/", HTTPSOptions())
@@ -158,25 +146,16 @@ struct HTTPSClientTests {
         defer { proxy.stop() }
         let server = try await HTTPSResponder.start([.of("direct")])
         defer { server.stop() }
-        for name in ["https_proxy", "HTTPS_PROXY", "ALL_PROXY"] {
-            setenv(name, "http://127.0.0.1:\(proxy.port)", 1)
-        }
+        for name in ["https_proxy", "HTTPS_PROXY", "ALL_PROXY"] { setenv(name, "http://127.0.0.1:\(proxy.port)", 1) }
         setenv("no_proxy", "localhost", 1)
-        defer {
-            for name in ["https_proxy", "HTTPS_PROXY", "ALL_PROXY", "no_proxy"] { unsetenv(name) }
-        }
+        defer { for name in ["https_proxy", "HTTPS_PROXY", "ALL_PROXY", "no_proxy"] { unsetenv(name) } }
         var options = Self.options(server)
-        let response = try await HTTPSClient(options)
-            .send(HTTPSRequest(.get, url: server.url))
+        let response = try await HTTPSClient(options).send(HTTPSRequest(.get, url: server.url))
         #expect(response.body == Array("direct".utf8))
         #expect(proxy.connections == 0)
         options.proxy = "http://user:password@127.0.0.1:\(proxy.port)"
         let client = try HTTPSClient(options)
-        let request = HTTPSRequest(
-            .get,
-            url: server.url,
-            headers: [HTTPSHeader("Authorization", "Bearer token")]
-        )
+        let request = HTTPSRequest(.get, url: server.url, headers: [HTTPSHeader("Authorization", "Bearer token")])
         let error = await #expect(throws: HTTPSError.self) { try await client.send(request) }
         #expect(error.map { !"\($0)".contains("password") } == true)
         let asked = try #require(proxy.requests.first)
@@ -185,15 +164,12 @@ struct HTTPSClientTests {
         #expect(try server.requests.count == 1)
     }
 
-    @Test(arguments: [
-        "foo://user:password@a:1", "http://user:password@[::z]:1", "user:password@a:1",
-    ])
+    @Test(arguments: ["foo://user:password@a:1", "http://user:password@[::z]:1", "user:password@a:1"])
     func `an unusable proxy is refused without its password`(proxy: String) async throws {
         var options = HTTPSOptions()
         options.proxy = proxy
         let error = await #expect(throws: HTTPSError.self) {
-            try await HTTPSClient(options)
-                .send(HTTPSRequest(.get, url: "https://localhost:1"))
+            try await HTTPSClient(options).send(HTTPSRequest(.get, url: "https://localhost:1"))
         }
         #expect(error?.code == .invalidRequest)
         #expect(error?.message.contains("password") == false)
@@ -207,9 +183,7 @@ struct HTTPSClientTests {
 
     private static func failure(_ url: String, _ options: HTTPSOptions) async throws -> HTTPSError {
         let client = try HTTPSClient(options)
-        let error = await #expect(throws: HTTPSError.self) {
-            try await client.send(HTTPSRequest(.get, url: url))
-        }
+        let error = await #expect(throws: HTTPSError.self) { try await client.send(HTTPSRequest(.get, url: url)) }
         return try #require(error)
     }
 }

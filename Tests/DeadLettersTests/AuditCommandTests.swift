@@ -21,18 +21,13 @@ import Testing
         let rig = try await IndexRig()
         let authority = try CertificateAuthority(name: "Somebody")
         let jws = try authority.sign(
-            Array(#"{"transactionId":"7","appAccountToken":"\#(account)","signedDate":1}"#.utf8)
-        )
+            Array(#"{"transactionId":"7","appAccountToken":"\#(account)","signedDate":1}"#.utf8))
         let letters = (0..<6).map { number in
             rig.writer().letter(
                 for: Sample.original(
-                    offset: 100 + Int64(number),
-                    value: Body.transaction(jws),
-                    headers: [KafkaHeader(name: "user-id", text: "user-4711")]
-                ),
-                Refusal(reason: .rootUntrusted, detail: "no configured root has issued it"),
-                value: .original
-            )
+                    offset: 100 + Int64(number), value: Body.transaction(jws),
+                    headers: [KafkaHeader(name: "user-id", text: "user-4711")]),
+                Refusal(reason: .rootUntrusted, detail: "no configured root has issued it"), value: .original)
         }
         try await rig.send(rig.letters(0..<24) + letters)
         try await rig.index()
@@ -69,15 +64,12 @@ import Testing
         #expect(await rig.tool("count", "--metrics=a.prom", "--state=open").exitCode == 64)
     }
 
-    @Test func `a decision is recorded with who and why, and asks if it is for many`() async throws
-    {
+    @Test func `a decision is recorded with who and why, and asks if it is for many`() async throws {
         let rig = try await Self.rig()
         // Not one of those suppressed below: letters of one instant come in any order.
         var query = DeadLetterQuery()
         query.reasons = ["signature_invalid"]
-        let row = try #require(
-            try await DeadLetterTable.page(query, limit: 1, on: rig.client).first
-        )
+        let row = try #require(try await DeadLetterTable.page(query, limit: 1, on: rig.client).first)
         #expect(await rig.tool("resolve", row.id).exitCode == 64)
         #expect(await rig.tool("resolve", "--why=x").exitCode == 64)
         #expect(await rig.tool("resolve", "ffffffffffff", "--why=x").exitCode == 1)
@@ -88,13 +80,7 @@ import Testing
         let asked = await rig.tool("suppress", "--reason=root_untrusted", "--why=test root")
         #expect(asked.exitCode == 1)
         #expect(asked.notes.contains("6 dead letters would be suppressed"))
-        let done = await rig.tool(
-            "suppress",
-            "--reason=root_untrusted",
-            "--why=test root",
-            "--yes",
-            "--json"
-        )
+        let done = await rig.tool("suppress", "--reason=root_untrusted", "--why=test root", "--yes", "--json")
         #expect(done.result == #"{"action":"suppressed","changed":6,"found":6}"# + "\n")
         #expect(await rig.tool("list", "--state=open", "--json").notes.hasPrefix("23 of 23"))
         _ = await rig.tool("reopen", row.id, "--why=again", "--json")
@@ -106,24 +92,18 @@ import Testing
         #expect(shown.result.contains("resolved by eve: seen"))
     }
 
-    @Test func `show names the rule and the certificates, and records before it reveals`()
-        async throws
-    {
+    @Test func `show names the rule and the certificates, and records before it reveals`() async throws {
         let rig = try await Self.rig()
         var query = DeadLetterQuery()
         query.reasons = ["root_untrusted"]
-        let row = try #require(
-            try await DeadLetterTable.page(query, limit: 1, on: rig.client).first
-        )
+        let row = try #require(try await DeadLetterTable.page(query, limit: 1, on: rig.client).first)
         let shown = await rig.tool("show", row.id)
         #expect(shown.exitCode == 0, "\(shown.notes)")
         for text in [
             "The rule", "pinned roots", "subject", "Somebody", "serial", "signs App Store data",
-            "WRONG: it is not Apple Root CA - G3", "user-id: <9 bytes hidden>",
-            "WRONG: it was not valid at the date", "State: open",
-        ] {
-            #expect(shown.result.contains(text), "\(text)")
-        }
+            "WRONG: it is not Apple Root CA - G3", "user-id: <9 bytes hidden>", "WRONG: it was not valid at the date",
+            "State: open",
+        ] { #expect(shown.result.contains(text), "\(text)") }
         let json = await rig.tool("show", row.id, "--json")
         for run in [shown, json] {
             #expect(!run.result.contains(Self.account))
@@ -180,9 +160,7 @@ import Testing
         #expect(refused.exitCode != 0 && none.isEmpty)
     }
 
-    @Test func `show prints JSON of a broken JWS, of any history, and of a history alone`()
-        async throws
-    {
+    @Test func `show prints JSON of a broken JWS, of any history, and of a history alone`() async throws {
         let rig = try await IndexRig()
         let original = Sample.original(value: Array("eyJhbGciOiJFUzI1NiJ9.!.x".utf8))
         let letter = rig.writer().letter(for: original, Sample.refusal, value: .original)
@@ -208,10 +186,7 @@ import Testing
         #expect(found.result.split(separator: "\n").count == 1)
         #expect(await rig.tool("search", "4711").exitCode == 1)
         let leaf = Sample.refusal.chain[0].fingerprint.hex
-        #expect(
-            await rig.tool("search", String(leaf.prefix(8)), "--json")
-                .result.split(separator: "\n").count == 24
-        )
+        #expect(await rig.tool("search", String(leaf.prefix(8)), "--json").result.split(separator: "\n").count == 24)
     }
 
     @Test func `tail shows the newest last, and new ones as they arrive`() async throws {
@@ -239,9 +214,7 @@ import Testing
             #expect(run.exitCode == 78)
             #expect(run.notes.contains("DATABASE_URL"))
         }
-        let list = await ToolRun(
-            ["list", "--kafka", rig.cluster.bootstrapServers, "--prefix", rig.prefix]
-        )
+        let list = await ToolRun(["list", "--kafka", rig.cluster.bootstrapServers, "--prefix", rig.prefix])
         // Nothing was found.
         #expect(list.exitCode == 1)
         #expect(list.notes.contains("from the topic alone"))
@@ -264,23 +237,15 @@ import Testing
         #expect(await rig.tool("search", "nothing").exitCode == 1)
         #expect(await rig.tool("replays").exitCode == 1)
         // A letter that is resolved already is found.
-        for (reason, code) in [
-            ("receipt_malformed", 1), ("signature_invalid", 0), ("signature_invalid", 0),
-        ] as [(String, Int32)] {
-            let resolved = await rig.tool(
-                "resolve",
-                "--why=x",
-                "--as=eve",
-                "--yes",
-                "--reason=\(reason)"
-            )
+        for (reason, code) in [("receipt_malformed", 1), ("signature_invalid", 0), ("signature_invalid", 0)]
+            as [(String, Int32)]
+        {
+            let resolved = await rig.tool("resolve", "--why=x", "--as=eve", "--yes", "--reason=\(reason)")
             #expect(resolved.exitCode == code, "\(reason) \(resolved.notes)")
         }
     }
 
-    @Test func `without a run of the index the topic is read, and the tool says so`()
-        async throws
-    {
+    @Test func `without a run of the index the topic is read, and the tool says so`() async throws {
         let rig = try await IndexRig()
         try await rig.send(rig.letters(0..<3))
         for command in ["list", "tail", "count"] {

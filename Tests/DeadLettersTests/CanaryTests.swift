@@ -21,15 +21,8 @@ import Testing
             preconditionFailure("no app is configured: nothing is accepted")
         }
         return rig.writer().letter(
-            for: Sample.original(
-                offset: Int64(offset),
-                key: canary.key,
-                value: canary.value,
-                headers: canary.headers
-            ),
-            refusal,
-            value: .original
-        )
+            for: Sample.original(offset: Int64(offset), key: canary.key, value: canary.value, headers: canary.headers),
+            refusal, value: .original)
     }
 
     @Test func `no command shows a secret, whatever part of an original holds it`() async throws {
@@ -46,18 +39,14 @@ import Testing
         let folder = FileManager.default.temporaryDirectory.appending(path: "export-\(UUID())").path
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let commands = [
-            ["list"], ["list", "--from-topic"], ["search", "storekit.raw/3/1"], ["tail"],
-            ["groups"], ["count"], ["verify"], ["replay", "--all"],
-            ["export", "--to", folder],
+            ["list"], ["list", "--from-topic"], ["search", "storekit.raw/3/1"], ["tail"], ["groups"], ["count"],
+            ["verify"], ["replay", "--all"], ["export", "--to", folder],
         ]
         for arguments in commands {
             for json in [[], ["--json"]] where arguments[0] != "export" || json.isEmpty {
                 let run = await ToolRun(
-                    arguments + json + [
-                        "--kafka", rig.cluster.bootstrapServers, "--prefix", rig.prefix,
-                    ],
-                    environment: ["DATABASE_URL": rig.options.connectionString, "USER": "anna"]
-                )
+                    arguments + json + ["--kafka", rig.cluster.bootstrapServers, "--prefix", rig.prefix],
+                    environment: ["DATABASE_URL": rig.options.connectionString, "USER": "anna"])
                 runs.append(((arguments + json).joined(separator: " "), run))
             }
         }
@@ -78,8 +67,7 @@ import Testing
         let read =
             TransactionField.allCases.map(\.rawValue) + RenewalField.allCases.map(\.rawValue)
             + TransactionField.checked.values.joined() + RenewalField.checked.values.joined()
-            + ReceiptField.ofReceipt.values.map { "\($0.name)" }
-            + ReceiptField.ofRecord.values.map { "\($0.name)" }
+            + ReceiptField.ofReceipt.values.map { "\($0.name)" } + ReceiptField.ofRecord.values.map { "\($0.name)" }
         for name in read {
             let lists = [Disclosure.shownMembers, Disclosure.namedMembers]
             #expect(lists.count { $0.contains(name) } == 1, "\(name)")
@@ -114,7 +102,6 @@ import Testing
                   },
                   "hidden": "<1 members, 10 bytes>"
                 }
-                """
-        )
+                """)
     }
 }

@@ -14,51 +14,29 @@ import Testing
     private static func letter() throws -> ConsumerRecord {
         var refusal = Sample.refusal
         refusal = Refusal(
-            reason: refusal.reason,
-            detail: refusal.detail,
-            chain: refusal.chain,
-            unverified: UnverifiedIdentifiers(
-                try Observation(Sample.original(Sample.observation()))
-            )
-        )
-        let letter = DeadLetterWriter(Sample.context(stage: "dedupe", recordBytesMax: 3_000))
-            .letter(
-                for: Sample.original(
-                    key: [UInt8](repeating: 7, count: 3_000),
-                    value: try Sample.observation().value,
-                    headers: try Sample.observation().headers
-                ),
-                refusal,
-                value: .original,
-                after: nil
-            )
+            reason: refusal.reason, detail: refusal.detail, chain: refusal.chain,
+            unverified: UnverifiedIdentifiers(try Observation(Sample.original(Sample.observation()))))
+        let letter = DeadLetterWriter(Sample.context(stage: "dedupe", recordBytesMax: 3_000)).letter(
+            for: Sample.original(
+                key: [UInt8](repeating: 7, count: 3_000), value: try Sample.observation().value,
+                headers: try Sample.observation().headers), refusal, value: .original, after: nil)
         return Sample.consumed(letter.record)
     }
 
-    private static func changed(_ record: ConsumerRecord, _ headers: [KafkaHeader])
-        -> ConsumerRecord
-    {
+    private static func changed(_ record: ConsumerRecord, _ headers: [KafkaHeader]) -> ConsumerRecord {
         ChainTests.changed(record, offset: 1, headers: headers)
     }
 
     /// The walk's report on two records of one chain with the first committed.
-    private static func report(
-        _ records: [ConsumerRecord],
-        redactions: Set<String> = []
-    ) throws -> ChainReport {
+    private static func report(_ records: [ConsumerRecord], redactions: Set<String> = []) throws -> ChainReport {
         var verifier = ChainVerifier(topic: "storekit.dead-letter")
-        for record in records {
-            verifier.add(try DeadLetter(decoding: record), record)
-        }
+        for record in records { verifier.add(try DeadLetter(decoding: record), record) }
         let first = try #require(ChainLetter(try DeadLetter(decoding: records[0]), records[0]))
         var evidence = ChainEvidence()
         evidence.redactions = redactions
         evidence.heads[first.chain] = ChainHead(
-            digest: DeadLetterLink(reading: records[0].headers)?.digest,
-            counted: 1,
-            offset: first.sourceOffset + 1,
-            records: 1
-        )
+            digest: DeadLetterLink(reading: records[0].headers)?.digest, counted: 1, offset: first.sourceOffset + 1,
+            records: 1)
         var report = verifier.report(evidence)
         report.compare(Dictionary(uniqueKeysWithValues: records.map { (RecordPosition($0), $0) }))
         return report
@@ -74,8 +52,7 @@ import Testing
             let value =
                 switch header.name {
                 case DeadLetterHeader.value: text == "omitted" ? "original" : "omitted"
-                case DeadLetterHeader.previous, DeadLetterHeader.chainSHA256:
-                    SHA256.digest([1]).hex
+                case DeadLetterHeader.previous, DeadLetterHeader.chainSHA256: SHA256.digest([1]).hex
                 default: text.first == "7" ? "8" : "7"
                 }
             let headers = genuine.headers.map {
@@ -85,8 +62,7 @@ import Testing
             let named = report.findings.contains { finding in
                 guard case .altered(let position, _, let how) = finding else { return false }
                 let isLink = ["dlq.prev", "dlq.chain.sha256"].contains(header.name)
-                return position.offset == 1
-                    && (isLink || how.original == nil || how.differences == [header.name])
+                return position.offset == 1 && (isLink || how.original == nil || how.differences == [header.name])
             }
             #expect(named, "\(header.name): \(report.findings)")
             // An unknown or repeated header is as bad.
@@ -102,9 +78,7 @@ import Testing
         var chain = Chain([3, 5, 8])
         chain.append(5, after: .some(nil), reason: .bundleMismatch, isCounted: false)
         var report = try chain.reportWithHead(counted: 3)
-        report.compare(
-            Dictionary(uniqueKeysWithValues: chain.lying().map { (RecordPosition($0), $0) })
-        )
+        report.compare(Dictionary(uniqueKeysWithValues: chain.lying().map { (RecordPosition($0), $0) }))
         guard case .altered(let position, Chain.name, let how)? = report.findings.first else {
             Issue.record("\(report.findings)")
             return
@@ -115,9 +89,7 @@ import Testing
         #expect(report.findings[0].description.contains("what differs: dlq.class, dlq.reason"))
     }
 
-    @Test func `a copy by another worker is a copy, before the counting one and after it`()
-        throws
-    {
+    @Test func `a copy by another worker is a copy, before the counting one and after it`() throws {
         var chain = Chain([3])
         chain.append(5, worker: "verify-crashed", isCounted: false)
         chain.append(5)
@@ -135,9 +107,7 @@ import Testing
         chain.append(21, isCounted: false)
         func vouchedFor() throws -> [Int64] {
             var verifier = ChainVerifier(topic: "storekit.dead-letter", recentMax: nil)
-            for record in chain.lying() {
-                verifier.add(try DeadLetter(decoding: record), record)
-            }
+            for record in chain.lying() { verifier.add(try DeadLetter(decoding: record), record) }
             var evidence = ChainEvidence()
             evidence.heads[Chain.name] = chain.head(counted: 4)
             return verifier.vouchedFor(evidence).values.map(\.sourceOffset).sorted()

@@ -12,20 +12,14 @@ import Testing
 
     private typealias Result = (report: ChainReport, verifier: ChainVerifier, readings: Int)
 
-    private static func report(
-        _ records: [ConsumerRecord],
-        _ evidence: ChainEvidence,
-        recentMax: Int?
-    ) throws -> Result {
+    private static func report(_ records: [ConsumerRecord], _ evidence: ChainEvidence, recentMax: Int?) throws -> Result
+    {
         let letters = try records.map { try #require(ChainLetter($0)) }
         return try report(letters, evidence, recentMax: recentMax)
     }
 
     private static func report(
-        _ letters: [ChainLetter],
-        _ evidence: ChainEvidence,
-        recentMax: Int?,
-        expects: Bool = true,
+        _ letters: [ChainLetter], _ evidence: ChainEvidence, recentMax: Int?, expects: Bool = true,
         keeping ids: Set<String> = []
     ) throws -> Result {
         var verifier = ChainVerifier(topic: "storekit.dead-letter", recentMax: recentMax)
@@ -42,11 +36,9 @@ import Testing
     }
 
     /// The letters among these that the committed end vouches for.
-    private static func vouched(
-        _ verifier: ChainVerifier,
-        _ evidence: ChainEvidence,
-        _ ids: Set<String>
-    ) -> [String: ChainLetter] {
+    private static func vouched(_ verifier: ChainVerifier, _ evidence: ChainEvidence, _ ids: Set<String>) -> [String:
+        ChainLetter]
+    {
         var verifier = verifier
         let vouched = verifier.vouchedFor(evidence).filter { ids.contains($0.key) }
         #expect(!verifier.mustReadAgain)
@@ -58,11 +50,7 @@ import Testing
             let chain = Chain((0..<count).map(Int64.init))
             var evidence = ChainEvidence()
             evidence.heads[Chain.name] = chain.head(counted: Int64(count))
-            let (report, verifier, readings) = try Self.report(
-                chain.records,
-                evidence,
-                recentMax: 256
-            )
+            let (report, verifier, readings) = try Self.report(chain.records, evidence, recentMax: 256)
             #expect(report.isIntact && report.chains.first?.letters == count)
             #expect(readings == 1)
             return verifier.size
@@ -101,11 +89,7 @@ import Testing
     @Test func `a redaction that is recorded is compared in one reading`() throws {
         var chain = Chain((0..<60).map(Int64.init))
         let redaction = DeadLetterRedaction.record(
-            of: chain.records[7],
-            by: "dpo",
-            why: "request",
-            at: Timestamp(milliseconds: 0)
-        )
+            of: chain.records[7], by: "dpo", why: "request", at: Timestamp(milliseconds: 0))
         chain.records.append(Sample.consumed(redaction))
         var evidence = ChainEvidence()
         evidence.heads[Chain.name] = chain.head(counted: 60)
@@ -115,17 +99,14 @@ import Testing
         #expect(readings == 1)
     }
 
-    @Test(.timeLimit(.minutes(10)))
-    func `altered letters that name each other in a circle end the walk`() throws {
+    @Test(.timeLimit(.minutes(10))) func `altered letters that name each other in a circle end the walk`() throws {
         var chain = Chain([3, 5])
         let digests = [SHA256.digest([1]).hex, SHA256.digest([2]).hex]
         chain.records = chain.records.enumerated().map { index, record in
             let headers = record.headers.map { header in
                 switch header.name {
-                case DeadLetterHeader.previous:
-                    KafkaHeader(name: header.name, text: digests[1 - index])
-                case DeadLetterHeader.chainSHA256:
-                    KafkaHeader(name: header.name, text: digests[index])
+                case DeadLetterHeader.previous: KafkaHeader(name: header.name, text: digests[1 - index])
+                case DeadLetterHeader.chainSHA256: KafkaHeader(name: header.name, text: digests[index])
                 default: header
                 }
             }
@@ -135,8 +116,7 @@ import Testing
     }
 
     // The one of 416 begins inside of a piece.
-    @Test(arguments: 0..<420)
-    func `a history is judged alike, folded or not`(seed: UInt64) throws {
+    @Test(arguments: 0..<420) func `a history is judged alike, folded or not`(seed: UInt64) throws {
         var history = History(seed: seed)
         let (records, evidence) = history.make()
         let letters = try records.map { try #require(ChainLetter($0)) }
@@ -146,13 +126,7 @@ import Testing
         let vouched = Self.vouched(whole.verifier, evidence, kept)
         for recentMax in [1, 3, 8] {
             for expects in [true, false] {
-                let folded = try Self.report(
-                    letters,
-                    evidence,
-                    recentMax: recentMax,
-                    expects: expects,
-                    keeping: kept
-                )
+                let folded = try Self.report(letters, evidence, recentMax: recentMax, expects: expects, keeping: kept)
                 #expect(!expects || Self.vouched(folded.verifier, evidence, kept) == vouched)
                 #expect(folded.report.chains == whole.report.chains)
                 #expect(folded.report.findings == whole.report.findings)
@@ -172,9 +146,7 @@ private struct History {
     private var next: Int64 = 0
     private var worker = 0
 
-    init(seed: UInt64) {
-        random = Xorshift(state: seed &* 0x9E37_79B9_7F4A_7C15 | 1)
-    }
+    init(seed: UInt64) { random = Xorshift(state: seed &* 0x9E37_79B9_7F4A_7C15 | 1) }
 
     mutating func make() -> (records: [ConsumerRecord], evidence: ChainEvidence) {
         let (eventShare, tamperingsMax) = (roll(2) == 0 ? 40 : 8, roll(4))
@@ -189,9 +161,7 @@ private struct History {
         if roll(8) == 0 { split(&records) }
         if roll(4) == 0 { records.removeFirst(min(records.count, roll(12))) }
         // An export may have its lines in any order.
-        if roll(8) == 0, records.count > 1 {
-            records.swapAt(roll(records.count), roll(records.count))
-        }
+        if roll(8) == 0, records.count > 1 { records.swapAt(roll(records.count), roll(records.count)) }
         // Or the topic had two letters in another order than their export.
         if roll(8) == 0, records.count > 1 {
             let one = roll(records.count - 1)
@@ -202,18 +172,13 @@ private struct History {
         return (records, evidence(records))
     }
 
-    private mutating func roll(_ bound: Int) -> Int {
-        Int.random(in: 0..<max(1, bound), using: &random)
-    }
+    private mutating func roll(_ bound: Int) -> Int { Int.random(in: 0..<max(1, bound), using: &random) }
 
     private mutating func refuse() {
         next += Int64(1 + roll(2))
         head = chain.append(
-            next,
-            after: .some(head),
-            reason: roll(30) == 0 ? .bundleMismatch : .signatureInvalid,
-            worker: "verify-\(worker)"
-        )
+            next, after: .some(head), reason: roll(30) == 0 ? .bundleMismatch : .signatureInvalid,
+            worker: "verify-\(worker)")
     }
 
     /// Steps that a worker takes by itself.
@@ -249,11 +214,7 @@ private struct History {
         case 1: records.append(records[one])
         case 2:
             let redaction = DeadLetterRedaction.record(
-                of: records[one],
-                by: "dpo",
-                why: "request",
-                at: Timestamp(milliseconds: 0)
-            )
+                of: records[one], by: "dpo", why: "request", at: Timestamp(milliseconds: 0))
             // Beside its original, or in the position of one that is gone.
             if roll(2) == 0 {
                 records.append(Sample.consumed(redaction))
@@ -264,19 +225,16 @@ private struct History {
         case 4: records[one] = ChainTests.changed(records[one], value: .some([1]))
         case 5:
             let names = [
-                DeadLetterHeader.id, DeadLetterHeader.detail, DeadLetterHeader.sourceOffset,
-                DeadLetterHeader.previous, DeadLetterHeader.chainSHA256,
+                DeadLetterHeader.id, DeadLetterHeader.detail, DeadLetterHeader.sourceOffset, DeadLetterHeader.previous,
+                DeadLetterHeader.chainSHA256,
             ]
             let name = names[roll(names.count)]
             let text = text(name, records[roll(records.count)])
-            var headers = records[other].headers.map {
-                $0.name == name ? KafkaHeader(name: name, text: text) : $0
-            }
+            var headers = records[other].headers.map { $0.name == name ? KafkaHeader(name: name, text: text) : $0 }
             // A forger may write a link that matches.
             if roll(2) == 0, let link = DeadLetterLink(reading: headers)?.digest.hex {
                 headers = headers.map {
-                    $0.name == DeadLetterHeader.chainSHA256
-                        ? KafkaHeader(name: $0.name, text: link) : $0
+                    $0.name == DeadLetterHeader.chainSHA256 ? KafkaHeader(name: $0.name, text: link) : $0
                 }
             }
             records.insert(ChainTests.changed(records[other], headers: headers), at: one)
@@ -284,18 +242,15 @@ private struct History {
             var forged = ChainTests.Chain([])
             let previous = ChainLetter(records[one])?.digest
             forged.append(
-                Int64(roll(Int(next) + 5)),
-                after: .some(previous),
-                reason: roll(2) == 0 ? .bundleMismatch : .signatureInvalid
-            )
+                Int64(roll(Int(next) + 5)), after: .some(previous),
+                reason: roll(2) == 0 ? .bundleMismatch : .signatureInvalid)
             records.insert(forged.records[0], at: other)
         }
         records = records.enumerated().map { ChainTests.changed($1, offset: Int64($0)) }
     }
 
     private func text(_ name: String, _ record: ConsumerRecord) -> String {
-        record.headers.last { $0.name == name }?.value.map { String(decoding: $0, as: UTF8.self) }
-            ?? "0"
+        record.headers.last { $0.name == name }?.value.map { String(decoding: $0, as: UTF8.self) } ?? "0"
     }
 
     /// The dead-letter topic got more partitions: the second half lies in another one.
@@ -305,12 +260,8 @@ private struct History {
             guard index >= middle else { return record }
             return ConsumerRecord(
                 topicPartition: TopicPartition(topic: "storekit.dead-letter", partition: 4),
-                offset: Int64(index - middle),
-                timestampMilliseconds: record.timestampMilliseconds,
-                key: record.key,
-                value: record.value,
-                headers: record.headers
-            )
+                offset: Int64(index - middle), timestampMilliseconds: record.timestampMilliseconds, key: record.key,
+                value: record.value, headers: record.headers)
         }
         if roll(2) == 0 { records = Array(records[middle...] + records[..<middle]) }
     }
@@ -322,26 +273,17 @@ private struct History {
             let redacted = records.lazy.compactMap { ChainLetter($0) }.filter(\.isRedaction)
             evidence.redactions = Set(redacted.map(\.id))
         }
-        if roll(6) == 0, let record = records.randomElement(using: &random),
-            let letter = ChainLetter(record)
-        {
+        if roll(6) == 0, let record = records.randomElement(using: &random), let letter = ChainLetter(record) {
             evidence.anchors[ChainTests.Chain.name] = ChainAnchor.Link(
-                digest: letter.digest,
-                partition: letter.partition,
-                offset: letter.offset,
-                letters: 1
-            )
+                digest: letter.digest, partition: letter.partition, offset: letter.offset, letters: 1)
         }
         let commit = commits[roll(3) == 0 ? roll(commits.count) : commits.count - 1]
         evidence.heads[ChainTests.Chain.name] =
             roll(6) == 0
             ? nil
             : ChainHead(
-                digest: roll(8) == 0 ? nil : commit.head,
-                counted: Int64(roll(records.count + 1)),
-                offset: commit.next,
-                records: Int64(roll(Int(commit.next) + 1))
-            )
+                digest: roll(8) == 0 ? nil : commit.head, counted: Int64(roll(records.count + 1)), offset: commit.next,
+                records: Int64(roll(Int(commit.next) + 1)))
         return evidence
     }
 }

@@ -18,25 +18,16 @@ import Testing
 
         static let name = ChainName(stage: "verify", topic: "storekit.raw", partition: 3)
 
-        init(_ offsets: [Int64]) {
-            for offset in offsets { append(offset) }
-        }
+        init(_ offsets: [Int64]) { for offset in offsets { append(offset) } }
 
-        @discardableResult
-        mutating func append(
-            _ sourceOffset: Int64,
-            after previous: SHA256Digest?? = nil,
-            reason: RefusalReason = .signatureInvalid,
-            worker: String = "verify-7d9f",
-            isCounted: Bool = true
+        @discardableResult mutating func append(
+            _ sourceOffset: Int64, after previous: SHA256Digest?? = nil, reason: RefusalReason = .signatureInvalid,
+            worker: String = "verify-7d9f", isCounted: Bool = true
         ) -> SHA256Digest {
             let value = Array("body \(sourceOffset)".utf8)
             let letter = DeadLetterWriter(Sample.context(worker: worker)).letter(
-                for: Sample.original(offset: sourceOffset, value: value),
-                Refusal(reason: reason, detail: "no"),
-                value: .original,
-                after: previous ?? head
-            )
+                for: Sample.original(offset: sourceOffset, value: value), Refusal(reason: reason, detail: "no"),
+                value: .original, after: previous ?? head)
             records.append(Self.record(letter.record, at: Int64(records.count)))
             if isCounted {
                 head = letter.digest
@@ -47,15 +38,10 @@ import Testing
 
         /// The records, renumbered from an offset on.
         func lying(from start: Int64 = 0) -> [ConsumerRecord] {
-            records.enumerated().map { index, record in
-                Self.renumbered(record, start + Int64(index))
-            }
+            records.enumerated().map { index, record in Self.renumbered(record, start + Int64(index)) }
         }
 
-        func report(
-            _ change: (inout ChainEvidence) -> Void = { _ in },
-            from start: Int64 = 0
-        ) throws -> ChainReport {
+        func report(_ change: (inout ChainEvidence) -> Void = { _ in }, from start: Int64 = 0) throws -> ChainReport {
             var verifier = ChainVerifier(topic: "storekit.dead-letter")
             for record in lying(from: start) {
                 if let letter = try? DeadLetter(decoding: record) {
@@ -83,33 +69,24 @@ import Testing
             ConsumerRecord(record, at: offset, timestampMilliseconds: 1_767_225_600_000 + offset)
         }
 
-        private static func renumbered(_ record: ConsumerRecord, _ offset: Int64) -> ConsumerRecord
-        {
+        private static func renumbered(_ record: ConsumerRecord, _ offset: Int64) -> ConsumerRecord {
             changed(record, offset: offset)
         }
     }
 
     static func changed(
-        _ record: ConsumerRecord,
-        offset: Int64? = nil,
-        value: [UInt8]?? = nil,
-        key: [UInt8]?? = nil,
+        _ record: ConsumerRecord, offset: Int64? = nil, value: [UInt8]?? = nil, key: [UInt8]?? = nil,
         headers: [KafkaHeader]? = nil
     ) -> ConsumerRecord {
         ConsumerRecord(
-            topicPartition: record.topicPartition,
-            offset: offset ?? record.offset,
-            timestampMilliseconds: record.timestampMilliseconds,
-            key: key ?? record.key,
-            value: value ?? record.value,
-            headers: headers ?? record.headers
-        )
+            topicPartition: record.topicPartition, offset: offset ?? record.offset,
+            timestampMilliseconds: record.timestampMilliseconds, key: key ?? record.key, value: value ?? record.value,
+            headers: headers ?? record.headers)
     }
 
     static func kinds(_ report: ChainReport) -> [String] { report.findings.map(\.kind) }
 
-    @Test("an unchanged chain has no finding")
-    func intact() throws {
+    @Test("an unchanged chain has no finding") func intact() throws {
         let chain = Chain([3, 5, 8, 13])
         let report = try chain.reportWithHead(counted: 4)
         #expect(report.findings.isEmpty)
@@ -121,9 +98,7 @@ import Testing
     }
 
     @Test(
-        "an altered letter is named with its position",
-        arguments: ["value", "key", "reason", "source", "own header"]
-    )
+        "an altered letter is named with its position", arguments: ["value", "key", "reason", "source", "own header"])
     func altered(what: String) throws {
         var chain = Chain([3, 5, 8])
         let record = chain.records[1]
@@ -133,21 +108,13 @@ import Testing
         switch what {
         case "value": chain.records[1] = Self.changed(record, value: .some([1]))
         case "key": chain.records[1] = Self.changed(record, key: .some([1]))
-        case "reason":
-            chain.records[1] = Self.changed(
-                record,
-                headers: replacing("dlq.reason", "bundle_mismatch")
-            )
+        case "reason": chain.records[1] = Self.changed(record, headers: replacing("dlq.reason", "bundle_mismatch"))
         case "source":
             chain.records[1] = Self.changed(
-                record,
-                headers: replacing("dlq.source.sha256", String(repeating: "a", count: 64))
-            )
+                record, headers: replacing("dlq.source.sha256", String(repeating: "a", count: 64)))
         default:
             chain.records[1] = Self.changed(
-                record,
-                headers: [KafkaHeader(name: "user-id", text: "mallory")] + record.headers
-            )
+                record, headers: [KafkaHeader(name: "user-id", text: "mallory")] + record.headers)
         }
         let report = try chain.reportWithHead(counted: 3)
         guard case .altered(let position, Chain.name, _)? = report.findings.first else {
@@ -157,8 +124,7 @@ import Testing
         #expect(position.offset == 1)
     }
 
-    @Test("a deleted letter is named by its neighbours")
-    func deleted() throws {
+    @Test("a deleted letter is named by its neighbours") func deleted() throws {
         var chain = Chain([3, 5, 8, 13])
         chain.records.remove(at: 2)
         let report = try chain.reportWithHead(counted: 4)
@@ -167,8 +133,7 @@ import Testing
         #expect(report.findings.first == .missing(Chain.name, after: after, before: before))
     }
 
-    @Test("an inserted letter with a link that fits is named as a fork")
-    func inserted() throws {
+    @Test("an inserted letter with a link that fits is named as a fork") func inserted() throws {
         var chain = Chain([3, 5])
         let fork = chain.head
         chain.append(8)
@@ -178,24 +143,21 @@ import Testing
         #expect(report.findings.first?.description.contains("/0/3") == true)
     }
 
-    @Test("a letter inserted after the last one is named too")
-    func appended() throws {
+    @Test("a letter inserted after the last one is named too") func appended() throws {
         var chain = Chain([3, 5, 8])
         chain.append(6, isCounted: false)
         let report = try chain.reportWithHead(counted: 3)
         #expect(Self.kinds(report) == ["fork"])
     }
 
-    @Test("letters in another order are named")
-    func reordered() throws {
+    @Test("letters in another order are named") func reordered() throws {
         var chain = Chain([3, 5, 8, 13])
         chain.records.swapAt(1, 2)
         let report = try chain.reportWithHead(counted: 4)
         #expect(Self.kinds(report).contains("reordered"))
     }
 
-    @Test("a chain without its end is named by the group's commit")
-    func endTruncated() throws {
+    @Test("a chain without its end is named by the group's commit") func endTruncated() throws {
         var chain = Chain([3, 5, 8, 13])
         chain.records.removeLast(2)
         let report = try chain.reportWithHead(counted: 4)
@@ -207,15 +169,13 @@ import Testing
         #expect(last.offset == 1)
     }
 
-    @Test("a chain without any letter is named if retention has cut nothing")
-    func allDeleted() throws {
+    @Test("a chain without any letter is named if retention has cut nothing") func allDeleted() throws {
         var chain = Chain([3, 5])
         chain.records = []
         #expect(Self.kinds(try chain.reportWithHead(counted: 2)) == ["missing"])
     }
 
-    @Test("a chain without its beginning is named unless retention has cut the log")
-    func beginningTruncated() throws {
+    @Test("a chain without its beginning is named unless retention has cut the log") func beginningTruncated() throws {
         var chain = Chain([3, 5, 8, 13])
         chain.records.removeFirst(2)
         let cut = try chain.reportWithHead(counted: 4, from: 2)
@@ -230,8 +190,7 @@ import Testing
         }
     }
 
-    @Test("retention explains no gap in the middle")
-    func cutAndDeleted() throws {
+    @Test("retention explains no gap in the middle") func cutAndDeleted() throws {
         var chain = Chain([3, 5, 8, 13, 21])
         chain.records.remove(at: 3)
         chain.records.removeFirst()
@@ -239,8 +198,7 @@ import Testing
         #expect(Self.kinds(report) == ["missing"])
     }
 
-    @Test("a consistent forgery of a whole chain is shown by an anchor alone")
-    func replaced() throws {
+    @Test("a consistent forgery of a whole chain is shown by an anchor alone") func replaced() throws {
         let genuine = Chain([3, 5, 8])
         let last = try #require(try genuine.report().chains.first?.last)
         var forged = Chain([])
@@ -248,11 +206,7 @@ import Testing
         #expect(try forged.reportWithHead(counted: 3).findings.isEmpty)
         let anchored = try forged.report { evidence in
             evidence.anchors[Chain.name] = ChainAnchor.Link(
-                digest: last.digest,
-                partition: last.partition,
-                offset: last.offset,
-                letters: 3
-            )
+                digest: last.digest, partition: last.partition, offset: last.offset, letters: 3)
         }
         #expect(Self.kinds(anchored) == ["anchor_missing"])
     }
@@ -260,8 +214,7 @@ import Testing
 
 /// Traces that workers leave by themselves.
 extension ChainTests {
-    @Test("letters that a crash has written twice are copies of the same links")
-    func repeated() throws {
+    @Test("letters that a crash has written twice are copies of the same links") func repeated() throws {
         var chain = Chain([3, 5, 8])
         chain.records += chain.records.dropFirst()
         chain.records.append(chain.records[0])
@@ -270,8 +223,9 @@ extension ChainTests {
         #expect(report.chains.first?.repeated == 3)
     }
 
-    @Test("if a reason changed with the settings, the letter that the chain continues from counts")
-    func superseded() throws {
+    @Test("if a reason changed with the settings, the letter that the chain continues from counts") func superseded()
+        throws
+    {
         var chain = Chain([3])
         chain.append(5, reason: .bundleMismatch, isCounted: false)
         chain.append(5, reason: .environmentMismatch)
@@ -281,8 +235,7 @@ extension ChainTests {
         #expect(report.chains.first?.superseded == 1)
     }
 
-    @Test("uncommitted letters are no finding")
-    func uncommitted() throws {
+    @Test("uncommitted letters are no finding") func uncommitted() throws {
         var chain = Chain([3, 5])
         let behind = chain.append(8, isCounted: false)
         chain.append(13, after: .some(behind), isCounted: false)
@@ -291,8 +244,7 @@ extension ChainTests {
         #expect(report.chains.first?.uncommitted == 2)
     }
 
-    @Test("a chain that begins a second time is named, and both pieces are walked")
-    func begunAnew() throws {
+    @Test("a chain that begins a second time is named, and both pieces are walked") func begunAnew() throws {
         var chain = Chain([3, 5])
         chain.append(8, after: .some(nil))
         chain.append(13)
@@ -301,30 +253,23 @@ extension ChainTests {
         #expect(report.chains.first?.letters == 4)
     }
 
-    @Test("a letter without a link and a foreign record are named")
-    func foreign() throws {
+    @Test("a letter without a link and a foreign record are named") func foreign() throws {
         var chain = Chain([3])
         let record = chain.records[0]
-        let unlinked = Self.changed(
-            record,
-            headers: record.headers.filter { $0.name != "dlq.chain.sha256" }
-        )
+        let unlinked = Self.changed(record, headers: record.headers.filter { $0.name != "dlq.chain.sha256" })
         chain.records.append(unlinked)
         chain.records.append(Self.changed(record, headers: []))
         let report = try chain.reportWithHead(counted: 1)
         #expect(Self.kinds(report).sorted() == ["foreign", "unchained"])
     }
 
-    @Test("a link is a function of its record and its worker, not of the clock")
-    func deterministic() throws {
+    @Test("a link is a function of its record and its worker, not of the clock") func deterministic() throws {
         let original = Sample.original(offset: 7)
         func link(
-            _ worker: String = "verify-1",
-            _ value: DeadLetterValue = .original,
-            after previous: SHA256Digest? = nil
+            _ worker: String = "verify-1", _ value: DeadLetterValue = .original, after previous: SHA256Digest? = nil
         ) throws -> DeadLetterLink {
-            let letter = DeadLetterWriter(Sample.context(worker: worker))
-                .letter(for: original, Sample.refusal, value: value, after: previous)
+            let letter = DeadLetterWriter(Sample.context(worker: worker)).letter(
+                for: original, Sample.refusal, value: value, after: previous)
             let link = try #require(DeadLetterLink(reading: letter.record.headers))
             #expect(link.digest == letter.digest)
             return link
@@ -339,25 +284,14 @@ extension ChainTests {
         #expect(later.contents == first.contents && later.digest != first.digest)
     }
 
-    @Test("a redacted letter keeps its position, and nothing of the original")
-    func redacted() throws {
+    @Test("a redacted letter keeps its position, and nothing of the original") func redacted() throws {
         var chain = Chain([3, 5, 8])
         let removed = DeadLetterRedaction.record(
-            of: chain.records[1],
-            by: "dpo",
-            why: "request 7",
-            at: Timestamp(milliseconds: 1_767_225_700_000)
-        )
+            of: chain.records[1], by: "dpo", why: "request 7", at: Timestamp(milliseconds: 1_767_225_700_000))
         chain.records.append(
             ConsumerRecord(
-                topicPartition: chain.records[1].topicPartition,
-                offset: 3,
-                timestampMilliseconds: 1_767_225_700_000,
-                key: removed.key,
-                value: removed.value,
-                headers: removed.headers
-            )
-        )
+                topicPartition: chain.records[1].topicPartition, offset: 3, timestampMilliseconds: 1_767_225_700_000,
+                key: removed.key, value: removed.value, headers: removed.headers))
         let letter = try DeadLetter(decoding: chain.records[3])
         for recorded: Set<String>? in [nil, [], [letter.id]] {
             let report = try chain.report { evidence in

@@ -9,22 +9,14 @@ import Testing
 /// Exports of a topic that goes on growing.
 extension ChainToolTests {
     /// A redaction of a letter that was folded makes the export read the topic a second time.
-    @Test func `an export of a growing topic that is read twice holds what its manifest says`()
-        async throws
-    {
+    @Test func `an export of a growing topic that is read twice holds what its manifest says`() async throws {
         try await Self.withRig { rig in
             try await rig.writeChain(Array(0..<600))
             let third = try #require(
                 try await rig.context().topic.read(
-                    at: RecordPosition(topic: "storekit.dead-letter", partition: 1, offset: 2)
-                )
-            )
+                    at: RecordPosition(topic: "storekit.dead-letter", partition: 1, offset: 2)))
             let redaction = DeadLetterRedaction.record(
-                of: third.record,
-                by: "dpo",
-                why: "request 7",
-                at: Timestamp(milliseconds: 0)
-            )
+                of: third.record, by: "dpo", why: "request 7", at: Timestamp(milliseconds: 0))
             try await rig.write([redaction])
             let (producer, head) = (rig.producer, rig.head)
             let writing = Task {
@@ -53,9 +45,7 @@ extension ChainToolTests {
         return file
     }
 
-    @Test func `an anchor of letters before or after an export is noted, and no fault of it`()
-        async throws
-    {
+    @Test func `an anchor of letters before or after an export is noted, and no fault of it`() async throws {
         try await Self.withRig { rig in
             try await rig.writeChain([2, 5, 9])
             let early = try await Self.anchor(rig, "early")
@@ -75,14 +65,14 @@ extension ChainToolTests {
                 #expect(run.exitCode == 0, "\(anchor): \(run.notes)")
                 #expect(run.notes.contains("lies outside of the export") == isOutside)
             }
-            let forged = try String(contentsOfFile: inside, encoding: .utf8)
-                .replacing(/"link":"\w{8}/, with: "\"link\":\"00000000")
+            let forged = try String(contentsOfFile: inside, encoding: .utf8).replacing(
+                /"link":"\w{8}/, with: "\"link\":\"00000000")
             try forged.write(toFile: inside, atomically: true, encoding: .utf8)
             let altered = await ToolRun(offline + [inside])
             #expect(altered.exitCode == 1 && altered.notes.contains("the anchored link 00000000"))
             // Letters that were anchored before the export and are not in it were cut off.
-            let before = try String(contentsOfFile: late, encoding: .utf8)
-                .replacing(/"taken_at":"[^"]*"/, with: "\"taken_at\":\"\(since)\"")
+            let before = try String(contentsOfFile: late, encoding: .utf8).replacing(
+                /"taken_at":"[^"]*"/, with: "\"taken_at\":\"\(since)\"")
             try before.write(toFile: late, atomically: true, encoding: .utf8)
             let cut = await ToolRun(offline + [late])
             #expect(cut.exitCode == 1 && cut.notes.contains("the anchored link"), "\(cut.notes)")
@@ -95,8 +85,8 @@ extension ChainToolTests {
             let anchor = try await Self.anchor(rig, "anchor")
             let folder = rig.folder + "/export"
             #expect(await rig.run("export", "--to", folder).exitCode == 0)
-            let other = try String(contentsOfFile: anchor, encoding: .utf8)
-                .replacing("\"topic\":\"storekit.dead-letter\"", with: "\"topic\":\"other\"")
+            let other = try String(contentsOfFile: anchor, encoding: .utf8).replacing(
+                "\"topic\":\"storekit.dead-letter\"", with: "\"topic\":\"other\"")
             try other.write(toFile: anchor, atomically: true, encoding: .utf8)
             let manifest = folder + "/manifest.json"
             let run = await ToolRun(["verify", "--offline", manifest, "--anchor", anchor])

@@ -29,14 +29,9 @@ import Topology
                 try cluster.createTopic("storekit.\(name)", partitions: 4)
             }
             try cluster.createTopic(topic, partitions: 2)
-            producer = try KafkaProducer(
-                configuration: ["bootstrap.servers": cluster.bootstrapServers]
-            )
+            producer = try KafkaProducer(configuration: ["bootstrap.servers": cluster.bootstrapServers])
             folder = NSTemporaryDirectory() + "chain-\(UUID().uuidString)"
-            try FileManager.default.createDirectory(
-                atPath: folder,
-                withIntermediateDirectories: true
-            )
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         }
 
         func write(_ records: [ProducerRecord]) async throws {
@@ -45,16 +40,11 @@ import Topology
         }
 
         /// A letter of partition 3.
-        static func letter(
-            _ offset: Int64,
-            after head: SHA256Digest?
-        ) -> (record: ProducerRecord, digest: SHA256Digest) {
+        static func letter(_ offset: Int64, after head: SHA256Digest?) -> (record: ProducerRecord, digest: SHA256Digest)
+        {
             var letter = DeadLetterWriter(Sample.context()).letter(
-                for: Sample.original(offset: offset, value: Array("body \(offset)".utf8)),
-                Sample.refusal,
-                value: .original,
-                after: head
-            )
+                for: Sample.original(offset: offset, value: Array("body \(offset)".utf8)), Sample.refusal,
+                value: .original, after: head)
             letter.record.partition = 1
             return (letter.record, letter.digest)
         }
@@ -69,25 +59,14 @@ import Topology
             try await write(letters)
             refused += Int64(offsets.count)
             let end = (offsets.last ?? -1) + 1
-            let tally = StageTally(
-                began: 0,
-                counts: [.deadLettered: refused, .forwarded: end - refused]
-            )
-            try await commit(
-                OffsetCommit(
-                    offset: end,
-                    metadata: CommitMetadata(tally: tally, chainHead: head).text
-                )
-            )
+            let tally = StageTally(began: 0, counts: [.deadLettered: refused, .forwarded: end - refused])
+            try await commit(OffsetCommit(offset: end, metadata: CommitMetadata(tally: tally, chainHead: head).text))
         }
 
         private func commit(_ commit: OffsetCommit) async throws {
-            let consumer = try KafkaConsumer(
-                configuration: [
-                    "bootstrap.servers": cluster.bootstrapServers,
-                    "group.id": "entitlements.verify",
-                ]
-            )
+            let consumer = try KafkaConsumer(configuration: [
+                "bootstrap.servers": cluster.bootstrapServers, "group.id": "entitlements.verify",
+            ])
             let source = TopicPartition(topic: "storekit.raw", partition: 3)
             try await consumer.assign(with: [source: 0])
             let outcome = await consumer.commit([source: commit], deadline: .seconds(10))
@@ -116,9 +95,7 @@ import Topology
 
     static func withRig(_ body: (Rig) async throws -> Void) async throws {
         let rig = try await Rig()
-        do {
-            try await body(rig)
-        } catch {
+        do { try await body(rig) } catch {
             await rig.end()
             throw error
         }
@@ -143,14 +120,8 @@ import Topology
         try await Self.withRig { rig in
             try await rig.writeChain([2, 5, 9])
             let forged = DeadLetterWriter(Sample.context()).letter(
-                for: Sample.original(offset: 7, value: [1]),
-                Sample.refusal,
-                value: .original,
-                after: nil
-            )
-            try await rig.write([
-                forged.record, ProducerRecord(topic: Self.topic, partition: 0, value: [0x1B]),
-            ])
+                for: Sample.original(offset: 7, value: [1]), Sample.refusal, value: .original, after: nil)
+            try await rig.write([forged.record, ProducerRecord(topic: Self.topic, partition: 0, value: [0x1B])])
             let run = await rig.run("verify")
             #expect(run.exitCode == 1)
             #expect(run.notes.contains("fork: storekit.dead-letter/"))
@@ -158,9 +129,7 @@ import Topology
         }
     }
 
-    @Test func `a resumed walk reads only new letters, and once a day the whole topic`()
-        async throws
-    {
+    @Test func `a resumed walk reads only new letters, and once a day the whole topic`() async throws {
         try await Self.withRig { rig in
             let progress = ChainProgress(try rig.context())
             let begun = ContinuousClock.now
@@ -172,10 +141,7 @@ import Topology
             #expect(second.report.isIntact && second.summary.records == 2)
             #expect(second.report.chains.map(\.letters) == [5])
             let forged = DeadLetterWriter(Sample.context()).letter(
-                for: Sample.original(offset: 7, value: [1]),
-                Sample.refusal,
-                value: .original
-            )
+                for: Sample.original(offset: 7, value: [1]), Sample.refusal, value: .original)
             try await rig.write([forged])
             for (seconds, records) in [(1_800, 1), (2_700, 0), (86_400, 6), (87_300, 0)] {
                 let reading = try await progress.read(begun + .seconds(seconds))
@@ -190,23 +156,16 @@ import Topology
             try await rig.writeChain([2, 5, 9])
             for extra in [["--with-originals", "--why=backup"], []] {
                 let folder = rig.folder + "/export\(extra.count)"
-                let export = await ToolRun(
-                    ["export", "--to", folder, "--kafka", rig.cluster.bootstrapServers] + extra
-                )
+                let export = await ToolRun(["export", "--to", folder, "--kafka", rig.cluster.bootstrapServers] + extra)
                 #expect(export.exitCode == 0, "\(export.notes)")
                 #expect(export.result.contains("3 dead letters"))
                 let manifest = folder + "/manifest.json"
                 let intact = await ToolRun(["verify", "--offline", manifest])
                 #expect(intact.exitCode == 0, "\(intact.notes)")
-                let lines = try String(
-                    contentsOfFile: folder + "/dead-letters.ndjson",
-                    encoding: .utf8
-                )
+                let lines = try String(contentsOfFile: folder + "/dead-letters.ndjson", encoding: .utf8)
                 let body = Data("body 5".utf8).base64EncodedString()
                 #expect(lines.contains(body) == !extra.isEmpty)
-                let again = await ToolRun(
-                    ["export", "--to", folder, "--kafka", rig.cluster.bootstrapServers]
-                )
+                let again = await ToolRun(["export", "--to", folder, "--kafka", rig.cluster.bootstrapServers])
                 #expect(again.exitCode == 64)
             }
         }
@@ -214,9 +173,7 @@ import Topology
 
     /// Exports a chain of three letters, changes a file of the export, and verifies it offline.
     private static func verifyingExport(
-        _ name: String,
-        _ change: (inout String) -> Void,
-        _ check: (_ run: ToolRun, _ file: String) -> Void
+        _ name: String, _ change: (inout String) -> Void, _ check: (_ run: ToolRun, _ file: String) -> Void
     ) async throws {
         try await withRig { rig in
             try await rig.writeChain([2, 5, 9])
@@ -231,16 +188,15 @@ import Topology
         }
     }
 
-    @Test(arguments: ["altered", "deleted", "reordered", "truncated"])
-    func `a tampered export is named`(how: String) async throws {
+    @Test(arguments: ["altered", "deleted", "reordered", "truncated"]) func `a tampered export is named`(how: String)
+        async throws
+    {
         try await Self.verifyingExport("dead-letters.ndjson") { text in
             var lines = text.split(separator: "\n").map(String.init)
             switch how {
             case "altered":
                 lines[1] = lines[1].replacingOccurrences(
-                    of: Data("body 5".utf8).base64EncodedString(),
-                    with: Data("body 6".utf8).base64EncodedString()
-                )
+                    of: Data("body 5".utf8).base64EncodedString(), with: Data("body 6".utf8).base64EncodedString())
             case "deleted": lines.remove(at: 1)
             case "reordered": lines.swapAt(0, 1)
             default: lines.removeLast()
@@ -252,27 +208,20 @@ import Topology
             let named = ["altered": "altered: storekit", "truncated": "missing:"][how]
             if let named { #expect(run.notes.contains(named), "\(run.notes)") }
             let line = [
-                "altered": "storekit.dead-letter/1/1 is line 2",
-                "deleted": "storekit.dead-letter/1/2 is line 2",
+                "altered": "storekit.dead-letter/1/1 is line 2", "deleted": "storekit.dead-letter/1/2 is line 2",
             ][how]
             if let line { #expect(run.notes.contains(line), "\(run.notes)") }
         }
     }
 
     @Test(arguments: [
-        ("cut", "line 2: it is cut off after 40 bytes"),
-        ("emptied", "line 2: it is empty"),
+        ("cut", "line 2: it is cut off after 40 bytes"), ("emptied", "line 2: it is empty"),
         ("no JSON", "line 2: it is not JSON: unexpected_byte at byte 0"),
-        ("no object", "line 2: it is not a JSON object"),
-        ("no partition", "line 2: it has no \"partition\""),
+        ("no object", "line 2: it is not a JSON object"), ("no partition", "line 2: it has no \"partition\""),
         ("large partition", "line 2: it has a \"partition\" that is not a number of 32 bits"),
         ("broken value", "line 2: it has a \"value\" that is not base64"),
         ("broken header", "line 2: it has a header, number 1, that has no \"name\""),
-    ])
-    func `a damaged line of an export is named, with what is wrong`(
-        how: String,
-        message: String
-    ) async throws {
+    ]) func `a damaged line of an export is named, with what is wrong`(how: String, message: String) async throws {
         try await Self.verifyingExport("dead-letters.ndjson") { text in
             var lines = text.split(separator: "\n").map(String.init)
             let whole = lines[1]
@@ -283,10 +232,8 @@ import Topology
                 case "no JSON": "x" + whole
                 case "no object": "[]"
                 case "no partition": whole.replacing("\"partition\"", with: "\"part\"")
-                case "large partition":
-                    whole.replacing("\"partition\":1", with: "\"partition\":4294967296")
-                case "broken value":
-                    whole.replacing("\"value\":\"", with: "\"value\":\"*", maxReplacements: 1)
+                case "large partition": whole.replacing("\"partition\":1", with: "\"partition\":4294967296")
+                case "broken value": whole.replacing("\"value\":\"", with: "\"value\":\"*", maxReplacements: 1)
                 default: whole.replacing("\"headers\":[", with: "\"headers\":[{},")
                 }
             text = lines.joined(separator: "\n") + "\n"
@@ -299,14 +246,9 @@ import Topology
     @Test(arguments: [
         ("cut", "it is cut off after 40 bytes"),
         ("other", "it has a \"format\" that is not \"entitlement-pipeline export 2\""),
-        ("no digest", "it has no \"sha256\""),
-        ("long digest", "it has a \"sha256\" that is not a SHA-256"),
+        ("no digest", "it has no \"sha256\""), ("long digest", "it has a \"sha256\" that is not a SHA-256"),
         ("no link", "it has a chain, number 1, that has no \"last\""),
-    ])
-    func `a damaged manifest is named, with what is wrong`(
-        how: String,
-        message: String
-    ) async throws {
+    ]) func `a damaged manifest is named, with what is wrong`(how: String, message: String) async throws {
         try await Self.verifyingExport("manifest.json") { text in
             text =
                 switch how {
@@ -337,20 +279,10 @@ import Topology
             try await rig.writeChain([2, 5, 8])
             let file = rig.folder + "/anchor.json"
             let links = [
-                ChainName(stage: "verify", topic: "storekit.raw", partition: 3):
-                    ChainAnchor.Link(
-                        digest: SHA256.digest(Array("what was there".utf8)),
-                        partition: 1,
-                        offset: 2,
-                        letters: 3
-                    )
+                ChainName(stage: "verify", topic: "storekit.raw", partition: 3): ChainAnchor.Link(
+                    digest: SHA256.digest(Array("what was there".utf8)), partition: 1, offset: 2, letters: 3)
             ]
-            let anchor = ChainAnchor(
-                takenAt: Timestamp(milliseconds: 0),
-                cluster: "c",
-                topic: Self.topic,
-                links: links
-            )
+            let anchor = ChainAnchor(takenAt: Timestamp(milliseconds: 0), cluster: "c", topic: Self.topic, links: links)
             try Data(anchor.json.bytes).write(to: URL(fileURLWithPath: file))
             let run = await rig.run("verify", "--anchor", file)
             #expect(run.exitCode == 1)

@@ -6,13 +6,11 @@ import Testing
 /// Shell completion of the tool's commands and options.
 @Suite(.timeLimit(.minutes(10))) struct CompletionTests {
     @Test(arguments: [
-        ("dead-letter ", ["list", "groups", "completion"]),
-        ("dead-letter gro", ["groups"]), ("dead-letter list --rea", ["--reason"]),
-        ("dead-letter list --reason signature_", ["signature_invalid"]),
-        ("dead-letter count --by = cert", ["certificate"]),
-        ("dead-letter completion f", ["fish"]), ("dead-letter resolve --w", ["--why", "--worker"]),
-    ])
-    func `bash completes the declared words`(line: String, words: [String]) async throws {
+        ("dead-letter ", ["list", "groups", "completion"]), ("dead-letter gro", ["groups"]),
+        ("dead-letter list --rea", ["--reason"]), ("dead-letter list --reason signature_", ["signature_invalid"]),
+        ("dead-letter count --by = cert", ["certificate"]), ("dead-letter completion f", ["fish"]),
+        ("dead-letter resolve --w", ["--why", "--worker"]),
+    ]) func `bash completes the declared words`(line: String, words: [String]) async throws {
         let script = await ToolRun(["completion", "bash"]).result
         let (completed, loaded) = try BashCompletion.words(script, line)
         #expect(loaded == "complete -F _dead_letter dead-letter\n")
@@ -45,12 +43,7 @@ import Testing
             done
             zpty -d shell
             """
-        let lines = try Self.run(
-            Self.path(of: "zsh"),
-            ["-f", "-c", session, "zsh"],
-            script,
-            Self.completed.map(\.0)
-        )
+        let lines = try Self.run(Self.path(of: "zsh"), ["-f", "-c", session, "zsh"], script, Self.completed.map(\.0))
         #expect(lines == Self.completed.map(\.1))
     }
 
@@ -63,11 +56,7 @@ import Testing
             end
             """
         let lines = try Self.run(
-            Self.path(of: "fish"),
-            ["--no-config", "-c", session],
-            script,
-            Self.completed.map(\.0)
-        )
+            Self.path(of: "fish"), ["--no-config", "-c", session], script, Self.completed.map(\.0))
         let words = lines.map { String($0.prefix { $0 != "\t" }) }
         #expect(words == ["groups", "--reason", "signature_invalid", "fish"])
     }
@@ -75,30 +64,20 @@ import Testing
     fileprivate static func path(of shell: String) -> String { "/usr/bin/\(shell)" }
 
     /// The lines that a shell prints, from the file of completions and the typed text.
-    private static func run(
-        _ shell: String,
-        _ arguments: [String],
-        _ script: String,
-        _ typed: [String]
-    ) throws -> [String] {
+    private static func run(_ shell: String, _ arguments: [String], _ script: String, _ typed: [String]) throws
+        -> [String]
+    {
         let file = FileManager.default.temporaryDirectory.appending(path: "completion-\(UUID())")
         try script.write(to: file, atomically: true, encoding: .utf8)
         defer { try? FileManager.default.removeItem(at: file) }
-        let run = try ProgramRun(
-            shell,
-            arguments + [file.path(percentEncoded: false)] + typed,
-            takesErrors: false
-        )
+        let run = try ProgramRun(shell, arguments + [file.path(percentEncoded: false)] + typed, takesErrors: false)
         return run.text.split(whereSeparator: \.isNewline).map(String.init)
     }
 
-    @Test(arguments: ["bash", "zsh", "fish"])
-    func `each shell gets every command and option`(shell: String) async {
+    @Test(arguments: ["bash", "zsh", "fish"]) func `each shell gets every command and option`(shell: String) async {
         let run = await ToolRun(["completion", shell])
         #expect(run.exitCode == 0)
-        for word in ["groups", "tail", "certificate", "follow", "why"] {
-            #expect(run.result.contains(word))
-        }
+        for word in ["groups", "tail", "certificate", "follow", "why"] { #expect(run.result.contains(word)) }
         #expect(await ToolRun(["completion", "csh"]).exitCode == 64)
     }
 }
@@ -108,8 +87,6 @@ extension Trait where Self == ConditionTrait {
     fileprivate static func needsShell(_ name: String) -> Self {
         let path = CompletionTests.path(of: name)
         return .enabled(
-            if: FileManager.default.isExecutableFile(atPath: path),
-            "no \(path): deploy/install.sh test installs it"
-        )
+            if: FileManager.default.isExecutableFile(atPath: path), "no \(path): deploy/install.sh test installs it")
     }
 }

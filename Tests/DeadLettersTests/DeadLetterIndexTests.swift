@@ -17,9 +17,8 @@ import Worker
 /// The index of the dead-letter topic, with a real topic and database.
 @Suite(.timeLimit(.minutes(10))) struct DeadLetterIndexTests {
     @Test(arguments: KafkaCluster.Kind.available)
-    func `each letter is indexed once, and a foreign record is counted and named`(
-        kind: KafkaCluster.Kind
-    ) async throws {
+    func `each letter is indexed once, and a foreign record is counted and named`(kind: KafkaCluster.Kind) async throws
+    {
         let rig = try await IndexRig(kind)
         let foreign = ProducerRecord(topic: rig.topic.name, value: Array("none".utf8))
         try await rig.send(rig.letters(0..<300) + [foreign] + rig.letters(0..<10))
@@ -30,13 +29,7 @@ import Worker
         let row = try #require(rows.first { $0.source.position.offset == 7 })
         let read = try #require(
             try await rig.topic.read(
-                at: RecordPosition(
-                    topic: rig.topic.name,
-                    partition: row.letterPartition,
-                    offset: row.letterOffset
-                )
-            )
-        )
+                at: RecordPosition(topic: rig.topic.name, partition: row.letterPartition, offset: row.letterOffset)))
         #expect(read.letter.id == row.id)
         #expect(DeadLetterOriginal(read.record).value == Sample.original().value)
         let passedOver = rig.log.metadata(of: "record not indexed")
@@ -46,24 +39,16 @@ import Worker
 
         // The group has committed the offsets that the database holds, with an account of them.
         let admin = try KafkaAdmin(configuration: rig.cluster.client)
-        let partitions = progress.map {
-            TopicPartition(topic: rig.topic.name, partition: $0.partition)
-        }
+        let partitions = progress.map { TopicPartition(topic: rig.topic.name, partition: $0.partition) }
         let committed = try await admin.committedOffsets(
-            group: rig.cluster.name("index") + ".dead-letter-index",
-            partitions,
-            deadline: .seconds(20)
-        )
+            group: rig.cluster.name("index") + ".dead-letter-index", partitions, deadline: .seconds(20))
         await admin.close()
         var counts: [Disposition: Int64] = [:]
         for held in progress {
             let partition = TopicPartition(topic: rig.topic.name, partition: held.partition)
             #expect(committed[partition]?.offset == held.nextOffset)
             let metadata = committed[partition].flatMap {
-                CommitMetadata(
-                    $0.metadata,
-                    counting: StageDescription.deadLetterIndex.dispositions
-                )
+                CommitMetadata($0.metadata, counting: StageDescription.deadLetterIndex.dispositions)
             }
             counts.merge(metadata?.tally.counts ?? [:]) { $0 + $1 }
         }
@@ -81,15 +66,13 @@ import Worker
         #expect(rows.reduce(0) { $0 + $1.copies } == 70)
     }
 
-    @Test func `a letter that PostgreSQL never takes is counted, and refused nowhere`() async throws
-    {
+    @Test func `a letter that PostgreSQL never takes is counted, and refused nowhere`() async throws {
         let rig = try await IndexRig(partitions: 1)
         _ = try await rig.client.query(
             """
             ALTER TABLE dead_letters ADD CONSTRAINT numeric_failure
             CHECK (source_offset / (source_offset - 4) < 100)
-            """
-        )
+            """)
         try await rig.send(rig.letters(0..<10))
         try await rig.index()
         #expect(try await rig.count() == 9)
@@ -127,16 +110,13 @@ import Worker
         let administrator = PostgresClient(server.options("tests"))
         let name = try await rig.client.query("SELECT current_database()")[0].text(0)
         func allow(_ isAllowed: Bool) async throws {
-            _ = try await administrator.query(
-                "ALTER DATABASE \(name) ALLOW_CONNECTIONS \(isAllowed)"
-            )
+            _ = try await administrator.query("ALTER DATABASE \(name) ALLOW_CONNECTIONS \(isAllowed)")
             guard !isAllowed else { return }
             _ = try await administrator.query(
                 """
                 SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
                 WHERE datname = '\(name)'
-                """
-            )
+                """)
         }
         let run = try IndexRun(rig, ["DATABASE_CONNECT_DEADLINE": "2s"])
         try await eventually { try await rig.count() == 100 }
@@ -153,9 +133,7 @@ import Worker
         await administrator.close()
     }
 
-    @Test func `two copies share the partitions, and one continues after the other`()
-        async throws
-    {
+    @Test func `two copies share the partitions, and one continues after the other`() async throws {
         let rig = try await IndexRig(partitions: 4)
         try await rig.send(rig.letters(0..<200))
         let runs = try (0..<2).map { _ in try IndexRun(rig) }
@@ -173,14 +151,10 @@ import Worker
         try await rig.send(rig.letters(0..<50))
         var records: [ConsumerRecord] = []
         _ = try await rig.topic.read { _, record in records.append(record) }
-        let stages = (0..<3).map { _ in
-            IndexStage(rig.topic, client: rig.client, log: Log(rig.log))
-        }
+        let stages = (0..<3).map { _ in IndexStage(rig.topic, client: rig.client, log: Log(rig.log)) }
         for _ in 0..<2 {
             try await withThrowingTaskGroup { [records] group in
-                for stage in stages {
-                    group.addTask { _ = try await stage.process(records) }
-                }
+                for stage in stages { group.addTask { _ = try await stage.process(records) } }
                 try await group.waitForAll()
             }
         }
@@ -194,16 +168,14 @@ import Worker
         let long = [UInt8](repeating: UInt8(ascii: "x"), count: 100_000)
         let hostile: [[UInt8]] = [
             Array("\u{1B}]0;title\u{07}\u{1B}[2J".utf8), Array("<script>alert(1)</script>".utf8),
-            Array("\u{202E}gnp.exe\u{2066}".utf8), [0x61, 0, 0x62], [0xFF, 0xFE, 0xC0, 0x80], long,
-            [],
+            Array("\u{202E}gnp.exe\u{2066}".utf8), [0x61, 0, 0x62], [0xFF, 0xFE, 0xC0, 0x80], long, [],
         ]
         var records: [ProducerRecord] = []
         for (number, value) in hostile.enumerated() {
             for name in [
                 "dlq.reason", "dlq.stage", "dlq.detail", "dlq.class", "dlq.worker", "dlq.chain",
-                "dlq.unverified.transaction-id", "dlq.unverified.bundle-id", "dlq.source.sha256",
-                "dlq.source.topic", "dlq.id", "dlq.attempt", "dlq.unverified.signed-date",
-                "producer",
+                "dlq.unverified.transaction-id", "dlq.unverified.bundle-id", "dlq.source.sha256", "dlq.source.topic",
+                "dlq.id", "dlq.attempt", "dlq.unverified.signed-date", "producer",
             ] {
                 var letter = rig.letters((records.count + 1)..<(records.count + 2))[0]
                 letter.headers.removeAll { $0.name == name }
@@ -216,12 +188,9 @@ import Worker
         try await rig.index()
         let progress = try await DeadLetterIndexTable.progress(on: rig.client)
         #expect(progress.reduce(0) { $0 + $1.nextOffset } == Int64(records.count))
-        for arguments in [
-            ["list", "-n1000"], ["list", "-n1000", "--json"], ["count", "--by=worker"],
-        ] {
+        for arguments in [["list", "-n1000"], ["list", "-n1000", "--json"], ["count", "--by=worker"]] {
             let runs = [
-                await rig.tool(arguments[0], arguments[1]),
-                await rig.tool(arguments[0], arguments[1], "--from-topic"),
+                await rig.tool(arguments[0], arguments[1]), await rig.tool(arguments[0], arguments[1], "--from-topic"),
             ]
             for run in runs {
                 #expect(run.exitCode == 0)
@@ -237,20 +206,12 @@ import Worker
         try await rig.index()
         let who = try #require(AuditorName("anna"))
         _ = try await DeadLetterActionTable.decide(
-            .resolved,
-            DeadLetterQuery(),
-            who: who,
-            why: "seen",
-            deadline: .seconds(60),
-            on: rig.client
-        )
+            .resolved, DeadLetterQuery(), who: who, why: "seen", deadline: .seconds(60), on: rig.client)
         let before = try await DeadLetterTable.page(DeadLetterQuery(), limit: 100, on: rig.client)
         for sql in [
             "DELETE FROM dead_letters WHERE source_offset < 3",
             "UPDATE dead_letters SET reason = 'x', copies = 9 WHERE source_offset IN (5, 6)",
-        ] {
-            _ = try await rig.client.query(sql)
-        }
+        ] { _ = try await rig.client.query(sql) }
         // The mock cluster refuses commits for a group that ever had a member.
         let environment = ["KAFKA_GROUP_PREFIX": rig.cluster.name("again") + "."]
         let counted = await rig.tool("index", "--rebuild", "--json", environment: environment)
@@ -274,8 +235,7 @@ import Worker
                     var row = row
                     row.state = .resolved
                     return row
-                }
-        )
+                })
         #expect(after.reduce(0) { $0 + $1.copies } == 35)
         #expect(try await DeadLetterActionTable.newest(limit: 100, on: rig.client).count == 30)
     }
@@ -286,9 +246,7 @@ import Worker
         try await rig.index()
         _ = try await rig.client.query("UPDATE dead_letter_progress SET next_offset = 1000")
         let run = try IndexRun(rig, group: "other")
-        try await eventually {
-            try await DeadLetterIndexTable.progress(on: rig.client).map(\.nextOffset) == [10]
-        }
+        try await eventually { try await DeadLetterIndexTable.progress(on: rig.client).map(\.nextOffset) == [10] }
         try await run.stop()
         #expect(rig.log.count("topic recreated, its letters are indexed again") == 1)
         #expect(try await rig.count() == 10)

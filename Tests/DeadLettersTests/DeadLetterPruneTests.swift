@@ -20,9 +20,8 @@ import Testing
             """
         try offsets.write(to: file, atomically: true, encoding: .utf8)
         try await RealKafka.run([
-            "tool", "--dir", NSTemporaryDirectory(), "delete-records",
-            "--bootstrap-server", rig.cluster.bootstrapServers,
-            "--offset-json-file", file.path,
+            "tool", "--dir", NSTemporaryDirectory(), "delete-records", "--bootstrap-server",
+            rig.cluster.bootstrapServers, "--offset-json-file", file.path,
         ])
     }
 
@@ -31,8 +30,9 @@ import Testing
         return rows[0].int8(0)
     }
 
-    @Test(.needsKafkaLauncher)
-    func `rows of letters that retention has removed are pruned, and no others`() async throws {
+    @Test(.needsKafkaLauncher) func `rows of letters that retention has removed are pruned, and no others`()
+        async throws
+    {
         let rig = try await IndexRig(.real, partitions: 1)
         // The first of them twice, so that the topic may hold a later copy.
         try await rig.send(rig.letters(0..<20) + rig.letters(0..<1))
@@ -51,8 +51,9 @@ import Testing
         #expect(counted.result == #"{"rows":19,"is_removed":false}"# + "\n", "\(counted.notes)")
         try await rig.index()
         #expect(try await rig.count() == 50)
-        let gone = try await DeadLetterTable.page(DeadLetterQuery(), limit: 100, on: rig.client)
-            .first { $0.source.position.offset == 5 }
+        let gone = try await DeadLetterTable.page(DeadLetterQuery(), limit: 100, on: rig.client).first {
+            $0.source.position.offset == 5
+        }
         let run = await rig.tool("index", "--prune", "--yes")
         #expect(run.exitCode == 0, "\(run.notes)")
         #expect(run.result == "19 rows removed\n")
@@ -86,10 +87,8 @@ import Testing
             _ = try await rig.client.query("UPDATE dead_letter_progress SET \(change)")
             for options in [[], ["--yes"]] {
                 let run = await ToolRun(
-                    ["index", "--prune"] + options
-                        + ["--kafka", rig.cluster.bootstrapServers, "--prefix", rig.prefix],
-                    environment: ["DATABASE_URL": rig.options.connectionString]
-                )
+                    ["index", "--prune"] + options + ["--kafka", rig.cluster.bootstrapServers, "--prefix", rig.prefix],
+                    environment: ["DATABASE_URL": rig.options.connectionString])
                 #expect(run.exitCode == 78, "\(change): \(run.notes)")
             }
         }
@@ -98,13 +97,9 @@ import Testing
 
     @Test func `options of another mode of the command are refused`() async throws {
         for options in [
-            ["--prune", "--rebuild"], ["--prune", "--until-end"], ["--yes"], ["--connect"],
-            ["--until-end", "--yes"],
+            ["--prune", "--rebuild"], ["--prune", "--until-end"], ["--yes"], ["--connect"], ["--until-end", "--yes"],
         ] {
-            let run = await ToolRun(
-                ["index"] + options,
-                environment: ["DATABASE_URL": "postgresql://127.0.0.1:1/none"]
-            )
+            let run = await ToolRun(["index"] + options, environment: ["DATABASE_URL": "postgresql://127.0.0.1:1/none"])
             #expect(run.exitCode == 64, "\(options): \(run.notes)")
         }
     }

@@ -7,9 +7,7 @@ import Testing
 
 @Suite struct DeadLetterReadingTests {
     private func letter(
-        _ original: ConsumerRecord = Sample.original(),
-        _ refusal: Refusal = Sample.refusal,
-        stage: String = "verify",
+        _ original: ConsumerRecord = Sample.original(), _ refusal: Refusal = Sample.refusal, stage: String = "verify",
         failedAt: Int64 = 1_767_225_660_000
     ) throws -> DeadLetter {
         let writer = DeadLetterWriter(Sample.context(stage: stage))
@@ -17,10 +15,7 @@ import Testing
         return try DeadLetter(decoding: Sample.consumed(record, offset: 17, failedAt: failedAt))
     }
 
-    private func row(
-        _ original: ConsumerRecord = Sample.original(),
-        at offset: Int64 = 17
-    ) throws -> DeadLetterRow {
+    private func row(_ original: ConsumerRecord = Sample.original(), at offset: Int64 = 17) throws -> DeadLetterRow {
         let writer = DeadLetterWriter(Sample.context())
         let record = writer.letter(for: original, Sample.refusal, value: .original)
         return try #require(DeadLetterRow(Sample.consumed(record, offset: offset)))
@@ -28,11 +23,7 @@ import Testing
 
     @Test func `a written letter is read back`() throws {
         let conflict = Refusal(reason: .transactionConflict, detail: "product differs")
-        let letter = try letter(
-            Sample.original(try Sample.observation()),
-            conflict,
-            stage: "dedupe"
-        )
+        let letter = try letter(Sample.original(try Sample.observation()), conflict, stage: "dedupe")
         #expect(letter.reason == "transaction_conflict")
         #expect(letter.deadLetterClass == "conflict")
         #expect(letter.detail == "product differs")
@@ -51,15 +42,11 @@ import Testing
 
     @Test func `the original comes back byte for byte`() {
         let original = Sample.original(
-            key: nil,
-            value: [],
+            key: nil, value: [],
             headers: [
-                KafkaHeader(name: "dlq.reason", text: "foreign"),
-                KafkaHeader(name: "dlq.original.x", value: nil),
-                KafkaHeader(nameBytes: [0xFF], value: []),
-                KafkaHeader(name: "traceparent", text: "00-1"),
-            ]
-        )
+                KafkaHeader(name: "dlq.reason", text: "foreign"), KafkaHeader(name: "dlq.original.x", value: nil),
+                KafkaHeader(nameBytes: [0xFF], value: []), KafkaHeader(name: "traceparent", text: "00-1"),
+            ])
         let writer = DeadLetterWriter(Sample.context())
         let record = writer.letter(for: original, Sample.refusal, value: .original)
         let restored = DeadLetterOriginal(Sample.consumed(record))
@@ -77,17 +64,14 @@ import Testing
         #expect(throws: DeadLetterError.self) { try DeadLetter(decoding: Sample.consumed(record)) }
     }
 
-    @Test func `the first unaltered copy counts, in any order`()
-        throws
-    {
+    @Test func `the first unaltered copy counts, in any order`() throws {
         let early = try row(at: 17)
         let late = try row(at: 18)
         var altered = try row(at: 3)
         altered.doubt = "altered"
         var forward = DeadLetterFold<String>()
         guard case .counts(replacing: nil) = forward.add(altered, "altered"),
-            case .counts(replacing: "altered") = forward.add(early, "early"),
-            case .stale = forward.add(late, "late")
+            case .counts(replacing: "altered") = forward.add(early, "early"), case .stale = forward.add(late, "late")
         else {
             Issue.record("the first does not count")
             return
@@ -117,13 +101,9 @@ import Testing
 
     @Test func `a full fold says so and passes all letters`() throws {
         var fold = DeadLetterFold<Int>(idsMax: 2)
-        for offset in 0..<3 {
-            _ = fold.add(try row(Sample.original(offset: Int64(offset))), offset)
-        }
+        for offset in 0..<3 { _ = fold.add(try row(Sample.original(offset: Int64(offset))), offset) }
         #expect(!fold.isComplete)
-        guard
-            case .counts(replacing: nil) = fold.add(try row(Sample.original(offset: 2)), 2)
-        else {
+        guard case .counts(replacing: nil) = fold.add(try row(Sample.original(offset: 2)), 2) else {
             Issue.record("an ID that is not held was found")
             return
         }
@@ -131,22 +111,16 @@ import Testing
 
     @Test func `a filter passes letters that match all its parts`() throws {
         let record = DeadLetterWriter(Sample.context(stage: "link")).letter(
-            for: Sample.original(try Sample.observation()),
-            Sample.refusal,
-            value: .original
-        )
+            for: Sample.original(try Sample.observation()), Sample.refusal, value: .original)
         let row = try #require(DeadLetterRow(Sample.consumed(record, failedAt: 5000)))
         let matching: [(inout DeadLetterQuery) -> Void] = [
             { _ in }, { $0.reasons = ["signature_invalid", "x"] }, { $0.classes = ["forged"] },
-            { $0.since = Timestamp(milliseconds: 5000) },
-            { $0.until = Timestamp(milliseconds: 5001) }, { $0.transactionID = "7" },
-            { $0.transactionID = "5" }, { $0.bundleID = "com.example" },
+            { $0.since = Timestamp(milliseconds: 5000) }, { $0.until = Timestamp(milliseconds: 5001) },
+            { $0.transactionID = "7" }, { $0.transactionID = "5" }, { $0.bundleID = "com.example" },
         ]
         let excluding: [(inout DeadLetterQuery) -> Void] = [
-            { $0.reasons = ["x"] }, { $0.classes = ["stale"] },
-            { $0.since = Timestamp(milliseconds: 5001) },
-            { $0.until = Timestamp(milliseconds: 5000) }, { $0.transactionID = "6" },
-            { $0.bundleID = "com" },
+            { $0.reasons = ["x"] }, { $0.classes = ["stale"] }, { $0.since = Timestamp(milliseconds: 5001) },
+            { $0.until = Timestamp(milliseconds: 5000) }, { $0.transactionID = "6" }, { $0.bundleID = "com" },
         ]
         for (number, change) in (matching + excluding).enumerated() {
             var filter = DeadLetterQuery()

@@ -19,56 +19,29 @@ import Testing
         let value = Array(token.utf8)
         let conflict = Refusal(reason: .transactionConflict, detail: "product differs")
         return [
+            verify.letter(for: Sample.original(offset: 1, value: value), Sample.refusal, value: .original),
             verify.letter(
-                for: Sample.original(offset: 1, value: value),
-                Sample.refusal,
-                value: .original
-            ),
-            verify.letter(
-                for: Sample.original(offset: 1, value: value),
-                Refusal(reason: .bundleMismatch, detail: "unknown app"),
-                value: .original
-            ),
-            verify.letter(
-                for: Sample.original(offset: 2, value: [0, 1, 2, 0x1B]),
-                Sample.refusal,
-                value: .original
-            ),
-            verify.letter(
-                for: Sample.original(offset: 4, value: nil),
-                Sample.refusal,
-                value: .omitted
-            ),
+                for: Sample.original(offset: 1, value: value), Refusal(reason: .bundleMismatch, detail: "unknown app"),
+                value: .original),
+            verify.letter(for: Sample.original(offset: 2, value: [0, 1, 2, 0x1B]), Sample.refusal, value: .original),
+            verify.letter(for: Sample.original(offset: 4, value: nil), Sample.refusal, value: .omitted),
             dedupe.letter(
                 for: Sample.original(
-                    offset: 3,
-                    value: try Sample.observation().value,
+                    offset: 3, value: try Sample.observation().value,
                     headers: try Sample.observation().headers + [
                         KafkaHeader(name: "correlation-id", text: "c-1\u{1B}[2J")
-                    ]
-                ),
-                conflict,
-                value: .original
-            ),
-            ProducerRecord(topic: "storekit.dead-letter", value: value),
+                    ]), conflict, value: .original), ProducerRecord(topic: "storekit.dead-letter", value: value),
         ]
     }
 
-    private static func milliseconds() -> Int64 {
-        Int64(Date().timeIntervalSince1970 * 1_000)
-    }
+    private static func milliseconds() -> Int64 { Int64(Date().timeIntervalSince1970 * 1_000) }
 
     /// Runs the tool against a topic that holds `records()`.
-    private static func run(
-        _ commandLines: [[String]],
-        isOutputTerminal: Bool = false
-    ) async throws -> [ToolRun] {
+    private static func run(_ commandLines: [[String]], isOutputTerminal: Bool = false) async throws -> [ToolRun] {
         let cluster = try MockCluster()
         defer { cluster.stop() }
         try cluster.createTopic("storekit.dead-letter", partitions: 3)
-        let producer = try KafkaProducer(
-            configuration: ["bootstrap.servers": cluster.bootstrapServers]
-        )
+        let producer = try KafkaProducer(configuration: ["bootstrap.servers": cluster.bootstrapServers])
         for record in try records() {
             let report = await producer.send([record])
             try #require(report.failures.isEmpty)
@@ -80,11 +53,7 @@ import Testing
         var runs: [ToolRun] = []
         for commandLine in commandLines {
             runs.append(
-                await ToolRun(
-                    commandLine + ["--kafka", cluster.bootstrapServers],
-                    isOutputTerminal: isOutputTerminal
-                )
-            )
+                await ToolRun(commandLine + ["--kafka", cluster.bootstrapServers], isOutputTerminal: isOutputTerminal))
         }
         return runs
     }
@@ -100,9 +69,7 @@ import Testing
         #expect(lines[4].contains("signature_invalid"))
         #expect(runs[0].exitCode == 0)
         #expect(runs[0].notes.contains("6 records read, 1 repetitions folded, 1 records that are"))
-        for run in runs {
-            #expect(!(run.result + run.notes).contains(Self.token))
-        }
+        for run in runs { #expect(!(run.result + run.notes).contains(Self.token)) }
         let first = try #require(runs[1].result.split(separator: "\n").first)
         let json = try JSONDocument(parsing: Array(first.utf8)).root
         #expect(json["reason"]?.string == "transaction_conflict")
@@ -114,10 +81,9 @@ import Testing
 
     @Test func `list filters by the letters' facts`() async throws {
         let counts: [([String], Int)] = [
-            (["--reason=signature_invalid"], 3), (["--reason", "bundle_mismatch"], 0),
-            (["--class=conflict"], 1), (["--transaction=5"], 1), (["--bundle=com.example"], 1),
-            (["--bundle=com.other"], 0), (["--since=1h"], 4), (["--until=1h"], 0),
-            (["--since=2026-01-01", "--reason=signature_invalid", "-n1"], 1),
+            (["--reason=signature_invalid"], 3), (["--reason", "bundle_mismatch"], 0), (["--class=conflict"], 1),
+            (["--transaction=5"], 1), (["--bundle=com.example"], 1), (["--bundle=com.other"], 0), (["--since=1h"], 4),
+            (["--until=1h"], 0), (["--since=2026-01-01", "--reason=signature_invalid", "-n1"], 1),
         ]
         let runs = try await Self.run(counts.map { ["list", "--json"] + $0.0 })
         for (run, (arguments, count)) in zip(runs, counts) {
@@ -135,11 +101,7 @@ import Testing
         let rows = runs[0].result.split(separator: "\n").map {
             $0.split(separator: " ", omittingEmptySubsequences: true).joined(separator: " ")
         }
-        #expect(
-            rows == [
-                "reason dead letters", "signature_invalid 3", "transaction_conflict 1", "total 4",
-            ]
-        )
+        #expect(rows == ["reason dead letters", "signature_invalid 3", "transaction_conflict 1", "total 4"])
         let byClass = try JSONDocument(parsing: Array(runs[1].result.utf8.dropLast())).root
         #expect(byClass["counts"]?["forged"]?.int64 == 3)
         #expect(byClass["counts"]?["misrouted"] == nil)
@@ -162,15 +124,11 @@ import Testing
 
     @Test func `show finds a letter by ID, by its beginning and by either position`() async throws {
         let id = DeadLetterID.make(
-            cluster: "cluster-1",
-            source: RecordPosition(topic: "storekit.raw", partition: 3, offset: 1),
-            timestamp: Sample.original().timestampMilliseconds,
-            sha256: SHA256.digest(Array(Self.token.utf8))
-        )
+            cluster: "cluster-1", source: RecordPosition(topic: "storekit.raw", partition: 3, offset: 1),
+            timestamp: Sample.original().timestampMilliseconds, sha256: SHA256.digest(Array(Self.token.utf8)))
         let runs = try await Self.run([
-            ["show", id], ["show", String(id.prefix(8)).uppercased()],
-            ["show", "storekit.raw/3/1"], ["show", "storekit.raw/6/99"],
-            ["show", "storekit.raw/3/77"], ["show", "ffff"], ["show"],
+            ["show", id], ["show", String(id.prefix(8)).uppercased()], ["show", "storekit.raw/3/1"],
+            ["show", "storekit.raw/6/99"], ["show", "storekit.raw/3/77"], ["show", "ffff"], ["show"],
             ["show", id, "--reveal", "--why=case 7"],
         ])
         #expect(runs[7].result.contains(Self.token))
@@ -192,21 +150,16 @@ import Testing
         #expect(runs[6].exitCode == 64)
     }
 
-    @Test func `show keeps a terminal safe and distinguishes null, omitted and binary`()
-        async throws
-    {
+    @Test func `show keeps a terminal safe and distinguishes null, omitted and binary`() async throws {
         let runs = try await Self.run([
             ["show", "storekit.raw/3/2", "--reveal", "--why=case 7"], ["show", "storekit.raw/3/4"],
-            ["show", "storekit.raw/3/3"],
-            ["show", "storekit.raw/3/2", "--json", "--reveal", "--why=case 7"],
+            ["show", "storekit.raw/3/3"], ["show", "storekit.raw/3/2", "--json", "--reveal", "--why=case 7"],
         ])
         #expect(runs[0].result.contains("value (4 bytes, hex)\n00 01 02 1b\n"))
         #expect(runs[0].result.contains("key (2 bytes, hex)\n00 ff\n"))
         #expect(runs[1].result.contains("value (left out for its size)"))
         #expect(runs[2].result.contains(#"correlation-id: "#))
-        for run in runs {
-            #expect(!run.result.contains("\u{1B}"))
-        }
+        for run in runs { #expect(!run.result.contains("\u{1B}")) }
         let json = try JSONDocument(parsing: Array(runs[3].result.utf8.dropLast())).root
         #expect(json["original"]?["value_base64"]?.string == "AAECGw==")
         #expect(json["chain"]?["leaf"]?["sha256"]?.string?.count == 64)
@@ -237,13 +190,12 @@ import Testing
 
     @Test(
         arguments: [
-            ([], 64), (["lst"], 64), (["list", "--reason=nonsense"], 64),
-            (["list", "--since=yesterday"], 64), (["list", "--limit=0"], 64), (["--help"], 0),
-            (["count", "--help"], 0), (["list", "--config=/nowhere"], 78),
-            (["verify", "--offline=/nowhere"], 66), (["replay", "--sned"], 64),
-        ] as [([String], Int32)]
-    )
-    func `wrong command lines are reported at once`(arguments: [String], exitCode: Int32) async {
+            ([], 64), (["lst"], 64), (["list", "--reason=nonsense"], 64), (["list", "--since=yesterday"], 64),
+            (["list", "--limit=0"], 64), (["--help"], 0), (["count", "--help"], 0),
+            (["list", "--config=/nowhere"], 78), (["verify", "--offline=/nowhere"], 66), (["replay", "--sned"], 64),
+        ] as [([String], Int32)]) func `wrong command lines are reported at once`(arguments: [String], exitCode: Int32)
+        async
+    {
         let run = await ToolRun(arguments)
         #expect(run.exitCode == exitCode)
         #expect(!(run.result + run.notes).isEmpty)
@@ -251,9 +203,7 @@ import Testing
 
     @Test func `a variable that is nearly a setting is warned about`() async {
         let run = await ToolRun(
-            ["list", "--config=/nowhere"],
-            environment: ["DATABASE_UR": "postgresql://x", "DATABASE_SERVICE_PORT": "1"]
-        )
+            ["list", "--config=/nowhere"], environment: ["DATABASE_UR": "postgresql://x", "DATABASE_SERVICE_PORT": "1"])
         let warning = "there is no such setting, did you mean DATABASE_URL?"
         #expect(run.notes.contains("dead-letter list: DATABASE_UR (environment): \(warning)"))
         #expect(run.notes.matches(of: /did you mean/).count == 1)
@@ -276,19 +226,14 @@ import Testing
         #expect(run.notes.contains("no.such.thing"))
     }
 
-    @Test(arguments: KafkaCluster.Kind.available)
-    func `a topic is read to its end, empty partitions too`(kind: KafkaCluster.Kind) async throws {
+    @Test(arguments: KafkaCluster.Kind.available) func `a topic is read to its end, empty partitions too`(
+        kind: KafkaCluster.Kind
+    ) async throws {
         let cluster = try await KafkaCluster(kind)
         let name = try await cluster.topic("dead-letter", partitions: 4)
         let context = DeadLetterContext(
-            cluster: "c",
-            topic: name,
-            stage: "verify",
-            readsObservations: false,
-            worker: "w",
-            verifierVersion: "1",
-            configuration: Sample.context().configuration
-        )
+            cluster: "c", topic: name, stage: "verify", readsObservations: false, worker: "w", verifierVersion: "1",
+            configuration: Sample.context().configuration)
         let writer = DeadLetterWriter(context)
         let producer = try KafkaProducer(configuration: cluster.client)
         let records = (0..<2500).map { number in

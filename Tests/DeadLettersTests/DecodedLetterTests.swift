@@ -12,31 +12,20 @@ import Testing
 
     private let authority: CertificateAuthority
 
-    init() throws {
-        authority = try CertificateAuthority()
-    }
+    init() throws { authority = try CertificateAuthority() }
 
     private func transaction(_ id: String = "7") throws -> [UInt8] {
-        try authority.sign(
-            Array(
-                #"{"transactionId":"\#(id)","appAccountToken":"\#(Self.account)","new":[1]}"#.utf8
-            )
-        )
+        try authority.sign(Array(#"{"transactionId":"\#(id)","appAccountToken":"\#(Self.account)","new":[1]}"#.utf8))
     }
 
     private func notification() throws -> [UInt8] {
         let inner = String(decoding: try transaction(), as: UTF8.self)
-        return Body.notification(
-            try authority.sign(Array(#"{"data":{"signedTransactionInfo":"\#(inner)"}}"#.utf8))
-        )
+        return Body.notification(try authority.sign(Array(#"{"data":{"signedTransactionInfo":"\#(inner)"}}"#.utf8)))
     }
 
     private func shown(_ body: [UInt8], isRevealing: Bool = false) throws -> String {
         let letter = DeadLetterWriter(Sample.context()).letter(
-            for: Sample.original(value: body),
-            Sample.refusal,
-            value: .original
-        )
+            for: Sample.original(value: body), Sample.refusal, value: .original)
         let record = Sample.consumed(letter)
         let dossier = LetterDossier(try DeadLetter(decoding: record), DeadLetterOriginal(record))
         let original = dossier.rendering(isRevealing: isRevealing)
@@ -46,8 +35,7 @@ import Testing
     @Test func `each shape's tokens are found at their paths`() throws {
         let jws = try transaction()
         let shapes: [([UInt8], [String])] = [
-            (jws, ["body"]),
-            (try notification(), ["signedPayload", "signedPayload.data.signedTransactionInfo"]),
+            (jws, ["body"]), (try notification(), ["signedPayload", "signedPayload.data.signedTransactionInfo"]),
             (Body.transaction(jws), ["signedTransaction"]),
             (Body.history([jws, jws]), ["signedTransactions[0]", "signedTransactions[1]"]),
             (Body.renewalInfo(jws), ["signedRenewalInfo"]),
@@ -88,9 +76,7 @@ import Testing
         let contents = UnverifiedContents(of: Body.history(Array(repeating: jws, count: 400)))
         #expect(contents.parts.count <= 100)
         #expect(!contents.isWhole)
-        let long = try authority.sign(
-            Array(#"{"a":"\#(String(repeating: "x y ", count: 200_000))"}"#.utf8)
-        )
+        let long = try authority.sign(Array(#"{"a":"\#(String(repeating: "x y ", count: 200_000))"}"#.utf8))
         #expect(try shown(long, isRevealing: true).utf8.count < 100_000)
     }
 

@@ -25,20 +25,12 @@ import Testing
             let start = Self.threadSeconds()
             let record = Sample.consumed(
                 DeadLetterWriter(Sample.context()).letter(
-                    for: Sample.original(value: body.bytes),
-                    Sample.refusal,
-                    value: .original
-                )
-            )
-            let dossier = LetterDossier(
-                try DeadLetter(decoding: record),
-                DeadLetterOriginal(record)
-            )
+                    for: Sample.original(value: body.bytes), Sample.refusal, value: .original))
+            let dossier = LetterDossier(try DeadLetter(decoding: record), DeadLetterOriginal(record))
             for isRevealing in [false, true] {
                 let original = dossier.rendering(isRevealing: isRevealing)
                 let text =
-                    DeadLetterText.whole(dossier.letter, original)
-                    + DeadLetterText.decoded(original) + dossier.text
+                    DeadLetterText.whole(dossier.letter, original) + DeadLetterText.decoded(original) + dossier.text
                 #expect(text.utf8.count < Self.shownBytesMax, "\(body)")
             }
             let json = dossier.json(isRevealing: false).bytes
@@ -56,15 +48,10 @@ import Testing
         let topic = "storekit.dead-letter"
         try cluster.mock?.createTopic(topic, partitions: 1)
         let bodies = try HostileBody.all()
-        let producer = try KafkaProducer(
-            configuration: cluster.client.merging(["message.max.bytes": "4000000"]) { $1 }
-        )
+        let producer = try KafkaProducer(configuration: cluster.client.merging(["message.max.bytes": "4000000"]) { $1 })
         for (offset, body) in bodies.enumerated() {
             let letter = DeadLetterWriter(Sample.context()).letter(
-                for: Sample.original(offset: Int64(offset), value: body.bytes),
-                Sample.refusal,
-                value: .original
-            )
+                for: Sample.original(offset: Int64(offset), value: body.bytes), Sample.refusal, value: .original)
             let report = await producer.send([letter])
             try #require(report.failures.isEmpty, "\(body): \(report.failures)")
         }
@@ -74,11 +61,9 @@ import Testing
             let show = try ChildProcess(
                 executable: "/bin/sh",
                 arguments: [
-                    "-c", command, ToolProcessTests.executable, "show",
-                    "storekit.raw/3/\(offset)", "--kafka", cluster.bootstrapServers,
-                ],
-                environment: ["SWIFT_BACKTRACE": "enable=no", "PATH": "/usr/bin:/bin"]
-            )
+                    "-c", command, ToolProcessTests.executable, "show", "storekit.raw/3/\(offset)", "--kafka",
+                    cluster.bootstrapServers,
+                ], environment: ["SWIFT_BACKTRACE": "enable=no", "PATH": "/usr/bin:/bin"])
             let end = try await show.waitForEnd(deadline: .hopeless)
             #expect(end == .exited(code: 0), "\(body): \(end)")
         }

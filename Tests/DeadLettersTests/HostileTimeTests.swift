@@ -13,18 +13,14 @@ import TestSupport
     /// A letter of a record, with the number in each numeric header.
     private static func letter(_ number: Int64) -> ConsumerRecord {
         let original = Sample.original(offset: number, timestamp: number)
-        var record = DeadLetterWriter(Sample.context())
-            .letter(for: original, Sample.refusal, value: .original)
-        let numbered = [
-            DeadLetterHeader.sourceTimestamp, DeadLetterHeader.attempt, DeadLetterHeader.signedDate,
-        ]
+        var record = DeadLetterWriter(Sample.context()).letter(for: original, Sample.refusal, value: .original)
+        let numbered = [DeadLetterHeader.sourceTimestamp, DeadLetterHeader.attempt, DeadLetterHeader.signedDate]
         record.headers.removeAll { numbered.contains($0.name) }
         record.headers += numbered.map { KafkaHeader(name: $0, text: String(number)) }
         return Sample.consumed(record, offset: number, failedAt: number)
     }
 
-    @Test(arguments: HostileNumber.all)
-    func `a letter of any time is read, listed and shown`(number: Int64) throws {
+    @Test(arguments: HostileNumber.all) func `a letter of any time is read, listed and shown`(number: Int64) throws {
         let record = Self.letter(number)
         let letter = try DeadLetter(decoding: record)
         let dossier = LetterDossier(letter, DeadLetterOriginal(record))
@@ -43,21 +39,19 @@ import TestSupport
         }
         for row in rows {
             _ = try await DeadLetterIndexTable.add(
-                [(partition: 0, offset: row.letterOffset, row: row)],
-                of: rig.topic.name,
-                nextOffsets: [0: row.letterOffset + 1],
-                on: rig.client
-            )
+                [(partition: 0, offset: row.letterOffset, row: row)], of: rig.topic.name,
+                nextOffsets: [0: row.letterOffset + 1], on: rig.client)
         }
         let read = try await DeadLetterTable.page(DeadLetterQuery(), limit: 100, on: rig.client)
         #expect(Set(read.map(\.failedAt)) == Set(rows.map(\.failedAt)))
     }
 
-    @Test(arguments: HostileNumber.all)
-    func `a letter whose header names no offset is no dead letter`(number: Int64) throws {
+    @Test(arguments: HostileNumber.all) func `a letter whose header names no offset is no dead letter`(number: Int64)
+        throws
+    {
         for name in [DeadLetterHeader.sourceOffset, DeadLetterHeader.sourcePartition] {
-            var record = DeadLetterWriter(Sample.context())
-                .letter(for: Sample.original(), Sample.refusal, value: .original)
+            var record = DeadLetterWriter(Sample.context()).letter(
+                for: Sample.original(), Sample.refusal, value: .original)
             record.headers.removeAll { $0.name == name }
             record.headers.append(KafkaHeader(name: name, text: String(number)))
             let letter = try? DeadLetter(decoding: Sample.consumed(record))

@@ -32,16 +32,13 @@ struct IndexRig {
             let admin = try KafkaAdmin(configuration: cluster.client)
             _ = try await admin.createTopics(
                 [NewTopic(name: name, partitions: partitions, replication: 1, configuration: [:])],
-                deadline: .seconds(20)
-            )
+                deadline: .seconds(20))
             await admin.close()
         }
         // The mock keeps a member that has left until its session ends.
         let session = ["session.timeout.ms": "4000", "heartbeat.interval.ms": "300"]
         topic = DeadLetterTopic(
-            name: name,
-            configuration: cluster.client.merging(cluster.mock == nil ? [:] : session) { $1 }
-        )
+            name: name, configuration: cluster.client.merging(cluster.mock == nil ? [:] : session) { $1 })
         var options = try await PostgresServer.shared.migratedDatabase()
         options.sessionSettings = DeadLetterTable.sessionSettings
         self.options = options
@@ -52,25 +49,15 @@ struct IndexRig {
         let sample = Sample.context(stage: stage)
         return DeadLetterWriter(
             DeadLetterContext(
-                cluster: sample.cluster,
-                topic: topic.name,
-                stage: stage,
-                readsObservations: stage != "verify",
-                worker: sample.worker,
-                verifierVersion: sample.verifierVersion,
-                configuration: sample.configuration
-            )
-        )
+                cluster: sample.cluster, topic: topic.name, stage: stage, readsObservations: stage != "verify",
+                worker: sample.worker, verifierVersion: sample.verifierVersion, configuration: sample.configuration))
     }
 
     /// Letters of different sources, spread over the partitions by their keys.
     func letters(_ numbers: Range<Int>, _ refusal: Refusal = Sample.refusal) -> [ProducerRecord] {
         numbers.map { number in
             writer().letter(
-                for: Sample.original(offset: Int64(number), key: Array("key\(number)".utf8)),
-                refusal,
-                value: .original
-            )
+                for: Sample.original(offset: Int64(number), key: Array("key\(number)".utf8)), refusal, value: .original)
         }
     }
 
@@ -84,31 +71,18 @@ struct IndexRig {
     struct NotSent: Error {}
 
     /// Indexes everything stored.
-    func index(group: String = "index") async throws {
-        try await IndexRun(self, group: group).end()
-    }
+    func index(group: String = "index") async throws { try await IndexRun(self, group: group).end() }
 
     /// Runs the tool against topic and database.
-    func tool(
-        _ arguments: String...,
-        environment: [String: String] = [:],
-        isInteractive: Bool = false
-    ) async -> ToolRun {
-        await tool(arguments, environment: environment, isInteractive: isInteractive)
-    }
+    func tool(_ arguments: String..., environment: [String: String] = [:], isInteractive: Bool = false) async -> ToolRun
+    { await tool(arguments, environment: environment, isInteractive: isInteractive) }
 
-    func tool(
-        _ arguments: [String],
-        environment: [String: String] = [:],
-        isInteractive: Bool = false
-    ) async -> ToolRun {
+    func tool(_ arguments: [String], environment: [String: String] = [:], isInteractive: Bool = false) async -> ToolRun
+    {
         await ToolRun(
             arguments + ["--kafka", cluster.bootstrapServers, "--prefix", prefix],
-            environment: environment.merging([
-                "DATABASE_URL": options.connectionString, "USER": "anna",
-            ]) { $1 },
-            isInteractive: isInteractive
-        )
+            environment: environment.merging(["DATABASE_URL": options.connectionString, "USER": "anna"]) { $1 },
+            isInteractive: isInteractive)
     }
 
     func count(_ query: DeadLetterQuery = DeadLetterQuery()) async throws -> Int {
@@ -132,11 +106,9 @@ struct IndexRun {
                 "KAFKA_BOOTSTRAP": rig.cluster.bootstrapServers, "KAFKA_TOPIC_PREFIX": rig.prefix,
                 "KAFKA_GROUP_PREFIX": rig.cluster.name(group) + ".", "HTTP_PORT": "0",
                 // The mock keeps a member that has left until its session ends.
-                "KAFKA_SESSION_TIMEOUT": rig.cluster.mock == nil ? "6s" : "4s",
-                "RETRY_DELAY_MAX": "1s", "DATABASE_URL": rig.options.connectionString,
-            ].merging(other) { $1 },
-            filePath: nil
-        )
+                "KAFKA_SESSION_TIMEOUT": rig.cluster.mock == nil ? "6s" : "4s", "RETRY_DELAY_MAX": "1s",
+                "DATABASE_URL": rig.options.connectionString,
+            ].merging(other) { $1 }, filePath: nil)
         let service = try WorkerService(program, source.read(), source, log: rig.log)
         self.service = service
         running = Task { try await service.run() }

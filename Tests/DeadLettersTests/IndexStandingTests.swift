@@ -12,19 +12,16 @@ import Testing
         ["list"], ["count"], ["groups"], ["search", Sample.context(stage: "verify").worker],
     ]
 
-    @Test(arguments: commands)
-    func `an answer names the letters that a stopped index has not read`(
-        arguments: [String]
-    ) async throws {
+    @Test(arguments: commands) func `an answer names the letters that a stopped index has not read`(arguments: [String])
+        async throws
+    {
         let rig = try await IndexRig()
         try await rig.send(rig.letters(0..<3))
         try await rig.index()
         #expect(await Self.notes(rig, arguments).contains(", all read"))
         try await rig.send(rig.letters(3..<5))
         #expect(await Self.notes(rig, arguments).contains(", 2 letters not read yet\n"))
-        _ = try await rig.client.query(
-            "UPDATE dead_letter_progress SET at = timestamptz '2026-01-31 12:00:00Z'"
-        )
+        _ = try await rig.client.query("UPDATE dead_letter_progress SET at = timestamptz '2026-01-31 12:00:00Z'")
         let stopped = await Self.notes(rig, arguments)
         let text = "as of 2026-01-31T12:00:00Z, 2 letters not read yet: the index has stopped"
         #expect(stopped.contains(text), "\(stopped)")
@@ -36,8 +33,7 @@ import Testing
         try await rig.index()
         let run = await ToolRun(
             ["list", "--kafka", "127.0.0.1:1", "--prefix", rig.prefix],
-            environment: ["DATABASE_URL": rig.options.connectionString]
-        )
+            environment: ["DATABASE_URL": rig.options.connectionString])
         #expect(run.exitCode == 0)
         #expect(run.notes.contains("3 of 3 dead letters, as of "), "\(run.notes)")
         #expect(run.notes.contains("; Kafka does not say how many are not read yet"))

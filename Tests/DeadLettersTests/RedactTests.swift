@@ -12,10 +12,7 @@ import Testing
     private static func rig() async throws -> (IndexRig, id: String, position: String) {
         let rig = try await IndexRig(partitions: 1)
         let letter = rig.writer().letter(
-            for: Sample.original(offset: 7, value: Array(secret.utf8)),
-            Sample.refusal,
-            value: .original
-        )
+            for: Sample.original(offset: 7, value: Array(secret.utf8)), Sample.refusal, value: .original)
         try await rig.send([letter])
         try await rig.index()
         let header = letter.headers.first { $0.name == "dlq.id" }
@@ -23,9 +20,7 @@ import Testing
         return (rig, id, "\(rig.topic.name)/0/0")
     }
 
-    @Test func `the original is neither shown nor exported any more, and its position stays`()
-        async throws
-    {
+    @Test func `the original is neither shown nor exported any more, and its position stays`() async throws {
         let (rig, id, position) = try await Self.rig()
         #expect(await rig.tool("show", id, "--reveal", "--why=case 7").result.contains(Self.secret))
         let run = await rig.tool("redact", id, "--why", "request 7", "--as", "dpo", "--json")
@@ -36,13 +31,7 @@ import Testing
             for wanted in [id, position] {
                 let show = await rig.tool("show", wanted, "--reveal", "--why=case 7")
                 #expect(!show.result.contains(Self.secret), "\(show.result)")
-                let fromTopic = await rig.tool(
-                    "show",
-                    wanted,
-                    "--reveal",
-                    "--why=case 7",
-                    "--from-topic"
-                )
+                let fromTopic = await rig.tool("show", wanted, "--reveal", "--why=case 7", "--from-topic")
                 #expect(!fromTopic.result.contains(Self.secret))
                 let original = await rig.tool("show", wanted, "--original", "--why=case 7")
                 #expect(original.exitCode == 1)
@@ -75,9 +64,7 @@ import Testing
         let unknown = await rig.tool("redact", String(repeating: "0", count: 32), "--why", "x")
         #expect(unknown.exitCode == 1)
         let without = await ToolRun(
-            ["redact", id, "--why", "x", "--kafka", rig.cluster.bootstrapServers],
-            environment: ["USER": "anna"]
-        )
+            ["redact", id, "--why", "x", "--kafka", rig.cluster.bootstrapServers], environment: ["USER": "anna"])
         #expect(without.exitCode == 78)
     }
 }

@@ -7,19 +7,12 @@ import Testing
     /// The value of a task's metric in a file; nil without one.
     private static func success(of task: String, in file: URL) -> Int? {
         let text = (try? String(contentsOf: file, encoding: .utf8)) ?? ""
-        return text.split(separator: "\n").lazy
-            .compactMap { line in
-                line.wholeMatch(
-                    of: /entitlements_task_success_timestamp_seconds\{task="(\w+)"\} (\d+)/
-                )
-            }
-            .first { $0.1 == task }
-            .flatMap { Int($0.2) }
+        return text.split(separator: "\n").lazy.compactMap { line in
+            line.wholeMatch(of: /entitlements_task_success_timestamp_seconds\{task="(\w+)"\} (\d+)/)
+        }.first { $0.1 == task }.flatMap { Int($0.2) }
     }
 
-    @Test func `pruning and an intact chain leave their time, and a finding leaves zero`()
-        async throws
-    {
+    @Test func `pruning and an intact chain leave their time, and a finding leaves zero`() async throws {
         let rig = try await IndexRig()
         let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).prom")
         defer { try? FileManager.default.removeItem(at: file) }

@@ -17,20 +17,10 @@ import Testing
             ("verifying", await rig.tool("verify", isInteractive: true)),
             ("verifying", await rig.tool("anchor", isInteractive: true)),
             ("exporting", await rig.tool("export", "--to", folder, isInteractive: true)),
-            (
-                "verifying",
-                await rig.tool(
-                    "verify",
-                    "--offline",
-                    "\(folder)/manifest.json",
-                    isInteractive: true
-                )
-            ),
+            ("verifying", await rig.tool("verify", "--offline", "\(folder)/manifest.json", isInteractive: true)),
         ]
         for (step, run) in runs {
-            let isShown = run.notes.contains(
-                try Regex(#"\r\x{1B}\[K\#(step)[^:]*: \d+ of 40 records"#)
-            )
+            let isShown = run.notes.contains(try Regex(#"\r\x{1B}\[K\#(step)[^:]*: \d+ of 40 records"#))
             #expect(isShown, "\(run.notes)")
             #expect(!run.result.contains("\u{1B}"))
         }
@@ -50,11 +40,7 @@ import Testing
         let place = "127.0.0.1:\(silent.port)"
         let database = await ToolRun(
             ["search", "x"],
-            environment: [
-                "DATABASE_URL": "postgresql://anna:secret@\(place)/d",
-                "DATABASE_CONNECT_DEADLINE": "3s",
-            ]
-        )
+            environment: ["DATABASE_URL": "postgresql://anna:secret@\(place)/d", "DATABASE_CONNECT_DEADLINE": "3s"])
         #expect(database.exitCode == ExitCode.unavailable)
         #expect(database.notes.hasPrefix("waiting for PostgreSQL at \(place), 3 s at most\n"))
         #expect(!database.notes.contains("secret"))

@@ -15,27 +15,19 @@ struct ToolRun: Sendable {
     var result: String { String(decoding: bytes, as: UTF8.self) }
 
     init(
-        _ arguments: [String],
-        environment: [String: String] = [:],
-        isOutputTerminal: Bool = false,
+        _ arguments: [String], environment: [String: String] = [:], isOutputTerminal: Bool = false,
         isInteractive: Bool = false
     ) async {
         let box = Box()
         let console = Console(
-            isInteractive: isInteractive,
-            isOutputTerminal: isOutputTerminal,
+            isInteractive: isInteractive, isOutputTerminal: isOutputTerminal,
             output: { bytes in box.said.withLock { $0.result += bytes } },
-            notes: { text in box.said.withLock { $0.notes += text } }
-        )
+            notes: { text in box.said.withLock { $0.notes += text } })
         exitCode = await DeadLetterTool.tool(adding: [IndexCommand.self]).run(
-            arguments,
-            in: CommandContext(console: console, environment: environment)
-        )
+            arguments, in: CommandContext(console: console, environment: environment))
         (bytes, notes) = box.said.withLock { $0 }
         PublishedSchema.expect("dead-letter", arguments, bytes)
     }
 
-    private final class Box: Sendable {
-        let said = Mutex((result: [UInt8](), notes: ""))
-    }
+    private final class Box: Sendable { let said = Mutex((result: [UInt8](), notes: "")) }
 }

@@ -12,51 +12,29 @@ import Topology
     private static let traffic = Result { try DemoTraffic(bodyCount: 200, now: 1_767_225_600_000) }
 
     /// The result that a correct pipeline would leave behind.
-    private func result(
-        adjusting adjust: (inout [String: DemoUserState], inout Int64) -> Void = { _, _ in }
-    ) throws -> DemoResult {
+    private func result(adjusting adjust: (inout [String: DemoUserState], inout Int64) -> Void = { _, _ in }) throws
+        -> DemoResult
+    {
         let traffic = try Self.traffic.get()
         var states: [String: DemoUserState] = [:]
         for user in traffic.users {
             states[user.userID] = DemoUserState(
-                entitlements: user.entitlements,
-                sandboxEntitlements: user.sandboxEntitlements,
-                coins: user.coins
-            )
+                entitlements: user.entitlements, sandboxEntitlements: user.sandboxEntitlements, coins: user.coins)
         }
         var settled = Int64(traffic.items.count)
         adjust(&states, &settled)
         var letters = DemoLetters()
         for item in traffic.items {
-            if let refusal = item.expectedRefusal {
-                letters.add(reason: refusal.rawValue, deadLetterClass: "class")
-            }
+            if let refusal = item.expectedRefusal { letters.add(reason: refusal.rawValue, deadLetterClass: "class") }
         }
         let tally = StageTally(began: 0, counts: [.forwarded: settled], forwarded: settled)
         let partition = PartitionAccount(
-            partition: 0,
-            held: 0..<settled,
-            standing: .counted(committed: settled, tally: tally)
-        )
-        let verify = StageAccount(
-            stage: .verify,
-            group: "demo.verify",
-            topic: "demo.raw",
-            partitions: [partition]
-        )
+            partition: 0, held: 0..<settled, standing: .counted(committed: settled, tally: tally))
+        let verify = StageAccount(stage: .verify, group: "demo.verify", topic: "demo.raw", partitions: [partition])
         return DemoResult(
-            runName: "demo",
-            items: traffic.items,
-            users: traffic.users,
-            duration: .seconds(3),
-            reconciliation: Reconciliation(stages: [verify], flows: []),
-            letters: letters,
-            states: states,
-            holdings: [],
-            credits: [],
-            shownUserIDs: traffic.tellingUserIDs,
-            failedWorkers: []
-        )
+            runName: "demo", items: traffic.items, users: traffic.users, duration: .seconds(3),
+            reconciliation: Reconciliation(stages: [verify], flows: []), letters: letters, states: states, holdings: [],
+            credits: [], shownUserIDs: traffic.tellingUserIDs, failedWorkers: [])
     }
 
     @Test func `what the traffic asks for leaves no problem`() throws {
@@ -75,12 +53,8 @@ import Topology
     }
 
     @Test func `a user who has something without a purchase is a problem`() throws {
-        let result = try result { states, _ in
-            states["forger"] = DemoUserState(entitlements: ["pro"])
-        }
-        #expect(
-            result.problems == ["forger has something, and nobody of that name bought anything"]
-        )
+        let result = try result { states, _ in states["forger"] = DemoUserState(entitlements: ["pro"]) }
+        #expect(result.problems == ["forger has something, and nobody of that name bought anything"])
     }
 
     @Test func `a body that nobody settled is a problem`() throws {

@@ -9,10 +9,7 @@ import Topology
     private func reconciliation(settled: Int64, end: Int64) -> Reconciliation {
         let tally = StageTally(began: 0, counts: [.forwarded: settled], forwarded: settled)
         let partition = PartitionAccount(
-            partition: 0,
-            held: 0..<end,
-            standing: .counted(committed: settled, tally: tally)
-        )
+            partition: 0, held: 0..<end, standing: .counted(committed: settled, tally: tally))
         let stage = StageAccount(stage: .verify, group: "g", topic: "t", partitions: [partition])
         return Reconciliation(stages: [stage], flows: [])
     }
@@ -36,8 +33,6 @@ import Topology
         }
         let stuck = reconciliation(settled: 4, end: 10)
         #expect(try !wait.isOver(stuck, at: start + .seconds(300)))
-        #expect(throws: DemoSettling.Standstill.self) {
-            try wait.isOver(stuck, at: start + .seconds(400))
-        }
+        #expect(throws: DemoSettling.Standstill.self) { try wait.isOver(stuck, at: start + .seconds(400)) }
     }
 }

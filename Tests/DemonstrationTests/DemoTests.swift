@@ -10,21 +10,16 @@ import Testing
 import Settings
 import Topology
 
-@Suite(.serialized, .timeLimit(.minutes(10)))
-struct DemoTests {
-    private static let executables = URL(filePath: CommandLine.arguments[0])
-        .resolvingSymlinksInPath().deletingLastPathComponent().path
+@Suite(.serialized, .timeLimit(.minutes(10))) struct DemoTests {
+    private static let executables = URL(filePath: CommandLine.arguments[0]).resolvingSymlinksInPath()
+        .deletingLastPathComponent().path
     private let transcript = ConsoleTranscript()
 
     private func demo(_ arguments: [String], executables: String = executables) async -> Int32 {
         await DemoTool.tool.run(
             ["--count=300"] + arguments,
             in: CommandContext(
-                console: transcript.console(),
-                environment: ["PATH": "/usr/bin:/bin"],
-                executables: executables
-            )
-        )
+                console: transcript.console(), environment: ["PATH": "/usr/bin:/bin"], executables: executables))
     }
 
     @Test func `the whole pipeline comes to what the traffic asks for`() async throws {
@@ -39,13 +34,8 @@ struct DemoTests {
         #expect(reconciliation["is_settled"]?.bool == true)
     }
 
-    @Test(arguments: [
-        ("demo --ke", "--keep"), ("demo sa", "sample"), ("demo sample --st", "--story"),
-    ])
-    func `bash completes the demo's own options and its commands`(
-        line: String,
-        word: String
-    ) async throws {
+    @Test(arguments: [("demo --ke", "--keep"), ("demo sa", "sample"), ("demo sample --st", "--story")])
+    func `bash completes the demo's own options and its commands`(line: String, word: String) async throws {
         #expect(await DemoTool.tool.run(["completion", "bash"], on: transcript) == 0)
         #expect(try BashCompletion.words(transcript.output, line).words == [word])
     }
@@ -82,14 +72,10 @@ struct DemoTests {
         let notes = ConsoleTranscript()
         let console = notes.console()
         let process = try ChildProcess(
-            executable: "\(Self.executables)/demo",
-            arguments: [],
+            executable: "\(Self.executables)/demo", arguments: [],
             environment: ["PATH": "/usr/bin:/bin", "TMPDIR": try temporaryFolder()],
-            standardError: .lines { console.note($0) }
-        )
-        await eventually(within: .seconds(120)) {
-            notes.notes.contains("running on")
-        }
+            standardError: .lines { console.note($0) })
+        await eventually(within: .seconds(120)) { notes.notes.contains("running on") }
         process.signal(SIGINT)
         let end = try await process.waitForEnd(deadline: .hopeless)
         #expect(end == .exited(code: 130))
@@ -100,11 +86,9 @@ struct DemoTests {
         let notes = ConsoleTranscript()
         let console = notes.console()
         let process = try ChildProcess(
-            executable: "\(Self.executables)/demo",
-            arguments: ["--count=300", "--keep"],
+            executable: "\(Self.executables)/demo", arguments: ["--count=300", "--keep"],
             environment: ["PATH": "/usr/bin:/bin", "TMPDIR": try temporaryFolder()],
-            standardError: .lines { console.note($0) }
-        )
+            standardError: .lines { console.note($0) })
         await eventually(within: .seconds(240)) { notes.notes.contains("In another terminal") }
         let line = /http:\/\/127\.0\.0\.1:(\d+), user (\w+), password (\w+)/
         let match = try #require(notes.notes.firstMatch(of: line), "\(notes.notes)")
@@ -124,11 +108,8 @@ struct DemoTests {
     private func output(_ program: String, _ arguments: [String]) async throws -> String {
         let file = try temporaryFolder() + "/output"
         let process = try ChildProcess(
-            executable: "\(Self.executables)/\(program)",
-            arguments: arguments,
-            environment: ["PATH": "/usr/bin:/bin"],
-            standardOutput: .file(path: file)
-        )
+            executable: "\(Self.executables)/\(program)", arguments: arguments, environment: ["PATH": "/usr/bin:/bin"],
+            standardOutput: .file(path: file))
         try await process.waitForEnd(deadline: .hopeless)
         return try String(contentsOfFile: file, encoding: .utf8)
     }
@@ -138,16 +119,11 @@ struct DemoTests {
         let folder = try temporaryFolder()
         for stage in Topology.stages {
             try FileManager.default.createSymbolicLink(
-                atPath: "\(folder)/\(stage.program)",
-                withDestinationPath: "\(Self.executables)/\(stage.program)"
-            )
+                atPath: "\(folder)/\(stage.program)", withDestinationPath: "\(Self.executables)/\(stage.program)")
         }
         if let script {
             let made = FileManager.default.createFile(
-                atPath: "\(folder)/dead-letter",
-                contents: Data(script.utf8),
-                attributes: [.posixPermissions: 0o755]
-            )
+                atPath: "\(folder)/dead-letter", contents: Data(script.utf8), attributes: [.posixPermissions: 0o755])
             try #require(made)
         }
         return folder
@@ -166,17 +142,10 @@ struct DemoTests {
     }
 
     @Test(arguments: [
-        "verify-worker", "dedupe-worker", "link-worker", "entitle-worker", "pipeline",
-        "dead-letter", "demo", "bench",
-    ])
-    func `an executable prints version, commit and schema without a setting`(program: String)
-        async throws
-    {
+        "verify-worker", "dedupe-worker", "link-worker", "entitle-worker", "pipeline", "dead-letter", "demo", "bench",
+    ]) func `an executable prints version, commit and schema without a setting`(program: String) async throws {
         let build = "commit \(Release.commit), schema \(Release.schema)"
-        #expect(
-            try await output(program, ["--version"])
-                == "\(program) \(Release.version), \(build)\n"
-        )
+        #expect(try await output(program, ["--version"]) == "\(program) \(Release.version), \(build)\n")
     }
 
     private func temporaryFolder() throws -> String {

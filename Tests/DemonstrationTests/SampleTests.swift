@@ -15,17 +15,13 @@ import Testing
     private static let token = "3b9fd0a6-45ce-4a10-9b6c-2a8c21b1cf6d"
     /// The app of scenarios.
     private static let app: Identifier = "com.example.app"
-    private let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
-        .path
+    private let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path
     private let transcript = ConsoleTranscript()
 
     /// - Returns: the exit code and the bodies.
     private func sample(_ arguments: [String]) async -> (code: Int32, bodies: [[UInt8]]) {
         let transcript = ConsoleTranscript()
-        let code = await DemoTool.tool.run(
-            ["sample", "--folder", folder] + arguments,
-            in: context(transcript)
-        )
+        let code = await DemoTool.tool.run(["sample", "--folder", folder] + arguments, in: context(transcript))
         self.transcript.console().note(transcript.notes)
         return (code, transcript.output.split(separator: "\n").map { Array($0.utf8) })
     }
@@ -48,24 +44,20 @@ import Testing
                 environment: Environment(rawValue: try #require(entry["environment"]?.string)),
                 appAppleID: entry["app_apple_id"]?.int64,
                 roots: try Certificate.all(inFile: Array(Data(contentsOf: URL(filePath: root)))),
-                hasTestRootInProduction: entry["test_root_in_production"]?.bool ?? false
-            )
+                hasTestRootInProduction: entry["test_root_in_production"]?.bool ?? false)
         }
         #expect(VerifierConfiguration.problems(with: apps) == [])
         return Verifier(configuration: VerifierConfiguration(apps: apps))
     }
 
-    @Test(arguments: ["Sandbox", "Production"])
-    func `the verifier accepts what the files of a sample trust`(environment: String) async throws {
-        for kind in SampleKind.allCases {
-            try await expectTrusted(kind, environment)
-        }
-    }
+    @Test(arguments: ["Sandbox", "Production"]) func `the verifier accepts what the files of a sample trust`(
+        environment: String
+    ) async throws { for kind in SampleKind.allCases { try await expectTrusted(kind, environment) } }
 
     private func expectTrusted(_ kind: SampleKind, _ environment: String) async throws {
         let options = [
-            "--bundle-id=org.example.app", "--kind=\(kind.rawValue)", "--count=2",
-            "--environment=\(environment)", "--user-token=\(Self.token.uppercased())",
+            "--bundle-id=org.example.app", "--kind=\(kind.rawValue)", "--count=2", "--environment=\(environment)",
+            "--user-token=\(Self.token.uppercased())",
         ]
         let former = transcript.notes.count
         let (code, bodies) = await sample(options)
@@ -77,8 +69,7 @@ import Testing
         for body in bodies {
             switch verifier.verify(body) {
             case .success: #expect(kind != .forged)
-            case .failure(let refusal):
-                #expect(kind == .forged && refusal.reason == .signatureInvalid, "\(refusal)")
+            case .failure(let refusal): #expect(kind == .forged && refusal.reason == .signatureInvalid, "\(refusal)")
             }
         }
         let catalog = ["catalog", "check", "\(folder)/catalog.json"]
@@ -114,8 +105,7 @@ import Testing
             let path = Scenario.folder.appending(path: "\(scenario.name).json").path
             let (code, bodies) = await sample(["--bundle-id=org.example.app", "--story", path])
             let isOfOneApp = scenario.observations.allSatisfy { observation in
-                observation.verification?.trust == .apple
-                    && (observation.bundleID ?? Self.app) == Self.app
+                observation.verification?.trust == .apple && (observation.bundleID ?? Self.app) == Self.app
             }
             guard isOfOneApp else {
                 #expect(code == 65 && bodies.isEmpty, "\(scenario.name)")
@@ -124,9 +114,7 @@ import Testing
             #expect(code == 0, "\(transcript.notes)")
             #expect(bodies.count == scenario.events.count)
             let verifier = try verifier()
-            for body in bodies {
-                #expect(throws: Never.self, "\(scenario.name)") { try verifier.verify(body).get() }
-            }
+            for body in bodies { #expect(throws: Never.self, "\(scenario.name)") { try verifier.verify(body).get() } }
             #expect(try file("catalog.json").rawBytes == scenario.catalogJSON[...])
             let links = try String(contentsOfFile: "\(folder)/links.jsonl", encoding: .utf8)
             let count =
@@ -137,8 +125,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ([], 64, "--bundle-id is required"),
-        (["--bundle-id="], 64, "--bundle-id: expected 1 to 255 bytes"),
+        ([], 64, "--bundle-id is required"), (["--bundle-id="], 64, "--bundle-id: expected 1 to 255 bytes"),
         (["--bundle-id=a", "--kind=refunds"], 64, "purchase, renewal"),
         (["--bundle-id=a", "--environment=Xcode"], 64, "Sandbox, Production"),
         (["--bundle-id=a", "--user-token=17"], 64, "expected a UUID"),
@@ -147,12 +134,8 @@ import Testing
         (["--bundle-id=a", "--story=/nowhere"], 66, "cannot read /nowhere"),
         (["--bundle-id=a", "--story=/etc/passwd"], 65, "/etc/passwd: "),
         (["--bundle-id=a", "--folder=/dev/null"], 64, "given twice"),
-    ])
-    func `wrong input is named, and nothing is written`(
-        arguments: [String],
-        expected: Int32,
-        sentence: String
-    ) async {
+    ]) func `wrong input is named, and nothing is written`(arguments: [String], expected: Int32, sentence: String) async
+    {
         #expect(await sample(arguments) == (expected, []))
         #expect(transcript.notes.contains(sentence), "\(transcript.notes)")
         #expect(!FileManager.default.fileExists(atPath: "\(folder)/authority.pem"))

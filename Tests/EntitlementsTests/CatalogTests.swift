@@ -14,8 +14,7 @@ struct CatalogTests {
                         "duration":[{"period":"P3M"},{"period":"P1M","from":"2026-03-01"}]},
               "coins":{"type":"consumable",
                        "credits":{"coins":[{"amount":100},{"amount":0,"from":"2026-05-01"}]}}}}
-            """
-        )
+            """)
         #expect(catalog["pro"]?.type == .autoRenewable)
         #expect(catalog["pro"]?.entitlementKeys == ["pro", "plus"])
         #expect(catalog["pro"]?.subscriptionGroup == "g")
@@ -35,115 +34,67 @@ struct CatalogTests {
             """
             {"products":{"c":{"type":"consumable",
               "credits":{"x":[{"amount":5,"from":"2026-05-01"}]}}}}
-            """
-        )
+            """)
         #expect(catalog["c"]?.credits["x"]?.value(at: Sample.date("2026-04-30")) == nil)
     }
 
     @Test(arguments: [
-        ("1", #"products["a"]"#),
-        (#"{"type":"Consumable"}"#, #"products["a"].type"#),
+        ("1", #"products["a"]"#), (#"{"type":"Consumable"}"#, #"products["a"].type"#),
         (#"{"type":"consumable"}"#, #"products["a"].credits"#),
         (#"{"type":"consumable","credits":{"x":-1}}"#, #"products["a"].credits["x"]"#),
         (#"{"type":"consumable","credits":{"x":1000000001}}"#, #"products["a"].credits["x"]"#),
         (#"{"type":"consumable","credits":{"x":[]}}"#, #"products["a"].credits["x"]"#),
-        (
-            #"{"type":"consumable","credits":{"x":[{"amount":1},{"amount":2}]}}"#,
-            #"products["a"].credits["x"][1].from"#
-        ),
+        (#"{"type":"consumable","credits":{"x":[{"amount":1},{"amount":2}]}}"#, #"products["a"].credits["x"][1].from"#),
         (#"{"type":"non-renewing"}"#, #"products["a"].duration"#),
         (#"{"type":"non-renewing","duration":"1 month"}"#, #"products["a"].duration"#),
-        (
-            #"{"type":"non-renewing","duration":[{"period":"P1M","from":"2026-01-01"}]}"#,
-            #"products["a"].duration"#
-        ),
+        (#"{"type":"non-renewing","duration":[{"period":"P1M","from":"2026-01-01"}]}"#, #"products["a"].duration"#),
         (
             #"{"type":"consumable","credits":{"x":[{"amount":1,"from":"2026-1-1"}]}}"#,
             #"products["a"].credits["x"][0].from"#
-        ),
-        (
-            #"{"type":"non-consumable","entitlements":["x","x"]}"#,
-            #"products["a"].entitlements[1]"#
-        ),
+        ), (#"{"type":"non-consumable","entitlements":["x","x"]}"#, #"products["a"].entitlements[1]"#),
         (#"{"type":"non-consumable","level":1}"#, #"products["a"].level"#),
         (#"{"type":"auto-renewable","level":0}"#, #"products["a"].level"#),
-    ])
-    func `a product's problem is reported with its path`(product: String, path: String) {
+    ]) func `a product's problem is reported with its path`(product: String, path: String) {
         #expect(
             performing: { try Self.catalog(#"{"products":{"a":\#(product)}}"#) },
-            throws: { error in
-                (error as? CatalogError)?.problems.map(\.path) == [path]
-            }
-        )
+            throws: { error in (error as? CatalogError)?.problems.map(\.path) == [path] })
     }
 
     @Test(arguments: [
-        ("[]", ""),
-        ("{", ""),
-        ("{}", "products"),
-        (#"{"products":{},"extra":1}"#, "extra"),
+        ("[]", ""), ("{", ""), ("{}", "products"), (#"{"products":{},"extra":1}"#, "extra"),
         (#"{"products":{"":{"type":"non-consumable"}}}"#, #"products[""]"#),
-    ])
-    func `a problem of the file is reported with its path`(json: String, path: String) {
+    ]) func `a problem of the file is reported with its path`(json: String, path: String) {
         #expect(
             performing: { try Self.catalog(json) },
-            throws: { error in
-                (error as? CatalogError)?.problems.map(\.path) == [path]
-            }
-        )
+            throws: { error in (error as? CatalogError)?.problems.map(\.path) == [path] })
     }
 
     @Test(arguments: [
-        (
-            "{\"products\":\n  {\"a\": {\"type\": \"x\"}}}",
-            "line 2, column 18: products[\"a\"].type: "
-        ),
-        (
-            "{\"products\":\n  {\"a\":\n {\"level\": 1}}}",
-            "line 3, column 2: products[\"a\"].type: "
-        ),
+        ("{\"products\":\n  {\"a\": {\"type\": \"x\"}}}", "line 2, column 18: products[\"a\"].type: "),
+        ("{\"products\":\n  {\"a\":\n {\"level\": 1}}}", "line 3, column 2: products[\"a\"].type: "),
         ("{\"products\": {\"é\": 1}}", "line 1, column 20: products[\"é\"]: expected an object"),
         ("{\"products\": {},\n \"é\": 1}", "line 2, column 7: é: unknown here; expected "),
         ("{\"products\": {]", "line 1, column 15: not JSON, expected a value, a key "),
         ("{\"products\": {\n", "line 2, column 1: not JSON, expected more text: "),
-    ])
-    func `a problem names its line and column and what was expected`(
-        json: String,
-        beginning: String
-    ) {
-        #expect(
-            performing: { try Self.catalog(json) },
-            throws: { "\($0)".hasPrefix(beginning) }
-        )
+    ]) func `a problem names its line and column and what was expected`(json: String, beginning: String) {
+        #expect(performing: { try Self.catalog(json) }, throws: { "\($0)".hasPrefix(beginning) })
     }
 
     @Test func `all problems are reported at once`() {
         #expect(
-            performing: {
-                try Self.catalog(
-                    #"{"products":{"a":{"type":"x"},"b":{"type":"non-renewing"}},"c":1}"#
-                )
-            },
+            performing: { try Self.catalog(#"{"products":{"a":{"type":"x"},"b":{"type":"non-renewing"}},"c":1}"#) },
             throws: { error in
                 let problems = (error as? CatalogError)?.problems ?? []
-                return problems.map(\.path) == [
-                    "c", #"products["a"].type"#, #"products["b"].duration"#,
-                ]
-            }
-        )
+                return problems.map(\.path) == ["c", #"products["a"].type"#, #"products["b"].duration"#]
+            })
     }
 
     /// Products with all members, so that each has many values.
     private static func products(_ count: Int) -> [Product] {
         (0..<count).map { number in
             Product(
-                id: Identifier("product.\(number)"),
-                type: .autoRenewable,
-                entitlementKeys: ["a", "b"],
-                subscriptionGroup: "plans",
-                level: 1,
-                isFamilyShareable: true
-            )
+                id: Identifier("product.\(number)"), type: .autoRenewable, entitlementKeys: ["a", "b"],
+                subscriptionGroup: "plans", level: 1, isFamilyShareable: true)
         }
     }
 
@@ -160,8 +111,7 @@ struct CatalogTests {
         #expect(try Catalog(json: json(100_000)).products.count == 100_000)
         #expect(
             performing: { try Catalog(json: json(100_001)) },
-            throws: { "\($0)".contains("100001 products, more than 100000") }
-        )
+            throws: { "\($0)".contains("100001 products, more than 100000") })
     }
 
     @Test func `a catalog has at most 16 MiB`() throws {
@@ -172,35 +122,26 @@ struct CatalogTests {
         #expect(try Catalog(json: padded(16 << 20)).products.isEmpty)
         #expect(
             performing: { try Catalog(json: padded((16 << 20) + 1)) },
-            throws: { "\($0)".contains("larger than 16 MiB") }
-        )
+            throws: { "\($0)".contains("larger than 16 MiB") })
     }
 
-    @Test(arguments: [
-        "P", "P0D", "1M", "P1", "PM", "P1M1Y", "P1M1M", "P-1M", "P1.5M", "PT1H", "P101Y",
-    ])
+    @Test(arguments: ["P", "P0D", "1M", "P1", "PM", "P1M1Y", "P1M1M", "P-1M", "P1.5M", "PT1H", "P101Y"])
     func `a text that is not a calendar period is refused`(text: String) {
         #expect(CalendarPeriod(iso8601: text) == nil)
     }
 
     @Test(arguments: [
-        ("P1M", "2026-01-31", Int32(1), "2026-02-28T00:00:00Z"),
-        ("P1M", "2024-01-31", 1, "2024-02-29T00:00:00Z"),
-        ("P1M", "2026-01-31", 2, "2026-03-31T00:00:00Z"),
-        ("P1Y", "2024-02-29", 1, "2025-02-28T00:00:00Z"),
+        ("P1M", "2026-01-31", Int32(1), "2026-02-28T00:00:00Z"), ("P1M", "2024-01-31", 1, "2024-02-29T00:00:00Z"),
+        ("P1M", "2026-01-31", 2, "2026-03-31T00:00:00Z"), ("P1Y", "2024-02-29", 1, "2025-02-28T00:00:00Z"),
         ("P1Y2M3W4D", "2026-01-01T12:00:00Z", 1, "2027-03-26T12:00:00Z"),
-        ("P2W", "2026-12-25", 1, "2027-01-08T00:00:00Z"),
-        ("P100Y", "2026-01-01", 100, "9999-12-31T23:59:59.999Z"),
+        ("P2W", "2026-12-25", 1, "2027-01-08T00:00:00Z"), ("P100Y", "2026-01-01", 100, "9999-12-31T23:59:59.999Z"),
         ("P100Y", "2026-01-01", Int32.max, "9999-12-31T23:59:59.999Z"),
         ("P36525D", "2026-01-01", Int32.max, "9999-12-31T23:59:59.999Z"),
         ("P1M", "1969-12-31T23:59:59.999Z", 1, "1970-01-31T23:59:59.999Z"),
-    ])
-    func `a calendar period is added`(period: String, start: String, times: Int32, end: String) {
+    ]) func `a calendar period is added`(period: String, start: String, times: Int32, end: String) {
         let added = CalendarPeriod(iso8601: period)?.added(to: Sample.date(start), times: times)
         #expect(added?.description == end)
     }
 
-    private static func catalog(_ json: String) throws -> Catalog {
-        try Catalog(json: Array(json.utf8))
-    }
+    private static func catalog(_ json: String) throws -> Catalog { try Catalog(json: Array(json.utf8)) }
 }

@@ -6,19 +6,14 @@ import Simulation
 /// Closing periods is a short cut: it must never change a row.
 struct ClosedPeriodsTests {
     private static let key = PurchaseKey(
-        environment: .production,
-        bundleID: Sample.bundleID,
-        originalTransactionID: "1"
-    )
+        environment: .production, bundleID: Sample.bundleID, originalTransactionID: "1")
     private static let ownerships = [
         Ownership(userID: "anna", rule: .accountToken),
         Ownership(
             spans: [
                 OwnershipSpan(userID: "anna"), OwnershipSpan(userID: "ben", from: day(30)),
                 OwnershipSpan(userID: "anna", from: day(45)),
-            ],
-            rule: .accountToken
-        ),
+            ], rule: .accountToken),
     ]
 
     @Test func `closed periods and later purchases give the rows of all facts`() {
@@ -34,15 +29,11 @@ struct ClosedPeriodsTests {
                 guard let closed = short.closed(keeping: keeping) else { continue }
                 closedCount += 1
                 short = PurchaseFacts(
-                    transactions: transactions.filter { $0.purchaseDate >= closed.before },
-                    spans: graces,
-                    closed: closed
-                )
+                    transactions: transactions.filter { $0.purchaseDate >= closed.before }, spans: graces,
+                    closed: closed)
             }
             guard short.closed != nil else { continue }
-            for ownership in Self.ownerships {
-                #expect(Self.rows(short, ownership) == Self.rows(all, ownership))
-            }
+            for ownership in Self.ownerships { #expect(Self.rows(short, ownership) == Self.rows(all, ownership)) }
         }
         #expect(closedCount > 3000)
     }
@@ -86,19 +77,12 @@ struct ClosedPeriodsTests {
         Timestamp(milliseconds: 1_767_225_600_000 + Int64(number) * 86_400_000)
     }
 
-    private static func transaction(
-        _ number: Int,
-        day start: Int,
-        days: Int,
-        product: Identifier = "pro"
-    ) -> MergedTransaction {
+    private static func transaction(_ number: Int, day start: Int, days: Int, product: Identifier = "pro")
+        -> MergedTransaction
+    {
         MergedTransaction(
-            transactionID: "\(number)",
-            productID: product,
-            type: .autoRenewable,
-            purchaseDate: day(start),
-            expiresDate: day(start + days)
-        )
+            transactionID: "\(number)", productID: product, type: .autoRenewable, purchaseDate: day(start),
+            expiresDate: day(start + days))
     }
 
     /// Random transactions by purchase date: those after the sixth arrive when others are closed.
@@ -110,11 +94,8 @@ struct ClosedPeriodsTests {
         for number in 0..<12 {
             start += Int.random(in: 0...6, using: &random)
             var transaction = transaction(
-                number,
-                day: start,
-                days: Int.random(in: -1...8, using: &random),
-                product: ["basic", "pro"].randomElement(using: &random) ?? "pro"
-            )
+                number, day: start, days: Int.random(in: -1...8, using: &random),
+                product: ["basic", "pro"].randomElement(using: &random) ?? "pro")
             if Bool.random(using: &random) {
                 transaction.webOrderLineItemID = ["71", "72"].randomElement(using: &random)
             }
@@ -125,13 +106,9 @@ struct ClosedPeriodsTests {
             transaction.revokedSeatQuantity = Bool.random(using: &random) ? 1 : nil
             transaction.ownershipType = Bool.random(using: &random) ? .assigned : nil
             transaction.isUpgraded = Int.random(in: 0..<4, using: &random) == 0
+            if Int.random(in: 0..<4, using: &random) == 0 { transaction.startIfFirst = day(start - 1) }
             if Int.random(in: 0..<4, using: &random) == 0 {
-                transaction.startIfFirst = day(start - 1)
-            }
-            if Int.random(in: 0..<4, using: &random) == 0 {
-                transaction.revocation = Revocation(
-                    date: day(start + Int.random(in: -2...10, using: &random))
-                )
+                transaction.revocation = Revocation(date: day(start + Int.random(in: -2...10, using: &random)))
             }
             transactions.append(transaction)
         }
@@ -140,9 +117,7 @@ struct ClosedPeriodsTests {
 
     /// Makes a transaction a copy of another, or of seats that were added to it.
     private static func again(
-        _ known: MergedTransaction,
-        in transaction: inout MergedTransaction,
-        using random: inout SeededGenerator
+        _ known: MergedTransaction, in transaction: inout MergedTransaction, using random: inout SeededGenerator
     ) {
         transaction.productID = known.productID
         transaction.expiresDate = known.expiresDate
@@ -152,21 +127,15 @@ struct ClosedPeriodsTests {
         case 1:
             let milliseconds = known.purchaseDate.milliseconds + 250
             transaction.purchaseDate = Timestamp(milliseconds: milliseconds)
-        case 2:
-            transaction.additionalTransactionReason = "SEAT_ADDITION"
-        default:
-            transaction.purchaseDate = known.purchaseDate
+        case 2: transaction.additionalTransactionReason = "SEAT_ADDITION"
+        default: transaction.purchaseDate = known.purchaseDate
         }
     }
 
     private static func graces(using random: inout SeededGenerator) -> [RenewalSpan] {
         (0..<Int.random(in: 0...4, using: &random)).map { _ in
             let ended = Int.random(in: 0...60, using: &random)
-            return RenewalSpan(
-                .grace,
-                from: day(ended),
-                until: day(ended + Int.random(in: 1...6, using: &random))
-            )
+            return RenewalSpan(.grace, from: day(ended), until: day(ended + Int.random(in: 1...6, using: &random)))
         }
     }
 }

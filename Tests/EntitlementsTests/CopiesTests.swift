@@ -5,10 +5,7 @@ import Testing
 /// The transactions that were bought as one, and their explanation in `explain`.
 struct CopiesTests {
     private static let key = PurchaseKey(
-        environment: .production,
-        bundleID: Sample.bundleID,
-        originalTransactionID: "1"
-    )
+        environment: .production, bundleID: Sample.bundleID, originalTransactionID: "1")
     private static let anna = Ownership(userID: "anna", rule: .accountToken)
 
     struct Pair: Sendable {
@@ -20,9 +17,7 @@ struct CopiesTests {
 
     private static let pairs = [
         Pair(name: "equal dates", areCopies: true),
-        Pair(name: "one line item and other dates", areCopies: true) {
-            $0.purchaseDate = Sample.date("2026-01-02")
-        },
+        Pair(name: "one line item and other dates", areCopies: true) { $0.purchaseDate = Sample.date("2026-01-02") },
         Pair(name: "neither line item nor dates", areCopies: false) {
             $0.purchaseDate = Sample.date("2026-01-02")
             $0.webOrderLineItemID = nil
@@ -30,16 +25,12 @@ struct CopiesTests {
         Pair(name: "one line item in another period", areCopies: false) {
             $0.purchaseDate = Sample.date("2026-02-01")
             $0.expiresDate = Sample.date("2026-03-01")
-        },
-        Pair(name: "added seats", areCopies: false) { $0.additionalTransactionReason = "SEATS" },
+        }, Pair(name: "added seats", areCopies: false) { $0.additionalTransactionReason = "SEATS" },
         Pair(name: "added seats that were bought before", areCopies: false) {
             $0.purchaseDate = Sample.date("2025-12-31")
             $0.additionalTransactionReason = "SEATS"
-        },
-        Pair(name: "a seat that was assigned", areCopies: false) { $0.ownershipType = .assigned },
-        Pair(name: "a receipt, which names no ownership", areCopies: true) {
-            $0.ownershipType = nil
-        },
+        }, Pair(name: "a seat that was assigned", areCopies: false) { $0.ownershipType = .assigned },
+        Pair(name: "a receipt, which names no ownership", areCopies: true) { $0.ownershipType = nil },
         Pair(name: "another product", areCopies: false) { $0.productID = "basic" },
         Pair(name: "a restored non-consumable", areCopies: true, type: .nonConsumable) {
             $0.purchaseDate = Sample.date("2027-01-02")
@@ -55,8 +46,7 @@ struct CopiesTests {
         },
     ]
 
-    @Test(arguments: pairs)
-    func `a copy counts as the transaction that was bought first`(pair: Pair) {
+    @Test(arguments: pairs) func `a copy counts as the transaction that was bought first`(pair: Pair) {
         var other = Self.transaction("2", type: pair.type)
         pair.change(&other)
         let transactions = [Self.transaction("1", type: pair.type), other]
@@ -79,25 +69,13 @@ struct CopiesTests {
 
     private static func contributions(_ transactions: [MergedTransaction]) -> [Contribution] {
         Projection(catalog: Catalog()).contributions(
-            of: PurchaseFacts(transactions: transactions),
-            key,
-            ownership: anna,
-            stacks: NonRenewingStacks()
-        )
+            of: PurchaseFacts(transactions: transactions), key, ownership: anna, stacks: NonRenewingStacks())
     }
 
-    private static func transaction(
-        _ id: Identifier,
-        type: ProductType = .autoRenewable
-    ) -> MergedTransaction {
+    private static func transaction(_ id: Identifier, type: ProductType = .autoRenewable) -> MergedTransaction {
         MergedTransaction(
-            transactionID: id,
-            productID: "pro",
-            type: type,
-            purchaseDate: Sample.date("2026-01-01"),
-            expiresDate: type == .autoRenewable ? Sample.date("2026-02-01") : nil,
-            ownershipType: .purchased,
-            webOrderLineItemID: "77"
-        )
+            transactionID: id, productID: "pro", type: type, purchaseDate: Sample.date("2026-01-01"),
+            expiresDate: type == .autoRenewable ? Sample.date("2026-02-01") : nil, ownershipType: .purchased,
+            webOrderLineItemID: "77")
     }
 }

@@ -5,22 +5,15 @@ import Testing
 struct DedupeDecisionTests {
     /// The content with the greater hash of the two, whatever the hash function.
     private static let greater =
-        Sample.revision(signedDate: 0, content: "A") > Sample.revision(signedDate: 0, content: "B")
-        ? "A" : "B"
+        Sample.revision(signedDate: 0, content: "A") > Sample.revision(signedDate: 0, content: "B") ? "A" : "B"
     private static let lesser = greater == "A" ? "B" : "A"
 
     @Test(arguments: [
         ("same content, same date", "A", Int64(5), PartVerdict.duplicate),
-        ("same content, older date", "A", 4, .duplicate),
-        ("same content, newer date", "A", 6, .refreshed),
-        ("other content, older date", "B", 4, .superseded),
-        ("other content, newer date", "B", 6, .new),
-    ])
-    func `a part is compared by content, then by date`(
-        name: String,
-        content: String,
-        signedDate: Int64,
-        expected: PartVerdict
+        ("same content, older date", "A", 4, .duplicate), ("same content, newer date", "A", 6, .refreshed),
+        ("other content, older date", "B", 4, .superseded), ("other content, newer date", "B", 6, .new),
+    ]) func `a part is compared by content, then by date`(
+        name: String, content: String, signedDate: Int64, expected: PartVerdict
     ) {
         let known = PartRevision(revision: Sample.revision(signedDate: 5, content: "A"))
         let part = PartRevision(revision: Sample.revision(signedDate: signedDate, content: content))
@@ -42,9 +35,7 @@ struct DedupeDecisionTests {
     @Test func `content that comes back is new again`() {
         var known: [PartRevision] = []
         for (signedDate, content) in [(1, "A"), (2, "B"), (3, "A")] as [(Int64, String)] {
-            let part = PartRevision(
-                revision: Sample.revision(signedDate: signedDate, content: content)
-            )
+            let part = PartRevision(revision: Sample.revision(signedDate: signedDate, content: content))
             #expect(part.verdict(against: known) == .new)
             known.append(part)
         }
@@ -62,10 +53,7 @@ struct DedupeDecisionTests {
 
     @Test func `each track has a newest revision of its own`() {
         let jws = PartRevision(revision: Sample.revision(signedDate: 9, content: "A"))
-        let receipt = PartRevision(
-            track: .receipt,
-            revision: Sample.revision(signedDate: 5, content: "R")
-        )
+        let receipt = PartRevision(track: .receipt, revision: Sample.revision(signedDate: 5, content: "R"))
         #expect(receipt.verdict(against: [jws]) == .new)
         #expect(receipt.verdict(against: [jws, receipt]) == .duplicate)
     }
@@ -73,41 +61,26 @@ struct DedupeDecisionTests {
     @Test(arguments: [
         (Sample.identity(original: "2000"), ImmutableField.originalTransactionID),
         (Sample.identity(product: "pro.yearly"), .productID),
-        (Sample.identity(purchaseDate: 1_767_225_601_000), .purchaseDate),
-        (Sample.identity(type: .consumable), .type),
+        (Sample.identity(purchaseDate: 1_767_225_601_000), .purchaseDate), (Sample.identity(type: .consumable), .type),
         (Sample.identity(quantity: 2), .quantity),
-    ])
-    func `a field that never changes and differs is a conflict`(
-        identity: TransactionIdentity,
-        field: ImmutableField
-    ) {
+    ]) func `a field that never changes and differs is a conflict`(identity: TransactionIdentity, field: ImmutableField)
+    {
         let known = Self.revision(Sample.identity())
         #expect(Self.revision(identity).verdict(against: [known]) == .conflict(field))
         #expect(known.verdict(against: [Self.revision(identity)]) == .conflict(field))
     }
 
     @Test(arguments: [
-        Sample.identity(type: nil), Sample.identity(quantity: nil),
-        Sample.identity(type: nil, quantity: nil),
-    ])
-    func `an absent field never conflicts`(identity: TransactionIdentity) {
+        Sample.identity(type: nil), Sample.identity(quantity: nil), Sample.identity(type: nil, quantity: nil),
+    ]) func `an absent field never conflicts`(identity: TransactionIdentity) {
         let known = Self.revision(Sample.identity())
         #expect(Self.revision(identity, signedDate: 6).verdict(against: [known]) == .refreshed)
     }
 
-    @Test(arguments: Track.allCases)
-    func `purchase dates compare in whole seconds`(track: Track) {
+    @Test(arguments: Track.allCases) func `purchase dates compare in whole seconds`(track: Track) {
         let known = Self.revision(Sample.identity(purchaseDate: 1_767_225_600_999))
-        let sameSecond = Self.revision(
-            Sample.identity(purchaseDate: 1_767_225_600_000),
-            signedDate: 6,
-            track: track
-        )
-        let nextSecond = Self.revision(
-            Sample.identity(purchaseDate: 1_767_225_601_000),
-            signedDate: 6,
-            track: track
-        )
+        let sameSecond = Self.revision(Sample.identity(purchaseDate: 1_767_225_600_000), signedDate: 6, track: track)
+        let nextSecond = Self.revision(Sample.identity(purchaseDate: 1_767_225_601_000), signedDate: 6, track: track)
         #expect(sameSecond.verdict(against: [known]) == (track == .jws ? .refreshed : .new))
         #expect(nextSecond.verdict(against: [known]) == .conflict(.purchaseDate))
     }
@@ -129,21 +102,12 @@ struct DedupeDecisionTests {
 
     @Test(arguments: [
         ([PartVerdict.duplicate, .duplicate], nil as Bool?, DedupeDecision.duplicate),
-        ([.duplicate, .new], nil, .forwarded),
-        ([.superseded, .refreshed], nil, .refreshed),
-        ([.superseded, .duplicate], nil, .superseded),
-        ([.superseded, .new], nil, .forwarded),
-        ([.duplicate], true, .duplicate),
-        ([.duplicate], false, .forwarded),
-        ([.superseded], false, .forwarded),
-        ([], true, .duplicate),
-        ([], false, .forwarded),
-        ([.new, .conflict(.productID)], false, .conflict(.productID)),
-    ])
-    func `an observation is dropped only if no part is new`(
-        verdicts: [PartVerdict],
-        isNotificationKnown: Bool?,
-        expected: DedupeDecision
+        ([.duplicate, .new], nil, .forwarded), ([.superseded, .refreshed], nil, .refreshed),
+        ([.superseded, .duplicate], nil, .superseded), ([.superseded, .new], nil, .forwarded),
+        ([.duplicate], true, .duplicate), ([.duplicate], false, .forwarded), ([.superseded], false, .forwarded),
+        ([], true, .duplicate), ([], false, .forwarded), ([.new, .conflict(.productID)], false, .conflict(.productID)),
+    ]) func `an observation is dropped only if no part is new`(
+        verdicts: [PartVerdict], isNotificationKnown: Bool?, expected: DedupeDecision
     ) {
         let decision = DedupeDecision(verdicts, isNotificationKnown: isNotificationKnown)
         #expect(decision == expected)
@@ -154,15 +118,7 @@ struct DedupeDecisionTests {
         #expect(DedupeDecision([], hasUnidentified: true) == .forwarded)
     }
 
-    private static func revision(
-        _ identity: TransactionIdentity,
-        signedDate: Int64 = 5,
-        track: Track = .jws
-    ) -> PartRevision {
-        PartRevision(
-            track: track,
-            revision: Sample.revision(signedDate: signedDate, content: "A"),
-            identity: identity
-        )
-    }
+    private static func revision(_ identity: TransactionIdentity, signedDate: Int64 = 5, track: Track = .jws)
+        -> PartRevision
+    { PartRevision(track: track, revision: Sample.revision(signedDate: signedDate, content: "A"), identity: identity) }
 }

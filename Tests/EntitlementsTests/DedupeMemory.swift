@@ -8,24 +8,15 @@ struct DedupeMemory {
     private var notifications: Set<PartKey> = []
 
     /// Decides on an observation, remembers it, and returns whether it is forwarded.
-    mutating func passes(_ observation: Observation) -> Bool {
-        decide(observation).goesOn
-    }
+    mutating func passes(_ observation: Observation) -> Bool { decide(observation).goesOn }
 
     mutating func decide(_ observation: Observation) -> DedupeDecision {
         let parts = observation.parts
         let verdicts = parts.parts.map { $0.revision.verdict(against: known[$0.key] ?? []) }
         let isNotificationKnown = parts.notification.map { notifications.contains($0) }
-        for part in parts.parts {
-            known[part.key, default: []].append(part.revision)
-        }
-        if let notification = parts.notification {
-            notifications.insert(notification)
-        }
+        for part in parts.parts { known[part.key, default: []].append(part.revision) }
+        if let notification = parts.notification { notifications.insert(notification) }
         return DedupeDecision(
-            verdicts,
-            isNotificationKnown: isNotificationKnown,
-            hasUnidentified: parts.hasUnidentified
-        )
+            verdicts, isNotificationKnown: isNotificationKnown, hasUnidentified: parts.hasUnidentified)
     }
 }

@@ -4,12 +4,8 @@ import Testing
 @testable import Entitlements
 
 struct EntitlementChangeTests {
-    private static let period = PeriodSet([
-        Period(start: Sample.date("2026-01-01"), end: Sample.date("2026-02-01"))
-    ])
-    private static let longer = PeriodSet([
-        Period(start: Sample.date("2026-01-01"), end: Sample.date("2026-03-01"))
-    ])
+    private static let period = PeriodSet([Period(start: Sample.date("2026-01-01"), end: Sample.date("2026-02-01"))])
+    private static let longer = PeriodSet([Period(start: Sample.date("2026-01-01"), end: Sample.date("2026-03-01"))])
 
     @Test func `equal rows make no change`() {
         let rows = [EntitlementRow(key: "pro", userID: "anna", periods: Self.period)]
@@ -24,14 +20,9 @@ struct EntitlementChangeTests {
         #expect(
             EntitlementChange.changes(from: [old], to: [new]) == [
                 EntitlementChange(
-                    key: "pro",
-                    userID: "anna",
-                    old: Self.period,
-                    new: Self.period,
-                    newTerms: EntitlementTerms(seats: 5)
+                    key: "pro", userID: "anna", old: Self.period, new: Self.period, newTerms: EntitlementTerms(seats: 5)
                 )
-            ]
-        )
+            ])
     }
 
     @Test func `rows that come, go and differ are changes`() {
@@ -49,7 +40,6 @@ struct EntitlementChangeTests {
                 EntitlementChange(key: "plus", userID: "anna", old: Self.period, new: Self.longer),
                 EntitlementChange(key: "pro", userID: "anna", old: Self.period, new: none),
                 EntitlementChange(key: "pro", userID: "ben", old: none, new: Self.period),
-            ]
-        )
+            ])
     }
 }

@@ -10,8 +10,7 @@ extension EntitlementFold {
             let isProduction = purchase.environment == .production
             let prefix = isProduction ? "" : purchase.environment.rawValue + "/"
             for row in projected.rows {
-                periods[row.userID, default: [:]]["\(prefix)\(row.key)", default: PeriodSet()]
-                    .formUnion(row.periods)
+                periods[row.userID, default: [:]]["\(prefix)\(row.key)", default: PeriodSet()].formUnion(row.periods)
             }
         }
         return periods
@@ -37,8 +36,7 @@ extension EntitlementFold {
             let isProduction = purchase.environment == .production
             let prefix = isProduction ? "" : purchase.environment.rawValue + "/"
             for credit in projected.credits {
-                balances[credit.userID, default: [:]]["\(prefix)\(credit.currency)", default: 0] +=
-                    credit.balance
+                balances[credit.userID, default: [:]]["\(prefix)\(credit.currency)", default: 0] += credit.balance
             }
         }
         return balances

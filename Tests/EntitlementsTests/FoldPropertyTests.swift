@@ -13,16 +13,12 @@ struct FoldPropertyTests {
         Product(id: "pro", type: .autoRenewable, entitlementKeys: ["basic", "pro"]),
         Product(id: "life", type: .nonConsumable, entitlementKeys: ["life"]),
         Product(
-            id: "season",
-            type: .nonRenewing,
-            entitlementKeys: ["season"],
-            durations: CalendarPeriod(iso8601: "P10D").map { [EffectiveDated($0)] } ?? []
-        ),
+            id: "season", type: .nonRenewing, entitlementKeys: ["season"],
+            durations: CalendarPeriod(iso8601: "P10D").map { [EffectiveDated($0)] } ?? []),
         Product(id: "coins", type: .consumable, credits: ["coins": [EffectiveDated(101)]]),
     ])
 
-    @Test(arguments: OwnershipPolicy.allCases)
-    func `any permutation and duplication of the facts gives the same rows`(
+    @Test(arguments: OwnershipPolicy.allCases) func `any permutation and duplication of the facts gives the same rows`(
         policy: OwnershipPolicy
     ) {
         var random = SeededGenerator(seed: 42)
@@ -79,11 +75,9 @@ struct FoldPropertyTests {
         }
     }
 
-    private static func fold(
-        _ facts: [RandomHistory.Fact],
-        _ history: RandomHistory,
-        _ policy: OwnershipPolicy
-    ) -> EntitlementFold {
+    private static func fold(_ facts: [RandomHistory.Fact], _ history: RandomHistory, _ policy: OwnershipPolicy)
+        -> EntitlementFold
+    {
         var set = FactSet()
         for fact in facts {
             switch fact {
@@ -91,11 +85,6 @@ struct FoldPropertyTests {
             case .renewal(let fact): set.add(fact)
             }
         }
-        return EntitlementFold(
-            set,
-            links: history.links,
-            rules: OwnershipRules(policy: policy),
-            catalog: catalog
-        )
+        return EntitlementFold(set, links: history.links, rules: OwnershipRules(policy: policy), catalog: catalog)
     }
 }

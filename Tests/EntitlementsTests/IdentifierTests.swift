@@ -15,10 +15,9 @@ import Testing
 
     @Test(arguments: [
         ("", ""), ("a", "a"), ("2000000123456789", "2000000123456789"), ("a", "b"), ("a", "ab"),
-        ("2000000123456789", "2000000123456780"), ("2000000123456789", "200000012345678"),
-        ("Z", "a"), ("\u{ff5e}", "\u{1f98a}"), ("e\u{301}", "\u{e9}"), ("a\0", "a"),
-    ])
-    func `identifiers compare, sort and hash as their UTF-8`(left: String, right: String) {
+        ("2000000123456789", "2000000123456780"), ("2000000123456789", "200000012345678"), ("Z", "a"),
+        ("\u{ff5e}", "\u{1f98a}"), ("e\u{301}", "\u{e9}"), ("a\0", "a"),
+    ]) func `identifiers compare, sort and hash as their UTF-8`(left: String, right: String) {
         let (first, second) = (Identifier(left), Identifier(right))
         let bytes = (Array(left.utf8), Array(right.utf8))
         #expect((first == second) == (bytes.0 == bytes.1))
@@ -27,19 +26,13 @@ import Testing
         #expect(first != second || first.hashValue == second.hashValue)
     }
 
-    @Test(arguments: [
-        "a", "zoë 🦊", "e\u{301}", "a b", "\u{301}u", String(repeating: "a", count: 255),
-    ])
-    func `a text without look-alikes may be entered`(text: String) {
-        #expect(Identifier(entering: text)?.text == text)
-    }
+    @Test(arguments: ["a", "zoë 🦊", "e\u{301}", "a b", "\u{301}u", String(repeating: "a", count: 255)])
+    func `a text without look-alikes may be entered`(text: String) { #expect(Identifier(entering: text)?.text == text) }
 
     @Test(arguments: [
-        "", " a", "a ", "\u{a0}a", "a\u{3000}", "a\u{2028}", "a\n", "\0", "a\u{85}b",
-        "a\u{202e}b", "\u{2066}a", "a\u{200f}", "a\u{61c}b", String(repeating: "a", count: 256),
-        String(repeating: "é", count: 128),
-    ])
-    func `a text that looks like another, or is too long, may not enter`(text: String) {
+        "", " a", "a ", "\u{a0}a", "a\u{3000}", "a\u{2028}", "a\n", "\0", "a\u{85}b", "a\u{202e}b", "\u{2066}a",
+        "a\u{200f}", "a\u{61c}b", String(repeating: "a", count: 256), String(repeating: "é", count: 128),
+    ]) func `a text that looks like another, or is too long, may not enter`(text: String) {
         #expect(Identifier(entering: text) == nil)
     }
 }

@@ -25,21 +25,13 @@ struct NotificationMeaningTests {
 
     @Test(arguments: [
         ("SUBSCRIBED", "INITIAL_BUY" as String?, NotificationMeaning.subscribedForTheFirstTime),
-        ("DID_CHANGE_RENEWAL_PREF", nil, .stayedWithPlan),
-        ("OFFER_REDEEMED", "UPGRADE", .offerRedeemedWithUpgrade),
-        ("REVOKE", nil, .familySharingLost),
-        ("MIGRATE", nil, .migrated),
-        ("MIGRATION", nil, .migrated),
-        ("UNCLAIM_SEATS", nil, .seatsUnclaimed),
-        ("REFUND", "SEATS", .seatsRefunded),
+        ("DID_CHANGE_RENEWAL_PREF", nil, .stayedWithPlan), ("OFFER_REDEEMED", "UPGRADE", .offerRedeemedWithUpgrade),
+        ("REVOKE", nil, .familySharingLost), ("MIGRATE", nil, .migrated), ("MIGRATION", nil, .migrated),
+        ("UNCLAIM_SEATS", nil, .seatsUnclaimed), ("REFUND", "SEATS", .seatsRefunded),
         ("DID_CHANGE_RENEWAL_PREF", "INCREASE_QUANTITY", .seatsIncreased),
-        ("SUBSCRIBED", "DECREASE_QUANTITY", .seatsDecreased),
-        ("DID_RENEW", "UPGRADE", .unexpectedSubtype),
-        ("DID_RENEW", "BY_MAGIC", .unknownSubtype),
-        ("REVOKED", nil, .unknownType),
-        ("", nil, .unknownType),
-    ])
-    func `type and subtype decide`(type: String, subtype: String?, expected: NotificationMeaning) {
+        ("SUBSCRIBED", "DECREASE_QUANTITY", .seatsDecreased), ("DID_RENEW", "UPGRADE", .unexpectedSubtype),
+        ("DID_RENEW", "BY_MAGIC", .unknownSubtype), ("REVOKED", nil, .unknownType), ("", nil, .unknownType),
+    ]) func `type and subtype decide`(type: String, subtype: String?, expected: NotificationMeaning) {
         #expect(NotificationMeaning(type: type, subtype: subtype) == expected)
     }
 }

@@ -5,14 +5,10 @@ import Testing
 
 /// The names that a newer revision lacks: any order of the revisions gives the same fact.
 struct OwnerNamingTests {
-    private static let tokens = (1...2).compactMap {
-        AccountToken("00000000-0000-4000-8000-00000000000\($0)")
-    }
+    private static let tokens = (1...2).compactMap { AccountToken("00000000-0000-4000-8000-00000000000\($0)") }
 
     private static func transaction(
-        _ signed: Int64,
-        token: AccountToken? = nil,
-        account: Identifier? = nil,
+        _ signed: Int64, token: AccountToken? = nil, account: Identifier? = nil,
         in environment: Environment = .production
     ) -> TransactionFact {
         var fact = Sample.transaction(.jws, signedDate: signed, purchaseDate: 1)
@@ -28,14 +24,13 @@ struct OwnerNamingTests {
                 [order, order + order].compactMap { repeated in
                     repeated.dropFirst().reduce(repeated.first) { $0?.joined(with: $1) }
                 }
-            }
-        )
+            })
     }
 
     @Test func `each name is that of the newest revision that has one`() throws {
         let facts = Self.joined([
-            Self.transaction(1, token: Self.tokens[0], account: "701"),
-            Self.transaction(2, token: Self.tokens[1]), Self.transaction(3),
+            Self.transaction(1, token: Self.tokens[0], account: "701"), Self.transaction(2, token: Self.tokens[1]),
+            Self.transaction(3),
         ])
         let fact = try #require(facts.first)
         #expect(facts.count == 1)
@@ -54,9 +49,7 @@ struct OwnerNamingTests {
 
     @Test func `IDs that begin again keep no name`() {
         let newest = Self.transaction(2, in: .xcode)
-        let facts = Self.joined([
-            Self.transaction(1, token: Self.tokens[0], account: "701", in: .xcode), newest,
-        ])
+        let facts = Self.joined([Self.transaction(1, token: Self.tokens[0], account: "701", in: .xcode), newest])
         #expect(facts == [newest])
     }
 
@@ -80,13 +73,8 @@ struct OwnerNamingTests {
         ]
         let infos = named.map { signed, token, trust in
             var info = RenewalFact(
-                key: RenewalKey(
-                    environment: .production,
-                    originalTransactionID: "1000",
-                    trust: trust
-                ),
-                revision: Sample.revision(signedDate: signed, content: "\(signed)")
-            )
+                key: RenewalKey(environment: .production, originalTransactionID: "1000", trust: trust),
+                revision: Sample.revision(signedDate: signed, content: "\(signed)"))
             info.appAccountToken = token
             return info
         }
@@ -98,11 +86,7 @@ struct OwnerNamingTests {
         }
         for renewals in infos.permutations {
             let facts = OwnershipFacts(
-                of: transactions[0].purchaseKey,
-                transactions: transactions,
-                renewals: renewals,
-                claims: []
-            )
+                of: transactions[0].purchaseKey, transactions: transactions, renewals: renewals, claims: [])
             #expect(facts.renewalToken == Self.tokens[0])
         }
     }

@@ -14,9 +14,7 @@ struct ReceiptRevocationTests {
 
     @Test func `of several receipts with a revocation the newest of them decides`() {
         let receipts = [
-            Self.receipt(1, revoked: Self.second),
-            Self.receipt(2, revoked: Self.second + 5000),
-            Self.receipt(4),
+            Self.receipt(1, revoked: Self.second), Self.receipt(2, revoked: Self.second + 5000), Self.receipt(4),
         ]
         Self.expect(Self.second + 5000, of: receipts)
     }
@@ -46,9 +44,7 @@ struct ReceiptRevocationTests {
         for order in facts.permutations {
             for repeated in [order, order + order] {
                 var set = FactSet()
-                for fact in repeated {
-                    #expect(set.add(fact) == nil)
-                }
+                for fact in repeated { #expect(set.add(fact) == nil) }
                 for tracks in set.transactions.values {
                     let merged = MergedTransaction(tracks: Array(tracks.values))
                     #expect(merged?.revocation?.date.milliseconds == revoked)
@@ -63,17 +59,9 @@ struct ReceiptRevocationTests {
         fact(.receipt, signedDate, revoked)
     }
 
-    private static func fact(
-        _ track: Track,
-        _ signedDate: Int64,
-        _ revoked: Int64?
-    ) -> TransactionFact {
+    private static func fact(_ track: Track, _ signedDate: Int64, _ revoked: Int64?) -> TransactionFact {
         Sample.transaction(
-            track,
-            signedDate: signedDate,
-            content: "\(track) \(revoked.map { "\($0)" } ?? "silent")",
-            purchaseDate: second,
-            revoked: revoked
-        )
+            track, signedDate: signedDate, content: "\(track) \(revoked.map { "\($0)" } ?? "silent")",
+            purchaseDate: second, revoked: revoked)
     }
 }

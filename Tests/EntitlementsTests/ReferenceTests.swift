@@ -9,8 +9,7 @@ import Testing
 /// The rules computed a second time, in another language and from their text: both must agree.
 ///
 /// `REFERENCE_HISTORIES` sets the number of random histories, `REFERENCE_SEED` the seed.
-@Suite(.hopeless)
-struct ReferenceTests {
+@Suite(.hopeless) struct ReferenceTests {
     private static let script = ReferenceScript("entitlements/reference.py")
     /// The number of histories per call, which bounds the memory.
     private static let chunk = 500
@@ -51,9 +50,7 @@ extension Scenario {
         let doubled = (observations + observations).shuffled(using: &random)
         for order in [observations, doubled] {
             var facts = FactSet()
-            for observation in order {
-                #expect(facts.add(observation) == nil, "\(name)")
-            }
+            for observation in order { #expect(facts.add(observation) == nil, "\(name)") }
             let fold = EntitlementFold(facts, links: links, rules: rules, catalog: catalog)
             #expect(fold.periodsByUserAndKey() == entitlements, "\(name)")
             #expect(fold.terms() == terms, "\(name)")

@@ -6,20 +6,17 @@ import TestSupport
 import Testing
 
 struct ScenarioTests {
-    @Test(arguments: Scenario.names)
-    func `in the order of the file`(name: String) throws {
+    @Test(arguments: Scenario.names) func `in the order of the file`(name: String) throws {
         let scenario = try Scenario.load(name)
         scenario.expectRows(of: scenario.observations)
     }
 
-    @Test(arguments: Scenario.names)
-    func `in reverse`(name: String) throws {
+    @Test(arguments: Scenario.names) func `in reverse`(name: String) throws {
         let scenario = try Scenario.load(name)
         scenario.expectRows(of: scenario.observations.reversed())
     }
 
-    @Test(arguments: Scenario.names)
-    func `shuffled, with every event doubled`(name: String) throws {
+    @Test(arguments: Scenario.names) func `shuffled, with every event doubled`(name: String) throws {
         let scenario = try Scenario.load(name)
         var random = SeededGenerator(seed: 20_260_101)
         for _ in 0..<20 {
@@ -28,8 +25,7 @@ struct ScenarioTests {
         }
     }
 
-    @Test(arguments: Scenario.names)
-    func `through the deduplication, in any order and doubled`(name: String) throws {
+    @Test(arguments: Scenario.names) func `through the deduplication, in any order and doubled`(name: String) throws {
         let scenario = try Scenario.load(name)
         var random = SeededGenerator(seed: 7)
         for _ in 0..<20 {
@@ -40,25 +36,21 @@ struct ScenarioTests {
         }
     }
 
-    @Test(arguments: Scenario.names)
-    func `with the deduplication's memory emptied at any moment`(name: String) throws {
+    @Test(arguments: Scenario.names) func `with the deduplication's memory emptied at any moment`(name: String) throws {
         let scenario = try Scenario.load(name)
         var random = SeededGenerator(seed: 8)
         for _ in 0..<20 {
             let doubled = scenario.observations + scenario.observations
             var memory = DedupeMemory()
             let passed = doubled.shuffled(using: &random).filter { observation in
-                if Int.random(in: 0..<3, using: &random) == 0 {
-                    memory = DedupeMemory()
-                }
+                if Int.random(in: 0..<3, using: &random) == 0 { memory = DedupeMemory() }
                 return memory.passes(observation)
             }
             scenario.expectRows(of: passed)
         }
     }
 
-    @Test(arguments: Scenario.names)
-    func `everything signed again changes no row`(name: String) throws {
+    @Test(arguments: Scenario.names) func `everything signed again changes no row`(name: String) throws {
         let scenario = try Scenario.load(name)
         // A later signature moves the start of a first purchase that is dated after its signature.
         guard !scenario.observations.contains(where: \.isSignedAhead) else { return }
@@ -82,16 +74,12 @@ extension Scenario {
     /// Folds the observations and compares rows, boundaries and balances with the expected ones.
     fileprivate func expectRows(of observations: [Observation]) {
         var facts = FactSet()
-        for observation in observations {
-            #expect(facts.add(observation) == nil, "\(name)")
-        }
+        for observation in observations { #expect(facts.add(observation) == nil, "\(name)") }
         let fold = EntitlementFold(facts, links: links, rules: rules, catalog: catalog)
         let rows = fold.periodsByUserAndKey()
         #expect(rows == entitlements, "\(name)")
         #expect(fold.balances() == balances, "\(name)")
-        if let terms {
-            #expect(fold.terms() == terms, "\(name)")
-        }
+        if let terms { #expect(fold.terms() == terms, "\(name)") }
         for (user, keys) in entitlements {
             for (key, expected) in keys {
                 let held = rows[user]?[key] ?? PeriodSet()

@@ -21,9 +21,7 @@ struct StoreKitCatalogTests {
         #expect(catalog["basic.monthly"]?.level == 2)
         #expect(catalog["basic.monthly"]?.introductoryOffer?.count == 3)
         #expect(catalog["basic.yearly"]?.introductoryOffer == nil)
-        for id in catalog.products.keys where id != "coins" {
-            #expect(catalog.entitlementKeys(of: id) == [id])
-        }
+        for id in catalog.products.keys where id != "coins" { #expect(catalog.entitlementKeys(of: id) == [id]) }
     }
 
     @Test func `the catalog survives writing in the product's own format`() throws {
@@ -44,17 +42,14 @@ struct StoreKitCatalogTests {
                   "open":{"type":"non-renewing","duration":null,"familyShareable":true},
                   "coins":{"type":"consumable",
                            "credits":{"x":[{"amount":0,"from":"2026-05-01T10:00:00.500Z"}]}}}}
-                """.utf8
-            )
-        )
+                """.utf8))
         #expect(try Catalog(json: catalog.json) == catalog)
         #expect(catalog["open"]?.durations == [])
     }
 
     @Test func `another catalog completes it`() throws {
         let completing = try Catalog(
-            json: Array(#"{"products":{"season":{"type":"non-renewing","duration":"P3M"}}}"#.utf8)
-        )
+            json: Array(#"{"products":{"season":{"type":"non-renewing","duration":"P3M"}}}"#.utf8))
         let completed = try Self.catalog(Self.file).completed(by: completing)
         #expect(completed.products.count == 6)
         #expect(completed["season"]?.durations.first?.value.months == 3)
@@ -82,8 +77,7 @@ struct StoreKitCatalogTests {
                     "subscriptionGroups[0].subscriptions[0].introductoryOffer.subscriptionPeriod",
                     "subscriptionGroups[0].subscriptions[0].introductoryOffer.numberOfPeriods",
                 ]
-            }
-        )
+            })
     }
 
     @Test func `the product's own format is not taken for Xcode's`() throws {
@@ -93,10 +87,9 @@ struct StoreKitCatalogTests {
         #expect(Catalog.isStoreKitConfiguration(try Sample.json(#"{"products":[]}"#)))
     }
 
-    @Test(arguments: ["P1M", "P1Y", "P7D", "P1Y2M10D", "P14D", "P100Y"])
-    func `a period is written as it is read`(text: String) {
-        #expect(CalendarPeriod(iso8601: text)?.iso8601 == text)
-    }
+    @Test(arguments: ["P1M", "P1Y", "P7D", "P1Y2M10D", "P14D", "P100Y"]) func `a period is written as it is read`(
+        text: String
+    ) { #expect(CalendarPeriod(iso8601: text)?.iso8601 == text) }
 
     private static func catalog(_ text: String) throws -> Catalog {
         try Catalog(storeKitConfiguration: try Sample.json(text))

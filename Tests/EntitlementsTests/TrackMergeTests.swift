@@ -7,26 +7,20 @@ struct TrackMergeTests {
 
     @Test func `a receipt may add a revocation`() {
         let merged = MergedTransaction(
-            jws: Self.fact(.jws, signedDate: 1),
-            receipt: Self.fact(.receipt, signedDate: 2, revoked: Self.second)
-        )
+            jws: Self.fact(.jws, signedDate: 1), receipt: Self.fact(.receipt, signedDate: 2, revoked: Self.second))
         #expect(merged.revocation?.date.milliseconds == Self.second)
     }
 
-    @Test(arguments: [Int64(1), 3])
-    func `a receipt never lifts a revocation`(signedDate: Int64) {
+    @Test(arguments: [Int64(1), 3]) func `a receipt never lifts a revocation`(signedDate: Int64) {
         let merged = MergedTransaction(
             jws: Self.fact(.jws, signedDate: 2, revoked: Self.second + 250),
-            receipt: Self.fact(.receipt, signedDate: signedDate)
-        )
+            receipt: Self.fact(.receipt, signedDate: signedDate))
         #expect(merged.revocation?.date.milliseconds == Self.second + 250)
     }
 
     @Test func `a reversal in the newer JWS lifts an older receipt's revocation`() {
         let merged = MergedTransaction(
-            jws: Self.fact(.jws, signedDate: 3),
-            receipt: Self.fact(.receipt, signedDate: 2, revoked: Self.second)
-        )
+            jws: Self.fact(.jws, signedDate: 3), receipt: Self.fact(.receipt, signedDate: 2, revoked: Self.second))
         #expect(merged.revocation == nil)
     }
 
@@ -36,17 +30,13 @@ struct TrackMergeTests {
         let newer = Self.fact(.receipt, signedDate: 3, expires: extended)
         let older = Self.fact(.receipt, signedDate: 1, expires: extended)
         #expect(MergedTransaction(jws: jws, receipt: newer).expiresDate?.milliseconds == extended)
-        #expect(
-            MergedTransaction(jws: jws, receipt: older).expiresDate?.milliseconds
-                == Self.second + 1
-        )
+        #expect(MergedTransaction(jws: jws, receipt: older).expiresDate?.milliseconds == Self.second + 1)
     }
 
     @Test func `within one second the JWS's date is the finer`() {
         let merged = MergedTransaction(
             jws: Self.fact(.jws, signedDate: 1, expires: Self.second + 999),
-            receipt: Self.fact(.receipt, signedDate: 2, expires: Self.second)
-        )
+            receipt: Self.fact(.receipt, signedDate: 2, expires: Self.second))
         #expect(merged.expiresDate?.milliseconds == Self.second + 999)
         #expect(merged.purchaseDate.milliseconds == Self.second + 7)
     }
@@ -66,18 +56,11 @@ struct TrackMergeTests {
         #expect(merged.expiresDate?.milliseconds == Self.second)
     }
 
-    private static func fact(
-        _ track: Track,
-        signedDate: Int64,
-        expires: Int64? = nil,
-        revoked: Int64? = nil
-    ) -> TransactionFact {
+    private static func fact(_ track: Track, signedDate: Int64, expires: Int64? = nil, revoked: Int64? = nil)
+        -> TransactionFact
+    {
         Sample.transaction(
-            track,
-            signedDate: signedDate,
-            purchaseDate: track == .jws ? second + 7 : second,
-            expires: expires,
-            revoked: revoked
-        )
+            track, signedDate: signedDate, purchaseDate: track == .jws ? second + 7 : second, expires: expires,
+            revoked: revoked)
     }
 }

@@ -11,8 +11,7 @@ struct TransactionFactTests {
             "inAppOwnershipType":"ASSIGNED","webOrderLineItemId":"2000000900000077",
             "transactionReason":"RENEWAL","additionalTransactionReason":"seatAddition",
             "revokedSeatQuantity":2
-            """
-        )
+            """)
         #expect(fact.ownershipType == .assigned)
         #expect(fact.webOrderLineItemID == "2000000900000077")
         #expect(fact.transactionReason == "RENEWAL")
@@ -33,19 +32,11 @@ struct TransactionFactTests {
 
     @Test(arguments: [
         (#""revokedSeatQuantity":3,"multiSeatInfo":{"revokedSeatQuantity":2}"#, 3),
-        (#""multiSeatInfo":{"revokedSeatQuantity":2}"#, 2),
-        (#""multiSeatInfo":{"revokedSeatQuantity":"2"}"#, 0),
-        (#""multiSeatInfo":{"revokedSeatQuantity":2147483648}"#, 0),
-        (#""multiSeatInfo":{}"#, 0),
-        (#""multiSeatInfo":[]"#, nil),
-        (#""quantity":5"#, nil),
-    ])
-    func `revoked seats are read from the transaction or its seat information`(
-        members: String,
-        seats: Int32?
-    ) throws {
-        #expect(try Self.fact(members).revokedSeatQuantity == seats)
-    }
+        (#""multiSeatInfo":{"revokedSeatQuantity":2}"#, 2), (#""multiSeatInfo":{"revokedSeatQuantity":"2"}"#, 0),
+        (#""multiSeatInfo":{"revokedSeatQuantity":2147483648}"#, 0), (#""multiSeatInfo":{}"#, 0),
+        (#""multiSeatInfo":[]"#, nil), (#""quantity":5"#, nil),
+    ]) func `revoked seats are read from the transaction or its seat information`(members: String, seats: Int32?) throws
+    { #expect(try Self.fact(members).revokedSeatQuantity == seats) }
 
     /// Otherwise all transactions of an Xcode session would be one period.
     @Test func `a line item of zero names no period`() throws {
@@ -65,17 +56,10 @@ struct TransactionFactTests {
             """
             {"transactionId":"2","originalTransactionId":"1","productId":"pro",
             "purchaseDate":1767225600000,"signedDate":1767225600001,\(members)}
-            """
-        )
+            """)
         return try #require(
             TransactionFact(
-                TransactionPayload(payload),
-                revision: Sample.revision(signedDate: 1_767_225_600_001, content: members),
-                environment: .production,
-                bundleID: Sample.bundleID,
-                track: track,
-                trust: .apple
-            )
-        )
+                TransactionPayload(payload), revision: Sample.revision(signedDate: 1_767_225_600_001, content: members),
+                environment: .production, bundleID: Sample.bundleID, track: track, trust: .apple))
     }
 }

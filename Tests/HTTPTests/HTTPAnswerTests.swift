@@ -8,28 +8,18 @@ import Testing
 
 /// A server whose answers come from tasks.
 @Suite(.timeLimit(.minutes(10))) struct HTTPAnswerTests {
-    private func exchange(_ server: HTTPServer, _ path: String, _ headers: String = "") throws
-        -> String
-    {
-        try RawClient.exchange(
-            "GET \(path) HTTP/1.1\r\nHost: localhost\r\n\(headers)\r\n",
-            port: server.port
-        )
+    private func exchange(_ server: HTTPServer, _ path: String, _ headers: String = "") throws -> String {
+        try RawClient.exchange("GET \(path) HTTP/1.1\r\nHost: localhost\r\n\(headers)\r\n", port: server.port)
     }
 
-    private func server(
-        _ limits: HTTPLimits = .standard,
-        _ answer: @escaping HTTPServer.Answer
-    ) throws -> HTTPServer {
+    private func server(_ limits: HTTPLimits = .standard, _ answer: @escaping HTTPServer.Answer) throws -> HTTPServer {
         try HTTPServer(address: "127.0.0.1", port: 0, limits: limits, answer: answer)
     }
 
     @Test func `an answer that takes its time keeps no other waiting`() async throws {
         let (stream, continuation) = AsyncStream<Void>.makeStream()
         let server = try server { request in
-            if request.path == "/slow" {
-                for await _ in stream { break }
-            }
+            if request.path == "/slow" { for await _ in stream { break } }
             return .text("\(request.path)\n")
         }
         let slow = try RawClient(port: server.port)
@@ -51,10 +41,7 @@ import Testing
         }
         let answer = try RawClient.exchange(
             "POST /x?a=1&b=%20&a=2 HTTP/1.1\r\nHost: localhost\r\nX-A: 1\r\nx-a: 2\r\n"
-                + "Content-Length: 4\r\n\r\nbody",
-            port: server.port,
-            from: 3
-        )
+                + "Content-Length: 4\r\n\r\nbody", port: server.port, from: 3)
         #expect(answer.hasSuffix("\r\n\r\n127.0.0.3 a=1,b= ,a=2 body x-a"))
     }
 
@@ -115,11 +102,9 @@ import Testing
     }
 
     @Test(arguments: [
-        ("a=1&b=2", ["a=1", "b=2"]), ("a=%41+b", ["a=A b"]), ("a&=&b=", ["a=", "=", "b="]),
-        ("a=%zz%4", ["a=%zz%4"]), ("a=%FF", ["a=\u{FFFD}"]), ("a=1=2", ["a=1=2"]), ("&&", []),
-        ("a=%+1", ["a=% 1"]), ("a=%2B", ["a=+"]),
-    ])
-    func `a form's fields`(body: String, fields: [String]) {
+        ("a=1&b=2", ["a=1", "b=2"]), ("a=%41+b", ["a=A b"]), ("a&=&b=", ["a=", "=", "b="]), ("a=%zz%4", ["a=%zz%4"]),
+        ("a=%FF", ["a=\u{FFFD}"]), ("a=1=2", ["a=1=2"]), ("&&", []), ("a=%+1", ["a=% 1"]), ("a=%2B", ["a=+"]),
+    ]) func `a form's fields`(body: String, fields: [String]) {
         let items = HTTPForm.items(Array(body.utf8))
         #expect(items.map { "\($0.name)=\($0.value)" } == fields)
         #expect(HTTPForm.items(Array(HTTPForm.encoded(items).utf8)) == items)

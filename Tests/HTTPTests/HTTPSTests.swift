@@ -9,38 +9,22 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct HTTPSTests {
     private let authority: ServerAuthority
 
-    init() throws {
-        authority = try ServerAuthority()
-    }
+    init() throws { authority = try ServerAuthority() }
 
-    private func server(
-        of host: String = "localhost",
-        _ answer: @escaping HTTPServer.Answer
-    ) throws -> HTTPServer {
+    private func server(of host: String = "localhost", _ answer: @escaping HTTPServer.Answer) throws -> HTTPServer {
         try HTTPServer(
-            address: "127.0.0.1",
-            port: 0,
-            limits: .standard,
-            identity: authority.identity(of: [host]),
-            answer: answer
-        )
+            address: "127.0.0.1", port: 0, limits: .standard, identity: authority.identity(of: [host]), answer: answer)
     }
 
     private func send(
-        to server: HTTPServer,
-        host: String = "localhost",
-        trusting trusted: ServerAuthority? = nil,
+        to server: HTTPServer, host: String = "localhost", trusting trusted: ServerAuthority? = nil,
         body: [UInt8]? = nil
     ) async throws -> CurlProgram.Answer {
         try await CurlProgram.send(
-            "https://\(host):\(server.port)/",
-            trusting: (trusted ?? authority).rootPEM,
-            body: body
-        )
+            "https://\(host):\(server.port)/", trusting: (trusted ?? authority).rootPEM, body: body)
     }
 
-    @Test(arguments: ["localhost", "127.0.0.1"])
-    func `a client that trusts the authority sends and reads whole bodies`(
+    @Test(arguments: ["localhost", "127.0.0.1"]) func `a client that trusts the authority sends and reads whole bodies`(
         host: String
     ) async throws {
         let server = try server(of: host) { HTTPResponse(body: $0.body.reversed()) }
@@ -50,9 +34,7 @@ import Testing
         #expect(answer.body == body.reversed())
     }
 
-    @Test func `a client refuses a foreign authority and the certificate of another host`()
-        async throws
-    {
+    @Test func `a client refuses a foreign authority and the certificate of another host`() async throws {
         let server = try server { _ in .text("never read\n") }
         let foreign = try await send(to: server, trusting: try ServerAuthority())
         // CURLE_PEER_FAILED_VERIFICATION
@@ -63,10 +45,7 @@ import Testing
 
     @Test func `a server with a certificate answers nobody without TLS`() throws {
         let server = try server { _ in .text("never read\n") }
-        let answer = try RawClient.exchange(
-            "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
-            port: server.port
-        )
+        let answer = try RawClient.exchange("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", port: server.port)
         #expect(!answer.contains("HTTP/1.1"))
     }
 
@@ -74,10 +53,7 @@ import Testing
         var limits = HTTPLimits.standard
         limits.headDurationMax = .milliseconds(300)
         let server = try HTTPServer(
-            address: "127.0.0.1",
-            port: 0,
-            limits: limits,
-            identity: authority.identity(of: ["localhost"])
+            address: "127.0.0.1", port: 0, limits: limits, identity: authority.identity(of: ["localhost"])
         ) { _ in .text("never read\n") }
         let client = try RawClient(port: server.port)
         await eventually { client.isClosed }
@@ -87,18 +63,13 @@ import Testing
     func `a certificate that cannot be read is an error at the start`(text: String) {
         let error = #expect(throws: HTTPServerError.self) {
             try HTTPServer(
-                address: "127.0.0.1",
-                port: 0,
-                limits: .standard,
-                identity: HTTPIdentity(certificates: text, key: text)
+                address: "127.0.0.1", port: 0, limits: .standard, identity: HTTPIdentity(certificates: text, key: text)
             ) { _ in .text("") }
         }
         #expect(error?.description.contains("certificate") == true)
     }
 
-    @Test func `a body that ends before its announced length is a fault to the client`()
-        async throws
-    {
+    @Test func `a body that ends before its announced length is a fault to the client`() async throws {
         let server = try server { _ in
             var response = HTTPResponse.text("0123456789")
             response.transfer = HTTPTransfer(announcedBytes: 20)

@@ -7,9 +7,7 @@ import Testing
 
 @Suite struct HTTPServerTests {
     private static let routes = [
-        HTTPRoute(.get, "/hello") { request in
-            .text("hello \(request.query["name"] ?? "nobody")\n")
-        },
+        HTTPRoute(.get, "/hello") { request in .text("hello \(request.query["name"] ?? "nobody")\n") },
         HTTPRoute(.post, "/echo") { request in
             HTTPResponse(headers: ["X-Count": "\(request.body.count)"], body: request.body)
         },
@@ -21,17 +19,9 @@ import Testing
         return try HTTPServer(routes: Self.routes, limits: limits)
     }
 
-    private func exchange(
-        _ server: HTTPServer,
-        _ requestLine: String,
-        headers: String = "",
-        body: String = ""
-    ) throws -> String {
-        try RawClient.exchange(
-            "\(requestLine) HTTP/1.1\r\nHost: localhost\r\n\(headers)\r\n\(body)",
-            port: server.port
-        )
-    }
+    private func exchange(_ server: HTTPServer, _ requestLine: String, headers: String = "", body: String = "") throws
+        -> String
+    { try RawClient.exchange("\(requestLine) HTTP/1.1\r\nHost: localhost\r\n\(headers)\r\n\(body)", port: server.port) }
 
     @Test func `port 0 becomes the port that is in use`() throws {
         let server = try server()
@@ -55,8 +45,9 @@ import Testing
         #expect(try exchange(server, "GET /hello/").hasPrefix("HTTP/1.1 404 "))
     }
 
-    @Test(arguments: ["POST /hello", "BREW /hello"])
-    func `a wrong method is 405 and names the right ones`(requestLine: String) throws {
+    @Test(arguments: ["POST /hello", "BREW /hello"]) func `a wrong method is 405 and names the right ones`(
+        requestLine: String
+    ) throws {
         let server = try server()
         let answer = try exchange(server, requestLine, headers: "Content-Length: 0\r\n")
         #expect(answer.hasPrefix("HTTP/1.1 405 "))
@@ -66,12 +57,7 @@ import Testing
     @Test func `a body within the limit arrives whole`() throws {
         let server = try server { $0.bodyBytesMax = 200_000 }
         let body = String(repeating: "0123456789", count: 20_000)
-        let answer = try exchange(
-            server,
-            "POST /echo",
-            headers: "Content-Length: \(body.utf8.count)\r\n",
-            body: body
-        )
+        let answer = try exchange(server, "POST /echo", headers: "Content-Length: \(body.utf8.count)\r\n", body: body)
         #expect(answer.hasPrefix("HTTP/1.1 200 "))
         #expect(answer.contains("X-Count: 200000\r\n"))
         #expect(answer.hasSuffix(body))
@@ -86,11 +72,8 @@ import Testing
     @Test func `an unannounced body above the limit is refused`() throws {
         let server = try server { $0.bodyBytesMax = 10 }
         let answer = try exchange(
-            server,
-            "POST /echo",
-            headers: "Transfer-Encoding: chunked\r\n",
-            body: "8\r\n01234567\r\n8\r\n01234567\r\n0\r\n\r\n"
-        )
+            server, "POST /echo", headers: "Transfer-Encoding: chunked\r\n",
+            body: "8\r\n01234567\r\n8\r\n01234567\r\n0\r\n\r\n")
         #expect(answer.hasPrefix("HTTP/1.1 413 "))
     }
 
@@ -103,9 +86,7 @@ import Testing
 
     @Test func `garbage is refused and the next client served`() throws {
         let server = try server { $0.requestDurationMax = .milliseconds(300) }
-        #expect(
-            !(try RawClient.exchange("\u{0}\u{1}\r\n\r\n", port: server.port)).contains(" 200 ")
-        )
+        #expect(!(try RawClient.exchange("\u{0}\u{1}\r\n\r\n", port: server.port)).contains(" 200 "))
         #expect(try exchange(server, "GET /hello").hasPrefix("HTTP/1.1 200 "))
     }
 
@@ -152,17 +133,15 @@ import Testing
     }
 
     /// From another address, and from the attacker's own, as where both come through one proxy.
-    @Test(arguments: [2, 1] as [UInt8])
-    func `two hundred slow connections of one address keep no probe out`(source: UInt8) throws {
+    @Test(arguments: [2, 1] as [UInt8]) func `two hundred slow connections of one address keep no probe out`(
+        source: UInt8
+    ) throws {
         let server = try server()
         let slow = try SlowClients(200, port: server.port)
         let began = ContinuousClock.now
         for _ in 0..<20 {
             let answer = try RawClient.exchange(
-                "GET /hello HTTP/1.1\r\nHost: localhost\r\n\r\n",
-                port: server.port,
-                from: source
-            )
+                "GET /hello HTTP/1.1\r\nHost: localhost\r\n\r\n", port: server.port, from: source)
             #expect(answer.hasPrefix("HTTP/1.1 200 "))
         }
         #expect(ContinuousClock.now - began < .seconds(60))
@@ -216,18 +195,15 @@ import Testing
 
     @Test func `a port in use is named`() throws {
         let server = try server()
-        let error = #expect(throws: HTTPServerError.self) {
-            try HTTPServer(port: server.port, routes: [])
-        }
+        let error = #expect(throws: HTTPServerError.self) { try HTTPServer(port: server.port, routes: []) }
         #expect(error?.code == .portInUse)
         #expect(error?.description.contains("\(server.port)") == true)
     }
 
-    @Test(arguments: ["localhost.example", "203.0.113.1", ""])
-    func `an address that is not this machine's is named`(address: String) throws {
-        let error = #expect(throws: HTTPServerError.self) {
-            try HTTPServer(address: address, routes: [])
-        }
+    @Test(arguments: ["localhost.example", "203.0.113.1", ""]) func `an address that is not this machine's is named`(
+        address: String
+    ) throws {
+        let error = #expect(throws: HTTPServerError.self) { try HTTPServer(address: address, routes: []) }
         #expect(error?.code == .addressUnusable)
     }
 }

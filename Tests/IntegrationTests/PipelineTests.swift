@@ -4,5 +4,4 @@ import Testing
 /// PostgreSQL.
 ///
 /// One suite after the other: each of them is a whole machine's work.
-@Suite(.serialized, .needsBuiltWorkers)
-enum PipelineTests {}
+@Suite(.serialized, .needsBuiltWorkers) enum PipelineTests {}

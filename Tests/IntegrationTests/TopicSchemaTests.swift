@@ -20,8 +20,7 @@ import Testing
 
     @Test func `every command that prints JSON has a schema with valid examples`() throws {
         let tools = [
-            PipelineTool.tool, DeadLetterTool.tool(adding: [IndexCommand.self]), DemoTool.tool,
-            BenchCommand.tool,
+            PipelineTool.tool, DeadLetterTool.tool(adding: [IndexCommand.self]), DemoTool.tool, BenchCommand.tool,
         ]
         let commands = tools.flatMap(\.commands).map(\.syntax).filter { syntax in
             syntax.options.contains { $0.long == CommandOption.json.long }

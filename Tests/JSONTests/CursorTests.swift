@@ -2,9 +2,7 @@ import JSON
 import Testing
 
 @Suite struct CursorTests {
-    private static func cursor(_ text: String) -> JSONCursor {
-        JSONCursor(Array(text.utf8))
-    }
+    private static func cursor(_ text: String) -> JSONCursor { JSONCursor(Array(text.utf8)) }
 
     /// A call that moves the cursor cannot stand in the macro.
     private func expect(_ holds: Bool, at location: SourceLocation = #_sourceLocation) {
@@ -37,10 +35,9 @@ import Testing
     }
 
     @Test(arguments: [
-        "x", "12", "nul", "tru", "\"", "\"open", "\"a\\nb\"", "\"\\\"", "\"a\u{1}b\"",
-        "\"zoë\"", "-1", "+1", "01", "00", " 1", "[1]", "'a'",
-    ])
-    func `it stands still at what it does not know`(value: String) {
+        "x", "12", "nul", "tru", "\"", "\"open", "\"a\\nb\"", "\"\\\"", "\"a\u{1}b\"", "\"zoë\"", "-1", "+1", "01",
+        "00", " 1", "[1]", "'a'",
+    ]) func `it stands still at what it does not know`(value: String) {
         var cursor = Self.cursor(#"{"a":"# + value)
         expect(cursor.passOpeningBrace())
         expect(cursor.pass(name: "a"))
@@ -55,18 +52,14 @@ import Testing
     }
 
     @Test(arguments: [
-        #"{,"a":1}"#, #"{"b":2"a":1}"#, #"{"a" :1}"#, #"{"a"}"#, #"{"ab":1}"#,
-        #"{a:1}"#, #"{"A":1}"#, "{", "",
-    ])
-    func `a name that does not stand there is not passed`(text: String) {
+        #"{,"a":1}"#, #"{"b":2"a":1}"#, #"{"a" :1}"#, #"{"a"}"#, #"{"ab":1}"#, #"{a:1}"#, #"{"A":1}"#, "{", "",
+    ]) func `a name that does not stand there is not passed`(text: String) {
         var cursor = Self.cursor(text)
         _ = cursor.passOpeningBrace()
         expect(!cursor.pass(name: "a"))
     }
 
-    @Test(arguments: [
-        ("0", 0), ("7", 7), ("999999999999999999", 999_999_999_999_999_999),
-    ])
+    @Test(arguments: [("0", 0), ("7", 7), ("999999999999999999", 999_999_999_999_999_999)])
     func `a whole number of up to 18 digits is read`(text: String, number: Int64) {
         var cursor = Self.cursor(text)
         expect(cursor.int64() == number)

@@ -4,22 +4,16 @@ import Testing
 @testable import JSON
 
 struct JSONLimitTests {
-    static func code(
-        _ bytes: [UInt8],
-        limits: JSONLimits = .standard,
-        policy: JSONPolicy = .strict
-    ) -> JSONError.Code? {
+    static func code(_ bytes: [UInt8], limits: JSONLimits = .standard, policy: JSONPolicy = .strict) -> JSONError.Code?
+    {
         do throws(JSONError) {
             _ = try JSONDocument(parsing: bytes, limits: limits, policy: policy)
             return nil
-        } catch {
-            return error.code
-        }
+        } catch { return error.code }
     }
 
     static func nested(_ depth: Int) -> [UInt8] {
-        Array(repeating: UInt8(ascii: "["), count: depth)
-            + Array(repeating: UInt8(ascii: "]"), count: depth)
+        Array(repeating: UInt8(ascii: "["), count: depth) + Array(repeating: UInt8(ascii: "]"), count: depth)
     }
 
     @Test func `a depth of 64 is accepted and one more is not`() {
@@ -41,8 +35,7 @@ struct JSONLimitTests {
         #expect(Self.code(bytes, limits: JSONLimits(nodesMax: 5)) == .nodesExceeded)
     }
 
-    @Test(.hopeless)
-    func `an object of 100,000 members is checked in good time`() {
+    @Test(.hopeless) func `an object of 100,000 members is checked in good time`() {
         let limits = JSONLimits(nodesMax: 300_000)
         // All keys are of one length and share their last byte, so no shortcut tells them apart.
         var members = (0..<100_000).map { #""key\#(100_000 + $0)x":0"# }
@@ -55,8 +48,7 @@ struct JSONLimitTests {
         #expect(Self.code(doubled, limits: limits, policy: .grammar) == nil)
     }
 
-    @Test(arguments: [2, 3, 31, 32, 33, 34, 200])
-    func `a doubled key is found wherever it stands`(count: Int) throws {
+    @Test(arguments: [2, 3, 31, 32, 33, 34, 200]) func `a doubled key is found wherever it stands`(count: Int) throws {
         let keys = (0..<count - 1).map { #""k\#($0)":[{"k":0}]"# }
         for index in [0, (count - 1) / 2, count - 2] {
             for place in [0, count / 2, count - 1] {
@@ -75,15 +67,9 @@ struct JSONLimitTests {
     }
 
     @Test(arguments: [
-        (#"{"":1,"":2}"#, 6),
-        (#"{"a":1,"\u0061":2}"#, 7),
-        (#"{"\u00e9":1,"é":2}"#, 12),
-        (#"{"\/":1,"/":2}"#, 8),
+        (#"{"":1,"":2}"#, 6), (#"{"a":1,"\u0061":2}"#, 7), (#"{"\u00e9":1,"é":2}"#, 12), (#"{"\/":1,"/":2}"#, 8),
         (#"{"\ud83d\ude00":1,"😀":2}"#, 18),
-    ])
-    func `keys that are equal once decoded are doubled`(text: String, offset: Int) {
-        #expect(throws: JSONError(code: .duplicateKey, offset: offset)) {
-            try JSONDocument(parsing: Array(text.utf8))
-        }
+    ]) func `keys that are equal once decoded are doubled`(text: String, offset: Int) {
+        #expect(throws: JSONError(code: .duplicateKey, offset: offset)) { try JSONDocument(parsing: Array(text.utf8)) }
     }
 }

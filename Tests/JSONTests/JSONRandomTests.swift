@@ -25,9 +25,7 @@ struct JSONRandomTests {
         case 4, 5: writer.string(text(using: &random))
         case 6:
             writer.beginArray()
-            for _ in 0..<Int.random(in: 0..<5, using: &random) {
-                write(&writer, depth: depth - 1, using: &random)
-            }
+            for _ in 0..<Int.random(in: 0..<5, using: &random) { write(&writer, depth: depth - 1, using: &random) }
             writer.endArray()
         default:
             writer.beginObject()
@@ -45,8 +43,8 @@ struct JSONRandomTests {
         return String((0..<count).compactMap { _ in alphabet.randomElement(using: &random) })
     }
 
-    @Test(arguments: 0..<50)
-    func `what the writer writes, this reader and Foundation's read alike`(seed: UInt64) throws {
+    @Test(arguments: 0..<50) func `what the writer writes, this reader and Foundation's read alike`(seed: UInt64) throws
+    {
         var random = Generator(state: seed)
         var writer = JSONWriter()
         writer.beginArray()
@@ -77,8 +75,7 @@ struct JSONRandomTests {
         case .string: isEqual = ours.stringBytes == (theirs as? String).map { Array($0.utf8) }
         case .number:
             let number = theirs as? NSNumber
-            isEqual =
-                ours.int64.map { $0 == number?.int64Value } ?? (ours.double == number as? Double)
+            isEqual = ours.int64.map { $0 == number?.int64Value } ?? (ours.double == number as? Double)
         case .array:
             let others = theirs as? [Any] ?? []
             let differences = zip(ours.elements, others).lazy.compactMap(difference)
@@ -86,18 +83,14 @@ struct JSONRandomTests {
             isEqual = theirs is [Any] && ours.count == others.count
         case .object:
             let others = theirs as? [String: Any] ?? [:]
-            let differences = ours.members.lazy.compactMap { key, value in
-                difference(value, others[key.string ?? ""])
-            }
+            let differences = ours.members.lazy.compactMap { key, value in difference(value, others[key.string ?? ""]) }
             if let first = Array(differences).first { return first }
             isEqual = theirs is [String: Any] && ours.count == others.count
         }
-        return isEqual
-            ? nil : "\(String(decoding: ours.rawBytes, as: UTF8.self)) is \(theirs ?? "-")"
+        return isEqual ? nil : "\(String(decoding: ours.rawBytes, as: UTF8.self)) is \(theirs ?? "-")"
     }
 
-    @Test(arguments: 0..<200)
-    func `damaged documents end in a value or an error inside the input`(seed: UInt64) {
+    @Test(arguments: 0..<200) func `damaged documents end in a value or an error inside the input`(seed: UInt64) {
         var random = Generator(state: 1000 + seed)
         var writer = JSONWriter()
         writer.beginArray()
@@ -105,15 +98,11 @@ struct JSONRandomTests {
         writer.endArray()
         for _ in 0..<20 {
             var bytes = writer.bytes
-            for _ in 0..<Int.random(in: 1..<4, using: &random) {
-                Self.damage(&bytes, using: &random)
-            }
+            for _ in 0..<Int.random(in: 1..<4, using: &random) { Self.damage(&bytes, using: &random) }
             do throws(JSONError) {
                 let root = try JSONDocument(parsing: bytes, policy: .grammar).root
                 Self.visit(root)
-            } catch {
-                #expect((0...bytes.count).contains(error.offset))
-            }
+            } catch { #expect((0...bytes.count).contains(error.offset)) }
         }
     }
 

@@ -3,8 +3,7 @@ import TestSupport
 import Testing
 
 /// The documents on which readers differ (JSONTestSuite's `test_transform`), and what ours says.
-@Suite(.needsSharedData)
-struct JSONTransformTests {
+@Suite(.needsSharedData) struct JSONTransformTests {
     static let folder = "json/test_transform"
 
     static func first(_ name: String, _ policy: JSONPolicy = .strict) throws -> JSONValue {
@@ -14,18 +13,11 @@ struct JSONTransformTests {
     }
 
     @Test(arguments: [
-        ("number_-9223372036854775808", Int64.min),
-        ("number_-9223372036854775809", nil),
-        ("number_1.0", 1),
-        ("number_1.000000000000000005", nil),
-        ("number_1000000000000000", 1_000_000_000_000_000),
-        ("number_10000000000000000999", nil),
-        ("number_1e-999", nil),
-        ("number_1e6", 1_000_000),
-        ("number_9223372036854775807", Int64.max),
-        ("number_9223372036854775808", nil),
-    ])
-    func `integers are exact or nothing`(name: String, expected: Int64?) throws {
+        ("number_-9223372036854775808", Int64.min), ("number_-9223372036854775809", nil), ("number_1.0", 1),
+        ("number_1.000000000000000005", nil), ("number_1000000000000000", 1_000_000_000_000_000),
+        ("number_10000000000000000999", nil), ("number_1e-999", nil), ("number_1e6", 1_000_000),
+        ("number_9223372036854775807", Int64.max), ("number_9223372036854775808", nil),
+    ]) func `integers are exact or nothing`(name: String, expected: Int64?) throws {
         #expect(try Self.first(name).int64 == expected)
     }
 
@@ -37,8 +29,9 @@ struct JSONTransformTests {
         #expect(String(decoding: bytes, as: UTF8.self).contains("[\(text)]"))
     }
 
-    @Test(arguments: ["object_key_nfc_nfd", "object_key_nfd_nfc"])
-    func `keys are compared as bytes, not as characters`(name: String) throws {
+    @Test(arguments: ["object_key_nfc_nfd", "object_key_nfd_nfc"]) func `keys are compared as bytes, not as characters`(
+        name: String
+    ) throws {
         let bytes = try SharedData.vector("\(Self.folder)/\(name).json")
         let root = try JSONDocument(parsing: bytes).root
         #expect(root.count == 2)
@@ -46,10 +39,8 @@ struct JSONTransformTests {
     }
 
     @Test(arguments: [
-        "object_same_key_different_values", "object_same_key_same_value",
-        "object_same_key_unclear_values",
-    ])
-    func `a doubled key is refused, and in the grammar the first counts`(name: String) throws {
+        "object_same_key_different_values", "object_same_key_same_value", "object_same_key_unclear_values",
+    ]) func `a doubled key is refused, and in the grammar the first counts`(name: String) throws {
         let bytes = try SharedData.vector("\(Self.folder)/\(name).json")
         #expect(JSONLimitTests.code(bytes) == .duplicateKey)
         let root = try JSONDocument(parsing: bytes, policy: .grammar).root
@@ -60,13 +51,10 @@ struct JSONTransformTests {
     @Test(arguments: [
         ("string_1_escaped_invalid_codepoint", JSONError.Code.loneSurrogate),
         ("string_2_escaped_invalid_codepoints", .loneSurrogate),
-        ("string_3_escaped_invalid_codepoints", .loneSurrogate),
-        ("string_1_invalid_codepoint", .notUTF8),
-        ("string_2_invalid_codepoints", .notUTF8),
-        ("string_3_invalid_codepoints", .notUTF8),
+        ("string_3_escaped_invalid_codepoints", .loneSurrogate), ("string_1_invalid_codepoint", .notUTF8),
+        ("string_2_invalid_codepoints", .notUTF8), ("string_3_invalid_codepoints", .notUTF8),
         ("string_with_escaped_NULL", .nulInString),
-    ])
-    func `text that other readers repair is refused`(name: String, code: JSONError.Code) throws {
+    ]) func `text that other readers repair is refused`(name: String, code: JSONError.Code) throws {
         let bytes = try SharedData.vector("\(Self.folder)/\(name).json")
         #expect(JSONLimitTests.code(bytes) == code)
     }

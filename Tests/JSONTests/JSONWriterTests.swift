@@ -19,7 +19,7 @@ struct JSONWriterTests {
                     $0.array { _ in }
                     $0.null()
                 }
-                $0.key("b" + "c")
+                $0.key("bc")
                 $0.bool(true)
                 $0.key("raw")
                 $0.raw(Array(#"{"z" : 1e400}"#.utf8)[...])
@@ -27,10 +27,7 @@ struct JSONWriterTests {
                 $0.double(0.5)
             }
         }
-        #expect(
-            text == #"{"a":[1,-9223372036854775808,{},[],null],"bc":true,"#
-                + #""raw":{"z" : 1e400},"d":0.5}"#
-        )
+        #expect(text == #"{"a":[1,-9223372036854775808,{},[],null],"bc":true,"# + #""raw":{"z" : 1e400},"d":0.5}"#)
     }
 
     @Test func `text is escaped where it must be`() {

@@ -5,8 +5,7 @@ import Testing
 struct ObjectReaderTests {
     /// Keys of equal lengths and initials, which no filter can tell apart, and others.
     private static let names: [StaticString] = [
-        "", "a", "b", "ab", "ac", "ba", "id", "transactionID", "transactionIX", "type", "tyre",
-        "a\"b", "ä",
+        "", "a", "b", "ab", "ac", "ba", "id", "transactionID", "transactionIX", "type", "tyre", "a\"b", "ä",
     ]
 
     private static func document(of names: [StaticString]) throws -> JSONDocument {

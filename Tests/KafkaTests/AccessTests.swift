@@ -2,8 +2,7 @@ import Kafka
 import Testing
 import TestSupport
 
-@Suite(.needsKafkaLauncher, .timeLimit(.minutes(10)))
-struct AccessTests {
+@Suite(.needsKafkaLauncher, .timeLimit(.minutes(10))) struct AccessTests {
     @Test func `a missing right on a group is named, each time it is asked for`() async throws {
         try await SecureKafka.lend { kafka in
             let owner = try KafkaAdmin(configuration: try kafka.properties("admin", .mtls))
@@ -13,16 +12,12 @@ struct AccessTests {
             try kafka.execute(
                 """
                 kafka-acls.sh --add --allow-principal User:worker --operation Read --topic read
-                """
-            )
+                """)
             let admin = try KafkaAdmin(configuration: worker)
             for _ in 0..<2 {
                 let error = await #expect(throws: KafkaError.self) {
                     try await admin.committedOffsets(
-                        group: "stage",
-                        [TopicPartition(topic: "read", partition: 0)],
-                        deadline: .seconds(3)
-                    )
+                        group: "stage", [TopicPartition(topic: "read", partition: 0)], deadline: .seconds(3))
                 }
                 #expect(error?.name == "GROUP_AUTHORIZATION_FAILED", "\(String(describing: error))")
             }

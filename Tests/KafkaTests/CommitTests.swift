@@ -2,12 +2,9 @@ import Kafka
 import Testing
 import TestSupport
 
-@Suite(.timeLimit(.minutes(10)))
-struct CommitTests {
+@Suite(.timeLimit(.minutes(10))) struct CommitTests {
     @Test(arguments: KafkaCluster.Kind.available)
-    func `a commit carries its metadata, and the next member starts there`(
-        kind: KafkaCluster.Kind
-    ) async throws {
+    func `a commit carries its metadata, and the next member starts there`(kind: KafkaCluster.Kind) async throws {
         let cluster = try await KafkaCluster(kind)
         let topic = try await cluster.topic("commits")
         let partition = TopicPartition(topic: topic, partition: 0)
@@ -31,9 +28,7 @@ struct CommitTests {
         await producer.close(deadline: .seconds(5))
     }
 
-    @Test func `a commit while the broker is away ends at its deadline and polling goes on`()
-        async throws
-    {
+    @Test func `a commit while the broker is away ends at its deadline and polling goes on`() async throws {
         let cluster = try await KafkaCluster(.mock)
         let topic = try await cluster.topic("away")
         let member = try GroupMember(cluster.consumer())
@@ -44,9 +39,7 @@ struct CommitTests {
         let clock = ContinuousClock()
         let start = clock.now
         async let outcome = member.consumer.commit(
-            [partition: OffsetCommit(offset: 1, metadata: "")],
-            deadline: .seconds(3)
-        )
+            [partition: OffsetCommit(offset: 1, metadata: "")], deadline: .seconds(3))
         try await member.step()
         #expect(clock.now - start < .seconds(3))
         let failure = await outcome.failures[partition]
@@ -73,10 +66,7 @@ struct CommitTests {
         let consumer = try KafkaConsumer(configuration: cluster.consumer())
         await consumer.close(deadline: .seconds(2))
         let partition = TopicPartition(topic: "t", partition: 0)
-        let outcome = await consumer.commit(
-            [partition: OffsetCommit(offset: 1, metadata: "")],
-            deadline: .seconds(1)
-        )
+        let outcome = await consumer.commit([partition: OffsetCommit(offset: 1, metadata: "")], deadline: .seconds(1))
         #expect(outcome.failures[partition]?.code == .closed)
         await #expect(throws: KafkaError.closed("consumer")) {
             try await consumer.poll(recordsMax: 1, bytesMax: 1, wait: .zero)

@@ -3,8 +3,7 @@ import TestSupport
 import Testing
 
 /// Batches that decompress to many times their size.
-@Suite(.timeLimit(.minutes(10)), .needsRealKafka)
-struct DecompressionTests {
+@Suite(.timeLimit(.minutes(10)), .needsRealKafka) struct DecompressionTests {
     private static let limit = KafkaConsumer.decompressedBytesMax
 
     /// Creates a topic of one partition, whose broker compares compressed sizes with its limit.
@@ -13,15 +12,11 @@ struct DecompressionTests {
     }
 
     /// Sends each value as a batch of its own.
-    private func send(
-        _ values: [[UInt8]],
-        to topic: String,
-        _ cluster: KafkaCluster,
-        codec: String
-    ) async throws -> [KafkaError] {
+    private func send(_ values: [[UInt8]], to topic: String, _ cluster: KafkaCluster, codec: String) async throws
+        -> [KafkaError]
+    {
         let properties = cluster.client.merging([
-            "compression.type": codec, "message.max.bytes": "100000000",
-            "queue.buffering.max.kbytes": "200000",
+            "compression.type": codec, "message.max.bytes": "100000000", "queue.buffering.max.kbytes": "200000",
         ]) { $1 }
         return try await KafkaProducer.with(properties) { producer in
             var failures: [KafkaError] = []
@@ -34,11 +29,7 @@ struct DecompressionTests {
     }
 
     /// The values below an offset by the offsets of their records.
-    private func values(
-        below end: Int64,
-        of topic: String,
-        _ cluster: KafkaCluster
-    ) async throws -> [Int64: Int] {
+    private func values(below end: Int64, of topic: String, _ cluster: KafkaCluster) async throws -> [Int64: Int] {
         let partition = TopicPartition(topic: topic, partition: 0)
         var sizes: [Int64: Int] = [:]
         try await TopicScan.with(cluster.client) { scan in
@@ -50,9 +41,7 @@ struct DecompressionTests {
     }
 
     @Test(arguments: ["gzip", "lz4", "zstd"])
-    func `a batch above the limit is passed over, and what lies around it is read`(
-        codec: String
-    ) async throws {
+    func `a batch above the limit is passed over, and what lies around it is read`(codec: String) async throws {
         let cluster = try await KafkaCluster(.real)
         let topic = try await topic(cluster)
         let bomb = [UInt8](repeating: 0, count: Self.limit + 4_000_000)
@@ -62,9 +51,7 @@ struct DecompressionTests {
     }
 
     @Test(arguments: ["gzip", "lz4", "zstd"])
-    func `batches within the limit are all read, also where one fetch holds several`(
-        codec: String
-    ) async throws {
+    func `batches within the limit are all read, also where one fetch holds several`(codec: String) async throws {
         let cluster = try await KafkaCluster(.real)
         let topic = try await topic(cluster)
         let sizes = [1, 3, 2, 3, 3].map { $0 * Self.limit / 4 }
@@ -76,14 +63,10 @@ struct DecompressionTests {
 
     /// A codec of the broker's own counts, too, but a size in it: lz4 holds 255 bytes in one.
     @Test(arguments: [
-        ("producer", "gzip", true), ("lz4", "gzip", true), ("lz4", "lz4", true),
-        ("zstd", "lz4", true), ("uncompressed", "gzip", false), ("uncompressed", "lz4", false),
-        ("uncompressed", "zstd", false),
-    ])
-    func `a topic without compression alone compares the records' own size with its limit`(
-        topicCodec: String,
-        codec: String,
-        isAccepted: Bool
+        ("producer", "gzip", true), ("lz4", "gzip", true), ("lz4", "lz4", true), ("zstd", "lz4", true),
+        ("uncompressed", "gzip", false), ("uncompressed", "lz4", false), ("uncompressed", "zstd", false),
+    ]) func `a topic without compression alone compares the records' own size with its limit`(
+        topicCodec: String, codec: String, isAccepted: Bool
     ) async throws {
         let cluster = try await KafkaCluster(.real)
         let topic = try await topic(cluster, codec: topicCodec)

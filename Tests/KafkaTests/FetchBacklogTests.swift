@@ -9,9 +9,7 @@ struct FetchBacklogTests {
     /// After which of the polls fetching is to be prompted.
     private func prompts(
         after polls: [Poll],
-        _ properties: [String: String] = [
-            "queued.min.messages": "2000", "queued.max.messages.kbytes": "100",
-        ]
+        _ properties: [String: String] = ["queued.min.messages": "2000", "queued.max.messages.kbytes": "100"]
     ) -> [Int] {
         var backlog = FetchBacklog(properties)
         return polls.indices.filter { index in
@@ -21,10 +19,7 @@ struct FetchBacklogTests {
     }
 
     @Test func `a queue that was full is to be filled again as soon as half of it is free`() {
-        let polls: [Poll] = [
-            (500, 500, 2_500), (500, 500, 2_000), (500, 500, 1_500), (500, 500, 900),
-            (500, 500, 400),
-        ]
+        let polls: [Poll] = [(500, 500, 2_500), (500, 500, 2_000), (500, 500, 1_500), (500, 500, 900), (500, 500, 400)]
         #expect(prompts(after: polls) == [3])
     }
 
@@ -44,16 +39,13 @@ struct FetchBacklogTests {
 
     @Test func `bounds that are not set are librdkafka's own`() {
         let polls: [Poll] = [
-            (1_000, 1_000, 90_000), (50_000, 50_000, 40_000), (1, 1, 0),
-            (50_000, 50_000, 50_001), (50_001, 50_001, 0),
+            (1_000, 1_000, 90_000), (50_000, 50_000, 40_000), (1, 1, 0), (50_000, 50_000, 50_001), (50_001, 50_001, 0),
         ]
         #expect(prompts(after: polls, [:]) == [4])
     }
 
     @Test func `what is to be asked during a question is asked after it`() {
-        let (one, two) = (
-            TopicPartition(topic: "t", partition: 1), TopicPartition(topic: "t", partition: 2)
-        )
+        let (one, two) = (TopicPartition(topic: "t", partition: 1), TopicPartition(topic: "t", partition: 2))
         var prompts = FetchPrompts()
         let isFirst = prompts.add([one])
         let first = prompts.next()

@@ -20,16 +20,10 @@ actor GroupMember {
 
     /// Polls once and answers.
     func step(recordsMax: Int = 1_000, bytesMax: Int = 1 << 20) async throws {
-        let result = try await consumer.poll(
-            recordsMax: recordsMax,
-            bytesMax: bytesMax,
-            wait: .milliseconds(20)
-        )
+        let result = try await consumer.poll(recordsMax: recordsMax, bytesMax: bytesMax, wait: .milliseconds(20))
         records += result.records
         errors += result.errors
-        for event in result.events {
-            try await answer(event)
-        }
+        for event in result.events { try await answer(event) }
     }
 
     private func answer(_ event: RebalanceEvent) async throws {
@@ -41,9 +35,7 @@ actor GroupMember {
         case .revoking(let partitions):
             revoked += partitions
             assigned.subtract(partitions)
-            if completesRevocations {
-                try await consumer.completeRevocation(partitions)
-            }
+            if completesRevocations { try await consumer.completeRevocation(partitions) }
         case .lost(let partitions):
             lost += partitions
             assigned.subtract(partitions)
@@ -59,12 +51,7 @@ actor GroupMember {
         return true
     }
 
-    func commit(_ offset: Int64, _ metadata: String, of partition: TopicPartition) async
-        -> CommitOutcome
-    {
-        await consumer.commit(
-            [partition: OffsetCommit(offset: offset, metadata: metadata)],
-            deadline: .seconds(10)
-        )
+    func commit(_ offset: Int64, _ metadata: String, of partition: TopicPartition) async -> CommitOutcome {
+        await consumer.commit([partition: OffsetCommit(offset: offset, metadata: metadata)], deadline: .seconds(10))
     }
 }

@@ -6,20 +6,14 @@ import TestSupport
 struct KafkaBoundsTests {
     private static let partition = TopicPartition(topic: "raw", partition: 0)
 
-    @Test(arguments: HostileNumber.all)
-    func `a record's offset and time are within their bounds`(number: Int64) {
-        let record = ConsumerRecord(
-            topicPartition: Self.partition,
-            offset: number,
-            timestampMilliseconds: number
-        )
+    @Test(arguments: HostileNumber.all) func `a record's offset and time are within their bounds`(number: Int64) {
+        let record = ConsumerRecord(topicPartition: Self.partition, offset: number, timestampMilliseconds: number)
         #expect(KafkaBounds.offsets.contains(record.offset))
         let time = record.timestampMilliseconds
         #expect(time == nil ? number < 0 : KafkaBounds.times.contains(time ?? 0))
     }
 
-    @Test(arguments: HostileNumber.all)
-    func `commits, ends and watermarks are within their bounds`(number: Int64) {
+    @Test(arguments: HostileNumber.all) func `commits, ends and watermarks are within their bounds`(number: Int64) {
         let committed = CommittedOffset(offset: number, metadata: "").offset
         #expect(committed == nil ? number < 0 : KafkaBounds.offsets.contains(committed ?? 0))
         let end = PartitionEnd(partition: Self.partition, offset: number)
@@ -32,11 +26,7 @@ struct KafkaBoundsTests {
     }
 
     @Test func `what is within the bounds stays as it is`() {
-        let record = ConsumerRecord(
-            topicPartition: Self.partition,
-            offset: 7,
-            timestampMilliseconds: 1_767_225_600_000
-        )
+        let record = ConsumerRecord(topicPartition: Self.partition, offset: 7, timestampMilliseconds: 1_767_225_600_000)
         #expect(record.offset == 7 && record.timestampMilliseconds == 1_767_225_600_000)
         #expect(CommittedOffset(offset: 0, metadata: "").offset == 0)
         #expect(Watermarks(low: 3, high: 9) == Watermarks(low: 3, high: 9))

@@ -4,16 +4,11 @@ import Testing
 
 @Suite struct KafkaIdentityTests {
     private static func identity(_ password: String) -> KafkaIdentity {
-        KafkaIdentity([
-            "sasl.username": "KafkaIdentityTests", "sasl.password": password,
-            "bootstrap.servers": "a:1",
-        ])
+        KafkaIdentity(["sasl.username": "KafkaIdentityTests", "sasl.password": password, "bootstrap.servers": "a:1"])
     }
 
     @Test func `a replaced identity leads to the newest one, also back again`() {
-        let (first, second, third) = (
-            Self.identity("first"), Self.identity("second"), Self.identity("third")
-        )
+        let (first, second, third) = (Self.identity("first"), Self.identity("second"), Self.identity("third"))
         #expect(first.newest == first)
         KafkaIdentity.replace(first, by: second)
         KafkaIdentity.replace(second, by: third)

@@ -5,16 +5,11 @@ import TestSupport
 
 @testable import Kafka
 
-@Suite(.timeLimit(.minutes(10)))
-struct ProducerTests {
-    @Test func `a record beyond the client's limit fails alone, as the record's fault`()
-        async throws
-    {
+@Suite(.timeLimit(.minutes(10))) struct ProducerTests {
+    @Test func `a record beyond the client's limit fails alone, as the record's fault`() async throws {
         let cluster = try await KafkaCluster(.mock)
         let topic = try await cluster.topic("large")
-        let producer = try KafkaProducer(
-            configuration: cluster.client.merging(["message.max.bytes": "2000"]) { $1 }
-        )
+        let producer = try KafkaProducer(configuration: cluster.client.merging(["message.max.bytes": "2000"]) { $1 })
         let report = await producer.send([
             ProducerRecord(topic: topic, value: [1]),
             ProducerRecord(topic: topic, value: Array(repeating: 0, count: 3_000)),
@@ -25,16 +20,11 @@ struct ProducerTests {
         await producer.close(deadline: .seconds(5))
     }
 
-    @Test(.needsRealKafka)
-    func `a record beyond the topic's limit fails as the record's fault`() async throws {
+    @Test(.needsRealKafka) func `a record beyond the topic's limit fails as the record's fault`() async throws {
         let cluster = try await KafkaCluster(.real)
         let topic = try await cluster.topic("limited", configuration: ["max.message.bytes": "2000"])
-        let producer = try KafkaProducer(
-            configuration: cluster.client.merging(["compression.type": "none"]) { $1 }
-        )
-        let report = await producer.send([
-            ProducerRecord(topic: topic, value: Array(repeating: 0, count: 3_000))
-        ])
+        let producer = try KafkaProducer(configuration: cluster.client.merging(["compression.type": "none"]) { $1 })
+        let report = await producer.send([ProducerRecord(topic: topic, value: Array(repeating: 0, count: 3_000))])
         #expect(report.failures[0]?.code == .messageTooLarge)
         #expect(report.failures[0]?.isRecordFault == true)
         await producer.close(deadline: .seconds(5))
@@ -53,29 +43,22 @@ struct ProducerTests {
     @Test func `a message that times out is the infrastructure's fault`() async throws {
         let cluster = try await KafkaCluster(.mock)
         let topic = try await cluster.topic("timeout")
-        let producer = try KafkaProducer(
-            configuration: cluster.client.merging(["message.timeout.ms": "500"]) { $1 }
-        )
+        let producer = try KafkaProducer(configuration: cluster.client.merging(["message.timeout.ms": "500"]) { $1 })
         try cluster.mock?.takeDown()
         let report = await producer.send([ProducerRecord(topic: topic, value: [1])])
         #expect(report.failures[0]?.code == .messageTimedOut)
         #expect(report.failures[0]?.isRecordFault == false)
         #expect(report.failures[0]?.isRetriable == true)
         try cluster.mock?.bringUp()
-        await eventually {
-            await producer.send([ProducerRecord(topic: topic, value: [1])]).isComplete
-        }
+        await eventually { await producer.send([ProducerRecord(topic: topic, value: [1])]).isComplete }
         await producer.close(deadline: .seconds(5))
     }
 
-    @Test func `a full queue is waited for, and closing reports what was not written`()
-        async throws
-    {
+    @Test func `a full queue is waited for, and closing reports what was not written`() async throws {
         let cluster = try await KafkaCluster(.mock)
         let topic = try await cluster.topic("queue")
         let producer = try KafkaProducer(
-            configuration: cluster.client.merging(["queue.buffering.max.messages": "10"]) { $1 }
-        )
+            configuration: cluster.client.merging(["queue.buffering.max.messages": "10"]) { $1 })
         let many = (0..<200).map { ProducerRecord(topic: topic, value: [UInt8($0)]) }
         #expect(await producer.send(many).isComplete)
         try cluster.mock?.takeDown()
@@ -85,9 +68,7 @@ struct ProducerTests {
         #expect(await producer.send(Array(many.prefix(1))).failures[0]?.code == .closed)
     }
 
-    @Test func `records wait for those before them, so that no thread polls for room`()
-        async throws
-    {
+    @Test func `records wait for those before them, so that no thread polls for room`() async throws {
         let cluster = try await KafkaCluster(.mock)
         let topic = try await cluster.topic("one-after-the-other")
         let producer = try KafkaProducer(configuration: cluster.client, patience: .seconds(60))
@@ -104,15 +85,11 @@ struct ProducerTests {
         await producer.close(deadline: .seconds(5))
     }
 
-    @Test func `a slow broker is waited for without asking whether more may be sent`()
-        async throws
-    {
+    @Test func `a slow broker is waited for without asking whether more may be sent`() async throws {
         let cluster = try await KafkaCluster(.mock)
         let topic = try await cluster.topic("slow")
         let producer = try KafkaProducer(
-            configuration: cluster.client.merging(["batch.size": "10000"]) { $1 },
-            patience: .seconds(60)
-        )
+            configuration: cluster.client.merging(["batch.size": "10000"]) { $1 }, patience: .seconds(60))
         let record = ProducerRecord(topic: topic, value: Array(repeating: 0, count: 1_000))
         #expect(await producer.send([record]).isComplete)
         try cluster.mock?.delayAnswers(by: .milliseconds(300))
@@ -129,25 +106,17 @@ struct ProducerTests {
 
     /// Two requests of a partition are on their way, and of the first the broker says that it
     /// leads the partition no more: librdkafka takes it to be written once the second is.
-    @Test func `a record counts as written only where the broker says at which offset`()
-        async throws
-    {
+    @Test func `a record counts as written only where the broker says at which offset`() async throws {
         let cluster = try await KafkaCluster(.mock)
         let topic = try await cluster.topic("implicit")
         let lines = Mutex<[KafkaLogLine]>([])
         let producer = try KafkaProducer(
             configuration: cluster.client,
-            handlers: KafkaHandlers(onLog: { line in lines.withLock { $0.append(line) } }),
-            patience: .zero
-        )
+            handlers: KafkaHandlers(onLog: { line in lines.withLock { $0.append(line) } }), patience: .zero)
         let early = ProducerRecord(topic: topic, partition: 0, value: [0])
         let refused = ProducerRecord(
-            topic: topic,
-            partition: 0,
-            key: [7],
-            value: [1],
-            headers: [KafkaHeader(name: "h", value: nil), KafkaHeader(name: "i", value: [8])]
-        )
+            topic: topic, partition: 0, key: [7], value: [1],
+            headers: [KafkaHeader(name: "h", value: nil), KafkaHeader(name: "i", value: [8])])
         let late = ProducerRecord(topic: topic, partition: 0, value: [2])
         #expect(await producer.send([early]).isComplete)
         try cluster.mock?.fail(.produce, with: [.notLeaderForPartition])
@@ -203,15 +172,12 @@ enum BrokerThreads {
     /// Processor time of the threads since their start (`proc_pid_stat(5)`).
     static func processorTime() throws -> Duration {
         let tasks = URL(filePath: "/proc/self/task")
-        let threads = try FileManager.default.contentsOfDirectory(
-            at: tasks,
-            includingPropertiesForKeys: nil
-        )
+        let threads = try FileManager.default.contentsOfDirectory(at: tasks, includingPropertiesForKeys: nil)
         let ticks = threads.reduce(0) { sum, thread in
             let file = thread.appending(path: "stat")
             // The file of a thread that has ended is gone.
-            guard let text = try? String(contentsOf: file, encoding: .utf8),
-                text.contains("(rdk:broker"), let end = text.lastIndex(of: ")")
+            guard let text = try? String(contentsOf: file, encoding: .utf8), text.contains("(rdk:broker"),
+                let end = text.lastIndex(of: ")")
             else { return sum }
             // Behind the name: the state, then others; user and system time are 12th and 13th.
             let fields = text[text.index(after: end)...].split(separator: " ")

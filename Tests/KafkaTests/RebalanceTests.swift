@@ -3,10 +3,8 @@ import Synchronization
 import Testing
 import TestSupport
 
-@Suite(.timeLimit(.minutes(10)))
-struct RebalanceTests {
-    @Test(arguments: KafkaCluster.Kind.available)
-    func `a revoked partition is kept until the revocation is completed`(
+@Suite(.timeLimit(.minutes(10))) struct RebalanceTests {
+    @Test(arguments: KafkaCluster.Kind.available) func `a revoked partition is kept until the revocation is completed`(
         kind: KafkaCluster.Kind
     ) async throws {
         let cluster = try await KafkaCluster(kind)
@@ -58,8 +56,7 @@ struct RebalanceTests {
         let consumer = try KafkaConsumer(configuration: cluster.consumer())
         try await consumer.subscribe([topic])
         try await eventually {
-            try await !consumer.poll(recordsMax: 1, bytesMax: 1, wait: .milliseconds(20))
-                .events.isEmpty
+            try await !consumer.poll(recordsMax: 1, bytesMax: 1, wait: .milliseconds(20)).events.isEmpty
         }
         #expect(await consumer.close(deadline: .seconds(30)))
     }
@@ -67,8 +64,7 @@ struct RebalanceTests {
     /// As where there are more copies than partitions.
     @Test(arguments: KafkaCluster.Kind.available, [true, false])
     func `closing does not wait for an assignment of nothing that nobody has answered`(
-        kind: KafkaCluster.Kind,
-        isLeaving: Bool
+        kind: KafkaCluster.Kind, isLeaving: Bool
     ) async throws {
         let cluster = try await KafkaCluster(kind)
         let topic = try await cluster.topic("taken")
@@ -78,20 +74,14 @@ struct RebalanceTests {
         let consumer = try KafkaConsumer(configuration: cluster.consumer())
         try await consumer.subscribe([topic])
         try await keepPolling(member) {
-            let result = try? await consumer.poll(
-                recordsMax: 1,
-                bytesMax: 1,
-                wait: .milliseconds(20)
-            )
+            let result = try? await consumer.poll(recordsMax: 1, bytesMax: 1, wait: .milliseconds(20))
             return result?.events == [.assigned([])]
         }
         #expect(await consumer.close(isLeaving: isLeaving, deadline: .seconds(30)))
         await member.consumer.close(deadline: .seconds(5))
     }
 
-    @Test func `a paused partition brings nothing, and resumes after the last record`()
-        async throws
-    {
+    @Test func `a paused partition brings nothing, and resumes after the last record`() async throws {
         let cluster = try await KafkaCluster(.mock)
         let topic = try await cluster.topic("paused")
         let partition = TopicPartition(topic: topic, partition: 0)
@@ -119,21 +109,16 @@ struct RebalanceTests {
     }
 
     /// With a session of two minutes, so that only leaving frees what it held.
-    private static let staticMember = [
-        "group.instance.id": "static", "session.timeout.ms": "120000",
-    ]
+    private static let staticMember = ["group.instance.id": "static", "session.timeout.ms": "120000"]
 
     /// The mock's group waits for a whole session when a member joins.
-    @Test(.needsRealKafka, arguments: [true, false])
-    func `a static member that leaves hands on its partitions at once`(
+    @Test(.needsRealKafka, arguments: [true, false]) func `a static member that leaves hands on its partitions at once`(
         isRevoking: Bool
     ) async throws {
         let cluster = try await KafkaCluster(.real)
         let topic = try await cluster.topic("left", partitions: 4)
         let first = try GroupMember(
-            cluster.consumer(group: "static", Self.staticMember),
-            completesRevocations: !isRevoking
-        )
+            cluster.consumer(group: "static", Self.staticMember), completesRevocations: !isRevoking)
         try await first.consumer.subscribe([topic])
         #expect(try await first.run { $0.assigned.count == 4 })
         let second = try GroupMember(cluster.consumer(group: "static"))
@@ -162,9 +147,7 @@ struct RebalanceTests {
 
     /// In a process of its own, because librdkafka before 2.3 ended it.
     @Test func `a member that is closed before its first assignment ends nothing else`() async {
-        await #expect(processExitsWith: .success) {
-            try await Self.closeBeforeAssignment()
-        }
+        await #expect(processExitsWith: .success) { try await Self.closeBeforeAssignment() }
     }
 
     private static func closeBeforeAssignment() async throws {
@@ -174,17 +157,12 @@ struct RebalanceTests {
         try cluster.fail(.syncGroup, with: Array(repeating: .rebalanceInProgress, count: 1_000))
         let refusals = Atomic(0)
         let consumer = try KafkaConsumer(
-            configuration: [
-                "bootstrap.servers": cluster.bootstrapServers, "group.id": "g", "debug": "cgrp",
-            ],
+            configuration: ["bootstrap.servers": cluster.bootstrapServers, "group.id": "g", "debug": "cgrp"],
             handlers: KafkaHandlers(
                 onLog: { line in
                     guard line.message.contains("SyncGroup error") else { return }
                     refusals.add(1, ordering: .relaxed)
-                },
-                onError: { _ in }
-            )
-        )
+                }, onError: { _ in }))
         try await consumer.subscribe(["rearranged"])
         try await eventually {
             _ = try await consumer.poll(recordsMax: 1, bytesMax: 1, wait: .milliseconds(20))

@@ -3,33 +3,25 @@ import Testing
 
 @testable import Kafka
 
-@Suite(.timeLimit(.minutes(10)))
-struct RecordTests {
+@Suite(.timeLimit(.minutes(10))) struct RecordTests {
     /// Every way in which a key, a value or a header can be there, empty or missing.
     static let shapes: [ProducerRecord] = [
-        ProducerRecord(topic: "", key: [1, 2], value: [3, 0, 255]),
-        ProducerRecord(topic: "", key: nil, value: nil),
-        ProducerRecord(topic: "", key: [], value: []),
-        ProducerRecord(topic: "", key: [], value: nil),
+        ProducerRecord(topic: "", key: [1, 2], value: [3, 0, 255]), ProducerRecord(topic: "", key: nil, value: nil),
+        ProducerRecord(topic: "", key: [], value: []), ProducerRecord(topic: "", key: [], value: nil),
         ProducerRecord(topic: "", key: nil, value: []),
         ProducerRecord(
-            topic: "",
-            value: [7],
+            topic: "", value: [7],
             headers: [
-                KafkaHeader(name: "a", value: [1]),
-                KafkaHeader(name: "a", value: nil),
-                KafkaHeader(name: "a", value: []),
-                KafkaHeader(nameBytes: [0xff, 0xfe], value: [0]),
+                KafkaHeader(name: "a", value: [1]), KafkaHeader(name: "a", value: nil),
+                KafkaHeader(name: "a", value: []), KafkaHeader(nameBytes: [0xff, 0xfe], value: [0]),
                 // Read back as it was made: without what follows the NUL.
                 KafkaHeader(nameBytes: Array("user\u{0}-id".utf8), value: [1]),
-            ]
-        ),
+            ]),
     ]
 
     @Test(arguments: KafkaCluster.Kind.available)
-    func `keys, values and headers come back byte for byte, null apart from empty`(
-        kind: KafkaCluster.Kind
-    ) async throws {
+    func `keys, values and headers come back byte for byte, null apart from empty`(kind: KafkaCluster.Kind) async throws
+    {
         let cluster = try await KafkaCluster(kind)
         let topic = try await cluster.topic("shapes")
         let producer = try KafkaProducer(configuration: cluster.client)
@@ -62,9 +54,7 @@ struct RecordTests {
         let cluster = try await KafkaCluster(.mock)
         let topic = try await cluster.topic("bounds")
         let producer = try KafkaProducer(configuration: cluster.client)
-        let values = (0..<50).map { _ in
-            ProducerRecord(topic: topic, value: Array(repeating: 1, count: 100))
-        }
+        let values = (0..<50).map { _ in ProducerRecord(topic: topic, value: Array(repeating: 1, count: 100)) }
         #expect(await producer.send(values).isComplete)
         let member = try GroupMember(cluster.consumer())
         try await member.consumer.subscribe([topic])
@@ -94,9 +84,7 @@ struct RecordTests {
     }
 
     @Test func `a property that librdkafka does not know is named, a secret's value is not`() {
-        let wrong = #expect(throws: KafkaError.self) {
-            try KafkaProducer(configuration: ["no.such.thing": "1"])
-        }
+        let wrong = #expect(throws: KafkaError.self) { try KafkaProducer(configuration: ["no.such.thing": "1"]) }
         #expect(wrong?.code == .invalidConfiguration)
         #expect(wrong?.message.contains("no.such.thing") == true)
         let secret = #expect(throws: KafkaError.self) {
@@ -110,13 +98,9 @@ struct HeaderTests {
     @Test func `names are kept once, and long ones and too many of them not at all`() {
         var names = HeaderNames()
         let long = String(repeating: "x", count: 65)
-        for name in [long, "head", "head", String(long.dropLast())] {
-            #expect(names.bytes(name) == Array(name.utf8))
-        }
+        for name in [long, "head", "head", String(long.dropLast())] { #expect(names.bytes(name) == Array(name.utf8)) }
         #expect(names.names.map(\.count) == [4, 64])
-        for number in 0..<1_000 {
-            #expect(names.bytes("name \(number)") == Array("name \(number)".utf8))
-        }
+        for number in 0..<1_000 { #expect(names.bytes("name \(number)") == Array("name \(number)".utf8)) }
         #expect(names.names.count == 16)
     }
 }

@@ -2,8 +2,7 @@ import Kafka
 import Testing
 import TestSupport
 
-@Suite(.timeLimit(.minutes(10)))
-struct SeekTests {
+@Suite(.timeLimit(.minutes(10))) struct SeekTests {
     /// librdkafka writes its log on the thread that performs the seek, and here finds it busy.
     @Test func `a seek waits for its whole deadline`() async throws {
         let cluster = try await KafkaCluster(.mock)
@@ -14,8 +13,7 @@ struct SeekTests {
                 guard line.message.contains("Seek") else { return }
                 let end = ContinuousClock.now + .milliseconds(500)
                 while ContinuousClock.now < end {}
-            })
-        )
+            }))
         try await consumer.assign(with: [partition: 0])
         _ = try await consumer.poll(recordsMax: 1, bytesMax: 1, wait: .seconds(5))
         try await consumer.seek([partition: 0], deadline: .hopeless)

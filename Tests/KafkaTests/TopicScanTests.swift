@@ -2,8 +2,7 @@ import Kafka
 import Testing
 import TestSupport
 
-@Suite(.timeLimit(.minutes(10)))
-struct TopicScanTests {
+@Suite(.timeLimit(.minutes(10))) struct TopicScanTests {
     private let cluster: KafkaCluster
     private let topic: String
 
@@ -17,16 +16,11 @@ struct TopicScanTests {
         #expect(report.isComplete)
     }
 
-    private func partition(_ number: Int32) -> TopicPartition {
-        TopicPartition(topic: topic, partition: number)
-    }
+    private func partition(_ number: Int32) -> TopicPartition { TopicPartition(topic: topic, partition: number) }
 
     /// Reads a range and compares the offsets that are visited, in their order.
     private func read(
-        _ scan: TopicScan,
-        _ range: Range<Int64>,
-        of number: Int32 = 0,
-        firstOnly: Bool = false,
+        _ scan: TopicScan, _ range: Range<Int64>, of number: Int32 = 0, firstOnly: Bool = false,
         visits expected: some Sequence<Int64>
     ) async throws {
         var offsets: [Int64] = []
@@ -53,9 +47,7 @@ struct TopicScanTests {
     /// An old librdkafka whose queue is full looks for room once a second unless it is told of some.
     @Test func `records are read as fast without their values as with them`() async throws {
         let value = [UInt8](repeating: 7, count: 4_000)
-        let records = (0..<4_000).map { _ in
-            ProducerRecord(topic: topic, partition: 0, value: value)
-        }
+        let records = (0..<4_000).map { _ in ProducerRecord(topic: topic, partition: 0, value: value) }
         let report = try await KafkaProducer.with(cluster.client) { await $0.send(records) }
         #expect(report.isComplete)
         func time(takesValues: Bool) async throws -> Duration {
@@ -98,8 +90,7 @@ struct TopicScanTests {
         #expect(text.contains("\(partition(1)) at offset 100 of 120"))
     }
 
-    @Test func `without a deadline it waits for records until the task is cancelled`() async throws
-    {
+    @Test func `without a deadline it waits for records until the task is cancelled`() async throws {
         let reading = Task {
             var count = 0
             do {

@@ -3,8 +3,7 @@ import TestSupport
 import Testing
 
 /// Apple's real chain and the test chain of Apple's server libraries.
-@Suite(.needsSharedData)
-struct AppleCertificateTests {
+@Suite(.needsSharedData) struct AppleCertificateTests {
     private func constant(_ name: String) throws -> Certificate {
         let path = "apple-library/chain-constants/\(name)_BASE64_ENCODED.der"
         return try Certificate(der: SharedData.vector(path))
@@ -14,10 +13,7 @@ struct AppleCertificateTests {
         let root = try constant("REAL_APPLE_ROOT")
         let intermediate = try constant("REAL_APPLE_INTERMEDIATE")
         let leaf = try constant("REAL_APPLE_SIGNING_CERTIFICATE")
-        #expect(
-            root.fingerprint.hex
-                == "63343abfb89a6a03ebb57e9b3f5fa7be7c4f5c756f3017b3a8c488c3653e9179"
-        )
+        #expect(root.fingerprint.hex == "63343abfb89a6a03ebb57e9b3f5fa7be7c4f5c756f3017b3a8c488c3653e9179")
         #expect(leaf.issuance(by: intermediate) == .named)
         #expect(intermediate.issuance(by: root) == .named)
         #expect(leaf.issuance(by: root) == .nameMismatch)
@@ -68,9 +64,7 @@ struct AppleCertificateTests {
 
     @Test func `a private key in PEM signs for its certificate`() throws {
         let pem = try SharedData.vector("apple-library/certs/testLeaf.key")
-        let leaf = try Certificate.all(
-            inFile: SharedData.vector("apple-library/certs/testLeaf.pem")
-        )
+        let leaf = try Certificate.all(inFile: SharedData.vector("apple-library/certs/testLeaf.pem"))
         let key = try PrivateKey(pem: pem)
         let verifier = try P256Verifier(key: #require(leaf.first?.p256Key))
         let signature = try key.sign([1, 2, 3])

@@ -11,40 +11,22 @@ struct CertificateDefectTests {
         do {
             _ = try Certificate(der: der)
             return nil
-        } catch {
-            return error
-        }
+        } catch { return error }
     }
 
-    @Test(arguments: [1, 2, 4])
-    func `only version 3 is read`(version: Int) throws {
+    @Test(arguments: [1, 2, 4]) func `only version 3 is read`(version: Int) throws {
         #expect(try error { $0.leaf.version = version } != nil)
     }
 
     @Test(arguments: [
-        (UInt8(0x17), "231114221320Z", true),
-        (0x17, "500101000000Z", true),
-        (0x17, "240229000000Z", true),
-        (0x17, "230229000000Z", false),
-        (0x17, "2311142213Z", false),
-        (0x17, "231114221320+0000", false),
-        (0x17, "231314221320Z", false),
-        (0x17, "231100221320Z", false),
-        (0x17, "231131221320Z", false),
-        (0x17, "231114241320Z", false),
-        (0x17, "231114226020Z", false),
-        (0x17, "231114221360Z", false),
-        (0x17, "231114221320", false),
-        (0x17, "23111422132 Z", false),
-        (0x17, "231114221320z", false),
-        (0x17, "231114221320+", false),
-        (0x17, "", false),
-        (0x18, "20231114221320Z", false),
-        (0x18, "19491231235959Z", true),
-        (0x18, "20500101000000.5Z", false),
-        (0x18, "20500101000000+0000", false),
-    ])
-    func `a date has the one form of RFC 5280`(tag: UInt8, text: String, isValid: Bool) throws {
+        (UInt8(0x17), "231114221320Z", true), (0x17, "500101000000Z", true), (0x17, "240229000000Z", true),
+        (0x17, "230229000000Z", false), (0x17, "2311142213Z", false), (0x17, "231114221320+0000", false),
+        (0x17, "231314221320Z", false), (0x17, "231100221320Z", false), (0x17, "231131221320Z", false),
+        (0x17, "231114241320Z", false), (0x17, "231114226020Z", false), (0x17, "231114221360Z", false),
+        (0x17, "231114221320", false), (0x17, "23111422132 Z", false), (0x17, "231114221320z", false),
+        (0x17, "231114221320+", false), (0x17, "", false), (0x18, "20231114221320Z", false),
+        (0x18, "19491231235959Z", true), (0x18, "20500101000000.5Z", false), (0x18, "20500101000000+0000", false),
+    ]) func `a date has the one form of RFC 5280`(tag: UInt8, text: String, isValid: Bool) throws {
         let problem = try error { chain in
             chain.leaf.notBeforeElement = DER.element(tag, Array(text.utf8))
             chain.leaf.validity = 0...4_000_000_000
@@ -69,10 +51,7 @@ struct CertificateDefectTests {
     }
 
     @Test func `a window that ends before it begins is refused`() throws {
-        #expect(
-            try error { $0.leaf.notAfterElement = DER.element(0x17, Array("200101000000Z".utf8)) }
-                == .invalidDate
-        )
+        #expect(try error { $0.leaf.notAfterElement = DER.element(0x17, Array("200101000000Z".utf8)) } == .invalidDate)
     }
 
     @Test func `an extension that OpenSSL knows and cannot read is refused`() throws {
@@ -81,29 +60,22 @@ struct CertificateDefectTests {
             try error {
                 $0.leaf.isCA = nil
                 $0.leaf.extensions = [garbled]
-            } == .invalidExtension
-        )
+            } == .invalidExtension)
     }
 
     @Test func `basic constraints that occur twice are refused`() throws {
-        let second = CertificateBuilder.Extension(
-            oid: "2.5.29.19",
-            value: DER.sequence([DER.boolean(true)])
-        )
+        let second = CertificateBuilder.Extension(oid: "2.5.29.19", value: DER.sequence([DER.boolean(true)]))
         #expect(try error { $0.leaf.extensions = [second] } == .invalidExtension)
     }
 
     @Test func `a negative path length is refused`() throws {
         let negative = CertificateBuilder.Extension(
-            oid: "2.5.29.19",
-            value: DER.sequence([DER.boolean(true), [0x02, 0x01, 0xFF]])
-        )
+            oid: "2.5.29.19", value: DER.sequence([DER.boolean(true), [0x02, 0x01, 0xFF]]))
         #expect(
             try error {
                 $0.leaf.isCA = nil
                 $0.leaf.extensions = [negative]
-            } == .invalidExtension
-        )
+            } == .invalidExtension)
     }
 
     @Test func `BER is refused where OpenSSL would read it`() throws {
@@ -128,9 +100,9 @@ struct CertificateDefectTests {
             ([0x0C, 0x04] + "Leaf".utf8, [0x2C, 0x04, 0x0C, 0x02] + "af".utf8),
             ([0x0C, 0x04] + "Leaf".utf8, [0x05, 0x04] + "Leaf".utf8),
             ([0x0C, 0x04] + "Leaf".utf8, [0x10, 0x04] + "Leaf".utf8),
-        ] as [([UInt8], [UInt8])]
-    )
-    func `a value in another form than DER's is refused`(good: [UInt8], bad: [UInt8]) throws {
+        ] as [([UInt8], [UInt8])]) func `a value in another form than DER's is refused`(good: [UInt8], bad: [UInt8])
+        throws
+    {
         var chain = try MintedChain()
         chain.leaf.serialNumber = 384
         var der = try chain.leafDER()
@@ -140,10 +112,7 @@ struct CertificateDefectTests {
     }
 
     @Test(arguments: [(10, nil), (40, CertificateError.notDER)])
-    func `a certificate's elements are at most 24 levels deep`(
-        levels: Int,
-        problem: CertificateError?
-    ) throws {
+    func `a certificate's elements are at most 24 levels deep`(levels: Int, problem: CertificateError?) throws {
         let parameters = (0..<levels).reduce([0x05, 0x00]) { nested, _ in DER.sequence([nested]) }
         let algorithm = DER.sequence([DER.objectIdentifier("1.2.840.113549.1.1.1"), parameters])
         let key = DER.sequence([algorithm, DER.bitString([0x30, 0x00])])
@@ -151,9 +120,7 @@ struct CertificateDefectTests {
     }
 
     @Test(arguments: [PrivateKey.Algorithm.p256, .p384])
-    func `a key that is no point of its curve is refused with its certificate`(
-        algorithm: PrivateKey.Algorithm
-    ) throws {
+    func `a key that is no point of its curve is refused with its certificate`(algorithm: PrivateKey.Algorithm) throws {
         let key = try PrivateKey.generate(algorithm).subjectPublicKeyInfo
         let pointBytes = algorithm == .p256 ? 65 : 97
         let algorithmBytes = Array(key.dropFirst(2).prefix(key.count - 2 - pointBytes - 3))
@@ -167,9 +134,7 @@ struct CertificateDefectTests {
         #expect(try error(point: []) == .invalidKey)
         #expect(try error(point: Array(point.dropLast())) == .invalidKey)
         #expect(try error(point: point + [0]) == .invalidKey)
-        #expect(
-            try error(point: Array(point.dropLast()) + [point[point.count - 1] ^ 1]) == .invalidKey
-        )
+        #expect(try error(point: Array(point.dropLast()) + [point[point.count - 1] ^ 1]) == .invalidKey)
         let beyond = [4] + [UInt8](repeating: 0xFF, count: pointBytes - 1)
         #expect(try error(point: beyond) == .invalidKey)
     }
@@ -180,10 +145,7 @@ struct CertificateDefectTests {
         ])
         let infinity = DER.sequence([curve, DER.bitString([0])])
         #expect(P256PublicKey(subjectPublicKeyInfo: infinity) == nil)
-        #expect(
-            P256PublicKey(subjectPublicKeyInfo: try PrivateKey.generate(.p256).subjectPublicKeyInfo)
-                != nil
-        )
+        #expect(P256PublicKey(subjectPublicKeyInfo: try PrivateKey.generate(.p256).subjectPublicKeyInfo) != nil)
     }
 
     @Test func `what follows the certificate is refused`() throws {

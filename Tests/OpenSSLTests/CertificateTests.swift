@@ -40,17 +40,10 @@ struct CertificateTests {
     }
 
     @Test(arguments: [
-        (PrivateKey.Algorithm.p256, KeyKind.p256, true),
-        (.p384, .p384, true),
-        (.p256ExplicitParameters, .p256, false),
-        (.rsa(bits: 2048), .rsa(bits: 2048), true),
-        (.rsa(bits: 1024), .rsa(bits: 1024), true),
-    ])
-    func `a key's kind and size are read`(
-        algorithm: PrivateKey.Algorithm,
-        kind: KeyKind,
-        hasNamedCurve: Bool
-    ) throws {
+        (PrivateKey.Algorithm.p256, KeyKind.p256, true), (.p384, .p384, true), (.p256ExplicitParameters, .p256, false),
+        (.rsa(bits: 2048), .rsa(bits: 2048), true), (.rsa(bits: 1024), .rsa(bits: 1024), true),
+    ]) func `a key's kind and size are read`(algorithm: PrivateKey.Algorithm, kind: KeyKind, hasNamedCurve: Bool) throws
+    {
         let chain = try MintedChain(rootKey: .generate(.p256), leafKey: .generate(algorithm))
         let leaf = try chain.parsedLeaf()
         #expect(leaf.keyKind == kind)
@@ -72,8 +65,7 @@ struct CertificateTests {
         var chain = try MintedChain()
         let marker = "1.2.840.113635.100.6.11.1"
         chain.leaf.extensions = [
-            .init(oid: marker), .init(oid: marker),
-            .init(oid: "1.2.3.4", isCritical: true),
+            .init(oid: marker), .init(oid: marker), .init(oid: "1.2.3.4", isCritical: true),
             .init(oid: "2.5.29.37", isCritical: true, value: DER.sequence([])),
         ]
         let leaf = try chain.parsedLeaf()
@@ -95,12 +87,8 @@ struct CertificateTests {
         let chain = try MintedChain()
         let (root, leaf) = try (chain.parsedRoot(), chain.parsedLeaf())
         await withTaskGroup(of: Bool.self) { group in
-            for _ in 0..<16 {
-                group.addTask { leaf.isSigned(by: root) && root.isSigned(by: root) }
-            }
-            for await isSigned in group {
-                #expect(isSigned)
-            }
+            for _ in 0..<16 { group.addTask { leaf.isSigned(by: root) && root.isSigned(by: root) } }
+            for await isSigned in group { #expect(isSigned) }
         }
     }
 }

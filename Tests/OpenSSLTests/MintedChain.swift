@@ -23,19 +23,11 @@ struct MintedChain {
         leaf.authorityKeyIdentifier = rootKey.keyIdentifier
     }
 
-    init() throws {
-        try self.init(rootKey: .generate(.p384), leafKey: .generate(.p256))
-    }
+    init() throws { try self.init(rootKey: .generate(.p384), leafKey: .generate(.p256)) }
 
-    func parsedRoot() throws -> Certificate {
-        try Certificate(der: root.der(for: rootKey, signedBy: rootKey))
-    }
+    func parsedRoot() throws -> Certificate { try Certificate(der: root.der(for: rootKey, signedBy: rootKey)) }
 
-    func leafDER() throws -> [UInt8] {
-        try leaf.der(for: leafKey, signedBy: rootKey)
-    }
+    func leafDER() throws -> [UInt8] { try leaf.der(for: leafKey, signedBy: rootKey) }
 
-    func parsedLeaf() throws -> Certificate {
-        try Certificate(der: leafDER())
-    }
+    func parsedLeaf() throws -> Certificate { try Certificate(der: leafDER()) }
 }

@@ -5,54 +5,35 @@ import TestSupport
 import Simulation
 
 /// The answers of a responder, all signed by `openssl ocsp` on 127.0.0.1.
-@Suite(.enabled(if: OCSPServer.isAvailable(), "needs the program openssl"))
-struct OCSPTests {
+@Suite(.enabled(if: OCSPServer.isAvailable(), "needs the program openssl")) struct OCSPTests {
     private static var now: Int64 { Int64(Date.now.timeIntervalSince1970) }
 
     private static func ask(_ server: OCSPServer, _ chain: [Certificate]) throws -> [UInt8] {
         try OCSPResponder.ask(
-            OCSPQuestion(about: chain[0], issuedBy: chain[1]),
-            at: "http://127.0.0.1:\(server.port)/",
-            deadlineSeconds: 30,
-            answerBytesMax: 64 << 10
-        )
+            OCSPQuestion(about: chain[0], issuedBy: chain[1]), at: "http://127.0.0.1:\(server.port)/",
+            deadlineSeconds: 30, answerBytesMax: 64 << 10)
     }
 
-    private static func read(
-        _ der: [UInt8],
-        _ chain: [Certificate],
-        at time: Int64 = now
-    ) throws(OCSPError) -> OCSPAnswer {
-        try OCSPAnswer(der: der, about: chain[0], issuedBy: chain[1], at: time)
-    }
+    private static func read(_ der: [UInt8], _ chain: [Certificate], at time: Int64 = now) throws(OCSPError)
+        -> OCSPAnswer
+    { try OCSPAnswer(der: der, about: chain[0], issuedBy: chain[1], at: time) }
 
     /// The code with which an answer is not taken; nil if it is.
-    private static func code(
-        _ der: [UInt8],
-        _ chain: [Certificate],
-        at time: Int64 = now
-    ) -> OCSPError.Code? {
+    private static func code(_ der: [UInt8], _ chain: [Certificate], at time: Int64 = now) -> OCSPError.Code? {
         do throws(OCSPError) {
             _ = try read(der, chain, at: time)
             return nil
-        } catch {
-            return error.code
-        }
+        } catch { return error.code }
     }
 
     private static func answer(
-        _ mine: RevocableAuthority,
-        signer: OCSPServer.Signer,
+        _ mine: RevocableAuthority, signer: OCSPServer.Signer,
         _ entries: [Int: OCSPServer.Entry] = [RevocableAuthority.leafSerial: .good],
         options: [String] = ["-ndays", "1"]
     ) async throws -> [UInt8] {
         let server = try await OCSPServer(
-            port: mine.intermediatePort,
-            issuer: mine.authority.intermediate,
-            signer: signer,
-            entries: entries,
-            options: options
-        )
+            port: mine.intermediatePort, issuer: mine.authority.intermediate, signer: signer, entries: entries,
+            options: options)
         let answer = try ask(server, mine.chain)
         try await server.stop()
         return answer
@@ -67,8 +48,7 @@ struct OCSPTests {
         #expect(try Certificate(der: silent.leaf).ocspResponders.isEmpty)
     }
 
-    @Test func `good, revoked and unknown are distinguished, and a change is noticed`() async throws
-    {
+    @Test func `good, revoked and unknown are distinguished, and a change is noticed`() async throws {
         let mine = try RevocableAuthority()
         let server = try await mine.leafResponder(.good)
         let good = try Self.read(Self.ask(server, mine.chain), mine.chain)
@@ -77,22 +57,16 @@ struct OCSPTests {
         #expect(good.nextUpdate == good.thisUpdate + 86_400)
         try server.change([RevocableAuthority.leafSerial: .revoked(since: 1_700_000_000)])
         try await eventually {
-            try Self.read(Self.ask(server, mine.chain), mine.chain).status
-                == .revoked(since: 1_700_000_000)
+            try Self.read(Self.ask(server, mine.chain), mine.chain).status == .revoked(since: 1_700_000_000)
         }
         try server.change([77: .good])
-        try await eventually {
-            try Self.read(Self.ask(server, mine.chain), mine.chain).status == .unknown
-        }
+        try await eventually { try Self.read(Self.ask(server, mine.chain), mine.chain).status == .unknown }
         try await server.stop()
     }
 
     @Test func `the issuer itself may answer, without a next update too`() async throws {
         let mine = try RevocableAuthority()
-        let signer = OCSPServer.Signer(
-            certificate: mine.authority.intermediate,
-            key: mine.blueprint.intermediateKey
-        )
+        let signer = OCSPServer.Signer(certificate: mine.authority.intermediate, key: mine.blueprint.intermediateKey)
         let der = try await Self.answer(mine, signer: signer, options: [])
         let answer = try Self.read(der, mine.chain)
         #expect(answer.status == .good)
@@ -104,14 +78,9 @@ struct OCSPTests {
         let signers = [
             "another authority's delegate": try other.delegate(),
             "another authority": OCSPServer.Signer(
-                certificate: other.authority.intermediate,
-                key: other.blueprint.intermediateKey
-            ),
+                certificate: other.authority.intermediate, key: other.blueprint.intermediateKey),
             "without the purpose": try mine.delegate { $0.extensions = [] },
-            "the leaf": OCSPServer.Signer(
-                certificate: mine.authority.leaf,
-                key: mine.blueprint.leafKey
-            ),
+            "the leaf": OCSPServer.Signer(certificate: mine.authority.leaf, key: mine.blueprint.leafKey),
             "expired": try mine.delegate { $0.validity = 1_577_836_800...1_600_000_000 },
         ]
         for (name, signer) in signers {
@@ -122,11 +91,7 @@ struct OCSPTests {
 
     @Test func `an answer signed over a weak digest is refused`() async throws {
         let mine = try RevocableAuthority()
-        let der = try await Self.answer(
-            mine,
-            signer: mine.delegate(),
-            options: ["-ndays", "1", "-rmd", "sha1"]
-        )
+        let der = try await Self.answer(mine, signer: mine.delegate(), options: ["-ndays", "1", "-rmd", "sha1"])
         #expect(Self.code(der, try mine.chain) == .untrusted)
     }
 
@@ -147,20 +112,16 @@ struct OCSPTests {
         let mine = try RevocableAuthority(port: 9)
         let chain = try mine.chain
         let now = Self.now
-        for (nextUpdate, code) in [
-            (now + 60, nil), (now, nil), (now - 1, OCSPError.Code.outOfWindow),
-        ] {
+        for (nextUpdate, code) in [(now + 60, nil), (now, nil), (now - 1, OCSPError.Code.outOfWindow)] {
             let answer = try MintedOCSPAnswer(mine, thisUpdate: now, nextUpdate: nextUpdate)
             #expect(Self.code(answer.der, chain, at: now) == code, "\(nextUpdate - now)")
         }
     }
 
-    @Test func `an answer about another certificate or of another issuer is refused`() async throws
-    {
+    @Test func `an answer about another certificate or of another issuer is refused`() async throws {
         let mine = try RevocableAuthority()
         let next = try CertificateAuthority(
-            mine.blueprint.withNextLeaf(validity: CertificateAuthority.standardValidity)
-        )
+            mine.blueprint.withNextLeaf(validity: CertificateAuthority.standardValidity))
         let der = try await Self.answer(mine, signer: mine.delegate())
         let chain = try [Certificate(der: next.leaf), mine.chain[1]]
         #expect(Self.code(der, chain) == .aboutAnother)
@@ -171,10 +132,7 @@ struct OCSPTests {
     @Test func `a flipped bit, a byte more or less changes no status`() async throws {
         let mine = try RevocableAuthority()
         let der = try await Self.answer(
-            mine,
-            signer: mine.delegate(),
-            [RevocableAuthority.leafSerial: .revoked(since: 1_700_000_000)]
-        )
+            mine, signer: mine.delegate(), [RevocableAuthority.leafSerial: .revoked(since: 1_700_000_000)])
         let chain = try mine.chain
         let expected = try Self.read(der, chain).status
         for index in der.indices {

@@ -18,29 +18,23 @@ struct P256Case: Sendable, CustomTestStringConvertible {
     static let all = Result { try read() }
 
     private static func read() throws -> [P256Case] {
-        let file = URL(filePath: #filePath).deletingLastPathComponent()
-            .appending(path: "Signatures/p256.json")
+        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Signatures/p256.json")
         let document = try JSONDocument(parsing: [UInt8](Data(contentsOf: file)))
         let items = try #require(document.root["cases"])
         return try items.elements.map { item in
             let point = try bytes(hex: #require(item["key"]?.string))
             let digest = try #require(item["digest"]?.string)
             return try P256Case(
-                name: #require(item["name"]?.string),
-                point: point,
-                key: #require(key(point)),
-                digest: #require(SHA256Digest(hex: digest)),
-                signature: bytes(hex: #require(item["signature"]?.string)),
-                isValid: item["valid"]?.bool == true
-            )
+                name: #require(item["name"]?.string), point: point, key: #require(key(point)),
+                digest: #require(SHA256Digest(hex: digest)), signature: bytes(hex: #require(item["signature"]?.string)),
+                isValid: item["valid"]?.bool == true)
         }
     }
 
     /// The key of an uncompressed point.
     static func key(_ point: [UInt8]) -> P256PublicKey? {
         let algorithm = DER.sequence([
-            DER.objectIdentifier("1.2.840.10045.2.1"),
-            DER.objectIdentifier("1.2.840.10045.3.1.7"),
+            DER.objectIdentifier("1.2.840.10045.2.1"), DER.objectIdentifier("1.2.840.10045.3.1.7"),
         ])
         return P256PublicKey(subjectPublicKeyInfo: DER.sequence([algorithm, DER.bitString(point)]))
     }

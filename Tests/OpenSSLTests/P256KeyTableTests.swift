@@ -77,9 +77,7 @@ struct P256KeyTableTests {
         }
     }
 
-    @Test func `the key, the digest and the signature of different cases make no difference`()
-        throws
-    {
+    @Test func `the key, the digest and the signature of different cases make no difference`() throws {
         let cases = try P256Case.all.get()
         for (number, item) in cases.enumerated() where number.isMultiple(of: 4) {
             let pair = try Pair(item.key)
@@ -112,9 +110,7 @@ struct P256KeyTableTests {
         let sound = cases.filter { $0.point == cases[0].point }
         try #require(sound.count > 10)
         let wrong = await withTaskGroup(of: Int.self) { group in
-            for _ in 0..<8 {
-                group.addTask { Self.countOfWrong(sound, Pair(key, table)) }
-            }
+            for _ in 0..<8 { group.addTask { Self.countOfWrong(sound, Pair(key, table)) } }
             return await group.reduce(0, +)
         }
         #expect(wrong == 0)
@@ -122,10 +118,7 @@ struct P256KeyTableTests {
 
     private static func countOfWrong(_ cases: [P256Case], _ pair: Pair) -> Int {
         (0..<20).reduce(0) { count, _ in
-            count
-                + cases.count { item in
-                    (pair.check(item.signature, item.digest) == .valid) != item.isValid
-                }
+            count + cases.count { item in (pair.check(item.signature, item.digest) == .valid) != item.isValid }
         }
     }
 

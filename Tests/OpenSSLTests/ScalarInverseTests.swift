@@ -5,8 +5,7 @@ import Testing
 
 /// Inverses modulo the order of P-256 (SEC 2, §2.4.2).
 @Suite struct ScalarInverseTests {
-    private static let order =
-        "ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551"
+    private static let order = "ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551"
 
     private static func inverse(_ number: String) throws -> String? {
         let modulus = try P256Case.bytes(hex: order)
@@ -21,9 +20,7 @@ import Testing
     private static func text(_ number: InlineArray<32, UInt8>?) -> String? {
         guard let number else { return nil }
         var text = ""
-        for index in 0..<32 {
-            text += hex(number[index])
-        }
+        for index in 0..<32 { text += hex(number[index]) }
         return text
     }
 

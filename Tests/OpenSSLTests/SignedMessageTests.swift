@@ -20,9 +20,7 @@ struct SignedMessageTests {
     /// ContentInfo around the part of SignedData after the content.
     private static func message(_ rest: [[UInt8]]) -> [UInt8] {
         let signedData = DER.sequence([DER.integer(1), DER.set([]), DER.sequence([])] + rest)
-        return DER.sequence([
-            DER.objectIdentifier("1.2.840.113549.1.7.2"), DER.element(0xA0, signedData),
-        ])
+        return DER.sequence([DER.objectIdentifier("1.2.840.113549.1.7.2"), DER.element(0xA0, signedData)])
     }
 
     @Test func `certificates are counted and measured before anything is parsed`() throws {
@@ -46,18 +44,14 @@ struct SignedMessageTests {
 
     @Test(
         arguments: [
-            [], [0x30], [0x30, 0x02, 0x05], [0x31, 0x00], [0x04, 0x00], [0x30, 0x80],
-            [0x30, 0x80, 0x00], [0x30, 0x80, 0x00, 0x01, 0x00], [0x30, 0x02, 0x00, 0x00],
-            [0x30, 0x02, 0x1F, 0x00], [0x30, 0x02, 0x04, 0x80],
+            [], [0x30], [0x30, 0x02, 0x05], [0x31, 0x00], [0x04, 0x00], [0x30, 0x80], [0x30, 0x80, 0x00],
+            [0x30, 0x80, 0x00, 0x01, 0x00], [0x30, 0x02, 0x00, 0x00], [0x30, 0x02, 0x1F, 0x00],
+            [0x30, 0x02, 0x04, 0x80],
             // A length of five bytes, a constructed text, and other things in a string's pieces.
-            [0x30, 0x85, 0, 0, 0, 0, 0], [0x30, 0x02, 0x2C, 0x00],
-            [0x30, 0x04, 0x24, 0x02, 0x02, 0],
+            [0x30, 0x85, 0, 0, 0, 0, 0], [0x30, 0x02, 0x2C, 0x00], [0x30, 0x04, 0x24, 0x02, 0x02, 0],
             [0x30, 0x84, 0xFF, 0xFF, 0xFF, 0xFF],
-        ] as [[UInt8]]
-    )
-    func `bytes that are not BER of this form are refused`(ber: [UInt8]) {
-        #expect(Self.error(ber) == .notBER)
-    }
+        ] as [[UInt8]]) func `bytes that are not BER of this form are refused`(ber: [UInt8])
+    { #expect(Self.error(ber) == .notBER) }
 
     @Test func `depth and number of elements are bounded`() {
         let deep = (0..<23).reduce([UInt8]()) { inner, _ in DER.sequence([inner]) }
@@ -73,10 +67,7 @@ struct SignedMessageTests {
     }
 
     @Test func `BER that is no SignedData has an error of its own`() throws {
-        for ber in [
-            DER.sequence([]), Self.message([]),
-            DER.sequence([DER.objectIdentifier("1.2.840.113549.1.7.1")]),
-        ] {
+        for ber in [DER.sequence([]), Self.message([]), DER.sequence([DER.objectIdentifier("1.2.840.113549.1.7.1")])] {
             let outline = try Self.outline(ber).get()
             #expect(throws: SignedMessageError.self) { try SignedMessage(outline) }
         }
@@ -88,8 +79,8 @@ struct SignedMessageTests {
         #expect(reader.nextInt64() == 5 && reader.nextInt64() == -129)
         #expect(reader.next(.octetString) == 9..<12 && reader.isAtEnd && reader.next() == nil)
         for bytes: [UInt8] in [
-            [0x02], [0x02, 2, 1], [0x30, 0x80, 0, 0], [0x04, 0x84, 0xFF, 0xFF, 0xFF, 0xFF],
-            [0x1F, 0x81], [0x02, 0], [0x02, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9], [0x24, 0], [0x82, 1, 1],
+            [0x02], [0x02, 2, 1], [0x30, 0x80, 0, 0], [0x04, 0x84, 0xFF, 0xFF, 0xFF, 0xFF], [0x1F, 0x81], [0x02, 0],
+            [0x02, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9], [0x24, 0], [0x82, 1, 1],
         ] {
             var reader = ASN1Reader(bytes, bytes.indices)
             #expect(reader.nextInt64() == nil)

@@ -5,8 +5,7 @@ import Testing
 @testable import OpenSSL
 
 /// Google's Wycheproof cases for ECDSA on P-256 with SHA-256, each in both ways that there are.
-@Suite(.needsSharedData)
-struct WycheproofTests {
+@Suite(.needsSharedData) struct WycheproofTests {
     struct Case {
         let id: Int64
         let comment: String
@@ -32,9 +31,7 @@ struct WycheproofTests {
                 #expect((check == .valid) == test.isValid, "case \(test.id): \(test.comment)")
                 let other = tabled.verify(signature: test.signature, over: test.message)
                 #expect(other == check, "case \(test.id) by a table: \(test.comment)")
-                if test.signature.count != 64 {
-                    #expect(check == .wrongLength, "case \(test.id): \(test.comment)")
-                }
+                if test.signature.count != 64 { #expect(check == .wrongLength, "case \(test.id): \(test.comment)") }
                 count += 1
             }
         }
@@ -70,11 +67,9 @@ struct WycheproofTests {
 
     private func read(_ item: JSONValue) throws -> Case {
         try Case(
-            id: #require(item["tcId"]?.int64),
-            comment: #require(item["comment"]?.string),
+            id: #require(item["tcId"]?.int64), comment: #require(item["comment"]?.string),
             message: P256Case.bytes(hex: #require(item["msg"]?.string)),
             signature: P256Case.bytes(hex: #require(item["sig"]?.string)),
-            isValid: #require(item["result"]?.string) == "valid"
-        )
+            isValid: #require(item["result"]?.string) == "valid")
     }
 }

@@ -16,55 +16,31 @@ import Testing
 
     /// - Parameter read: the hours before now over which the list was read; nil for none.
     private static func account(
-        read: ClosedRange<Int64>?,
-        missing: Int64 = 0,
-        onItsWay: Int64 = 0,
-        unreadable: Int64 = 0
+        read: ClosedRange<Int64>?, missing: Int64 = 0, onItsWay: Int64 = 0, unreadable: Int64 = 0
     ) -> AppleAccount {
         AppleAccount(
-            since: hours(100),
-            now: now,
+            since: hours(100), now: now,
             counts: [
                 AppleAccountTable.Count(
-                    app: app,
-                    type: "SUBSCRIBED",
-                    listed: 7,
-                    held: 7 - missing - onItsWay,
-                    ignored: 0,
-                    deadLettered: 0,
-                    onItsWay: onItsWay,
-                    missing: missing
-                )
-            ],
-            missing: [],
+                    app: app, type: "SUBSCRIBED", listed: 7, held: 7 - missing - onItsWay, ignored: 0, deadLettered: 0,
+                    onItsWay: onItsWay, missing: missing)
+            ], missing: [],
             jobs: [
                 RecoveryWindowTable.State(
-                    app: app,
-                    job: .complete,
-                    progress: 1,
-                    listed: 7,
-                    published: 0,
-                    completedAt: read.map { hours($0.lowerBound) },
-                    completedFrom: read.map { hours($0.upperBound) },
-                    completedUntil: read.map { hours($0.lowerBound) },
-                    completedUnreadable: unreadable
-                )
-            ]
-        )
+                    app: app, job: .complete, progress: 1, listed: 7, published: 0,
+                    completedAt: read.map { hours($0.lowerBound) }, completedFrom: read.map { hours($0.upperBound) },
+                    completedUntil: read.map { hours($0.lowerBound) }, completedUnreadable: unreadable)
+            ])
     }
 
-    private static func text(_ account: AppleAccount) -> String {
-        account.parts.lines.joined(separator: "\n")
-    }
+    private static func text(_ account: AppleAccount) -> String { account.parts.lines.joined(separator: "\n") }
 
     @Test func `everything held, and read over the whole time, is balanced`() {
         #expect(Self.account(read: 0...100).isBalanced)
         #expect(Self.account(read: 36...100).isBalanced)
     }
 
-    @Test func `one that is missing is not balanced`() {
-        #expect(!Self.account(read: 0...100, missing: 1).isBalanced)
-    }
+    @Test func `one that is missing is not balanced`() { #expect(!Self.account(read: 0...100, missing: 1).isBalanced) }
 
     @Test func `one that is on its way is not held yet`() {
         let account = Self.account(read: 0...100, onItsWay: 1)
@@ -82,12 +58,10 @@ import Testing
         arguments: [
             (nil, "not read to its end yet"), (0...99, "nothing is known of the time before"),
             (37...100, "nothing is known of the time after"),
-        ] as [(ClosedRange<Int64>?, String)]
-    )
-    func `a list that was not read over the whole time says so`(
-        read: ClosedRange<Int64>?,
-        text: String
-    ) {
+        ] as [(ClosedRange<Int64>?, String)]) func `a list that was not read over the whole time says so`(
+            read: ClosedRange<Int64>?, text: String
+        )
+    {
         let account = Self.account(read: read)
         #expect(!account.isBalanced)
         #expect(Self.text(account).contains(text))

@@ -11,23 +11,16 @@ import Testing
     private let transcript = ConsoleTranscript()
     private let options: PostgresOptions
 
-    init() async throws {
-        options = try await PostgresServer.shared.emptyDatabase()
-    }
+    init() async throws { options = try await PostgresServer.shared.emptyDatabase() }
 
     private func run(_ arguments: String...) async -> Int32 { await run(arguments) }
 
     private func run(_ arguments: [String]) async -> Int32 {
-        await PipelineTool.tool.run(
-            arguments,
-            ["DATABASE_URL": options.connectionString],
-            on: transcript
-        )
+        await PipelineTool.tool.run(arguments, ["DATABASE_URL": options.connectionString], on: transcript)
     }
 
     private func file(_ text: String) throws -> String {
-        let path = FileManager.default.temporaryDirectory
-            .appending(path: "input-\(UUID().uuidString)")
+        let path = FileManager.default.temporaryDirectory.appending(path: "input-\(UUID().uuidString)")
         try Data(text.utf8).write(to: path)
         return path.path
     }
@@ -43,9 +36,7 @@ import Testing
         #expect(await run("migrate") == 0)
         let shown = ConsoleTranscript()
         let context = CommandContext(
-            console: shown.console(isInteractive: true),
-            environment: ["DATABASE_URL": options.connectionString]
-        )
+            console: shown.console(isInteractive: true), environment: ["DATABASE_URL": options.connectionString])
         #expect(await PipelineTool.tool.run(["rebuild"], in: context) == 0)
         #expect(shown.notes.contains("\r\u{1B}[Kcomparing: 0 of 0 purchases"), "\(shown.notes)")
         #expect(shown.notes.hasSuffix("\r\u{1B}[K"))
@@ -58,32 +49,25 @@ import Testing
         let printed = ConsoleTranscript()
         let context = CommandContext(
             console: printed.console(),
-            environment: [
-                "DATABASE_URL": options.connectionString, "KAFKA_BOOTSTRAP": "localhost:9092",
-            ]
-        )
+            environment: ["DATABASE_URL": options.connectionString, "KAFKA_BOOTSTRAP": "localhost:9092"])
         let arguments = ["grants", "--name-prefix=\(prefix)"]
         #expect(await PipelineTool.tool.run(arguments, in: context) == 0)
         let script = printed.output.prefix { $0 != "#" }
         try await PostgresConnection.lend(options) { connection in
-            for _ in 0..<2 {
-                try await connection.execute(script: String(script))
-            }
+            for _ in 0..<2 { try await connection.execute(script: String(script)) }
             #expect(await run("grants", "--apply", "--name-prefix", prefix) == 0)
             #expect(transcript.notes.contains("Kafka's rights are not changed"))
             let rights = try await connection.query(
                 """
                 SELECT has_table_privilege('\(prefix)link-worker', 'owners', 'UPDATE')::text,
                     has_table_privilege('\(prefix)link-worker', 'transactions', 'SELECT')::text
-                """
-            )[0]
+                """)[0]
             #expect(rights.text(0) == "true" && rights.text(1) == "false")
             for role in DatabaseRole.all {
                 try await connection.execute(
                     script: """
                         DROP OWNED BY "\(prefix)\(role.name)"; DROP ROLE "\(prefix)\(role.name)"
-                        """
-                )
+                        """)
             }
         }
     }
@@ -95,9 +79,7 @@ import Testing
 
     @Test func `a server that is not there ends with 69`() async throws {
         let code = await PipelineTool.tool.run(
-            ["migrate", "--postgres", "postgresql://127.0.0.1:1/none"],
-            on: transcript
-        )
+            ["migrate", "--postgres", "postgresql://127.0.0.1:1/none"], on: transcript)
         #expect(code == 69)
     }
 
@@ -138,11 +120,9 @@ import Testing
         }
         #expect(try Catalog(json: Array(stored.bytes)).products.count == 12_000)
         let xcode = (0..<1_200).map { number in
-            let names = (0..<10).map {
-                #"{"displayName":"n","description":"d","locale":"l\#($0)"}"#
-            }
-            return #"{"productID":"\#(number)","type":"NonConsumable","localizations":["#
-                + names.joined(separator: ",") + "]}"
+            let names = (0..<10).map { #"{"displayName":"n","description":"d","locale":"l\#($0)"}"# }
+            return #"{"productID":"\#(number)","type":"NonConsumable","localizations":["# + names.joined(separator: ",")
+                + "]}"
         }
         let path = try file("{\"products\":[\(xcode.joined(separator: ","))]}")
         #expect(await run("catalog", "check", path) == 0)
@@ -163,15 +143,12 @@ import Testing
     @Test func `what was not found ends with 1, in every command`() async throws {
         #expect(await run("migrate") == 0)
         for arguments in [
-            ["link", "list"], ["link", "remove", "original_transaction_id", "1"],
-            ["link", "reapply"], ["link", "add", "--from", try file("kind,key,user\n")],
-            ["forget", "nobody", "--by", "dpo", "--reason", "r"],
-            ["dedupe", "forget", "--all", "--yes"], ["explain", "nobody"],
-            ["revoke-grant", "1", "--by", "b", "--reason", "r"],
+            ["link", "list"], ["link", "remove", "original_transaction_id", "1"], ["link", "reapply"],
+            ["link", "add", "--from", try file("kind,key,user\n")],
+            ["forget", "nobody", "--by", "dpo", "--reason", "r"], ["dedupe", "forget", "--all", "--yes"],
+            ["explain", "nobody"], ["revoke-grant", "1", "--by", "b", "--reason", "r"],
             ["explain", "nobody", "--known-at", "2026-01-01"], ["explain", "--transaction", "1"],
-        ] {
-            #expect(await run(arguments) == 1, "\(arguments) \(transcript.notes)")
-        }
+        ] { #expect(await run(arguments) == 1, "\(arguments) \(transcript.notes)") }
         // The table of forgotten users names this one.
         #expect(await run("whats-stored", "nobody") == 0)
         #expect(await run("whats-stored", "somebody") == 1)
@@ -203,8 +180,7 @@ import Testing
              "nonRenewingSubscriptions":[{"productID":"season","type":"NonRenewingSubscription"}],
              "subscriptionGroups":[{"name":"Plans","subscriptions":[
                {"productID":"pro","type":"RecurringSubscription","groupNumber":1}]}]}
-            """
-        )
+            """)
         #expect(await run("catalog", "check", xcode) == 0)
         #expect(transcript.output.contains("3 products: "))
         #expect(transcript.notes.contains("coins credits nothing"))
@@ -213,9 +189,7 @@ import Testing
         #expect(transcript.output.contains("applied as version 1"))
         #expect(await run("catalog", "apply", xcode) == 0)
         #expect(transcript.output.contains("holds already as version 1"))
-        let completing = try file(
-            #"{"products":{"season":{"type":"non-renewing","duration":"P3M"}}}"#
-        )
+        let completing = try file(#"{"products":{"season":{"type":"non-renewing","duration":"P3M"}}}"#)
         #expect(await run("catalog", "apply", xcode, "--with", completing) == 0)
         #expect(transcript.output.contains("applied as version 2"))
         #expect(await run("catalog", "check", try file(#"{"products":[{"type":"x"}]}"#)) == 65)
@@ -239,16 +213,14 @@ import Testing
         #expect(transcript.output.hasSuffix("1 link read, 1 removed\n"))
     }
 
-    @Test func `a file of links is written in one go, a doubled key by its last line`() async throws
-    {
+    @Test func `a file of links is written in one go, a doubled key by its last line`() async throws {
         #expect(await run("migrate") == 0)
         let lines = (1...3_000).map { "original_transaction_id,\($0),user-\($0)" }
         let token = "9f0c11ab-1111-4aaa-8aaa-111111111111"
         // Begins with the mark that spreadsheets write.
         let path = try file(
             "\u{FEFF}kind,key,user\n" + lines.joined(separator: "\n")
-                + "\naccount_token,\(token.uppercased()),a\naccount_token,\(token),b\n"
-        )
+                + "\naccount_token,\(token.uppercased()),a\naccount_token,\(token),b\n")
         #expect(await run("link", "add", "--from", path, "--json") == 0)
         #expect(transcript.output.hasSuffix("{\"links\":3002,\"written\":3001}\n"))
         #expect(await run("link", "list", "--user", "b") == 0)
@@ -259,17 +231,14 @@ import Testing
 
     @Test func `environment and app of the options count for lines that name none`() async throws {
         #expect(await run("migrate") == 0)
-        let path = try file(
-            "original_transaction_id,1,anna\noriginal_transaction_id,2,anna,Production,com.b\n"
-        )
+        let path = try file("original_transaction_id,1,anna\noriginal_transaction_id,2,anna,Production,com.b\n")
         let sandbox = ["--from", path, "--environment", "Sandbox", "--bundle", "com.a"]
         #expect(await run("link", "add", "original_transaction_id", "1", "anna") == 0)
         #expect(await run(["link", "add"] + sandbox) == 0)
         #expect(await run("link", "list", "--json") == 0)
         let rows = transcript.output.split(separator: "\n").suffix(3)
         let scopes = [
-            #""key":"1","environment":null,"bundle":null}"#,
-            #""key":"1","environment":"Sandbox","bundle":"com.a"}"#,
+            #""key":"1","environment":null,"bundle":null}"#, #""key":"1","environment":"Sandbox","bundle":"com.a"}"#,
             #""key":"2","environment":"Production","bundle":"com.b"}"#,
         ]
         #expect(zip(rows, scopes).allSatisfy { $0.hasSuffix($1) }, "\(rows)")
@@ -282,8 +251,7 @@ import Testing
         #expect(await run("link", "add", "--from", path, "--bundle", " ") == 64)
     }
 
-    @Test func `a line that is no link is named, and nothing of its batch is written`() async throws
-    {
+    @Test func `a line that is no link is named, and nothing of its batch is written`() async throws {
         #expect(await run("migrate") == 0)
         let path = try file("app_transaction_id,1,x\n\nnonsense,b,y\n")
         #expect(await run("link", "add", "--from", path) == 65)

@@ -15,8 +15,7 @@ import Testing
                     old_periods, new_periods, cause)
                 SELECT 'anna', number, 'Production', 1, 'pro', '{}', '{}', 'grant'
                 FROM generate_series(1, 50001) AS number
-                """
-        )
+                """)
         let settings = try SettingsSchema([]).read(environment: [:])
         let versions = FeedVersions(settings: settings, stallMax: .seconds(1))
         let error = await #expect(throws: CommandError.self) {
@@ -25,10 +24,7 @@ import Testing
         #expect(
             error?.description.contains(
                 "50,001 changes wait to be published and get no fewer within 1 s: start "
-                    + "entitle-worker, and run the command again"
-            ) == true,
-            "\(String(describing: error))"
-        )
+                    + "entitle-worker, and run the command again") == true, "\(String(describing: error))")
         #expect(error?.exitCode == ExitCode.unavailable)
         await connection.close()
     }

@@ -19,8 +19,9 @@ import Testing
         #expect(transcript.output.isEmpty)
     }
 
-    @Test(arguments: ["--help", "-h", "help"])
-    func `the overview that was asked for goes to standard output`(word: String) async {
+    @Test(arguments: ["--help", "-h", "help"]) func `the overview that was asked for goes to standard output`(
+        word: String
+    ) async {
         #expect(await run(word) == 0)
         #expect(transcript.output.contains("topics"))
         #expect(transcript.notes.isEmpty)
@@ -29,13 +30,9 @@ import Testing
     @Test(arguments: [
         ("pipeline rec", ["reconcile", "recover"]), ("pipeline catalog ", ["check", "apply"]),
         ("pipeline recover fe", ["feed"]), ("pipeline recover feed --rep", ["--republish"]),
-        ("pipeline account state --stage ent", ["entitle"]),
-        ("pipeline explain anna --kn", ["--known-at"]), ("pipeline completion z", ["zsh"]),
-    ])
-    func `bash completes commands in families and their options`(
-        line: String,
-        words: [String]
-    ) async throws {
+        ("pipeline account state --stage ent", ["entitle"]), ("pipeline explain anna --kn", ["--known-at"]),
+        ("pipeline completion z", ["zsh"]),
+    ]) func `bash completes commands in families and their options`(line: String, words: [String]) async throws {
         #expect(await run("completion", "bash") == 0)
         let (completed, loaded) = try BashCompletion.words(transcript.output, line)
         #expect(loaded == "complete -F _pipeline pipeline\n")
@@ -49,10 +46,7 @@ import Testing
     }
 
     @Test(arguments: [("statsu", "status"), ("catlog", "catalog"), ("revok-grant", "revoke-grant")])
-    func `a misspelt command is answered with the one that may be meant`(
-        word: String,
-        meant: String
-    ) async {
+    func `a misspelt command is answered with the one that may be meant`(word: String, meant: String) async {
         #expect(await run(word) == 64)
         let answer = "pipeline: there is no command \"\(word)\", did you mean \(meant)?\n"
         #expect(transcript.notes.hasPrefix(answer))
@@ -74,24 +68,16 @@ import Testing
     }
 
     @Test(arguments: [
-        ["topics", "--partitions=0"], ["topics", "--retention=soon"],
-        ["topics", "--compression=rar"], ["topics", "surplus"], ["publish", "--header=x"],
-    ])
-    func `a wrong option ends with 64 and says where help is`(arguments: [String]) async {
-        let code = await PipelineTool.tool.run(
-            arguments,
-            ["KAFKA_BOOTSTRAP": "127.0.0.1:1"],
-            on: transcript
-        )
+        ["topics", "--partitions=0"], ["topics", "--retention=soon"], ["topics", "--compression=rar"],
+        ["topics", "surplus"], ["publish", "--header=x"],
+    ]) func `a wrong option ends with 64 and says where help is`(arguments: [String]) async {
+        let code = await PipelineTool.tool.run(arguments, ["KAFKA_BOOTSTRAP": "127.0.0.1:1"], on: transcript)
         #expect(code == 64)
         #expect(transcript.notes.contains("Try 'pipeline \(arguments[0]) --help'."))
     }
 
     @Test(arguments: ["23514": 65, "22003": 65, "08006": 69, "42501": 78] as [String: Int32])
-    func `a value that the database refuses is wrong input, and no outage`(
-        state: String,
-        exitCode: Int32
-    ) {
+    func `a value that the database refuses is wrong input, and no outage`(state: String, exitCode: Int32) {
         let error = PostgresError(code: .server, message: "no", sqlState: SQLState(state))
         #expect(CommandError(describing: error).exitCode == exitCode)
     }
@@ -101,8 +87,7 @@ import Testing
         (["catalog", "aply"], #"there is no command "aply", did you mean apply?"#),
         (["link", "nothing"], #"pipeline link: there is no command "nothing""#),
         (["link", "add", "--form=x"], "there is no option --form, did you mean --from?"),
-    ])
-    func `a slip inside a family of commands is named`(arguments: [String], message: String) async {
+    ]) func `a slip inside a family of commands is named`(arguments: [String], message: String) async {
         let code = await PipelineTool.tool.run(arguments, on: transcript)
         #expect(code == 64)
         #expect(transcript.notes.contains(message), "\(transcript.notes)")
@@ -119,9 +104,7 @@ import Testing
             [
                 "VERIFY_THREDS": "3", "KAFKA_BOOTSTRP": "a:1", "DATABASE_CONNECTIONS_MAX": "2",
                 "KAFKA_SESSION_TIMEOUT": "9s", "VERIFY_SERVICE_HOST": "10.0.0.1",
-            ],
-            on: transcript
-        )
+            ], on: transcript)
         #expect(code == 66)
         #expect(transcript.notes.contains("VERIFY_THREDS (environment): there is no such setting"))
         #expect(transcript.notes.contains("did you mean KAFKA_BOOTSTRAP?"))

@@ -15,27 +15,19 @@ import Testing
         try cluster.createTopic("storekit.raw", partitions: 1)
     }
 
-    private func publish(
-        _ arguments: [String],
-        _ environment: [String: String] = [:]
-    ) async -> Int32 {
+    private func publish(_ arguments: [String], _ environment: [String: String] = [:]) async -> Int32 {
         await PipelineTool.tool.run(
-            ["publish"] + arguments,
-            environment.merging(["KAFKA_BOOTSTRAP": cluster.bootstrapServers]) { $1 },
-            on: transcript
-        )
+            ["publish"] + arguments, environment.merging(["KAFKA_BOOTSTRAP": cluster.bootstrapServers]) { $1 },
+            on: transcript)
     }
 
     private func file(_ text: String) throws -> String {
-        let path = FileManager.default.temporaryDirectory
-            .appending(path: "bodies-\(UUID().uuidString)")
+        let path = FileManager.default.temporaryDirectory.appending(path: "bodies-\(UUID().uuidString)")
         try Data(text.utf8).write(to: path)
         return path.path
     }
 
-    private func records(of topic: String = "storekit.raw", count: Int) async throws
-        -> [ConsumerRecord]
-    {
+    private func records(of topic: String = "storekit.raw", count: Int) async throws -> [ConsumerRecord] {
         let reader = TopicReader(["bootstrap.servers": cluster.bootstrapServers])
         let records = try await reader.records(of: topic)
         #expect(records.count == count)
@@ -47,13 +39,9 @@ import Testing
         #expect(await publish([path, "--key=k", "--header", "correlation-id=a=b"]) == 0)
         let records = try await records(count: 3)
         #expect(
-            records.map { String(decoding: $0.value ?? [], as: UTF8.self) }
-                == ["{\"a\":1}", "with\ttab \r", "last"]
-        )
+            records.map { String(decoding: $0.value ?? [], as: UTF8.self) } == ["{\"a\":1}", "with\ttab \r", "last"])
         #expect(records.allSatisfy { $0.key == Array("k".utf8) })
-        #expect(
-            records.allSatisfy { $0.headers == [KafkaHeader(name: "correlation-id", text: "a=b")] }
-        )
+        #expect(records.allSatisfy { $0.headers == [KafkaHeader(name: "correlation-id", text: "a=b")] })
         #expect(transcript.output == "3 bodies acknowledged on storekit.raw\n")
     }
 
@@ -64,17 +52,13 @@ import Testing
         #expect(records.first?.value == Array("a\n\nb\n".utf8))
         #expect(records.first?.key == nil)
         #expect(
-            transcript.output
-                == #"{"topic":"storekit.raw","acknowledged":1,"failed":0,"untried":0,"#
-                + #""continue_with":null,"failures":[]}"# + "\n"
-        )
+            transcript.output == #"{"topic":"storekit.raw","acknowledged":1,"failed":0,"untried":0,"#
+                + #""continue_with":null,"failures":[]}"# + "\n")
     }
 
     @Test(arguments: ["", "\n", " \r\n\t\n"], [[], ["--whole"]])
-    func `a file without a body is refused, and the other files are named`(
-        text: String,
-        options: [String]
-    ) async throws {
+    func `a file without a body is refused, and the other files are named`(text: String, options: [String]) async throws
+    {
         let (path, other) = (try file(text), try file("one"))
         #expect(await publish([path, other] + options) == 65)
         #expect(transcript.notes.contains("\(path) holds no body"), "\(transcript.notes)")
@@ -109,10 +93,7 @@ import Testing
         let second = try file("five\n")
         #expect(await publish([first, second, "--from=2"]) == 0)
         let records = try await records(count: 3)
-        #expect(
-            records.map { String(decoding: $0.value ?? [], as: UTF8.self) }
-                == ["two", "four", "five"]
-        )
+        #expect(records.map { String(decoding: $0.value ?? [], as: UTF8.self) } == ["two", "four", "five"])
     }
 
     @Test func `a line that is empty is passed over to begin with too`() async throws {
@@ -124,17 +105,13 @@ import Testing
     @Test(
         arguments: [
             ("0", 64, "expected an integer from 1"), ("-1", 64, "expected an integer from 1"),
-            ("one", 64, "expected an integer from 1"),
-            ("99999999999999999999", 64, "expected an integer from 1"),
+            ("one", 64, "expected an integer from 1"), ("99999999999999999999", 64, "expected an integer from 1"),
             ("3", 65, "has 2 lines; nothing is published"),
             ("9223372036854775807", 65, "has 2 lines; nothing is published"),
-        ] as [(String, Int32, String)]
-    )
-    func `a line that the file lacks is refused before any body is published`(
-        line: String,
-        code: Int32,
-        note: String
-    ) async throws {
+        ] as [(String, Int32, String)]) func `a line that the file lacks is refused before any body is published`(
+            line: String, code: Int32, note: String
+        ) async throws
+    {
         let path = try file("one\ntwo\n")
         #expect(await publish([path, "--from", line]) == code)
         #expect(transcript.notes.contains(note), "\(transcript.notes)")
@@ -150,9 +127,7 @@ import Testing
         let first = try file("one\n")
         let second = try file("two\n" + String(repeating: "x", count: 17 * 1_048_576) + "\n")
         #expect(await publish([first, second, "--key=a b"]) == 65)
-        #expect(
-            transcript.output == "2 bodies acknowledged on storekit.raw, the rest never tried\n"
-        )
+        #expect(transcript.output == "2 bodies acknowledged on storekit.raw, the rest never tried\n")
         let command = "go on with: pipeline publish --from=2 '--key=a b' \(second)\n"
         #expect(transcript.notes.contains(command), "\(transcript.notes)")
     }
@@ -162,10 +137,7 @@ import Testing
         let path = try file((1...1_700).map { "{\"body\":\($0)}\n" }.joined())
         let code = await publish([path, "--from=101"], ["RDKAFKA_MESSAGE_TIMEOUT_MS": "1000"])
         #expect(code == 69)
-        #expect(
-            transcript.output
-                == "0 bodies acknowledged on storekit.raw, 1,000 not published, 600 never tried\n"
-        )
+        #expect(transcript.output == "0 bodies acknowledged on storekit.raw, 1,000 not published, 600 never tried\n")
         let command = "go on with: pipeline publish --from=101 \(path)\n"
         #expect(transcript.notes.contains(command), "\(transcript.notes)")
     }
@@ -189,9 +161,6 @@ import Testing
         #expect(report["acknowledged"]?.int64 == 500)
         #expect(report["failed"]?.int64 == 1_000)
         #expect(report["untried"]?.isNull == true)
-        #expect(
-            report["continue_with"]?.string == "pipeline publish --from=501 --json \(path)",
-            "\(transcript.output)"
-        )
+        #expect(report["continue_with"]?.string == "pipeline publish --from=501 --json \(path)", "\(transcript.output)")
     }
 }

@@ -10,19 +10,11 @@ import Topology
 @Suite struct ReconcileCommandTests {
     private let transcript = ConsoleTranscript()
 
-    private func reconcile(
-        _ cluster: KafkaCluster,
-        _ arguments: String...,
-        isInteractive: Bool = false
-    ) async -> Int32 {
-        await run(["reconcile"], cluster, arguments, isInteractive: isInteractive)
-    }
+    private func reconcile(_ cluster: KafkaCluster, _ arguments: String..., isInteractive: Bool = false) async -> Int32
+    { await run(["reconcile"], cluster, arguments, isInteractive: isInteractive) }
 
     private func run(
-        _ command: [String],
-        _ cluster: KafkaCluster,
-        _ arguments: [String] = [],
-        isInteractive: Bool = false
+        _ command: [String], _ cluster: KafkaCluster, _ arguments: [String] = [], isInteractive: Bool = false
     ) async -> Int32 {
         let before = transcript.output.utf8.count
         defer {
@@ -34,19 +26,14 @@ import Topology
             in: CommandContext(
                 console: transcript.console(isInteractive: isInteractive),
                 environment: [
-                    "KAFKA_BOOTSTRAP": cluster.bootstrapServers,
-                    "KAFKA_GROUP_PREFIX": cluster.name("g") + ".",
-                ]
-            )
-        )
+                    "KAFKA_BOOTSTRAP": cluster.bootstrapServers, "KAFKA_GROUP_PREFIX": cluster.name("g") + ".",
+                ]))
     }
 
     private func makeTopics(_ cluster: KafkaCluster) async throws {
         let layout = TopicLayout(prefix: cluster.name("r") + ".", partitions: 2)
         if let mock = cluster.mock {
-            for plan in layout.plans {
-                try mock.createTopic(plan.name, partitions: 2)
-            }
+            for plan in layout.plans { try mock.createTopic(plan.name, partitions: 2) }
         } else {
             let admin = try KafkaAdmin(configuration: cluster.client)
             _ = try await TopicDeployment(admin, layout).run(isAltering: false)
@@ -57,11 +44,7 @@ import Topology
     /// Writes records to partition 0 of a topic.
     private func write(_ cluster: KafkaCluster, _ topic: String, count: Int) async throws {
         let producer = try KafkaProducer(configuration: cluster.client)
-        let record = ProducerRecord(
-            topic: "\(cluster.name("r")).\(topic)",
-            partition: 0,
-            value: [1]
-        )
+        let record = ProducerRecord(topic: "\(cluster.name("r")).\(topic)", partition: 0, value: [1])
         let report = await producer.send(Array(repeating: record, count: count))
         await producer.close(deadline: .seconds(10))
         #expect(report.isComplete)
@@ -70,11 +53,7 @@ import Topology
     /// Writes records to partition 0 of a topic, each as made of an input: of a body, and of
     /// another record where `further` says so.
     private func write(
-        _ cluster: KafkaCluster,
-        _ topic: String,
-        madeOf inputs: String...,
-        at time: Int64? = nil,
-        further: String = ""
+        _ cluster: KafkaCluster, _ topic: String, madeOf inputs: String..., at time: Int64? = nil, further: String = ""
     ) async throws {
         let timestamp = time.map { #","timestamp":\#($0)"# } ?? ""
         let observations = inputs.map { input in
@@ -92,45 +71,28 @@ import Topology
 
     private static let digest = String(repeating: "ab", count: 32)
 
-    private func write(
-        _ cluster: KafkaCluster,
-        _ topic: String,
-        _ contents: [(value: [UInt8], headers: [KafkaHeader])]
-    ) async throws {
+    private func write(_ cluster: KafkaCluster, _ topic: String, _ contents: [(value: [UInt8], headers: [KafkaHeader])])
+        async throws
+    {
         let producer = try KafkaProducer(configuration: cluster.client)
         let records = contents.map { value, headers in
-            ProducerRecord(
-                topic: "\(cluster.name("r")).\(topic)",
-                partition: 0,
-                value: value,
-                headers: headers
-            )
+            ProducerRecord(topic: "\(cluster.name("r")).\(topic)", partition: 0, value: value, headers: headers)
         }
         let report = await producer.send(records)
         await producer.close(deadline: .seconds(10))
         #expect(report.isComplete)
     }
 
-    private func commit(
-        _ cluster: KafkaCluster,
-        _ stage: StageDescription,
-        offset: Int64,
-        _ metadata: String
-    ) async throws {
+    private func commit(_ cluster: KafkaCluster, _ stage: StageDescription, offset: Int64, _ metadata: String)
+        async throws
+    {
         let group = "\(cluster.name("g")).\(stage.name)"
         let configuration = cluster.client.merging(["group.id": group]) { $1 }
         let consumer = try KafkaConsumer(configuration: configuration)
         let topic = "\(cluster.name("r")).\(stage == .verify ? "raw" : "verified")"
-        let commits = [
-            TopicPartition(topic: topic, partition: 0): OffsetCommit(
-                offset: offset,
-                metadata: metadata
-            )
-        ]
+        let commits = [TopicPartition(topic: topic, partition: 0): OffsetCommit(offset: offset, metadata: metadata)]
         // A broker that has just started refuses commits until it has loaded its groups.
-        await eventually {
-            await consumer.commit(commits, deadline: .seconds(30)).failures.isEmpty
-        }
+        await eventually { await consumer.commit(commits, deadline: .seconds(30)).failures.isEmpty }
         await consumer.close(deadline: .seconds(10))
     }
 
@@ -139,8 +101,9 @@ import Topology
         return CommitMetadata(tally: tally).text
     }
 
-    @Test(arguments: HostileNumber.all)
-    func `a commit of any numbers ends in a finding, not in a crash`(number: Int64) async throws {
+    @Test(arguments: HostileNumber.all) func `a commit of any numbers ends in a finding, not in a crash`(number: Int64)
+        async throws
+    {
         let cluster = try await KafkaCluster(.mock)
         try await makeTopics(cluster)
         try await write(cluster, "raw", count: 4)
@@ -151,9 +114,7 @@ import Topology
     }
 
     @Test(arguments: KafkaCluster.Kind.available)
-    func `what is committed is compared with what was counted and written`(
-        kind: KafkaCluster.Kind
-    ) async throws {
+    func `what is committed is compared with what was counted and written`(kind: KafkaCluster.Kind) async throws {
         let cluster = try await KafkaCluster(kind)
         try await makeTopics(cluster)
         try await write(cluster, "raw", count: 4)
@@ -183,9 +144,7 @@ import Topology
     }
 
     @Test(arguments: KafkaCluster.Kind.available)
-    func `a loss behind repetitions after a crash is found by the exact count`(
-        kind: KafkaCluster.Kind
-    ) async throws {
+    func `a loss behind repetitions after a crash is found by the exact count`(kind: KafkaCluster.Kind) async throws {
         let cluster = try await KafkaCluster(kind)
         try await makeTopics(cluster)
         try await write(cluster, "raw", count: 4)
@@ -200,22 +159,14 @@ import Topology
         #expect(await reconcile(cluster, "--exact") == 1)
         #expect(
             transcript.output.contains(
-                "verify counted 4 records written for \(cluster.name("r")).raw[0], and 3 are "
-                    + "there: 1 lost"
-            )
-        )
+                "verify counted 4 records written for \(cluster.name("r")).raw[0], and 3 are " + "there: 1 lost"))
         try await write(cluster, "verified", madeOf: "0/1/0")
         #expect(await reconcile(cluster, "--exact", "--json", isInteractive: true) == 0)
         #expect(
-            transcript.notes.contains(/\r\x{1B}\[Kcounting r-\S+\.verified: \d+ of \d+ records/),
-            "\(transcript.notes)"
-        )
+            transcript.notes.contains(/\r\x{1B}\[Kcounting r-\S+\.verified: \d+ of \d+ records/), "\(transcript.notes)")
         #expect(
             transcript.output.contains(
-                #""exact":[{"writer":"verify","distinct":4,"repeated":2,"beyond":0,"#
-                    + #""former":0,"removed":0}]"#
-            )
-        )
+                #""exact":[{"writer":"verify","distinct":4,"repeated":2,"beyond":0,"# + #""former":0,"removed":0}]"#))
     }
 
     @Test func `an observation that was made of another counts for that one`() async throws {
@@ -232,10 +183,7 @@ import Topology
         #expect(await reconcile(cluster, "--exact") == 1)
         #expect(
             transcript.output.contains(
-                "dedupe counted 3 records written for \(cluster.name("r")).verified[0], and 2 are "
-                    + "there: 1 lost"
-            )
-        )
+                "dedupe counted 3 records written for \(cluster.name("r")).verified[0], and 2 are " + "there: 1 lost"))
         // A record that this program cannot read could be the lost one.
         let later = Array(#"{"schemaVersion":2,"payloads":{}}"#.utf8)
         try await write(cluster, "unique", [(later, [])])
@@ -243,8 +191,7 @@ import Topology
         #expect(transcript.notes.contains("reconcile with the newest one"), "\(transcript.notes)")
     }
 
-    @Test(arguments: KafkaCluster.Kind.available)
-    func `dead letters are counted once by the record that was refused`(
+    @Test(arguments: KafkaCluster.Kind.available) func `dead letters are counted once by the record that was refused`(
         kind: KafkaCluster.Kind
     ) async throws {
         let cluster = try await KafkaCluster(kind)
@@ -253,8 +200,7 @@ import Topology
         let raw = "\(cluster.name("r")).raw"
         func letter(_ topic: String, _ offset: Int) -> [KafkaHeader] {
             [
-                KafkaHeader(name: "dlq.stage", text: "verify"),
-                KafkaHeader(name: "dlq.source.topic", text: topic),
+                KafkaHeader(name: "dlq.stage", text: "verify"), KafkaHeader(name: "dlq.source.topic", text: topic),
                 KafkaHeader(name: "dlq.source.partition", text: "0"),
                 KafkaHeader(name: "dlq.source.offset", text: String(offset)),
             ]
@@ -265,11 +211,7 @@ import Topology
         try await write(cluster, "dead-letter", letters.map { ([1], $0) })
         #expect(await reconcile(cluster) == 0)
         #expect(await reconcile(cluster, "--exact") == 1)
-        #expect(
-            transcript.output.contains(
-                "verify counted 2 records written for \(raw)[0], and 1 are there: 1 lost"
-            )
-        )
+        #expect(transcript.output.contains("verify counted 2 records written for \(raw)[0], and 1 are there: 1 lost"))
         try await write(cluster, "dead-letter", [([1], letter(raw, 1))])
         #expect(await reconcile(cluster, "--exact") == 0)
         #expect(transcript.output.contains("from verify: 2 distinct, 1 written again"))
@@ -297,9 +239,7 @@ import Topology
         #expect(await reconcile(cluster, "--metrics", "/nowhere/a.prom") == 66)
     }
 
-    @Test func `offsets before an account are a finding until a person has stated their fate`()
-        async throws
-    {
+    @Test func `offsets before an account are a finding until a person has stated their fate`() async throws {
         let cluster = try await KafkaCluster(.mock)
         try await makeTopics(cluster)
         try await write(cluster, "raw", count: 4)
@@ -320,11 +260,8 @@ import Topology
         #expect(await run(state, cluster, ["--stage", "verify", "--json"] + who) == 0)
         #expect(await reconcile(cluster, "--exact") == 0, "\(transcript.output)")
         #expect(
-            transcript.output.contains(
-                /raw\[0\]: 2 offsets before 2: eva, .*: read by the old cluster's workers/
-            ),
-            "\(transcript.output)"
-        )
+            transcript.output.contains(/raw\[0\]: 2 offsets before 2: eva, .*: read by the old cluster's workers/),
+            "\(transcript.output)")
         #expect(await run(["status"], cluster) == 0)
         #expect(await run(state, cluster, ["--stage", "verify"] + who) == 1, "nothing is left")
         // A new account needs a new statement.
@@ -344,9 +281,7 @@ import Topology
         #expect(!transcript.output.contains("partition 1"))
     }
 
-    @Test func `a commit beyond the end of a recreated topic is a finding`()
-        async throws
-    {
+    @Test func `a commit beyond the end of a recreated topic is a finding`() async throws {
         let cluster = try await KafkaCluster(.mock)
         try await makeTopics(cluster)
         try await write(cluster, "raw", count: 1)
@@ -355,8 +290,8 @@ import Topology
         #expect(transcript.output.contains("raw[0]: offset 5 is committed, but the topic ends at"))
     }
 
-    @Test(.needsRealKafka)
-    func `observations of a former raw topic are neither repetitions nor a proof`() async throws {
+    @Test(.needsRealKafka) func `observations of a former raw topic are neither repetitions nor a proof`() async throws
+    {
         let cluster = try await KafkaCluster(.real)
         try await makeTopics(cluster)
         // A deleted topic had the same offsets and earlier timestamps.
@@ -372,11 +307,8 @@ import Topology
         try await write(cluster, "verified", madeOf: "0/2/0", at: now)
         #expect(await reconcile(cluster, "--exact", "--json") == 0)
         #expect(
-            transcript.output.contains(
-                #""distinct":3,"repeated":0,"beyond":0,"former":3,"removed":0"#
-            ),
-            "\(transcript.output)"
-        )
+            transcript.output.contains(#""distinct":3,"repeated":0,"beyond":0,"former":3,"removed":0"#),
+            "\(transcript.output)")
     }
 
     @Test func `a topic that is not there ends with 69 and is named`() async throws {

@@ -6,20 +6,12 @@ import Topology
 @testable import Operations
 
 @Suite struct ReconciliationTests {
-    private func account(
-        _ standing: PartitionAccount.Standing,
-        held: Range<Int64> = 0..<100
-    ) -> PartitionAccount {
+    private func account(_ standing: PartitionAccount.Standing, held: Range<Int64> = 0..<100) -> PartitionAccount {
         PartitionAccount(partition: 0, held: held, standing: standing)
     }
 
     private func stage(_ partitions: PartitionAccount...) -> StageAccount {
-        StageAccount(
-            stage: .verify,
-            group: "entitlements.verify",
-            topic: "storekit.raw",
-            partitions: partitions
-        )
+        StageAccount(stage: .verify, group: "entitlements.verify", topic: "storekit.raw", partitions: partitions)
     }
 
     private func tally(_ began: Int64, _ counts: [Disposition: Int64]) -> StageTally {
@@ -36,35 +28,29 @@ import Topology
     }
 
     @Test(arguments: [0..<100, 5..<100, 10..<100, 50..<100] as [Range<Int64>])
-    func `an account that begins later is a finding, also once retention has removed the rest`(
-        held: Range<Int64>
-    ) throws {
+    func `an account that begins later is a finding, also once retention has removed the rest`(held: Range<Int64>)
+        throws
+    {
         let late = tally(10, [.forwarded: 90])
         let problems = stage(account(.counted(committed: 100, tally: late), held: held)).problems
         #expect(problems.count == 1)
         #expect(problems[0].contains("what became of 10 offsets before it is not known"))
         #expect(problems[0].contains("still holds them") == (held.lowerBound < 10))
         let statement = try #require(AccountStatement(at: .earliest, by: "eva", reason: "lost"))
-        let stated = PartitionAccount.Standing.counted(
-            committed: 100,
-            tally: late,
-            statement: statement
-        )
+        let stated = PartitionAccount.Standing.counted(committed: 100, tally: late, statement: statement)
         #expect(stage(account(stated, held: held)).problems.isEmpty)
         #expect(stage(account(stated)).statements.map { $0.hasSuffix(": lost") } == [true])
     }
 
     @Test func `only offsets between the first and the end of a topic can be committed`() {
-        let beyond = PartitionAccount.Standing.counted(
-            committed: 100,
-            tally: tally(0, [.forwarded: 100])
-        )
+        let beyond = PartitionAccount.Standing.counted(committed: 100, tally: tally(0, [.forwarded: 100]))
         #expect(stage(account(beyond, held: 0..<99)).problems.count == 1)
         #expect(stage(account(.withoutTally(committed: 0))).problems.isEmpty)
     }
 
-    @Test(arguments: [(89, 1), (91, -1)] as [(Int64, Int64)])
-    func `one record too few or too many is found`(forwarded: Int64, unaccounted: Int64) {
+    @Test(arguments: [(89, 1), (91, -1)] as [(Int64, Int64)]) func `one record too few or too many is found`(
+        forwarded: Int64, unaccounted: Int64
+    ) {
         let counts: [Disposition: Int64] = [.forwarded: forwarded]
         let partition = account(.counted(committed: 90, tally: tally(0, counts)))
         #expect(partition.unaccounted == unaccounted)
@@ -96,13 +82,8 @@ import Topology
 
     private func flow(counted: Int64, given: Int64, fromStart: Bool = true) -> Flow {
         Flow(
-            writers: [.verify],
-            topic: "storekit.verified",
-            counted: counted,
-            given: given,
-            held: given,
-            isCountedFromStart: fromStart
-        )
+            writers: [.verify], topic: "storekit.verified", counted: counted, given: given, held: given,
+            isCountedFromStart: fromStart)
     }
 
     @Test func `a topic that was given less than was counted has lost something`() {
@@ -119,10 +100,7 @@ import Topology
 
     @Test func `one problem anywhere unbalances the whole`() {
         let good = account(.counted(committed: 100, tally: tally(0, [.forwarded: 100])))
-        let balanced = Reconciliation(
-            stages: [stage(good)],
-            flows: [flow(counted: 100, given: 100)]
-        )
+        let balanced = Reconciliation(stages: [stage(good)], flows: [flow(counted: 100, given: 100)])
         #expect(balanced.isBalanced)
         #expect(balanced.isSettled)
         let lossy = Reconciliation(stages: [stage(good)], flows: [flow(counted: 100, given: 99)])

@@ -15,9 +15,7 @@ import Testing
 
     @Test func `a wait for Kafka is noted, and so is its answer`() async throws {
         let cluster = try MockCluster()
-        for plan in TopicLayout().plans {
-            try cluster.createTopic(plan.name, partitions: 1)
-        }
+        for plan in TopicLayout().plans { try cluster.createTopic(plan.name, partitions: 1) }
         try cluster.takeDown()
         let servers = cluster.bootstrapServers
         async let code = run(["reconcile"], ["KAFKA_BOOTSTRAP": servers])
@@ -31,18 +29,12 @@ import Testing
     }
 
     @Test(arguments: [["link", "list"], ["rebuild"]])
-    func `a wait for a PostgreSQL that takes connections and says nothing is noted`(
-        command: [String]
-    ) async throws {
+    func `a wait for a PostgreSQL that takes connections and says nothing is noted`(command: [String]) async throws {
         let silent = try LoopbackSocket(isListening: true)
         defer { silent.close() }
         let code = await run(
             command,
-            [
-                "DATABASE_URL": "postgresql://anna:secret@127.0.0.1:\(silent.port)/d",
-                "DATABASE_CONNECT_DEADLINE": "3s",
-            ]
-        )
+            ["DATABASE_URL": "postgresql://anna:secret@127.0.0.1:\(silent.port)/d", "DATABASE_CONNECT_DEADLINE": "3s"])
         #expect(code == 69)
         let lines = transcript.notes.split(separator: "\n")
         #expect(lines.first == "waiting for PostgreSQL at 127.0.0.1:\(silent.port), 3 s at most")

@@ -12,9 +12,7 @@ import Topology
     /// A cluster with three bodies that nobody has read.
     private func cluster() async throws -> MockCluster {
         let cluster = try MockCluster()
-        for plan in TopicLayout().plans {
-            try cluster.createTopic(plan.name, partitions: 2)
-        }
+        for plan in TopicLayout().plans { try cluster.createTopic(plan.name, partitions: 2) }
         let client = ["bootstrap.servers": cluster.bootstrapServers]
         let producer = try KafkaProducer(configuration: client)
         let records = (0..<3).map { ProducerRecord(topic: "storekit.raw", value: [$0]) }
@@ -23,28 +21,16 @@ import Topology
         return cluster
     }
 
-    private func status(
-        _ bootstrap: String,
-        _ console: Console,
-        _ arguments: String...
-    ) async -> Int32 {
+    private func status(_ bootstrap: String, _ console: Console, _ arguments: String...) async -> Int32 {
         await PipelineTool.tool.run(
-            ["status"] + arguments,
-            in: CommandContext(console: console, environment: ["KAFKA_BOOTSTRAP": bootstrap])
-        )
+            ["status"] + arguments, in: CommandContext(console: console, environment: ["KAFKA_BOOTSTRAP": bootstrap]))
     }
 
     @Test func `on a terminal each report takes the place of the one before`() async throws {
         let cluster = try await cluster()
         let transcript = ConsoleTranscript()
         let console = transcript.console(isOutputTerminal: true, columns: 60, rows: 6)
-        let code = await status(
-            cluster.bootstrapServers,
-            console,
-            "--watch",
-            "--interval=100ms",
-            "--count=2"
-        )
+        let code = await status(cluster.bootstrapServers, console, "--watch", "--interval=100ms", "--count=2")
         #expect(code == 0)
         // The empty one that clears the terminal, and two reports.
         let frames = transcript.output.components(separatedBy: "\u{1B}[H").dropFirst()
@@ -61,18 +47,11 @@ import Topology
         cluster.stop()
     }
 
-    @Test func `without a terminal a watch writes lines with their time, and waits for a broker`()
-        async throws
-    {
+    @Test func `without a terminal a watch writes lines with their time, and waits for a broker`() async throws {
         let cluster = try await cluster()
         let transcript = ConsoleTranscript()
         let code = await status(
-            cluster.bootstrapServers,
-            transcript.console(),
-            "--watch",
-            "--interval=100ms",
-            "--count=2"
-        )
+            cluster.bootstrapServers, transcript.console(), "--watch", "--interval=100ms", "--count=2")
         #expect(code == 0)
         let time = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/
         let lines = transcript.output.split(separator: "\n")
@@ -84,21 +63,12 @@ import Topology
         cluster.stop()
     }
 
-    @Test func `a watch asks again where the brokers stop answering between two reports`()
-        async throws
-    {
+    @Test func `a watch asks again where the brokers stop answering between two reports`() async throws {
         let cluster = try await cluster()
         let transcript = ConsoleTranscript()
         async let code = status(
-            cluster.bootstrapServers,
-            transcript.console(),
-            "--watch",
-            "--interval=100ms",
-            "--count=5"
-        )
-        await eventually("the first report has to be shown") {
-            transcript.output.contains("dead letters: 0 counted")
-        }
+            cluster.bootstrapServers, transcript.console(), "--watch", "--interval=100ms", "--count=5")
+        await eventually("the first report has to be shown") { transcript.output.contains("dead letters: 0 counted") }
         try cluster.fail(.listOffsets, with: Array(repeating: .requestTimedOut, count: 100))
         await eventually("the watch has to ask again") {
             transcript.notes.contains("Kafka does not answer, asking again: ")
@@ -115,11 +85,9 @@ import Topology
 
     @Test func `status takes the number of skipped offsets that are dealt with`() async throws {
         let cluster = try await cluster()
-        let consumer = try KafkaConsumer(
-            configuration: [
-                "bootstrap.servers": cluster.bootstrapServers, "group.id": "entitlements.verify",
-            ]
-        )
+        let consumer = try KafkaConsumer(configuration: [
+            "bootstrap.servers": cluster.bootstrapServers, "group.id": "entitlements.verify",
+        ])
         let tally = StageTally(began: 0, counts: [.skipped: 2], forwarded: 0)
         let commit = OffsetCommit(offset: 2, metadata: CommitMetadata(tally: tally).text)
         let partition = TopicPartition(topic: "storekit.raw", partition: 0)
@@ -132,9 +100,7 @@ import Topology
             let transcript = ConsoleTranscript()
             let option = "--skipped-max=\(skippedMax)"
             #expect(
-                await status(cluster.bootstrapServers, transcript.console(), option) == code,
-                "\(transcript.output)"
-            )
+                await status(cluster.bootstrapServers, transcript.console(), option) == code, "\(transcript.output)")
             #expect(transcript.output.contains("2 skipped"), "\(transcript.output)")
             #expect(transcript.output.contains(problem) == isProblem)
         }
@@ -147,9 +113,7 @@ import Topology
         #expect(transcript.notes.contains("--count needs --watch"))
     }
 
-    @Test func `what waits is reported with its age, and what the mock does not answer once`()
-        async throws
-    {
+    @Test func `what waits is reported with its age, and what the mock does not answer once`() async throws {
         let cluster = try await cluster()
         let transcript = ConsoleTranscript()
         #expect(await status(cluster.bootstrapServers, transcript.console()) == 0)
@@ -158,8 +122,7 @@ import Topology
         #expect(transcript.output.matches(of: /not answered by the brokers/).count == 2)
     }
 
-    @Test(.needsRealKafka)
-    func `members of each group are listed with what waits for them, and a group without any`()
+    @Test(.needsRealKafka) func `members of each group are listed with what waits for them, and a group without any`()
         async throws
     {
         let cluster = try await KafkaCluster(.real)
@@ -169,24 +132,16 @@ import Topology
         _ = try await TopicDeployment(admin, layout).run(isAltering: false)
         await admin.close()
         let producer = try KafkaProducer(configuration: cluster.client)
-        let records = (0..<3).map {
-            ProducerRecord(topic: prefix + "raw", partition: 0, value: [$0])
-        }
+        let records = (0..<3).map { ProducerRecord(topic: prefix + "raw", partition: 0, value: [$0]) }
         #expect(await producer.send(records).isComplete)
         await producer.close(deadline: .seconds(5))
         let member = try KafkaConsumer(
-            configuration: cluster.client.merging(
-                ["group.id": prefix + "verify", "client.id": "verify-place-1"]
-            ) { $1 }
+            configuration: cluster.client.merging(["group.id": prefix + "verify", "client.id": "verify-place-1"]) { $1 }
         )
         try await member.subscribe([prefix + "raw"])
         let polling = Task {
             while !Task.isCancelled {
-                let result = try await member.poll(
-                    recordsMax: 1,
-                    bytesMax: 1_000,
-                    wait: .milliseconds(50)
-                )
+                let result = try await member.poll(recordsMax: 1, bytesMax: 1_000, wait: .milliseconds(50))
                 for case .assigned(let partitions) in result.events {
                     let starts = partitions.map { ($0, Int64?.none) }
                     try await member.assign(with: Dictionary(uniqueKeysWithValues: starts))
@@ -194,8 +149,7 @@ import Topology
             }
         }
         let environment = [
-            "KAFKA_BOOTSTRAP": cluster.bootstrapServers, "KAFKA_TOPIC_PREFIX": prefix,
-            "KAFKA_GROUP_PREFIX": prefix,
+            "KAFKA_BOOTSTRAP": cluster.bootstrapServers, "KAFKA_TOPIC_PREFIX": prefix, "KAFKA_GROUP_PREFIX": prefix,
         ]
         func status(_ arguments: String...) async -> String {
             let transcript = ConsoleTranscript()
@@ -223,41 +177,19 @@ import Topology
 
     private static func report(waiting: Int64, at now: Int64) -> StatusReport {
         let standing = PartitionAccount.Standing.counted(
-            committed: 5_000,
-            tally: StageTally(began: 0, counts: [.forwarded: 5_000], forwarded: 5_000)
-        )
-        let partition = PartitionAccount(
-            partition: 0,
-            held: 0..<(5_000 + waiting),
-            standing: standing
-        )
-        let stage = StageAccount(
-            stage: .verify,
-            group: "g",
-            topic: "t.raw",
-            partitions: [partition]
-        )
+            committed: 5_000, tally: StageTally(began: 0, counts: [.forwarded: 5_000], forwarded: 5_000))
+        let partition = PartitionAccount(partition: 0, held: 0..<(5_000 + waiting), standing: standing)
+        let stage = StageAccount(stage: .verify, group: "g", topic: "t.raw", partitions: [partition])
         return StatusReport(
-            reconciliation: Reconciliation(stages: [stage], flows: []),
-            members: [:],
-            oldestWaiting: [:],
-            deadLettersHeld: 0,
-            differences: [],
-            topicsUnanswered: nil,
-            membersUnanswered: nil,
-            now: now
-        )
+            reconciliation: Reconciliation(stages: [stage], flows: []), members: [:], oldestWaiting: [:],
+            deadLettersHeld: 0, differences: [], topicsUnanswered: nil, membersUnanswered: nil, now: now)
     }
 
     @Test(arguments: [
-        (Int64(600), Int64(500), "10 s"), (600, 597, "6 min 38 s"), (600, 600, "-"),
-        (600, 700, "-"), (600, 0, "-"),
-    ])
-    func `the time to drain follows from how much less has waited`(
-        before: Int64,
-        waiting: Int64,
-        drain: String
-    ) throws {
+        (Int64(600), Int64(500), "10 s"), (600, 597, "6 min 38 s"), (600, 600, "-"), (600, 700, "-"), (600, 0, "-"),
+    ]) func `the time to drain follows from how much less has waited`(before: Int64, waiting: Int64, drain: String)
+        throws
+    {
         let former = Self.report(waiting: before, at: 1_000)
         let report = Self.report(waiting: waiting, at: 3_000)
         let lines = report.parts(since: former).lines

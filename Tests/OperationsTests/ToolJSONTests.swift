@@ -12,9 +12,7 @@ import Topology
 @Suite struct ToolJSONTests {
     /// Expects a line for each schema, of the real command.
     private func run(
-        _ arguments: [String],
-        _ environment: [String: String],
-        code: Int32 = 0,
+        _ arguments: [String], _ environment: [String: String], code: Int32 = 0,
         sourceLocation: SourceLocation = #_sourceLocation
     ) async {
         let transcript = ConsoleTranscript()
@@ -22,12 +20,7 @@ import Topology
         let found = await PipelineTool.tool.run(arguments, environment, on: transcript)
         #expect(found == code, "\(arguments): \(transcript.notes)", sourceLocation: sourceLocation)
         #expect(!transcript.output.isEmpty, "\(arguments)", sourceLocation: sourceLocation)
-        PublishedSchema.expect(
-            "pipeline",
-            arguments,
-            transcript.output.utf8,
-            sourceLocation: sourceLocation
-        )
+        PublishedSchema.expect("pipeline", arguments, transcript.output.utf8, sourceLocation: sourceLocation)
     }
 
     @Test func `commands on a database print what their schemas say`() async throws {
@@ -62,8 +55,7 @@ import Topology
                 VALUES ('5f0c11ab-1111-4aaa-8aaa-111111111111', 'Production',
                     'com.example.app', 'SUBSCRIBED',
                     1000 * extract(epoch FROM now() - interval '2 days')::int8, now());
-                """
-        )
+                """)
         let environment = ["DATABASE_URL": options.connectionString]
         await run(["reconcile", "--with-apple"], environment, code: 1)
         async let asking: Void = run(["recover", "apple", "--order=M1"], environment)
@@ -72,8 +64,7 @@ import Topology
                 """
                 UPDATE recovery_requests SET finished_at = now(), result = 'done'
                 WHERE finished_at IS NULL RETURNING subject
-                """
-            )
+                """)
             return answered.count == 1
         }
         await asking
@@ -82,13 +73,9 @@ import Topology
 
     @Test func `commands on Kafka print what their schemas say`() async throws {
         let cluster = try MockCluster()
-        for plan in TopicLayout().plans {
-            try cluster.createTopic(plan.name, partitions: 2)
-        }
+        for plan in TopicLayout().plans { try cluster.createTopic(plan.name, partitions: 2) }
         let options = try await PostgresServer.shared.migratedDatabase()
-        let environment = [
-            "KAFKA_BOOTSTRAP": cluster.bootstrapServers, "DATABASE_URL": options.connectionString,
-        ]
+        let environment = ["KAFKA_BOOTSTRAP": cluster.bootstrapServers, "DATABASE_URL": options.connectionString]
         let body = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         try Data("body\n".utf8).write(to: body)
         await run(["publish", body.path], environment)
@@ -99,8 +86,9 @@ import Topology
         cluster.stop()
     }
 
-    @Test(.enabled(if: RealKafka.isAvailable, "needs a real Kafka"))
-    func `the report on topics fits its schema`() async throws {
+    @Test(.enabled(if: RealKafka.isAvailable, "needs a real Kafka")) func `the report on topics fits its schema`()
+        async throws
+    {
         let cluster = try await KafkaCluster(.real)
         let environment = ["KAFKA_BOOTSTRAP": cluster.bootstrapServers]
         let prefix = ["--prefix", cluster.name("json") + "."]

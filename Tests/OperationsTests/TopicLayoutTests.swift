@@ -28,29 +28,19 @@ import Testing
             #expect(plan.configuration["message.timestamp.type"] == kind, "\(plan.name)")
         }
         let found = TopicDifference.between(
-            try plan("storekit.raw"),
-            partitions: 8,
-            configuration: ["message.timestamp.type": "CreateTime"]
-        )
+            try plan("storekit.raw"), partitions: 8, configuration: ["message.timestamp.type": "CreateTime"])
         #expect(found.map(\.property) == ["message.timestamp.type"])
         #expect(found.allSatisfy { $0.isHarmful })
     }
 
-    @Test func `only topics of one writer keep the writer's codec, and in others it is harmful`()
-        throws
-    {
+    @Test func `only topics of one writer keep the writer's codec, and in others it is harmful`() throws {
         let own = ["raw", "linked", "dead-letter", "outcomes"].map { "storekit.\($0)" }
         for options in [[], ["--compression=lz4"]] {
             for name in TopicLayout().plans.map(\.name) {
                 let plan = try plan(name, options)
-                let codec =
-                    own.contains(name) ? "uncompressed" : options.isEmpty ? "producer" : "lz4"
+                let codec = own.contains(name) ? "uncompressed" : options.isEmpty ? "producer" : "lz4"
                 #expect(plan.configuration["compression.type"] == codec, "\(name)")
-                let found = TopicDifference.between(
-                    plan,
-                    partitions: 8,
-                    configuration: ["compression.type": "gzip"]
-                )
+                let found = TopicDifference.between(plan, partitions: 8, configuration: ["compression.type": "gzip"])
                 #expect(found.map(\.isHarmful) == [own.contains(name)], "\(name)")
             }
         }
@@ -61,10 +51,7 @@ import Testing
             #expect(plan.configuration["unclean.leader.election.enable"] == "false", "\(plan.name)")
         }
         let found = TopicDifference.between(
-            try plan("storekit.linked"),
-            partitions: 8,
-            configuration: ["unclean.leader.election.enable": "true"]
-        )
+            try plan("storekit.linked"), partitions: 8, configuration: ["unclean.leader.election.enable": "true"])
         #expect(found.map(\.property) == ["unclean.leader.election.enable"])
         #expect(found.allSatisfy { $0.isHarmful })
     }
@@ -95,15 +82,9 @@ import Testing
     }
 
     @Test func `dead letters beyond the limits that are given show as a difference`() throws {
-        let plan = try plan(
-            "storekit.dead-letter",
-            ["--dead-letter-retention=400d", "--dead-letter-size=32GiB"]
-        )
+        let plan = try plan("storekit.dead-letter", ["--dead-letter-retention=400d", "--dead-letter-size=32GiB"])
         let found = TopicDifference.between(
-            plan,
-            partitions: 8,
-            configuration: ["retention.ms": "-1", "retention.bytes": "-1"]
-        )
+            plan, partitions: 8, configuration: ["retention.ms": "-1", "retention.bytes": "-1"])
         #expect(found.map(\.property) == ["retention.bytes", "retention.ms"])
         #expect(found.allSatisfy { !$0.isHarmful })
     }
@@ -111,47 +92,33 @@ import Testing
     @Test(arguments: [
         ("raw", "--retention=7d", ["retention.ms": "2592000000"], ["retention.ms"]),
         ("raw", "--retention=7d", ["retention.ms": "-1"], ["retention.ms"]),
-        (
-            "dead-letter", "--dead-letter-retention=400d", ["retention.ms": "69120000000"],
-            ["retention.ms"]
-        ),
+        ("dead-letter", "--dead-letter-retention=400d", ["retention.ms": "69120000000"], ["retention.ms"]),
         (
             "dead-letter", "--dead-letter-size=32GiB",
             ["retention.bytes": String(100 << 27), "segment.bytes": String(1 << 30)],
             ["retention.bytes", "segment.bytes"]
         ),
-    ])
-    func `a topic that keeps more is left as it is unless its option is given`(
-        topic: String,
-        option: String,
-        configuration: [String: String],
-        lowered: [String]
+    ]) func `a topic that keeps more is left as it is unless its option is given`(
+        topic: String, option: String, configuration: [String: String], lowered: [String]
     ) throws {
         for (options, expected) in [([], []), ([option], lowered)] {
             let found = TopicDifference.between(
-                try plan("storekit.\(topic)", options),
-                partitions: 8,
-                configuration: configuration
-            )
+                try plan("storekit.\(topic)", options), partitions: 8, configuration: configuration)
             #expect(found.map(\.property) == expected, "\(options)")
         }
     }
 
     @Test func `a topic that keeps less than planned is a difference without an option`() throws {
         let found = TopicDifference.between(
-            try plan("storekit.dead-letter"),
-            partitions: 8,
-            configuration: ["retention.ms": "1", "retention.bytes": "1", "segment.bytes": "1"]
-        )
+            try plan("storekit.dead-letter"), partitions: 8,
+            configuration: ["retention.ms": "1", "retention.bytes": "1", "segment.bytes": "1"])
         #expect(found.map(\.property) == ["retention.bytes", "retention.ms", "segment.bytes"])
     }
 
     @Test func `the size of all dead letters is shared by the partitions that there are`() throws {
         let found = TopicDifference.between(
-            try plan("storekit.dead-letter", ["--dead-letter-size=64GiB"]),
-            partitions: 4,
-            configuration: ["retention.bytes": "1", "segment.bytes": "1"]
-        )
+            try plan("storekit.dead-letter", ["--dead-letter-size=64GiB"]), partitions: 4,
+            configuration: ["retention.bytes": "1", "segment.bytes": "1"])
         let planned = Dictionary(uniqueKeysWithValues: found.map { ($0.property, $0.planned) })
         #expect(planned["retention.bytes"] == String((64 << 30) / 4))
         #expect(planned["segment.bytes"] == String(1 << 30))
@@ -168,36 +135,21 @@ import Testing
     @Test func `a topic as planned shows no difference`() throws {
         let plan = try plan("storekit.raw")
         let found = TopicDifference.between(
-            plan,
-            partitions: 8,
-            configuration: plan.configuration.merging(["segment.bytes": "1"]) { $1 }
-        )
+            plan, partitions: 8, configuration: plan.configuration.merging(["segment.bytes": "1"]) { $1 })
         #expect(found.isEmpty)
     }
 
     @Test func `what a cluster does not say is not compared`() throws {
-        let found = TopicDifference.between(
-            try plan("storekit.raw"),
-            partitions: 8,
-            configuration: [:]
-        )
+        let found = TopicDifference.between(try plan("storekit.raw"), partitions: 8, configuration: [:])
         #expect(found.isEmpty)
     }
 
-    @Test func `a smaller limit and a compacted topic are harmful, a longer retention is not`()
-        throws
-    {
+    @Test func `a smaller limit and a compacted topic are harmful, a longer retention is not`() throws {
         let plan = try plan("storekit.raw", ["--retention=7d"])
         let found = TopicDifference.between(
-            plan,
-            partitions: 4,
-            configuration: [
-                "max.message.bytes": "1048588", "retention.ms": "-1", "cleanup.policy": "compact",
-            ]
-        )
-        #expect(
-            found.filter(\.isHarmful).map(\.property) == ["cleanup.policy", "max.message.bytes"]
-        )
+            plan, partitions: 4,
+            configuration: ["max.message.bytes": "1048588", "retention.ms": "-1", "cleanup.policy": "compact"])
+        #expect(found.filter(\.isHarmful).map(\.property) == ["cleanup.policy", "max.message.bytes"])
         #expect(found.filter { !$0.isHarmful }.map(\.property) == ["partitions", "retention.ms"])
         #expect(found.last?.description == "storekit.raw: retention.ms is -1, planned 604800000")
     }

@@ -15,9 +15,7 @@ import Testing
     private func topics(_ cluster: KafkaCluster, _ arguments: [String]) async -> Int32 {
         await PipelineTool.tool.run(
             ["topics", "--prefix", cluster.name("topics") + "."] + arguments,
-            ["KAFKA_BOOTSTRAP": cluster.bootstrapServers],
-            on: transcript
-        )
+            ["KAFKA_BOOTSTRAP": cluster.bootstrapServers], on: transcript)
     }
 
     @Test(.enabled(if: RealKafka.isAvailable, "needs a real Kafka"))
@@ -51,9 +49,7 @@ import Testing
     }
 
     @Test(.enabled(if: RealKafka.isAvailable, "needs a real Kafka"))
-    func `altering lowers no retention that was not asked for, and keeps the total size`()
-        async throws
-    {
+    func `altering lowers no retention that was not asked for, and keeps the total size`() async throws {
         let cluster = try await KafkaCluster(.real)
         let prefix = cluster.name("topics")
         let (raw, letters) = ("\(prefix).raw", "\(prefix).dead-letter")
@@ -62,8 +58,7 @@ import Testing
                 let names = [raw, letters]
                 let found = try await admin.topicConfigurations(names, deadline: .hopeless)
                 return [
-                    found.value?[raw]?["retention.ms"]?.value,
-                    found.value?[letters]?["retention.ms"]?.value,
+                    found.value?[raw]?["retention.ms"]?.value, found.value?[letters]?["retention.ms"]?.value,
                     found.value?[letters]?["retention.bytes"]?.value,
                 ]
             }
@@ -89,18 +84,14 @@ import Testing
     }
 
     @Test(arguments: [(1, 1), (2, 2), (3, 3), (7, 3)])
-    func `without the option there are three copies, or as many as brokers`(
-        brokerCount: Int,
-        expected: Int16
-    ) {
+    func `without the option there are three copies, or as many as brokers`(brokerCount: Int, expected: Int16) {
         var layout = TopicLayout()
         #expect(layout.fitting(brokerCount: brokerCount).replication == expected)
         layout.replication = 5
         #expect(layout.fitting(brokerCount: brokerCount).replication == 5)
     }
 
-    @Test(.needsRealKafka)
-    func `a codec of the writer's is harmful to topics and status, and altered`() async throws {
+    @Test(.needsRealKafka) func `a codec of the writer's is harmful to topics and status, and altered`() async throws {
         let cluster = try await KafkaCluster(.real)
         #expect(await topics(cluster, "--partitions=2") == 0)
         let admin = try KafkaAdmin(configuration: cluster.client)
@@ -113,10 +104,8 @@ import Testing
         await admin.close()
         func pipeline(_ command: String, _ options: String...) async -> Int32 {
             await PipelineTool.tool.run(
-                [command, "--prefix", "\(prefix)."] + options,
-                ["KAFKA_BOOTSTRAP": cluster.bootstrapServers],
-                on: transcript
-            )
+                [command, "--prefix", "\(prefix)."] + options, ["KAFKA_BOOTSTRAP": cluster.bootstrapServers],
+                on: transcript)
         }
         let harm = "\(name): compression.type is producer, planned uncompressed"
         #expect(await pipeline("topics", "--partitions=2") == 1)
@@ -133,11 +122,8 @@ import Testing
         let cluster = try await KafkaCluster(.real)
         let admin = try KafkaAdmin(configuration: cluster.client)
         let topic = NewTopic(
-            name: cluster.name("topics") + ".raw",
-            partitions: 8,
-            replication: 1,
-            configuration: ["max.message.bytes": "1000"]
-        )
+            name: cluster.name("topics") + ".raw", partitions: 8, replication: 1,
+            configuration: ["max.message.bytes": "1000"])
         #expect(try await admin.createTopics([topic], deadline: .hopeless).isEmpty)
         await admin.close()
         #expect(await topics(cluster) == 1)

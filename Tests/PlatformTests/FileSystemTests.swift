@@ -3,16 +3,11 @@ import Platform
 import Testing
 
 final class FileSystemTests {
-    private let folder = FileManager.default.temporaryDirectory
-        .appending(path: "files-\(UUID().uuidString)")
+    private let folder = FileManager.default.temporaryDirectory.appending(path: "files-\(UUID().uuidString)")
 
-    init() throws {
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
-    }
+    init() throws { try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false) }
 
-    deinit {
-        try? FileManager.default.removeItem(at: folder)
-    }
+    deinit { try? FileManager.default.removeItem(at: folder) }
 
     private func path(_ name: String) -> String { folder.appending(path: name).path }
 
@@ -40,11 +35,7 @@ final class FileSystemTests {
         #expect(FileSystem.isFolder(path("up")))
         #expect(FileSystem.isReadableFile(path("file")))
         #expect(FileSystem.isReadableFile(path("link")))
-        for name in ["file", "link", "broken", "none"] {
-            #expect(!FileSystem.isFolder(path(name)), "\(name)")
-        }
-        for name in ["", "up", "broken", "none"] {
-            #expect(!FileSystem.isReadableFile(path(name)), "\(name)")
-        }
+        for name in ["file", "link", "broken", "none"] { #expect(!FileSystem.isFolder(path(name)), "\(name)") }
+        for name in ["", "up", "broken", "none"] { #expect(!FileSystem.isReadableFile(path(name)), "\(name)") }
     }
 }

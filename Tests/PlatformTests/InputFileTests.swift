@@ -3,16 +3,11 @@ import Platform
 import Testing
 
 final class InputFileTests {
-    private let folder = FileManager.default.temporaryDirectory
-        .appending(path: "input-\(UUID().uuidString)")
+    private let folder = FileManager.default.temporaryDirectory.appending(path: "input-\(UUID().uuidString)")
 
-    init() throws {
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
-    }
+    init() throws { try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false) }
 
-    deinit {
-        try? FileManager.default.removeItem(at: folder)
-    }
+    deinit { try? FileManager.default.removeItem(at: folder) }
 
     private func file(_ bytes: [UInt8]) throws -> InputFile {
         let url = folder.appending(path: UUID().uuidString)

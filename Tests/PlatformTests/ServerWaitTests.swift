@@ -9,14 +9,10 @@ import Testing
 
         var all: [String] { lines.withLock(\.self) }
 
-        @Sendable func add(_ line: String) {
-            lines.withLock { $0.append(line) }
-        }
+        @Sendable func add(_ line: String) { lines.withLock { $0.append(line) } }
     }
 
-    private static func begin(within limit: Duration? = nil, after patience: Duration = .zero)
-        -> ServerWait?
-    {
+    private static func begin(within limit: Duration? = nil, after patience: Duration = .zero) -> ServerWait? {
         .begin(for: "Kafka at kafka:9092", within: limit, patience: patience)
     }
 
@@ -43,7 +39,5 @@ import Testing
         #expect(lines.all.count == 2, "\(lines.all)")
     }
 
-    @Test func `nobody waits in a service`() {
-        #expect(Self.begin() == nil)
-    }
+    @Test func `nobody waits in a service`() { #expect(Self.begin() == nil) }
 }

@@ -9,9 +9,7 @@ import Testing
         let client = PostgresClient(options, connectionsMax: 3)
         let ids = try await withThrowingTaskGroup(of: Int64.self) { group in
             for _ in 0..<40 {
-                group.addTask {
-                    try await client.query("SELECT pg_backend_pid(), pg_sleep(0.005)")[0].int8(0)
-                }
+                group.addTask { try await client.query("SELECT pg_backend_pid(), pg_sleep(0.005)")[0].int8(0) }
             }
             return try await group.reduce(into: Set<Int64>()) { $0.insert($1) }
         }
@@ -24,9 +22,7 @@ import Testing
         options.connectDeadline = .seconds(3)
         let client = PostgresClient(options, connectionsMax: 1)
         try await client.withConnection { _ in
-            let error = await #expect(throws: PostgresError.self) {
-                try await client.query("SELECT 1")
-            }
+            let error = await #expect(throws: PostgresError.self) { try await client.query("SELECT 1") }
             #expect(error?.code == .noConnectionFree)
         }
         #expect(try await client.query("SELECT 1::int8")[0].int8(0) == 1)
@@ -44,15 +40,10 @@ import Testing
     }
 
     @Test func `a server that stays away is said within the deadline`() async throws {
-        var options = PostgresOptions(
-            connectionString: "postgresql://127.0.0.1:1/x",
-            applicationName: "tests"
-        )
+        var options = PostgresOptions(connectionString: "postgresql://127.0.0.1:1/x", applicationName: "tests")
         options.connectDeadline = .milliseconds(300)
         let client = PostgresClient(options)
-        let error = await #expect(throws: PostgresError.self) {
-            try await client.query("SELECT 1")
-        }
+        let error = await #expect(throws: PostgresError.self) { try await client.query("SELECT 1") }
         #expect(error?.code == .connectionFailed)
     }
 
@@ -64,8 +55,7 @@ import Testing
                 script: """
                     CREATE TABLE counters (id int8 PRIMARY KEY, value int8);
                     INSERT INTO counters VALUES (1, 0), (2, 0);
-                    """
-            )
+                    """)
         }
         let attempts = Recorded<Int64>()
         let update = "UPDATE counters SET value = value + 1 WHERE id = $1"
@@ -97,18 +87,14 @@ import Testing
         #expect(rows[0].bool(0))
     }
 
-    @Test func `a statement prepared before a migration works again after one failure`()
-        async throws
-    {
+    @Test func `a statement prepared before a migration works again after one failure`() async throws {
         let options = try await PostgresServer.shared.emptyDatabase()
         let client = PostgresClient(options, connectionsMax: 1)
         let other = try await PostgresConnection.connect(options)
         try await other.execute(script: "CREATE TABLE t AS SELECT 1::int8 AS i")
         _ = try await client.query("SELECT * FROM t")
         try await other.execute(script: "ALTER TABLE t ADD COLUMN j int8")
-        let error = await #expect(throws: PostgresError.self) {
-            try await client.query("SELECT * FROM t")
-        }
+        let error = await #expect(throws: PostgresError.self) { try await client.query("SELECT * FROM t") }
         #expect(error?.isRetriable == true)
         #expect(try await client.query("SELECT * FROM t").columnCount == 2)
     }
@@ -117,9 +103,7 @@ import Testing
         let client = PostgresClient(try await PostgresServer.shared.emptyDatabase())
         _ = try await client.query("SELECT 1")
         await client.close()
-        let error = await #expect(throws: PostgresError.self) {
-            try await client.query("SELECT 1")
-        }
+        let error = await #expect(throws: PostgresError.self) { try await client.query("SELECT 1") }
         #expect(error?.code == .connectionClosed)
     }
 }

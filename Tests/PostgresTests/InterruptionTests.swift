@@ -22,8 +22,7 @@ import Testing
             SELECT count(*) FROM pg_stat_activity
             WHERE datname = current_database() AND query LIKE '%pg_sleep%' AND state = 'active'
                 AND pid <> pg_backend_pid()
-            """
-        )[0].int8(0)
+            """)[0].int8(0)
     }
 
     @Test func `a missed deadline cancels the statement and closes the connection`() async throws {
@@ -34,9 +33,7 @@ import Testing
         #expect(error?.fault == .infrastructure)
         #expect(await !connection.isUsable())
         try await eventually { try await runningStatements() == 0 }
-        let next = await #expect(throws: PostgresError.self) {
-            try await connection.query("SELECT 1")
-        }
+        let next = await #expect(throws: PostgresError.self) { try await connection.query("SELECT 1") }
         #expect(next?.code == .connectionClosed)
     }
 
@@ -57,9 +54,7 @@ import Testing
     }
 
     @Test func `a cancelled task cancels its statement`() async throws {
-        let task = Task { [connection] in
-            try await connection.query("SELECT pg_sleep(60)")
-        }
+        let task = Task { [connection] in try await connection.query("SELECT pg_sleep(60)") }
         try await eventually { try await runningStatements() == 1 }
         task.cancel()
         let error = await #expect(throws: PostgresError.self) { try await task.value }
@@ -80,9 +75,7 @@ import Testing
 
     @Test func `a terminated backend is a lost connection with the server's reason`() async throws {
         let id = try await connection.query("SELECT pg_backend_pid()")[0].int8(0)
-        let task = Task { [connection] in
-            try await connection.query("SELECT pg_sleep(60)")
-        }
+        let task = Task { [connection] in try await connection.query("SELECT pg_sleep(60)") }
         try await eventually { try await runningStatements() == 1 }
         _ = try await observer.query("SELECT pg_terminate_backend($1::int4)", [.text("\(id)")])
         let error = await #expect(throws: PostgresError.self) { try await task.value }
@@ -93,9 +86,7 @@ import Testing
 
     @Test func `a statement that another session cancels leaves the connection`() async throws {
         let id = try await connection.query("SELECT pg_backend_pid()")[0].int8(0)
-        let task = Task { [connection] in
-            try await connection.query("SELECT pg_sleep(60)")
-        }
+        let task = Task { [connection] in try await connection.query("SELECT pg_sleep(60)") }
         try await eventually { try await runningStatements() == 1 }
         _ = try await observer.query("SELECT pg_cancel_backend($1::int4)", [.text("\(id)")])
         let error = await #expect(throws: PostgresError.self) { try await task.value }
@@ -114,27 +105,21 @@ import Testing
         #expect(error?.code == .deadlineExceeded)
     }
 
-    @Test func `a host that accepts and never answers cannot be connected to in time`() async throws
-    {
+    @Test func `a host that accepts and never answers cannot be connected to in time`() async throws {
         let silent = try ScriptedServer(.silence)
         defer { silent.stop() }
         let error = await #expect(throws: PostgresError.self) {
             try await PostgresConnection.connect(
                 PostgresOptions(
-                    connectionString: "postgresql://u:p@127.0.0.1:\(silent.port)/d",
-                    applicationName: "tests"
-                ),
-                deadline: .milliseconds(200)
-            )
+                    connectionString: "postgresql://u:p@127.0.0.1:\(silent.port)/d", applicationName: "tests"),
+                deadline: .milliseconds(200))
         }
         #expect(error?.code == .connectionFailed)
         #expect(error?.fault == .infrastructure)
     }
 
     @Test(arguments: [PrivatePostgres.StopMode.fast, .immediate])
-    func `a server stopped in the middle is a lost connection`(
-        mode: PrivatePostgres.StopMode
-    ) async throws {
+    func `a server stopped in the middle is a lost connection`(mode: PrivatePostgres.StopMode) async throws {
         let server = try await PrivatePostgres.start()
         let own = server.options("tests")
         let connection = try await PostgresConnection.connect(own)
@@ -142,16 +127,13 @@ import Testing
         let observer = try await PostgresConnection.connect(own)
         try await eventually {
             let rows = try await observer.query(
-                "SELECT count(*) FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(60)'"
-            )
+                "SELECT count(*) FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(60)'")
             return rows[0].int8(0) == 1
         }
         try await server.stop(mode)
         let error = await #expect(throws: PostgresError.self) { try await task.value }
         #expect(error?.code == .connectionLost)
-        let refused = await #expect(throws: PostgresError.self) {
-            try await PostgresConnection.connect(own)
-        }
+        let refused = await #expect(throws: PostgresError.self) { try await PostgresConnection.connect(own) }
         #expect(refused?.code == .connectionFailed)
         #expect(refused?.fault == .infrastructure)
         try await server.remove()

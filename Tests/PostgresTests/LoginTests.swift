@@ -18,23 +18,17 @@ import Testing
             var options = try await PostgresServer.shared.emptyDatabase()
             owner = PostgresClient(options)
             try await owner.withConnection { [name] connection in
-                try await connection.execute(
-                    script: "CREATE ROLE \(name) LOGIN PASSWORD 'first'"
-                )
+                try await connection.execute(script: "CREATE ROLE \(name) LOGIN PASSWORD 'first'")
             }
             let port = try await PostgresServer.shared.server().port
             let database = try await owner.query("SELECT current_database()::text")[0].text(0)
             let string = "postgresql://\(name)@127.0.0.1:\(port)/\(database)"
             options.connectionString = string
-            options.newestLogin = { [file] in
-                PostgresLogin(connectionString: string, password: file.password)
-            }
+            options.newestLogin = { [file] in PostgresLogin(connectionString: string, password: file.password) }
             client = PostgresClient(options, connectionsMax: 4)
         }
 
-        func write(_ password: String) {
-            file.write(password)
-        }
+        func write(_ password: String) { file.write(password) }
 
         func change(to password: String) async throws {
             try await owner.withConnection { [name] connection in
@@ -44,10 +38,7 @@ import Testing
 
         /// The server's processes of the role's sessions.
         func processes() async throws -> Set<Int64> {
-            let rows = try await owner.query(
-                "SELECT pid::int8 FROM pg_stat_activity WHERE usename = $1",
-                [.text(name)]
-            )
+            let rows = try await owner.query("SELECT pid::int8 FROM pg_stat_activity WHERE usename = $1", [.text(name)])
             return Set(rows.map { $0.int8(0) })
         }
 
@@ -63,21 +54,15 @@ import Testing
 
         var password: String { state.withLock(\.self) }
 
-        func write(_ password: String) {
-            state.withLock { $0 = password }
-        }
+        func write(_ password: String) { state.withLock { $0 = password } }
     }
 
-    @Test func `a wrong password is refused, and the one that has worked opens further sessions`()
-        async throws
-    {
+    @Test func `a wrong password is refused, and the one that has worked opens further sessions`() async throws {
         let role = try await RotatingRole()
         _ = try await role.client.query("SELECT 1")
         role.write("wrong")
         for _ in 0..<2 {
-            let error = await #expect(throws: PostgresError.self) {
-                try await role.client.signIn()
-            }
+            let error = await #expect(throws: PostgresError.self) { try await role.client.signIn() }
             #expect(error?.code == .authenticationFailed)
         }
         try await role.fill()
@@ -88,9 +73,7 @@ import Testing
     @Test func `without a password that has worked a wrong one opens nothing`() async throws {
         let role = try await RotatingRole()
         role.write("wrong")
-        let error = await #expect(throws: PostgresError.self) {
-            try await role.client.query("SELECT 1")
-        }
+        let error = await #expect(throws: PostgresError.self) { try await role.client.query("SELECT 1") }
         #expect(error?.code == .authenticationFailed)
     }
 

@@ -9,28 +9,20 @@ import Testing
         options.renewalInterval = age
         let client = PostgresClient(options, connectionsMax: 1)
         let lookup = "SELECT count(*) FROM things WHERE name = $1"
-        _ = try await client.query(
-            "CREATE TABLE things (name text PRIMARY KEY) WITH (autovacuum_enabled = false)"
-        )
+        _ = try await client.query("CREATE TABLE things (name text PRIMARY KEY) WITH (autovacuum_enabled = false)")
         _ = try await client.query("ANALYZE things")
         // The first five times the server plans for the parameters' values alone.
-        for _ in 0..<8 {
-            _ = try await client.query(lookup, [.text("x")])
-        }
+        for _ in 0..<8 { _ = try await client.query(lookup, [.text("x")]) }
         _ = try await client.query("INSERT INTO things SELECT generate_series(1, 20000)::text")
         _ = try await client.query(lookup, [.text("x")])
         let name = try await client.query(
-            "SELECT name FROM pg_prepared_statements WHERE statement = $1",
-            [.text(lookup)]
-        )[0].text(0)
+            "SELECT name FROM pg_prepared_statements WHERE statement = $1", [.text(lookup)])[0].text(0)
         let lines = try await client.query("EXPLAIN EXECUTE \(name)('x')").map { $0.text(0) }
         await client.close()
         return lines.joined(separator: "\n")
     }
 
-    @Test func `a plan made on an empty table is replaced once the table has grown`()
-        async throws
-    {
+    @Test func `a plan made on an empty table is replaced once the table has grown`() async throws {
         #expect(try await plan(atMost: .zero).contains("Index"))
     }
 

@@ -6,13 +6,9 @@ import Testing
 @testable import Postgres
 
 /// pgbouncer between a program and its server.
-@Suite(.timeLimit(.minutes(10)), .enabled(if: Pooler.program != nil, "no pgbouncer"))
-struct PoolerTests {
+@Suite(.timeLimit(.minutes(10)), .enabled(if: Pooler.program != nil, "no pgbouncer")) struct PoolerTests {
     private static func options(_ pooler: Pooler) -> PostgresOptions {
-        var options = PostgresOptions(
-            connectionString: pooler.connectionString,
-            applicationName: "tests"
-        )
+        var options = PostgresOptions(connectionString: pooler.connectionString, applicationName: "tests")
         options.isHeld = true
         options.connectDeadline = .seconds(30)
         return options
@@ -38,9 +34,7 @@ struct PoolerTests {
     }
 
     @Test(arguments: ["", "server_round_robin = 1"])
-    func `a pool in session mode passes, one in transaction mode is refused plainly`(
-        setting: String
-    ) async throws {
+    func `a pool in session mode passes, one in transaction mode is refused plainly`(setting: String) async throws {
         let server = try await PostgresServer.shared.server()
         for (mode, isRefused) in [("session", false), ("transaction", true)] {
             let pooler = try Pooler(mode, before: server, settings: [setting])
@@ -52,9 +46,7 @@ struct PoolerTests {
     }
 
     @Test(arguments: ["", "server_round_robin = 1"])
-    func `a pool in transaction mode is refused each time while others use it`(
-        setting: String
-    ) async throws {
+    func `a pool in transaction mode is refused each time while others use it`(setting: String) async throws {
         let server = try await PostgresServer.shared.server()
         let pooler = try Pooler("transaction", before: server, settings: [setting])
         _ = try await Self.refusal(by: pooler)
@@ -62,8 +54,7 @@ struct PoolerTests {
         let observer = try await PostgresConnection.connect(server.options("observer"))
         try await eventually("others use the pool") {
             try await observer.query(
-                "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep(0.002)%'"
-            )[0].int8(0) > 0
+                "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep(0.002)%'")[0].int8(0) > 0
         }
         await observer.close()
         for _ in 0..<3 {
@@ -76,18 +67,14 @@ struct PoolerTests {
         try await pooler.remove()
     }
 
-    @Test func `one free place is enough, for the server itself and for a pool in session mode`()
-        async throws
-    {
+    @Test func `one free place is enough, for the server itself and for a pool in session mode`() async throws {
         var configuration = PrivatePostgres.Configuration()
         configuration.settings = ["max_connections": "4", "superuser_reserved_connections": "0"]
         try await PrivatePostgres.lend(configuration) { server in
             let pooler = try Pooler("session", before: server, settings: ["default_pool_size = 1"])
             #expect(try await Self.refusal(by: pooler) == nil)
             var others: [PostgresConnection] = []
-            for _ in 0..<3 {
-                others.append(try await PostgresConnection.connect(server.options("others")))
-            }
+            for _ in 0..<3 { others.append(try await PostgresConnection.connect(server.options("others"))) }
             #expect(try await Self.refusal(by: pooler) == nil)
             try await pooler.remove()
             let isAnswered = await becomesTrue(within: .seconds(30)) {
@@ -104,8 +91,7 @@ struct PoolerTests {
             let connection = try await PostgresConnection.connect(options)
             _ = try await connection.query("SELECT 1")
             let name = try await connection.query(
-                "SELECT name FROM pg_prepared_statements WHERE statement = 'SELECT 1'"
-            )[0].text(0)
+                "SELECT name FROM pg_prepared_statements WHERE statement = 'SELECT 1'")[0].text(0)
             // Another client of the process has removed the statements, or prepared the next one.
             let number = try #require(name.split(separator: "_").last.flatMap { Int($0) })
             let next = name.prefix { $0 != "_" } + "_\(number + 2)"
@@ -131,8 +117,9 @@ struct PoolerTests {
 /// A pgbouncer of a test's own.
 private struct Pooler {
     /// Debian keeps it out of a user's path.
-    static let program = ["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer"]
-        .first { FileManager.default.isExecutableFile(atPath: $0) }
+    static let program = ["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer"].first {
+        FileManager.default.isExecutableFile(atPath: $0)
+    }
 
     let connectionString: String
     private let process: ChildProcess
@@ -140,8 +127,7 @@ private struct Pooler {
 
     /// - Parameter settings: further lines of its settings.
     init(_ mode: String, before server: PrivatePostgres, settings: [String] = []) throws {
-        folder = FileManager.default.temporaryDirectory
-            .appending(path: "pooler-\(UUID().uuidString)")
+        folder = FileManager.default.temporaryDirectory.appending(path: "pooler-\(UUID().uuidString)")
         let files = FileManager.default
         try files.createDirectory(at: folder, withIntermediateDirectories: true)
         try files.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder.path)
@@ -166,10 +152,8 @@ private struct Pooler {
         // pgbouncer refuses to run as root.
         let user = geteuid() == 0 ? ["--user=postgres"] : []
         process = try ChildProcess(
-            executable: #require(Self.program),
-            arguments: ["--quiet"] + user + [path],
-            environment: ["PATH": "/usr/bin:/bin"]
-        )
+            executable: #require(Self.program), arguments: ["--quiet"] + user + [path],
+            environment: ["PATH": "/usr/bin:/bin"])
     }
 
     /// Clients that run short statements through the pool until they are killed.
@@ -178,12 +162,8 @@ private struct Pooler {
         try Data("SELECT pg_sleep(0.002);\n".utf8).write(to: URL(filePath: script))
         return try ChildProcess(
             executable: PostgresBinaries.find().folder + "/pgbench",
-            arguments: [
-                "--no-vacuum", "--client=\(clients)", "--time=600", "--file=\(script)",
-                connectionString,
-            ],
-            environment: ["PATH": "/usr/bin:/bin"]
-        )
+            arguments: ["--no-vacuum", "--client=\(clients)", "--time=600", "--file=\(script)", connectionString],
+            environment: ["PATH": "/usr/bin:/bin"])
     }
 
     func remove() async throws {

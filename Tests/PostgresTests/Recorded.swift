@@ -4,11 +4,7 @@ import Synchronization
 final class Recorded<Value: Sendable>: Sendable {
     private let values = Mutex<[Value]>([])
 
-    var all: [Value] {
-        values.withLock(\.self)
-    }
+    var all: [Value] { values.withLock(\.self) }
 
-    func append(_ value: Value) {
-        values.withLock { $0.append(value) }
-    }
+    func append(_ value: Value) { values.withLock { $0.append(value) } }
 }

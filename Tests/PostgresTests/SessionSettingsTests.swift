@@ -9,11 +9,10 @@ import Testing
         let options = try await PostgresServer.shared.emptyDatabase()
         let connection = try await PostgresConnection.connect(options)
         for (name, value) in [
-            ("jit", "on"), ("search_path", "elsewhere"), ("lock_timeout", "1"),
-            ("statement_timeout", "0"), ("idle_in_transaction_session_timeout", "0"),
-            ("synchronous_commit", "off"), ("datestyle", "German"), ("timezone", "Asia/Kolkata"),
-            ("default_transaction_isolation", "serializable"), ("enable_indexscan", "off"),
-            ("tcp_keepalives_idle", "0"), ("tcp_user_timeout", "0"),
+            ("jit", "on"), ("search_path", "elsewhere"), ("lock_timeout", "1"), ("statement_timeout", "0"),
+            ("idle_in_transaction_session_timeout", "0"), ("synchronous_commit", "off"), ("datestyle", "German"),
+            ("timezone", "Asia/Kolkata"), ("default_transaction_isolation", "serializable"),
+            ("enable_indexscan", "off"), ("tcp_keepalives_idle", "0"), ("tcp_user_timeout", "0"),
             ("client_connection_check_interval", "0"), ("max_parallel_workers_per_gather", "4"),
         ] {
             try await connection.execute(
@@ -22,8 +21,7 @@ import Testing
                         EXECUTE format('ALTER DATABASE %I SET \(name) = %L',
                             current_database(), '\(value)');
                     END $$
-                    """
-            )
+                    """)
         }
         await connection.close()
         return options

@@ -14,10 +14,7 @@ import Testing
         let port = try await PostgresServer.shared.server().port
         proxy = try StallingProxy(to: port)
         var options = direct
-        options.connectionString = direct.connectionString.replacing(
-            ":\(port)/",
-            with: ":\(proxy.port)/"
-        )
+        options.connectionString = direct.connectionString.replacing(":\(port)/", with: ":\(proxy.port)/")
         options.silenceMax = .seconds(2)
         proxied = options
     }
@@ -25,17 +22,11 @@ import Testing
     /// Waits for a lock as the next process does.
     private func successorGets(_ lock: Int64) async throws {
         let successor = try await PostgresConnection.connect(direct)
-        _ = try await successor.query(
-            "SELECT pg_advisory_lock($1)",
-            [.int8(lock)],
-            deadline: .seconds(20)
-        )
+        _ = try await successor.query("SELECT pg_advisory_lock($1)", [.int8(lock)], deadline: .seconds(20))
         await successor.close()
     }
 
-    @Test func `a transaction whose process stands still ends, and its locks with it`()
-        async throws
-    {
+    @Test func `a transaction whose process stands still ends, and its locks with it`() async throws {
         let frozen = try await PostgresConnection.connect(proxied)
         _ = try await frozen.query("BEGIN")
         _ = try await frozen.query("SELECT pg_advisory_xact_lock(7)")
@@ -55,8 +46,7 @@ import Testing
                 """
                 SELECT count(*) FROM pg_stat_activity
                 WHERE datname = current_database() AND query = 'SELECT pg_sleep(1)'
-                """
-            )[0].int8(0) == 1
+                """)[0].int8(0) == 1
         }
         proxy.stall()
         try await successorGets(8)
@@ -65,9 +55,7 @@ import Testing
         await observer.close()
     }
 
-    @Test func `a lock of a held session stays while its process lives, and no longer`()
-        async throws
-    {
+    @Test func `a lock of a held session stays while its process lives, and no longer`() async throws {
         let client = PostgresClient(proxied)
         let frozen = try await client.connect()
         let id = try await frozen.query("SELECT pg_backend_pid()::int8")[0].int8(0)
@@ -79,8 +67,7 @@ import Testing
                 """
                 SELECT clock_timestamp() > backend_start + interval '6 seconds'
                 FROM pg_stat_activity WHERE pid = $1::int8
-                """,
-                [.int8(id)]
+                """, [.int8(id)]
             ).first?.bool(0) ?? true
         }
         #expect(try await !observer.query("SELECT pg_try_advisory_lock(9)")[0].bool(0))

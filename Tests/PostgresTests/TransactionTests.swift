@@ -14,9 +14,7 @@ import Testing
         try await connection.execute(script: "CREATE TABLE facts (id int8 PRIMARY KEY)")
     }
 
-    private func count() async throws -> Int64 {
-        try await connection.query("SELECT count(*) FROM facts")[0].int8(0)
-    }
+    private func count() async throws -> Int64 { try await connection.query("SELECT count(*) FROM facts")[0].int8(0) }
 
     private func insert(_ id: Int64) -> PostgresStatement {
         PostgresStatement("INSERT INTO facts VALUES ($1)", [.int8(id)])
@@ -45,9 +43,8 @@ import Testing
     @Test func `a commit is what answered to it, or the transaction is undone`() async throws {
         try await connection.transaction { _ = try await $0.pipeline([insert(1)]) }
         // As behind a pooler that gives the next transaction another server's session.
-        let name = try await connection.query(
-            "SELECT name FROM pg_prepared_statements WHERE statement = 'COMMIT'"
-        )[0].text(0)
+        let name = try await connection.query("SELECT name FROM pg_prepared_statements WHERE statement = 'COMMIT'")[0]
+            .text(0)
         try await connection.execute(script: "DEALLOCATE \(name); PREPARE \(name) AS SELECT 1")
         let error = await #expect(throws: PostgresError.self) {
             try await connection.transaction { _ = try await $0.pipeline([insert(2)]) }
@@ -61,9 +58,9 @@ import Testing
 
     @Test func `a transaction that was never begun is not taken for one`() async throws {
         try await connection.transaction { _ = try await $0.pipeline([insert(1)]) }
-        let name = try await connection.query(
-            "SELECT name FROM pg_prepared_statements WHERE statement LIKE 'BEGIN%'"
-        )[0].text(0)
+        let name = try await connection.query("SELECT name FROM pg_prepared_statements WHERE statement LIKE 'BEGIN%'")[
+            0
+        ].text(0)
         try await connection.execute(script: "DEALLOCATE \(name); PREPARE \(name) AS SELECT 1")
         let error = await #expect(throws: PostgresError.self) {
             try await connection.transaction { _ = try await $0.pipeline([insert(2)]) }
@@ -73,9 +70,7 @@ import Testing
 
     @Test func `a transaction that does nothing is no error`() async throws {
         try await connection.transaction { _ in }
-        await #expect(throws: Stop.self) {
-            try await connection.transaction { _ in throw Stop() }
-        }
+        await #expect(throws: Stop.self) { try await connection.transaction { _ in throw Stop() } }
         #expect(await connection.isUsable())
     }
 
@@ -97,9 +92,7 @@ import Testing
         }
         #expect(error?.sqlState == .uniqueViolation)
         #expect(try await count() == 0)
-        let rows = try await connection.pipeline([
-            insert(1), PostgresStatement("SELECT id FROM facts"), insert(2),
-        ])
+        let rows = try await connection.pipeline([insert(1), PostgresStatement("SELECT id FROM facts"), insert(2)])
         #expect(rows.map(\.affectedCount) == [1, 1, 1])
         #expect(rows[1].map { $0.int8(0) } == [1])
         #expect(try await count() == 2)
@@ -136,9 +129,7 @@ import Testing
     @Test func `a transaction has a deadline over all its calls`() async throws {
         let error = await #expect(throws: PostgresError.self) {
             try await connection.transaction(deadline: .milliseconds(300)) { transaction in
-                for _ in 0..<100 {
-                    _ = try await transaction.query("SELECT pg_sleep(0.05)")
-                }
+                for _ in 0..<100 { _ = try await transaction.query("SELECT pg_sleep(0.05)") }
             }
         }
         #expect(error?.code == .deadlineExceeded)
@@ -183,12 +174,9 @@ import Testing
     }
 
     @Test func `a statement is prepared once`() async throws {
-        for id in 0..<5 {
-            _ = try await connection.pipeline([insert(Int64(id)), insert(Int64(id) + 100)])
-        }
+        for id in 0..<5 { _ = try await connection.pipeline([insert(Int64(id)), insert(Int64(id) + 100)]) }
         let rows = try await connection.query(
-            "SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE 'INSERT%'"
-        )
+            "SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE 'INSERT%'")
         #expect(rows[0].int8(0) == 1)
     }
 
@@ -197,9 +185,7 @@ import Testing
         var listening = options
         listening.noticeHandler = { notices.append($0) }
         let connection = try await PostgresConnection.connect(listening)
-        try await connection.execute(
-            script: "DO $$ BEGIN RAISE WARNING 'careful' USING DETAIL = 'a secret'; END $$"
-        )
+        try await connection.execute(script: "DO $$ BEGIN RAISE WARNING 'careful' USING DETAIL = 'a secret'; END $$")
         #expect(notices.all.map(\.message) == ["careful"])
         #expect(notices.all.map(\.severity) == ["WARNING"])
     }
@@ -208,10 +194,7 @@ import Testing
         let listener = try await PostgresConnection.connect(options)
         try await listener.listen(to: "links \"of\" users")
         #expect(try await listener.notifications(deadline: .milliseconds(10)).isEmpty)
-        _ = try await connection.query(
-            "SELECT pg_notify($1, $2)",
-            [.text("links \"of\" users"), .text("42")]
-        )
+        _ = try await connection.query("SELECT pg_notify($1, $2)", [.text("links \"of\" users"), .text("42")])
         let notifications = try await listener.notifications(deadline: .seconds(10))
         #expect(notifications.map(\.payload) == ["42"])
         #expect(notifications.map(\.channel) == ["links \"of\" users"])

@@ -17,15 +17,13 @@ import Testing
                 $7::tstzmultirange, $8::text
             """,
             [
-                .int8(.min), .text("π\u{1F600}"), .bytea([0, 255, 10]), .bool(true),
-                .float8(-2.5), .timestamptz(milliseconds: -1),
+                .int8(.min), .text("π\u{1F600}"), .bytea([0, 255, 10]), .bool(true), .float8(-2.5),
+                .timestamptz(milliseconds: -1),
                 .periods([
                     PostgresPeriod(startMilliseconds: 1, endMilliseconds: 2),
                     PostgresPeriod(startMilliseconds: 1_700_000_000_123, endMilliseconds: nil),
-                ]),
-                .textBytes(Array("raw".utf8)),
-            ]
-        )
+                ]), .textBytes(Array("raw".utf8)),
+            ])
         let row = rows[0]
         #expect(row.int8(0) == .min)
         #expect(row.text(1) == "π\u{1F600}")
@@ -40,9 +38,7 @@ import Testing
 
     @Test func `a null differs from an empty value`() async throws {
         let rows = try await connection.query(
-            "SELECT $1::text, $2::text, $3::bytea, $4::bytea",
-            [.null, .text(""), .null, .bytea([])]
-        )
+            "SELECT $1::text, $2::text, $3::bytea, $4::bytea", [.null, .text(""), .null, .bytea([])])
         #expect(rows[0].optionalText(0) == nil)
         #expect(rows[0].optionalText(1) == "")
         #expect(rows[0].isNull(2))
@@ -56,20 +52,15 @@ import Testing
                 $4::bool[], $5::json[], $6::tstzmultirange[]) AS rows(i, t, b, f, j, p)
             """,
             [
-                Self.array(of: .int8, [1, nil, -3] as [Int64?]) { $0.append($1) },
-                .textArray(["a", "", nil]),
+                Self.array(of: .int8, [1, nil, -3] as [Int64?]) { $0.append($1) }, .textArray(["a", "", nil]),
                 Self.array(of: .bytea, [nil, [1, 2], []] as [[UInt8]?]) { $0.append($1) },
                 Self.array(of: .bool, [true, nil, false] as [Bool?]) { $0.append($1) },
-                Self.array(of: .json, ["{\"a\":1e200000, \"a\":2}", nil, "[]"] as [String?]) {
-                    $0.append($1)
-                },
+                Self.array(of: .json, ["{\"a\":1e200000, \"a\":2}", nil, "[]"] as [String?]) { $0.append($1) },
                 Self.array(
                     of: .periods,
-                    [[PostgresPeriod(startMilliseconds: 5, endMilliseconds: 6)], [], nil]
-                        as [[PostgresPeriod]?]
+                    [[PostgresPeriod(startMilliseconds: 5, endMilliseconds: 6)], [], nil] as [[PostgresPeriod]?]
                 ) { $0.append($1) },
-            ]
-        )
+            ])
         #expect(rows.map { $0.optionalInt8(0) } == [1, nil, -3])
         #expect(rows.map { $0.optionalText(1) } == ["a", "", nil])
         #expect(rows.map { $0.optionalBytes(2) } == [nil, [1, 2], []])
@@ -81,9 +72,7 @@ import Testing
     }
 
     private static func array<Value>(
-        of type: PostgresType,
-        _ values: [Value],
-        _ append: (inout PostgresArray, Value) -> Void
+        of type: PostgresType, _ values: [Value], _ append: (inout PostgresArray, Value) -> Void
     ) -> PostgresValue {
         var array = PostgresArray(of: type)
         for value in values { append(&array, value) }
@@ -93,8 +82,7 @@ import Testing
     @Test func `an empty batch is an empty set`() async throws {
         let rows = try await connection.query(
             "SELECT * FROM unnest($1::int8[], $2::text[]) AS rows(i, t)",
-            [.array(PostgresArray(of: .int8)), .textArray([])]
-        )
+            [.array(PostgresArray(of: .int8)), .textArray([])])
         #expect(rows.isEmpty)
     }
 
@@ -108,8 +96,7 @@ import Testing
     @Test func `a time beyond what the server holds becomes the nearest one`() async throws {
         let rows = try await connection.query(
             "SELECT $1::timestamptz, $2::timestamptz, 'infinity'::timestamptz",
-            [.timestamptz(milliseconds: .max), .timestamptz(milliseconds: .min)]
-        )
+            [.timestamptz(milliseconds: .max), .timestamptz(milliseconds: .min)])
         #expect(rows[0].timestamp(0) == 9_224_318_015_999_999)
         #expect(rows[0].timestamp(1) == -210_866_803_200_000)
         #expect(rows[0].timestamp(2) == .max)
@@ -117,9 +104,7 @@ import Testing
 
     @Test func `bytes are shown in place`() async throws {
         let rows = try await connection.query("SELECT '\\x0102ff'::bytea, NULL::bytea")
-        let sum = rows[0].withBytes(0) { bytes in
-            bytes.indices.reduce(0) { $0 + Int(bytes[$1]) }
-        }
+        let sum = rows[0].withBytes(0) { bytes in bytes.indices.reduce(0) { $0 + Int(bytes[$1]) } }
         #expect(sum == 258)
         #expect(rows[0].withBytes(1) { $0.count } == nil)
     }
@@ -134,9 +119,7 @@ import Testing
             payloads.append(payload[...])
         }
         let answer = try await connection.query(
-            "INSERT INTO payloads SELECT * FROM unnest($1::int8[], $2::json[])",
-            [.array(ids), .array(payloads)]
-        )
+            "INSERT INTO payloads SELECT * FROM unnest($1::int8[], $2::json[])", [.array(ids), .array(payloads)])
         #expect(answer.affectedCount == 1000)
         let back = try await connection.query("SELECT payload FROM payloads ORDER BY id DESC")
         #expect(back.count == 1000)

@@ -8,8 +8,7 @@ import Testing
 
 /// A head that is read in order, without a document, is read as the document would be.
 @Suite struct HeadCursorTests {
-    @Test(arguments: Scenario.names)
-    func `heads are read in order as stages write them`(name: String) throws {
+    @Test(arguments: Scenario.names) func `heads are read in order as stages write them`(name: String) throws {
         for sent in try Scenario.load(name).observations {
             var sent = sent
             try Self.expectReadInOrder(sent)
@@ -19,13 +18,8 @@ import Testing
             try Self.expectReadInOrder(sent)
         }
         let relinking = Observation(
-            relinking: PurchaseKey(
-                environment: .production,
-                bundleID: "com.example",
-                originalTransactionID: "7"
-            ),
-            owner: ObservedOwner(userID: nil, rule: "unlinked")
-        )
+            relinking: PurchaseKey(environment: .production, bundleID: "com.example", originalTransactionID: "7"),
+            owner: ObservedOwner(userID: nil, rule: "unlinked"))
         try Self.expectReadInOrder(relinking)
     }
 
@@ -41,17 +35,10 @@ import Testing
             "appAccountToken":"7e3fb204-2a0c-4a5e-8f1e-6b1d6f0f3c11","appTransactionId":"704"}
             """
         var observation = try ObservationTests.observation(
-            transaction: transaction,
-            renewalInfo: ObservationTests.renewalInfo,
-            appTransaction: ObservationTests.appTransaction,
-            receipt: ObservationTests.receipt
-        )
+            transaction: transaction, renewalInfo: ObservationTests.renewalInfo,
+            appTransaction: ObservationTests.appTransaction, receipt: ObservationTests.receipt)
         observation.claims = ObservationClaims(
-            transactionID: "7",
-            originalTransactionID: "5",
-            productID: "gold",
-            offerID: "spring"
-        )
+            transactionID: "7", originalTransactionID: "5", productID: "gold", offerID: "spring")
         observation.ingestUserID = "anna"
         observation.isDuplicate = true
         observation.owner = ObservedOwner(userID: nil, rule: "unlinked")
@@ -59,9 +46,7 @@ import Testing
         return observation
     }
 
-    @Test func `all members are read in order`() throws {
-        try Self.expectReadInOrder(Self.fullest())
-    }
+    @Test func `all members are read in order`() throws { try Self.expectReadInOrder(Self.fullest()) }
 
     /// Each changed, lost and doubled byte: a head that is read in order equals its document.
     @Test func `a head read in order equals its document`() throws {
@@ -88,21 +73,14 @@ import Testing
         (#"{"schemaVersion":1"#, #"{ "schemaVersion":1"#),
         (#""partition":3"#, #""later":{"a":[1,null]},"partition":3"#),
         (#""topic":"storekit.raw","partition":3"#, #""partition":3,"topic":"storekit.raw""#),
-        (#""userID":null"#, #""userID":"anna""#),
-        (#""userID":null"#, #""userID":"zo\u00eb""#),
-        (#""userID":null"#, #""userID":"zoë""#),
-        (#""quantity":1"#, #""quantity":-1"#),
-        (#""quantity":1"#, #""quantity":1.0"#),
-        (#""quantity":1"#, #""quantity":null"#),
-        (#""quantity":1,"#, ""),
-        (#""rule":"unlinked"}"#, #""rule":"unlinked","since":1}"#),
-        (#""offset":1200}"#, #""offset":1200,"index":0}"#),
-        (#","input":{"partition":11,"offset":1200}"#, ""),
-        (#""offset":1200}"#, #""offset":1200},"later":2"#),
+        (#""userID":null"#, #""userID":"anna""#), (#""userID":null"#, #""userID":"zo\u00eb""#),
+        (#""userID":null"#, #""userID":"zoë""#), (#""quantity":1"#, #""quantity":-1"#),
+        (#""quantity":1"#, #""quantity":1.0"#), (#""quantity":1"#, #""quantity":null"#), (#""quantity":1,"#, ""),
+        (#""rule":"unlinked"}"#, #""rule":"unlinked","since":1}"#), (#""offset":1200}"#, #""offset":1200,"index":0}"#),
+        (#","input":{"partition":11,"offset":1200}"#, ""), (#""offset":1200}"#, #""offset":1200},"later":2"#),
         (#""appTransactionID":"704"}"#, #""appTransactionID":"704","items":[{"SKU":"a"}]}"#),
         (#""isDuplicate":true,"owner""#, #""later":0,"isDuplicate":true,"owner""#),
-    ])
-    func `a head of another form is read as well`(former: String, other: String) throws {
+    ]) func `a head of another form is read as well`(former: String, other: String) throws {
         let (value, headBytes) = try Self.written(Self.fullest())
         let head = String(decoding: value[..<headBytes], as: UTF8.self)
         try #require(head.contains(former), "\(head)")
@@ -137,9 +115,7 @@ import Testing
             #expect(read.facts == parsed.facts, "\(head)")
             #expect(read.input == parsed.input, "\(head)")
             #expect(read.record(for: "unique") == parsed.record(for: "unique"), "\(head)")
-        } catch {
-            Issue.record("read in order, and refused as a document: \(error): \(head)")
-        }
+        } catch { Issue.record("read in order, and refused as a document: \(error): \(head)") }
         return true
     }
 }

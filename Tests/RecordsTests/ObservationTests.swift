@@ -18,43 +18,23 @@ import TestSupport
     }
 
     static func observation(
-        transaction: String? = transaction,
-        renewalInfo: String? = nil,
-        appTransaction: String? = nil,
+        transaction: String? = transaction, renewalInfo: String? = nil, appTransaction: String? = nil,
         receipt: String? = nil
     ) throws -> Observation {
         try Observation(
             SignedPayloads(
-                transaction: json(transaction),
-                renewalInfo: json(renewalInfo),
-                appTransaction: json(appTransaction),
-                receipt: json(receipt)
-            ),
+                transaction: json(transaction), renewalInfo: json(renewalInfo), appTransaction: json(appTransaction),
+                receipt: json(receipt)),
             source: ObservationSource(
                 RecordPosition(topic: "storekit.raw", partition: 3, offset: 1 << 40),
-                timestamp: Timestamp(milliseconds: 1_767_225_600_123),
-                index: 1,
-                count: 2
-            ),
-            environment: .production,
+                timestamp: Timestamp(milliseconds: 1_767_225_600_123), index: 1, count: 2), environment: .production,
             bundleID: "com.example",
             verification: VerificationFacts(
-                signedDate: Timestamp(milliseconds: 4),
-                leaf: SHA256.digest([1]),
-                root: SHA256.digest([2]),
-                trust: .configured(SHA256.digest([2])),
-                method: .jws,
-                verifier: "1.0.0"
-            ),
+                signedDate: Timestamp(milliseconds: 4), leaf: SHA256.digest([1]), root: SHA256.digest([2]),
+                trust: .configured(SHA256.digest([2])), method: .jws, verifier: "1.0.0"),
             notification: ObservedNotification(
-                type: "SUBSCRIBED",
-                subtype: nil,
-                uuid: "u-1",
-                signedDate: Timestamp(milliseconds: 5)
-            ),
-            claims: ObservationClaims(offerID: "zoë \"quoted\""),
-            ingestUserID: "zoë \"quoted\""
-        )
+                type: "SUBSCRIBED", subtype: nil, uuid: "u-1", signedDate: Timestamp(milliseconds: 5)),
+            claims: ObservationClaims(offerID: "zoë \"quoted\""), ingestUserID: "zoë \"quoted\"")
     }
 
     static let renewalInfo = """
@@ -75,10 +55,7 @@ import TestSupport
 
     @Test func `an observation reads back as written`() throws {
         var sent = try Self.observation(
-            renewalInfo: Self.renewalInfo,
-            appTransaction: Self.appTransaction,
-            receipt: Self.receipt
-        )
+            renewalInfo: Self.renewalInfo, appTransaction: Self.appTransaction, receipt: Self.receipt)
         sent.owner = ObservedOwner(userID: nil, rule: "unlinked")
         let received = try Self.read(sent.record(for: "linked"))
         #expect(received.source == sent.source)
@@ -138,11 +115,7 @@ import TestSupport
         #expect(observation.partitionKey == Array("Production/notification/u-1".utf8))
         observation = try Self.observation(transaction: nil, appTransaction: Self.appTransaction)
         #expect(observation.partitionKey == Array("Production/app/704".utf8))
-        let purchase = PurchaseKey(
-            environment: .production,
-            bundleID: "com.example",
-            originalTransactionID: "9"
-        )
+        let purchase = PurchaseKey(environment: .production, bundleID: "com.example", originalTransactionID: "9")
         let nobody = ObservedOwner(userID: nil, rule: "unlinked")
         let relinking = Observation(relinking: purchase, owner: nobody)
         #expect(relinking.partitionKey == Array("Production/9".utf8))
@@ -160,20 +133,14 @@ import TestSupport
     /// A head of the usual form gets the member at its end, and any other is written again: both
     /// give the same.
     @Test(arguments: [true, false], [nil, InputPosition(partition: 7, offset: 3, index: 0)])
-    func `a stage's addition to the head changes nothing else`(
-        isUsual: Bool,
-        input: InputPosition?
-    ) throws {
+    func `a stage's addition to the head changes nothing else`(isUsual: Bool, input: InputPosition?) throws {
         var observation = try Self.observation()
         if isUsual {
             observation.claims.offerID = "spring"
             observation.ingestUserID = "zoe"
         }
         observation.input = input
-        let sent = observation.record(
-            for: "verified",
-            headers: [KafkaHeader(name: "traceparent", text: "t")]
-        )
+        let sent = observation.record(for: "verified", headers: [KafkaHeader(name: "traceparent", text: "t")])
         let record = Self.received(sent, at: 12)
         let received = try Observation(record)
         let range = received.inputRange
@@ -193,10 +160,7 @@ import TestSupport
             #expect(read.inputPosition == expected.input)
         }
         // A head that has such a member already gets another, and none twice.
-        for written in [
-            try record.marked(for: "unique", range),
-            try record.owned(by: owner, for: "linked", range),
-        ] {
+        for written in [try record.marked(for: "unique", range), try record.owned(by: owner, for: "linked", range)] {
             let again = Self.received(written, at: 13)
             let range = try Observation(again).inputRange
             let other = ObservedOwner(userID: nil, rule: "unlinked")
@@ -210,11 +174,7 @@ import TestSupport
         let observation = try Self.observation()
         let position = InputPosition(partition: 3, offset: 1 << 40, index: 1)
         #expect(observation.inputPosition == position)
-        let purchase = PurchaseKey(
-            environment: .production,
-            bundleID: "com.example",
-            originalTransactionID: "9"
-        )
+        let purchase = PurchaseKey(environment: .production, bundleID: "com.example", originalTransactionID: "9")
         let nobody = ObservedOwner(userID: nil, rule: "unlinked")
         #expect(Observation(relinking: purchase, owner: nobody).inputPosition == nil)
     }

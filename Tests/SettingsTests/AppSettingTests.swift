@@ -17,14 +17,9 @@ import Testing
                 AppSetting(bundleID: "com.example.a", environment: "Production", appAppleID: 42),
                 AppSetting(bundleID: "com.example.a", environment: "Xcode", rootFiles: [root.path]),
                 AppSetting(
-                    bundleID: "com.example.b",
-                    environment: "Production",
-                    appAppleID: 43,
-                    rootFiles: [root.path],
-                    isTestRootInProduction: true
-                ),
-            ]
-        )
+                    bundleID: "com.example.b", environment: "Production", appAppleID: 43, rootFiles: [root.path],
+                    isTestRootInProduction: true),
+            ])
     }
 
     @Test func `apps come from the file as an array`() throws {
@@ -39,45 +34,32 @@ import Testing
             #expect(
                 error?.problems.map(\.message) == [
                     "there is no such member\(hint) The members are bundle_id, environment, "
-                        + "app_apple_id, roots, test_root_in_production, api_issuer_id, "
-                        + "api_key_id, api_key_file"
-                ]
-            )
+                        + "app_apple_id, roots, test_root_in_production, api_issuer_id, api_key_id, api_key_file"
+                ])
         }
     }
 
-    @Test(
-        arguments: [
-            (
-                #"{"bundle_id": 7, "environment": "Sandbox"}"#,
-                "expected a text of 1 to 255 bytes, found a number"
-            ),
-            (
-                #"{"bundle_id": "a", "environment": "sandbox"}"#,
-                "there is no such environment, did you mean Sandbox? Apple's are Production, "
-                    + "Sandbox, Xcode, LocalTesting"
-            ),
-            (
-                #"{"bundle_id": "a", "environment": "Production", "app_apple_id": "12"}"#,
-                "expected a positive integer, found a text"
-            ),
-            (
-                #"{"bundle_id": "a", "environment": "Xcode", "roots": "/etc/passwd"}"#,
-                "expected a list of one or more paths of PEM or DER files, found a text"
-            ),
-            (
-                #"{"bundle_id": "a", "environment": "Sandbox", "test_root_in_production": 1}"#,
-                "expected true or false, found a number"
-            ),
-        ]
-    )
-    func `a wrong value is refused with what was expected and of what type it is`(
-        app: String,
-        message: String
-    ) {
-        let error = #expect(throws: SettingsError.self) {
-            try Example.read(["APPS": "[\(app)]"])
-        }
+    @Test(arguments: [
+        (#"{"bundle_id": 7, "environment": "Sandbox"}"#, "expected a text of 1 to 255 bytes, found a number"),
+        (
+            #"{"bundle_id": "a", "environment": "sandbox"}"#,
+            "there is no such environment, did you mean Sandbox? Apple's are Production, "
+                + "Sandbox, Xcode, LocalTesting"
+        ),
+        (
+            #"{"bundle_id": "a", "environment": "Production", "app_apple_id": "12"}"#,
+            "expected a positive integer, found a text"
+        ),
+        (
+            #"{"bundle_id": "a", "environment": "Xcode", "roots": "/etc/passwd"}"#,
+            "expected a list of one or more paths of PEM or DER files, found a text"
+        ),
+        (
+            #"{"bundle_id": "a", "environment": "Sandbox", "test_root_in_production": 1}"#,
+            "expected true or false, found a number"
+        ),
+    ]) func `a wrong value is refused with what was expected and of what type it is`(app: String, message: String) {
+        let error = #expect(throws: SettingsError.self) { try Example.read(["APPS": "[\(app)]"]) }
         #expect(error?.problems.map(\.message).contains(message) == true)
     }
 
@@ -98,48 +80,27 @@ import Testing
         #expect(try Example.read(file: file)[Example.apps]?.count == 4)
     }
 
-    @Test(
-        arguments: [
-            (#"[]"#, ["apps"]),
-            (#"{}"#, ["apps"]),
-            (#"[1]"#, ["apps[0]"]),
-            (#"[{"environment": "Sandbox"}]"#, ["apps[0].bundle_id"]),
-            (
-                #"[{"bundle_id": "", "environment": 1}]"#,
-                ["apps[0].bundle_id", "apps[0].environment"]
-            ),
-            (
-                #"[{"bundle_id": "a", "environment": "Sandbox", "api_key_id": "K"}]"#,
-                ["apps[0].api_issuer_id", "apps[0].api_key_file"]
-            ),
-            (#"[{"bundle_id": "a", "environment": "Sandbox", "bundle": "b"}]"#, ["apps[0].bundle"]),
-            (#"[{"bundle_id": "a", "environment": "Production"}]"#, ["apps[0].app_apple_id"]),
-            (
-                #"[{"bundle_id": "a", "environment": "Production", "app_apple_id": 1.5}]"#,
-                ["apps[0].app_apple_id"]
-            ),
-            (#"[{"bundle_id": "a", "environment": "Xcode"}]"#, ["apps[0].roots"]),
-            (
-                #"[{"bundle_id": "a", "environment": "Sandbox", "roots": ["/nowhere"]}]"#,
-                ["apps[0].roots[0]"]
-            ),
-            (
-                #"[{"bundle_id": "a", "environment": "Production", "app_apple_id": 1, "#
-                    + #""roots": ["/etc/passwd"]}]"#,
-                ["apps[0].roots"]
-            ),
-            (
-                #"[{"bundle_id": "a", "environment": "Sandbox", "test_root_in_production": true}]"#,
-                ["apps[0].test_root_in_production"]
-            ),
-            (
-                #"[{"bundle_id": "a", "environment": "B"}, "#
-                    + #"{"bundle_id": "a", "environment": "B"}]"#,
-                ["apps[1]"]
-            ),
-        ]
-    )
-    func `each fault of a list is named by its place`(text: String, places: [String]) {
+    @Test(arguments: [
+        (#"[]"#, ["apps"]), (#"{}"#, ["apps"]), (#"[1]"#, ["apps[0]"]),
+        (#"[{"environment": "Sandbox"}]"#, ["apps[0].bundle_id"]),
+        (#"[{"bundle_id": "", "environment": 1}]"#, ["apps[0].bundle_id", "apps[0].environment"]),
+        (
+            #"[{"bundle_id": "a", "environment": "Sandbox", "api_key_id": "K"}]"#,
+            ["apps[0].api_issuer_id", "apps[0].api_key_file"]
+        ), (#"[{"bundle_id": "a", "environment": "Sandbox", "bundle": "b"}]"#, ["apps[0].bundle"]),
+        (#"[{"bundle_id": "a", "environment": "Production"}]"#, ["apps[0].app_apple_id"]),
+        (#"[{"bundle_id": "a", "environment": "Production", "app_apple_id": 1.5}]"#, ["apps[0].app_apple_id"]),
+        (#"[{"bundle_id": "a", "environment": "Xcode"}]"#, ["apps[0].roots"]),
+        (#"[{"bundle_id": "a", "environment": "Sandbox", "roots": ["/nowhere"]}]"#, ["apps[0].roots[0]"]),
+        (
+            #"[{"bundle_id": "a", "environment": "Production", "app_apple_id": 1, "# + #""roots": ["/etc/passwd"]}]"#,
+            ["apps[0].roots"]
+        ),
+        (
+            #"[{"bundle_id": "a", "environment": "Sandbox", "test_root_in_production": true}]"#,
+            ["apps[0].test_root_in_production"]
+        ), (#"[{"bundle_id": "a", "environment": "B"}, "# + #"{"bundle_id": "a", "environment": "B"}]"#, ["apps[1]"]),
+    ]) func `each fault of a list is named by its place`(text: String, places: [String]) {
         let error = #expect(throws: SettingsError.self) { try Example.read(["APPS": text]) }
         let found = Set(error?.problems.map(\.setting) ?? [])
         #expect(found.isSuperset(of: places))

@@ -3,35 +3,24 @@ import Testing
 
 @Suite struct CommandSyntaxTests {
     private static let syntax = CommandSyntax(
-        "dead-letter list",
-        "Lists dead letters.",
-        operands: "[ID]…",
-        operandCount: 0...2,
+        "dead-letter list", "Lists dead letters.", operands: "[ID]…", operandCount: 0...2,
         options: [
             CommandOption("limit", short: "l", argument: "N", "At most N."),
             CommandOption("reason", argument: "REASON", isRepeatable: true, "Of this reason."),
-            CommandOption("json", short: "j", "As JSON."),
-            CommandOption("verbose", short: "v", "More."),
+            CommandOption("json", short: "j", "As JSON."), CommandOption("verbose", short: "v", "More."),
             CommandOption("since", argument: "TIME", "From then on."),
-        ]
-    )
+        ])
 
-    @Test(
-        arguments: [
-            ["--limit=5", "a"], ["--limit", "5", "a"], ["-l5", "a"], ["a", "-l", "5"],
-            ["--lim=5", "--", "a"],
-        ]
-    )
-    func `an argument is given in each of GNU's ways`(arguments: [String]) throws {
+    @Test(arguments: [
+        ["--limit=5", "a"], ["--limit", "5", "a"], ["-l5", "a"], ["a", "-l", "5"], ["--lim=5", "--", "a"],
+    ]) func `an argument is given in each of GNU's ways`(arguments: [String]) throws {
         let parsed = try Self.syntax.parse(arguments)
         #expect(parsed.value("limit") == "5")
         #expect(parsed.operands == ["a"])
     }
 
     @Test func `flags are grouped, repeatable options gathered, dashes let through`() throws {
-        let parsed = try Self.syntax.parse([
-            "-jvl3", "--reason", "a", "--reason=b=c", "-", "--", "--json",
-        ])
+        let parsed = try Self.syntax.parse(["-jvl3", "--reason", "a", "--reason=b=c", "-", "--", "--json"])
         #expect(parsed.isSet("json"))
         #expect(parsed.isSet("verbose"))
         #expect(parsed.value("limit") == "3")
@@ -39,18 +28,11 @@ import Testing
         #expect(parsed.operands == ["-", "--json"])
     }
 
-    @Test(
-        arguments: [
-            (["--limt", "5"], "there is no option --limt, did you mean --limit?"),
-            (["-x"], "there is no option -x"),
-            (["--limit"], "--limit needs an argument: N"),
-            (["--limit=1", "--limit=2"], "--limit is given twice"),
-            (["--json=1"], "--json takes no argument"),
-            (["a", "b", "c"], #"unexpected operand "c""#),
-            (["--"], ""),
-        ]
-    )
-    func `what cannot be understood is said`(arguments: [String], message: String) {
+    @Test(arguments: [
+        (["--limt", "5"], "there is no option --limt, did you mean --limit?"), (["-x"], "there is no option -x"),
+        (["--limit"], "--limit needs an argument: N"), (["--limit=1", "--limit=2"], "--limit is given twice"),
+        (["--json=1"], "--json takes no argument"), (["a", "b", "c"], #"unexpected operand "c""#), (["--"], ""),
+    ]) func `what cannot be understood is said`(arguments: [String], message: String) {
         guard !message.isEmpty else {
             #expect(throws: Never.self) { try Self.syntax.parse(arguments) }
             return
@@ -74,19 +56,14 @@ import Testing
     @Test(
         arguments: [
             (["-l5", "-j", "a"], "dead-letter list --limit=5 --json a"),
-            (
-                ["--reason=a b", "--reason", "it's", ""],
-                #"dead-letter list '--reason=a b' '--reason=it'\''s' ''"#
-            ),
+            (["--reason=a b", "--reason", "it's", ""], #"dead-letter list '--reason=a b' '--reason=it'\''s' ''"#),
             (["--", "-x", "-"], "dead-letter list -- -x -"),
             // A mark on a quote is one character with it to Swift, and two to a shell.
             (["'\u{301};x"], "dead-letter list ''\\''\u{301};x'"),
-        ] as [([String], String)]
-    )
-    func `a command line is written again, quoted for a shell`(
-        arguments: [String],
-        line: String
-    ) throws {
+        ] as [([String], String)]) func `a command line is written again, quoted for a shell`(
+            arguments: [String], line: String
+        ) throws
+    {
         let parsed = try Self.syntax.parse(arguments)
         #expect(Self.syntax.line(parsed) == line)
         let changed = parsed.with("limit", nil, operands: ["b"])

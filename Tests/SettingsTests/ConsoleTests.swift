@@ -15,19 +15,11 @@ import Testing
         var output: String { String(decoding: text.withLock { $0.output }, as: UTF8.self) }
         var notes: String { text.withLock { $0.notes } }
 
-        func console(
-            isOutputTerminal: Bool = false,
-            isColoured: Bool = false,
-            columns: Int = 100
-        ) -> Console {
+        func console(isOutputTerminal: Bool = false, isColoured: Bool = false, columns: Int = 100) -> Console {
             Console(
-                isInteractive: true,
-                isOutputTerminal: isOutputTerminal,
-                isColoured: isColoured,
-                columns: columns,
+                isInteractive: true, isOutputTerminal: isOutputTerminal, isColoured: isColoured, columns: columns,
                 output: { [self] bytes in text.withLock { $0.output += bytes } },
-                notes: { [self] note in text.withLock { $0.notes += note } }
-            )
+                notes: { [self] note in text.withLock { $0.notes += note } })
         }
     }
 

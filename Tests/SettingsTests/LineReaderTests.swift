@@ -20,8 +20,7 @@ import Testing
         return lines
     }
 
-    @Test(arguments: [1, 2, 3, 7, 100])
-    func `lines are the same however the bytes arrive`(chunk: Int) throws {
+    @Test(arguments: [1, 2, 3, 7, 100]) func `lines are the same however the bytes arrive`(chunk: Int) throws {
         #expect(try read("a\nbc\n\nlast", chunk: chunk) == ["a", "bc", "", "last"])
         #expect(try read("a\n", chunk: chunk) == ["a"])
         #expect(try read("", chunk: chunk).isEmpty)

@@ -11,10 +11,7 @@ import Testing
 
     /// Three texts and a number; the second text is the least important.
     private static func table() -> TextTable {
-        var table = TextTable([
-            .init("id"), .init("source", rank: 2), .init("count", .right, rank: 1),
-            .init("reason"),
-        ])
+        var table = TextTable([.init("id"), .init("source", rank: 2), .init("count", .right, rank: 1), .init("reason")])
         table.add(["a1", "topic-of-a-long-name", "12345", "signature_invalid"])
         table.add(["b2", "t", "1", "漢字漢字漢字漢字漢字"], isBad: true)
         return table
@@ -22,23 +19,16 @@ import Testing
 
     @Test(arguments: [
         (53, [], "a1  topic-of-a-long-name  12345  signature_invalid"),
-        (50, ["source"], "a1  12345  signature_invalid"),
-        (31, ["source"], "a1  12345  signature_invalid"),
-        (25, ["source", "count"], "a1  signature_invalid"),
-        (15, ["source", "count"], "a1  signature_…"),
+        (50, ["source"], "a1  12345  signature_invalid"), (31, ["source"], "a1  12345  signature_invalid"),
+        (25, ["source", "count"], "a1  signature_invalid"), (15, ["source", "count"], "a1  signature_…"),
         (5, ["source", "count"], "a1  …"),
-    ])
-    func `a table leaves out the least important columns, then cuts the widest text`(
-        width: Int,
-        hidden: [String],
-        first: String
+    ]) func `a table leaves out the least important columns, then cuts the widest text`(
+        width: Int, hidden: [String], first: String
     ) {
         let fitted = Self.table().fitted(to: width)
         #expect(fitted.hidden == hidden)
         #expect(fitted.lines[1].text == first)
-        for line in fitted.lines {
-            #expect(Self.columns(line.text) <= width, "\(line.text)")
-        }
+        for line in fitted.lines { #expect(Self.columns(line.text) <= width, "\(line.text)") }
         #expect(fitted.lines.map(\.isBad) == [false, false, true])
     }
 
@@ -52,21 +42,12 @@ import Testing
         table.add(["漢字", "1"])
         table.add(["e\u{301}e\u{301}", "2"])
         table.add(["🙂", "3"])
-        #expect(
-            table.lines() == [
-                "user  count", "漢字      1", "e\u{301}e\u{301}        2", "🙂        3",
-            ]
-        )
+        #expect(table.lines() == ["user  count", "漢字      1", "e\u{301}e\u{301}        2", "🙂        3"])
     }
 
     @Test func `a table escapes what strangers wrote`() {
         var table = TextTable([.init("user"), .init("count", .right)])
         table.add(["\u{1B}[31muser-1\n", "1"])
-        #expect(
-            table.lines() == [
-                "user                   count",
-                #"\u{1b}[31muser-1\u{a}      1"#,
-            ]
-        )
+        #expect(table.lines() == ["user                   count", #"\u{1b}[31muser-1\u{a}      1"#])
     }
 }

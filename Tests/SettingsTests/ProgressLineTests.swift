@@ -15,9 +15,7 @@ import Testing
 
     private func line(isInteractive: Bool, columns: Int = 100) -> ProgressLine {
         ProgressLine(
-            console: transcript.console(isInteractive: isInteractive, columns: columns),
-            now: { [clock] in clock.now }
-        )
+            console: transcript.console(isInteractive: isInteractive, columns: columns), now: { [clock] in clock.now })
     }
 
     @Test func `a log gets a line when the step changes and then every five seconds`() {
@@ -38,10 +36,7 @@ import Testing
         clock.advance(by: .milliseconds(100))
         line.show("publishing", "3")
         line.finish("published 3")
-        #expect(
-            transcript.notes
-                == "\r\u{1B}[Kpublishing: 1\r\u{1B}[Kpublishing: 3\r\u{1B}[Kpublished 3\n"
-        )
+        #expect(transcript.notes == "\r\u{1B}[Kpublishing: 1\r\u{1B}[Kpublishing: 3\r\u{1B}[Kpublished 3\n")
     }
 
     @Test func `a line never wraps`() {
@@ -57,10 +52,8 @@ import Testing
         line.show("publishing", done: 1_200, of: 5_000, "body", "bodies")
         line.clear()
         #expect(
-            transcript.notes
-                == "\r\u{1B}[Kpublishing: 0 of 5,000 bodies"
-                + "\r\u{1B}[Kpublishing: 1,200 of 5,000 bodies, 400/s, 10 s left\r\u{1B}[K"
-        )
+            transcript.notes == "\r\u{1B}[Kpublishing: 0 of 5,000 bodies"
+                + "\r\u{1B}[Kpublishing: 1,200 of 5,000 bodies, 400/s, 10 s left\r\u{1B}[K")
     }
 
     @Test func `a log gets no count in two seconds, and then one every five`() {
@@ -71,10 +64,8 @@ import Testing
         }
         line.clear()
         #expect(
-            transcript.notes
-                == "reading: 8 records, 4.0/s\nreading: 28 records, 4.0/s\n"
-                + "reading: 48 records, 4.0/s\n"
-        )
+            transcript.notes == "reading: 8 records, 4.0/s\nreading: 28 records, 4.0/s\n"
+                + "reading: 48 records, 4.0/s\n")
     }
 
     @Test func `work that is done within two seconds writes nothing without a terminal`() {
@@ -98,8 +89,7 @@ import Testing
         #expect(transcript.notes.hasSuffix("reading: 5 of 100 records, 2.0/s, 48 s left"))
     }
 
-    @Test(arguments: [Int64.min, -1, 0, 1, .max])
-    func `any number can be shown`(number: Int64) {
+    @Test(arguments: [Int64.min, -1, 0, 1, .max]) func `any number can be shown`(number: Int64) {
         var line = line(isInteractive: true)
         for total in [Int64.min, 0, .max] {
             line.show("reading", done: number, of: total, "record")

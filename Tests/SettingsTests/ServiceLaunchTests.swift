@@ -5,24 +5,16 @@ import Testing
 
 @Suite struct ServiceLaunchTests {
     private func launch(
-        _ arguments: [String],
-        environment: [String: String] = Example.environment,
+        _ arguments: [String], environment: [String: String] = Example.environment,
         problems: @escaping @Sendable (SettingsValues) -> [SettingProblem] = { _ in [] }
     ) -> ServiceLaunch {
         ServiceLaunch.read(
-            program: "verify-worker",
-            summary: "Verifies.",
-            schema: Example.schema,
-            arguments: arguments,
-            environment: environment,
-            problems: problems
-        )
+            program: "verify-worker", summary: "Verifies.", schema: Example.schema, arguments: arguments,
+            environment: environment, problems: problems)
     }
 
     private func outcome(_ launch: ServiceLaunch) throws -> CommandOutcome {
-        guard case .finish(let outcome) = launch else {
-            throw UsageError("it runs")
-        }
+        guard case .finish(let outcome) = launch else { throw UsageError("it runs") }
         return outcome
     }
 
@@ -44,9 +36,7 @@ import Testing
         let outcome = try outcome(launch(["--check"], environment: ["BATCH_RECORDS_MAX": "x"]))
         #expect(outcome.exitCode == 78)
         #expect(outcome.output.isEmpty)
-        for name in ["kafka.bootstrap", "postgres.url", "batch.records_max"] {
-            #expect(outcome.errors.contains(name))
-        }
+        for name in ["kafka.bootstrap", "postgres.url", "batch.records_max"] { #expect(outcome.errors.contains(name)) }
     }
 
     @Test func `a file that is not there ends with 78`() throws {
@@ -75,8 +65,7 @@ import Testing
         #expect(outcome.exitCode == 0)
         #expect(
             outcome.errors == "verify-worker: BATCH_RECORD_MAX (environment): "
-                + "there is no such setting, did you mean BATCH_RECORDS_MAX?\n"
-        )
+                + "there is no such setting, did you mean BATCH_RECORDS_MAX?\n")
     }
 
     @Test func `check names the files of secrets and keys that every user may read`() throws {
@@ -84,17 +73,13 @@ import Testing
         let apps =
             #"[{"bundle_id": "a.b", "environment": "Sandbox", "api_issuer_id": "i", "#
             + #""api_key_id": "k", "api_key_file": "\#(key.path)"}]"#
-        let environment = [
-            "KAFKA_BOOTSTRAP": "broker:9092", "POSTGRES_URL_FILE": secret.path, "APPS": apps,
-        ]
-        for (mode, named) in [(0o644, [key.path, secret.path]), (0o640, [])] as [(mode_t, [String])]
-        {
+        let environment = ["KAFKA_BOOTSTRAP": "broker:9092", "POSTGRES_URL_FILE": secret.path, "APPS": apps]
+        for (mode, named) in [(0o644, [key.path, secret.path]), (0o640, [])] as [(mode_t, [String])] {
             #expect(chmod(secret.path, mode) == 0 && chmod(key.path, mode) == 0)
             let outcome = try outcome(launch(["--check"], environment: environment))
             #expect(outcome.exitCode == 0)
             let lines = named.sorted().map { path in
-                "verify-worker: \(path): every user of this machine may read this secret: "
-                    + "chmod o-r \(path)\n"
+                "verify-worker: \(path): every user of this machine may read this secret: chmod o-r \(path)\n"
             }
             #expect(outcome.errors == lines.joined())
         }

@@ -18,16 +18,11 @@ import Testing
         #expect(
             rows.contains(
                 "| `batch.records_max` | `BATCH_RECORDS_MAX` | `1000` | "
-                    + "Maximum records per batch. (an integer from 1 to 100000) |"
-            )
-        )
+                    + "Maximum records per batch. (an integer from 1 to 100000) |"))
     }
 
     @Test func `the report shows values, where they come from, and no secret`() throws {
-        let report = try Example.read(
-            ["BATCH_RECORDS_MAX": "8"],
-            file: #"{"topic": {"prefix": "file."}}"#
-        ).report
+        let report = try Example.read(["BATCH_RECORDS_MAX": "8"], file: #"{"topic": {"prefix": "file."}}"#).report
         let lines = report.split(separator: "\n").map { line in
             line.split(separator: " ", omittingEmptySubsequences: true).joined(separator: " ")
         }

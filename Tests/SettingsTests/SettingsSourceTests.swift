@@ -3,28 +3,20 @@ import Settings
 import Testing
 
 @Suite struct SettingsSourceTests {
-    private func source(
-        _ file: TemporaryFile?,
-        environment: [String: String] = Example.environment
-    ) -> SettingsSource {
+    private func source(_ file: TemporaryFile?, environment: [String: String] = Example.environment) -> SettingsSource {
         SettingsSource(
-            schema: Example.schema,
-            environment: environment,
-            filePath: file?.path,
+            schema: Example.schema, environment: environment, filePath: file?.path,
             problems: { values in
                 values[Example.recordsMax] == 13
                     ? [SettingProblem(setting: "batch.records_max", message: "unlucky")] : []
-            }
-        )
+            })
     }
 
     private func write(_ text: String, to file: TemporaryFile) throws {
         try Data(text.utf8).write(to: URL(filePath: file.path), options: .atomic)
     }
 
-    @Test func `what was changed in the file is read again, what the environment says stays`()
-        throws
-    {
+    @Test func `what was changed in the file is read again, what the environment says stays`() throws {
         let file = try TemporaryFile(#"{"batch": {"records_max": 9}, "topic": {"prefix": "a."}}"#)
         let environment = Example.environment.merging(["TOPIC_PREFIX": "b."]) { $1 }
         let source = source(file, environment: environment)
@@ -54,9 +46,7 @@ import Testing
 
     @Test func `only the named settings are taken from others`() throws {
         let first = try Example.read()
-        let second = try Example.read([
-            "BATCH_RECORDS_MAX": "5", "TOPIC_PREFIX": "x.", "RDKAFKA_DEBUG": "all",
-        ])
+        let second = try Example.read(["BATCH_RECORDS_MAX": "5", "TOPIC_PREFIX": "x.", "RDKAFKA_DEBUG": "all"])
         let mixed = first.taking([Example.recordsMax.declaration], from: second)
         #expect(mixed[Example.recordsMax] == 5)
         #expect(mixed[Example.prefix] == "storekit.")

@@ -9,7 +9,5 @@ final class TemporaryFile: Sendable {
         try Data(text.utf8).write(to: URL(fileURLWithPath: path))
     }
 
-    deinit {
-        try? FileManager.default.removeItem(atPath: path)
-    }
+    deinit { try? FileManager.default.removeItem(atPath: path) }
 }

@@ -31,8 +31,7 @@ struct CertificateAuthorityTests {
         #expect(decode(segments[1]) == TransactionFields().json)
     }
 
-    @Test(arguments: Forgery.allCases)
-    func `a forgery differs from the genuine token`(forgery: Forgery) throws {
+    @Test(arguments: Forgery.allCases) func `a forgery differs from the genuine token`(forgery: Forgery) throws {
         let authority = try CertificateAuthority()
         let payload = TransactionFields().json
         let forged = try authority.forge(payload, forgery)

@@ -6,17 +6,11 @@ import Testing
 @testable import Simulation
 
 @Suite(.hopeless) struct ChildProcessTests {
-    private func shell(
-        _ script: String,
-        environment: [String: String] = [:],
-        output: ChildProcess.Output = .discarded
-    ) throws -> ChildProcess {
+    private func shell(_ script: String, environment: [String: String] = [:], output: ChildProcess.Output = .discarded)
+        throws -> ChildProcess
+    {
         try ChildProcess(
-            executable: "/bin/sh",
-            arguments: ["-c", script],
-            environment: environment,
-            standardOutput: output
-        )
+            executable: "/bin/sh", arguments: ["-c", script], environment: environment, standardOutput: output)
     }
 
     @Test func `the exit code is reported`() async throws {
@@ -34,9 +28,7 @@ import Testing
 
     @Test func `a program that runs on past the deadline is left running`() async throws {
         let child = try shell("sleep 100")
-        await #expect(throws: LocalServerError.self) {
-            try await child.waitForEnd(deadline: .milliseconds(50))
-        }
+        await #expect(throws: LocalServerError.self) { try await child.waitForEnd(deadline: .milliseconds(50)) }
         #expect(child.isRunning)
         #expect(try await child.stop(grace: .hopeless) == .signalled(SIGTERM))
     }
@@ -44,10 +36,8 @@ import Testing
     @Test func `a program that ignores SIGTERM is killed after the grace`() async throws {
         let ready = Mutex(false)
         let child = try shell(
-            "trap '' TERM; echo ready; while :; do sleep 0.1; done",
-            environment: ["PATH": "/usr/bin:/bin"],
-            output: .lines { _ in ready.withLock { $0 = true } }
-        )
+            "trap '' TERM; echo ready; while :; do sleep 0.1; done", environment: ["PATH": "/usr/bin:/bin"],
+            output: .lines { _ in ready.withLock { $0 = true } })
         await eventually { ready.withLock(\.self) }
         #expect(try await child.stop(grace: .milliseconds(100)) == .signalled(SIGKILL))
     }
@@ -55,10 +45,8 @@ import Testing
     @Test func `only the given environment is handed on, and lines come whole`() async throws {
         let lines = Mutex<[String]>([])
         let child = try shell(
-            "echo \"$GIVEN\"; echo \"${HOME-none}\"; printf last",
-            environment: ["GIVEN": "a b"],
-            output: .lines { line in lines.withLock { $0.append(line) } }
-        )
+            "echo \"$GIVEN\"; echo \"${HOME-none}\"; printf last", environment: ["GIVEN": "a b"],
+            output: .lines { line in lines.withLock { $0.append(line) } })
         try await child.waitForEnd(deadline: .hopeless)
         await eventually { lines.withLock { $0.count == 3 } }
         #expect(lines.withLock(\.self) == ["a b", "none", "last"])
@@ -88,10 +76,7 @@ import Testing
 
     @Test func `children and folders are removed with the process that guards them`() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path
-        try FileManager.default.createDirectory(
-            atPath: folder + "/inner",
-            withIntermediateDirectories: true
-        )
+        try FileManager.default.createDirectory(atPath: folder + "/inner", withIntermediateDirectories: true)
         let child = try shell("sleep 100")
         let released = try shell("sleep 100")
         var watchdog: ProcessWatchdog? = ProcessWatchdog()

@@ -45,10 +45,7 @@ struct DemoTrafficTests {
         #expect(!held.contains(DemoProduct.forged.rawValue))
         #expect(traffic.users.contains { $0.coins > 0 })
         #expect(traffic.users.contains { !$0.sandboxEntitlements.isEmpty })
-        #expect(
-            Set(traffic.links.map(\.kind))
-                == [.accountToken, .appTransactionID, .originalTransactionID]
-        )
+        #expect(Set(traffic.links.map(\.kind)) == [.accountToken, .appTransactionID, .originalTransactionID])
     }
 
     @Test func `the verifier refuses what is expected, for the reason expected`() throws {
@@ -59,8 +56,7 @@ struct DemoTrafficTests {
         for item in traffic.items {
             switch verifier.verify(item.value) {
             case .success: #expect(item.expectedRefusal == nil, "\(item.kind.rawValue)")
-            case .failure(let refusal):
-                #expect(refusal.reason == item.expectedRefusal, "\(item.kind.rawValue)")
+            case .failure(let refusal): #expect(refusal.reason == item.expectedRefusal, "\(item.kind.rawValue)")
             }
         }
     }

@@ -9,8 +9,9 @@ import Testing
         PostgresOptions(connectionString: server.connectionString(), applicationName: "tests")
     }
 
-    @Test(arguments: [PrivatePostgres.StopMode.fast, .immediate])
-    func `a restart keeps port and committed rows`(mode: PrivatePostgres.StopMode) async throws {
+    @Test(arguments: [PrivatePostgres.StopMode.fast, .immediate]) func `a restart keeps port and committed rows`(
+        mode: PrivatePostgres.StopMode
+    ) async throws {
         let server = try await PrivatePostgres.start()
         let before = try await PostgresConnection.connect(options(server))
         try await before.execute(script: "CREATE TABLE facts AS SELECT 1::int8 AS id")
@@ -47,9 +48,7 @@ import Testing
     @Test func `a setting that the server refuses is reported with its reason`() async throws {
         var configuration = PrivatePostgres.Configuration()
         configuration.settings = ["shared_buffers": "much"]
-        let error = await #expect(throws: LocalServerError.self) {
-            try await PrivatePostgres.start(configuration)
-        }
+        let error = await #expect(throws: LocalServerError.self) { try await PrivatePostgres.start(configuration) }
         #expect(error?.message.contains("shared_buffers") == true)
     }
 
@@ -59,9 +58,7 @@ import Testing
             try await PostgresConnection.connect(
                 PostgresOptions(
                     connectionString: "postgresql://postgres@127.0.0.1:\(server.port)/postgres",
-                    applicationName: "tests"
-                )
-            )
+                    applicationName: "tests"))
         }
         #expect(error?.fault == .infrastructure || error?.fault == .operator)
     }

@@ -20,13 +20,9 @@ import Testing
             Signed.key("1"): Ownership(userID: "\u{e9}", rule: .accountToken),
             Signed.key("2"): Ownership(userID: "e\u{301}", rule: .accountToken),
         ])
-        _ = try await worker.process([
-            try Signed.transaction("1", signed: 1), try Signed.transaction("2", signed: 1),
-        ])
+        _ = try await worker.process([try Signed.transaction("1", signed: 1), try Signed.transaction("2", signed: 1)])
         let states = try await worker.published().states.map { state in
-            let held = state.value["entitlements"]?.elements.compactMap {
-                $0["originalTransactionID"]?.string
-            }
+            let held = state.value["entitlements"]?.elements.compactMap { $0["originalTransactionID"]?.string }
             return "\(Array("\(state.userID)".utf8)) \(held ?? [])"
         }
         #expect(states.sorted() == ["[101, 204, 129] [\"2\"]", "[195, 169] [\"1\"]"])
@@ -34,26 +30,17 @@ import Testing
 
     @Test func `a purchase that moves between the two is recorded for both`() async throws {
         let worker = try await EntitleWorker()
-        try await worker.own([
-            Signed.key("1"): Ownership(userID: "\u{e9}", rule: .accountToken)
-        ])
+        try await worker.own([Signed.key("1"): Ownership(userID: "\u{e9}", rule: .accountToken)])
         _ = try await worker.process([try Signed.transaction("1", signed: 1)])
-        try await worker.own([
-            Signed.key("1"): Ownership(userID: "e\u{301}", rule: .accountToken)
-        ])
+        try await worker.own([Signed.key("1"): Ownership(userID: "e\u{301}", rule: .accountToken)])
         _ = try await worker.process([Observation.relinking(Signed.key("1"))])
         let changes = try await worker.client.query(
             """
             SELECT convert_to(user_id, 'UTF8')::text || ' ' || version || ' '
                 || isempty(new_periods)
             FROM changes ORDER BY 1
-            """
-        )
-        #expect(
-            changes.map { $0.text(0) } == [
-                "\\x65cc81 1 false", "\\xc3a9 1 false", "\\xc3a9 2 true",
-            ]
-        )
+            """)
+        #expect(changes.map { $0.text(0) } == ["\\x65cc81 1 false", "\\xc3a9 1 false", "\\xc3a9 2 true"])
     }
 
     @Test func `a link that is corrected from one to the other reaches both`() async throws {
@@ -62,9 +49,7 @@ import Testing
         try await rig.settle([.purchase("1", until: 9_000)])
         #expect(try await owners(rig) == ["1 \\xc3a9"])
         _ = try await rig.client.query(
-            "UPDATE account_links SET user_id = $1 WHERE key = '1'",
-            [.text(Self.decomposed)]
-        )
+            "UPDATE account_links SET user_id = $1 WHERE key = '1'", [.text(Self.decomposed)])
         #expect(try await rig.link.emptyOutbox().count == 1)
         #expect(try await owners(rig) == ["1 \\x65cc81"])
     }
@@ -75,9 +60,7 @@ import Testing
         try await rig.settle([.purchase("1", until: 9_000)])
         for table in ["owners", "entitlements"] {
             try await rig.expectMended(
-                "UPDATE \(table) SET user_id = 'e' || chr(769) WHERE user_id = chr(233)",
-                saying: "1 "
-            )
+                "UPDATE \(table) SET user_id = 'e' || chr(769) WHERE user_id = chr(233)", saying: "1 ")
         }
     }
 
@@ -90,9 +73,7 @@ import Testing
                     "\u{e9}": {"type": "non-consumable", "entitlements": ["key \u{e9}"]},
                     "e\u{301}": {"type": "non-consumable", "entitlements": ["key e\u{301}"]}
                 }}
-                """.utf8
-            )
-        )
+                """.utf8))
         let samples = [Self.composed, Self.decomposed].map { id in
             Sample.purchase("original", "transaction \(id)", at: 1_000).with { sample in
                 sample.transaction?.productID = id
@@ -112,15 +93,12 @@ import Testing
         try await rig.link.link("original_transaction_id", Self.composed, "anna")
         try await rig.link.link("original_transaction_id", Self.decomposed, "bob")
         try await rig.settle(batch: [
-            .purchase(Self.composed, "1", until: 9_000),
-            .purchase(Self.decomposed, "2", until: 9_000),
+            .purchase(Self.composed, "1", until: 9_000), .purchase(Self.decomposed, "2", until: 9_000),
         ])
         #expect(
             try await owners(rig).map { Array($0.utf8) } == [
-                Array("\(Self.decomposed) \\x626f62".utf8),
-                Array("\(Self.composed) \\x616e6e61".utf8),
-            ]
-        )
+                Array("\(Self.decomposed) \\x626f62".utf8), Array("\(Self.composed) \\x616e6e61".utf8),
+            ])
         #expect(try await rig.entitle.count("entitlements") == 2)
         let (code, output) = await rig.rebuild()
         #expect(code == 0, "\(output)")
@@ -132,7 +110,6 @@ import Testing
             SELECT original_transaction_id || ' ' || convert_to(user_id, 'UTF8')::text
             FROM owners ORDER BY original_transaction_id COLLATE "C"
             """
-        )
-        .map { $0.text(0) }
+        ).map { $0.text(0) }
     }
 }

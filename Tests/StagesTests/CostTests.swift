@@ -34,15 +34,11 @@ import Worker
     private static func purchases(from first: Int) throws -> [ConsumerRecord] {
         try (first..<first + batch).map { number in
             Sample.purchase("\(number)", token: LinkWorker.anna, account: "A\(number)")
-        }
-        .records(from: Int64(first))
+        }.records(from: Int64(first))
     }
 
     /// The calls that the work makes at least: other threads of this process only ever add to them.
-    private func calls(
-        _ count: () -> Int64,
-        _ work: (_ round: Int) async throws -> Void
-    ) async throws -> Int64 {
+    private func calls(_ count: () -> Int64, _ work: (_ round: Int) async throws -> Void) async throws -> Int64 {
         var least = Int64.max
         for round in 1...3 {
             let before = count()
@@ -54,9 +50,7 @@ import Worker
 
     /// Compares what batches of new purchases cost, after one like them.
     private func expectCosts(
-        _ stage: String,
-        _ client: PostgresClient,
-        _ process: ([ConsumerRecord]) async throws -> Void
+        _ stage: String, _ client: PostgresClient, _ process: ([ConsumerRecord]) async throws -> Void
     ) async throws {
         let batches = try (0...7).map { try Self.purchases(from: $0 * Self.batch) }
         try await process(batches[0])
@@ -77,8 +71,7 @@ import Worker
                 """
                 SELECT sum(generic_plans + custom_plans)::int8 FROM pg_prepared_statements
                 WHERE statement !~ 'pg_prepared_statements'
-                """
-            )[0].int8(0)
+                """)[0].int8(0)
         }
     }
 
@@ -91,9 +84,7 @@ import Worker
         let records = VerifyStageTests.records(traffic)
         let stage = try VerifyStageTests.stage(for: traffic, threadsMax: 1)
         _ = try await stage.process(records)
-        let allocations = try await calls(calls_of_allocators) { _ in
-            _ = try await stage.process(records)
-        }
+        let allocations = try await calls(calls_of_allocators) { _ in _ = try await stage.process(records) }
         let average = allocations / Int64(records.count)
         try expect(average, "verify_allocations_per_record", percent: 3)
     }

@@ -47,8 +47,7 @@ import Worker
         try await Self.becomesTrue {
             try await upkeep.waitForWork()
             try await upkeep.work()
-            return try await client.query("SELECT version::int8 FROM catalog_projection")[0].int8(0)
-                == 1
+            return try await client.query("SELECT version::int8 FROM catalog_projection")[0].int8(0) == 1
         }
         await upkeep.close()
         await client.close()
@@ -64,12 +63,6 @@ import Worker
     }
 
     private static func becomesTrue(_ condition: () async throws -> Bool) async throws {
-        try await eventually {
-            do {
-                return try await condition()
-            } catch is PostgresError {
-                return false
-            }
-        }
+        try await eventually { do { return try await condition() } catch is PostgresError { return false } }
     }
 }

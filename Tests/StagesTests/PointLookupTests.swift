@@ -14,8 +14,9 @@ import Worker
         let link = try await LinkWorker(on: client)
         let dedupe = DedupeStageTests.Reader.stage(on: client)
         let samples = (0..<20).map { number in
-            Sample.purchase("\(number)", token: LinkWorker.anna, account: "A\(number)", claim: "u")
-                .with { $0.renewalInfo = Sample.renewal("\(number)").renewalInfo }
+            Sample.purchase("\(number)", token: LinkWorker.anna, account: "A\(number)", claim: "u").with {
+                $0.renewalInfo = Sample.renewal("\(number)").renewalInfo
+            }
         }
         // The plan is final once a statement has run some times, with statistics of nearly empty
         // tables.
@@ -42,7 +43,6 @@ import Worker
             SELECT relname || ' ' || seq_tup_read FROM pg_stat_user_tables
             WHERE relname ~ '^(dedupe|owner|account_links$)' ORDER BY 1
             """
-        )
-        .map { $0.text(0) }
+        ).map { $0.text(0) }
     }
 }

@@ -21,10 +21,9 @@ import Worker
     static let start: Int64 = 1_767_225_600_000
     static let token = LinkWorker.anna
 
-    static func purchase(
-        _ id: String = "1",
-        _ change: (inout TransactionFields) -> Void = { _ in }
-    ) -> TransactionFields {
+    static func purchase(_ id: String = "1", _ change: (inout TransactionFields) -> Void = { _ in })
+        -> TransactionFields
+    {
         var fields = TransactionFields()
         fields.transactionID = id
         fields.originalTransactionID = "1"
@@ -38,19 +37,14 @@ import Worker
         return fields
     }
 
-    static func receipt(
-        _ transactions: [TransactionFields],
-        at date: Int64 = start + day
-    ) -> ReceiptFields {
+    static func receipt(_ transactions: [TransactionFields], at date: Int64 = start + day) -> ReceiptFields {
         var fields = ReceiptFields()
         fields.creationDate = date
         fields.records = transactions.map { ReceiptRecordFields($0) }
         return fields
     }
 
-    @Test func `a receipt of a purchase known by JWS changes nothing and conflicts with nothing`()
-        async throws
-    {
+    @Test func `a receipt of a purchase known by JWS changes nothing and conflicts with nothing`() async throws {
         let path = try await ReceiptPath()
         try await path.publish(jws: Self.purchase())
         let rows = try await path.rows()
@@ -63,8 +57,7 @@ import Worker
             facts == [
                 "jws 1 \(Self.start + 789) \(Self.token) Auto-Renewable Subscription",
                 "receipt 1 \(Self.start) none Auto-Renewable Subscription",
-            ]
-        )
+            ])
         let again = Self.receipt([Self.purchase()], at: Self.start + 2 * Self.day)
         #expect(try await path.publish(again) == [.unchanged])
         #expect(try await path.publish(again) == [])
@@ -103,8 +96,7 @@ import Worker
         #expect(rows.values.flatMap { $0 }.map(\.userID) == ["veteran"])
     }
 
-    @Test func `a body formerly refused as unsupported entitles when it is replayed`() async throws
-    {
+    @Test func `a body formerly refused as unsupported entitles when it is replayed`() async throws {
         let path = try await ReceiptPath()
         try await path.publish(jws: Self.purchase())
         let renewal = Self.purchase("2") {
@@ -129,8 +121,7 @@ import Worker
             $0.signedDate = Self.start + 30 * Self.day
         }
         let receipts = [
-            Self.receipt([Self.purchase()]),
-            Self.receipt([Self.purchase(), renewal], at: Self.start + 40 * Self.day),
+            Self.receipt([Self.purchase()]), Self.receipt([Self.purchase(), renewal], at: Self.start + 40 * Self.day),
         ]
         var all: [Set<[PurchaseKey: Set<EntitlementRow>]>] = []
         for order in [[0, 1, 2, 3], [3, 2, 1, 0], [2, 0, 3, 1]] {
@@ -149,17 +140,14 @@ import Worker
 
     @Test func `a receipt's revocation stays for every reader, in any order`() async throws {
         let receipts = ([(3, 2), (5, 4), (9, nil)] as [(Int64, Int64?)]).map { at, revoked in
-            let purchase = Self.purchase { fields in
-                fields.revocationDate = revoked.map { Self.start + $0 * Self.day }
+            let purchase = Self.purchase { fields in fields.revocationDate = revoked.map { Self.start + $0 * Self.day }
             }
             return Self.receipt([purchase], at: Self.start + at * Self.day)
         }
         for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
             let path = try await ReceiptPath()
             try await path.publish(jws: Self.purchase())
-            for place in order {
-                _ = try await path.publish(receipts[place])
-            }
+            for place in order { _ = try await path.publish(receipts[place]) }
             let periods = try await path.periods()
             #expect(periods.map(\.end?.milliseconds) == [Self.start + 4 * Self.day], "\(order)")
             for table in ["transactions", "ownership_facts"] {
@@ -168,8 +156,7 @@ import Worker
                     SELECT concat_ws(' ', signed_date_ms, revocation_date_ms,
                         revoked_signed_date_ms)
                     FROM \(table) WHERE track = 'receipt'
-                    """
-                )
+                    """)
                 let dates = ([9, 4, 5] as [Int64]).map { "\(Self.start + $0 * Self.day)" }
                 #expect(known.map { $0.text(0) } == [dates.joined(separator: " ")], "\(order)")
             }

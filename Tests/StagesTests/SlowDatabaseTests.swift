@@ -25,8 +25,7 @@ import Worker
                 $$ BEGIN PERFORM pg_sleep(0.08); RETURN NEW; END $$;
                 CREATE TRIGGER slow BEFORE INSERT ON \(table)
                     FOR EACH ROW EXECUTE FUNCTION take_long()
-                """
-        )
+                """)
         await connection.close()
         options.statementDeadline = .seconds(1)
         return PostgresClient(options, connectionsMax: 8)
@@ -35,18 +34,14 @@ import Worker
     /// As the loop does: an unsettled batch is passed to the stage again.
     private static func repeated<T>(_ body: () async throws -> T) async throws -> T {
         for _ in 0..<7 {
-            do {
-                return try await body()
-            } catch let error as PostgresError where error.code == .deadlineExceeded {
+            do { return try await body() } catch let error as PostgresError where error.code == .deadlineExceeded {
                 continue
             }
         }
         return try await body()
     }
 
-    @Test func `a batch of facts is recorded in parts that fit, and the next ones fit at once`()
-        async throws
-    {
+    @Test func `a batch of facts is recorded in parts that fit, and the next ones fit at once`() async throws {
         let worker = try await EntitleWorker(on: try await Self.client(slow: "transactions"))
         let facts = try (0..<Self.count).map { try Signed.transaction("\($0)", signed: 1) }
         let verdicts = try await Self.repeated { try await worker.process(facts) }
@@ -59,8 +54,7 @@ import Worker
 
     @Test func `a batch of purchases is linked in parts that fit`() async throws {
         let worker = try await LinkWorker(on: try await Self.client(slow: "ownership_facts"))
-        let records = try (0..<Self.count).map { Sample.purchase("\($0)", token: LinkWorker.anna) }
-            .records(from: 0)
+        let records = try (0..<Self.count).map { Sample.purchase("\($0)", token: LinkWorker.anna) }.records(from: 0)
         let verdicts = try await Self.repeated { try await worker.stage.process(records) }
         #expect(verdicts.count == Self.count)
         let known = try await worker.client.query("SELECT count(*) FROM ownership_facts")
@@ -83,8 +77,7 @@ import Worker
             """
             CREATE OR REPLACE FUNCTION take_long() RETURNS trigger LANGUAGE plpgsql AS
             $$ BEGIN PERFORM pg_sleep(30); RETURN NEW; END $$
-            """
-        )
+            """)
         let worker = try await EntitleWorker(on: client)
         let verdicts = try await worker.process([try Signed.transaction("1", signed: 1)])
         let unstored = try #require(verdicts[0].heldBy as? UnstoredRecord)
@@ -92,9 +85,7 @@ import Worker
         #expect(unstored.description.contains("database.statement_deadline"))
     }
 
-    @Test func `one record that takes longer than the deadline holds none of the others up`()
-        async throws
-    {
+    @Test func `one record that takes longer than the deadline holds none of the others up`() async throws {
         let client = try await Self.client(slow: "transactions")
         _ = try await client.query(
             """
@@ -103,8 +94,7 @@ import Worker
                 IF NEW.transaction_id = '3' THEN PERFORM pg_sleep(30); END IF;
                 RETURN NEW;
             END $$
-            """
-        )
+            """)
         let worker = try await EntitleWorker(on: client)
         let facts = try (0..<6).map { try Signed.transaction("\($0)", signed: 1) }
         let verdicts = try await Self.repeated { try await worker.process(facts) }

@@ -12,10 +12,9 @@ import Worker
 /// No process that stands still in the middle of its work stops the others.
 @Suite(.timeLimit(.minutes(10))) struct StandstillTests {
     /// A process that has stopped in the middle of a transaction, as the server sees it.
-    private static func stopped(
-        _ client: PostgresClient,
-        holding lock: Statement<Void, Void>
-    ) async throws -> PostgresConnection {
+    private static func stopped(_ client: PostgresClient, holding lock: Statement<Void, Void>) async throws
+        -> PostgresConnection
+    {
         let stopped = try await client.connect()
         _ = try await stopped.query("BEGIN")
         _ = try await stopped.run(lock)
@@ -31,14 +30,11 @@ import Worker
                 WHERE datname = current_database() AND pid <> pg_backend_pid()
                   AND state = 'active' AND (wait_event_type = 'Lock'
                     OR query LIKE '%wait_for_sharers%')
-                """
-            )[0].int8(0) > 0
+                """)[0].int8(0) > 0
         }
     }
 
-    @Test func `records are projected while a new catalog waits for a batch that stands still`()
-        async throws
-    {
+    @Test func `records are projected while a new catalog waits for a batch that stands still`() async throws {
         let worker = try await EntitleWorker()
         try await worker.own([Signed.key("1"): Ownership(userID: "anna", rule: .accountToken)])
         let stopped = try await Self.stopped(worker.client, holding: Locks.sharedCatalog)
@@ -58,9 +54,7 @@ import Worker
         await worker.stage.upkeep?.close()
     }
 
-    @Test func `records are linked while a new link waits for a batch that stands still`()
-        async throws
-    {
+    @Test func `records are linked while a new link waits for a batch that stands still`() async throws {
         let worker = try await LinkWorker()
         let other = try await LinkWorker(on: worker.client)
         try await worker.settle(.purchase("1", token: LinkWorker.anna))

@@ -5,8 +5,7 @@ import Testing
 
 /// The clients of `schemas/postgres/API.md` and the programs of `deploy/examples`, each run by its
 /// own interpreter.
-@Suite(.timeLimit(.minutes(10)))
-struct ClientExampleTests {
+@Suite(.timeLimit(.minutes(10))) struct ClientExampleTests {
     private let options: PostgresOptions
     private let connection: PostgresConnection
 
@@ -22,24 +21,18 @@ struct ClientExampleTests {
                     original_transaction_id, product_id, user_id, amount, purchase_date_ms)
                 VALUES ('Production', 'com.example', '1001', 'coins', '1001', 'chest', 'user-17',
                     100, 0)
-                """
-        )
+                """)
     }
 
     private static let python = "/usr/bin/python3"
-    private static let hasPython = FileManager.default.fileExists(
-        atPath: "/usr/lib/python3/dist-packages/psycopg2"
-    )
+    private static let hasPython = FileManager.default.fileExists(atPath: "/usr/lib/python3/dist-packages/psycopg2")
     private static let jar = "/usr/share/java/postgresql.jar"
-    private static let hasJava = ["/usr/bin/javac", jar].allSatisfy {
-        FileManager.default.fileExists(atPath: $0)
-    }
+    private static let hasJava = ["/usr/bin/javac", jar].allSatisfy { FileManager.default.fileExists(atPath: $0) }
     private static let nodePaths =
-        (ProcessInfo.processInfo.environment["NODE_PATH"]?.split(separator: ":").map(String.init)
-            ?? []) + ["/usr/share/nodejs"]
-    private static let hasNode = nodePaths.contains {
-        FileManager.default.fileExists(atPath: "\($0)/pg")
-    }
+        (ProcessInfo.processInfo.environment["NODE_PATH"]?.split(separator: ":").map(String.init) ?? []) + [
+            "/usr/share/nodejs"
+        ]
+    private static let hasNode = nodePaths.contains { FileManager.default.fileExists(atPath: "\($0)/pg") }
 
     private func run(_ command: [String]) throws -> ProgramRun {
         let url = options.connectionString
@@ -47,27 +40,20 @@ struct ClientExampleTests {
             "jdbc:postgresql://\(match.3)?user=\(match.1)&password=\(match.2)"
         }
         return try ProgramRun(
-            "/usr/bin/env",
-            command,
+            "/usr/bin/env", command,
             environment: [
                 "PATH": "/usr/bin:/bin", "DATABASE_URL": url, "JDBC_URL": java,
                 "NODE_PATH": Self.nodePaths.joined(separator: ":"),
-            ]
-        )
+            ])
     }
 
     /// Runs the page's only block of a language, of ten lines at most.
     private func runBlock(
-        _ language: String,
-        in frame: (begin: String, end: String) = ("", ""),
-        file: String,
-        _ command: [String],
+        _ language: String, in frame: (begin: String, end: String) = ("", ""), file: String, _ command: [String],
         printing expected: String = "true\nle001\n"
     ) throws {
         let page = try String(
-            contentsOf: ReferenceScript.root.appending(path: "schemas/postgres/API.md"),
-            encoding: .utf8
-        )
+            contentsOf: ReferenceScript.root.appending(path: "schemas/postgres/API.md"), encoding: .utf8)
         let parts = page.components(separatedBy: "```\(language)\n")
         #expect(parts.count == 2)
         let block = try #require(parts.last?.components(separatedBy: "```").first)
@@ -81,29 +67,26 @@ struct ClientExampleTests {
         #expect(result.text.lowercased() == expected, "\(result.text)")
     }
 
-    @Test(.enabled(if: hasPython, "install python3-psycopg2"))
-    func `the page's Python client runs`() throws {
+    @Test(.enabled(if: hasPython, "install python3-psycopg2")) func `the page's Python client runs`() throws {
         try runBlock("python", file: "client.py", [Self.python])
     }
 
     @Test(.enabled(if: hasNode, "install node-pg, or name its folder in NODE_PATH"))
-    func `the page's Node client runs`() throws {
-        try runBlock("javascript", file: "client.cjs", ["node"])
-    }
+    func `the page's Node client runs`() throws { try runBlock("javascript", file: "client.cjs", ["node"]) }
 
-    @Test(.enabled(if: hasJava, "install libpostgresql-jdbc-java and a JDK"))
-    func `the page's Java client runs`() throws {
+    @Test(.enabled(if: hasJava, "install libpostgresql-jdbc-java and a JDK")) func `the page's Java client runs`()
+        throws
+    {
         let begin = "class Client { public static void main(String[] arguments) {\n"
         try runBlock("java", in: (begin, "}}"), file: "Client.java", ["java", "-cp", Self.jar])
     }
 
-    private static let swiftCompiler = (ProcessInfo.processInfo.environment["PATH"] ?? "")
-        .split(separator: ":").map { "\($0)/swiftc" }
-        .first(where: FileManager.default.isExecutableFile(atPath:))
+    private static let swiftCompiler = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map {
+        "\($0)/swiftc"
+    }.first(where: FileManager.default.isExecutableFile(atPath:))
 
     /// Not more than parsed: PostgresNIO is no part of this package.
-    @Test(.enabled(if: swiftCompiler != nil, "no swiftc in PATH"))
-    func `the page's Swift client parses`() throws {
+    @Test(.enabled(if: swiftCompiler != nil, "no swiftc in PATH")) func `the page's Swift client parses`() throws {
         let compiler = try #require(Self.swiftCompiler)
         try runBlock("swift", file: "client.swift", [compiler, "-parse"], printing: "")
     }
@@ -117,9 +100,7 @@ struct ClientExampleTests {
     @Test(.enabled(if: hasPython, "install python3-psycopg2"))
     func `a token is linked at sign-in once, and never taken from another user`() async throws {
         let token = "7E3F2A10-52C0-4F53-9AB5-1FD1C1B0C6AA"
-        for _ in 1...2 {
-            #expect(try example("link_at_sign_in.py", "user-17", token) == (0, "linked\n"))
-        }
+        for _ in 1...2 { #expect(try example("link_at_sign_in.py", "user-17", token) == (0, "linked\n")) }
         let (status, output) = try example("link_at_sign_in.py", "user-18", token)
         #expect(status == 1 && output == "the token belongs to another user\n")
         let none = "00000000-0000-0000-0000-000000000000"
@@ -134,9 +115,7 @@ struct ClientExampleTests {
 
     @Test(.enabled(if: hasPython, "install python3-psycopg2"))
     func `a debit is spent once for its reference, and refused without enough`() throws {
-        for _ in 1...2 {
-            #expect(try example("spend.py", "user-17", "coins", "30", "order-1") == (0, "70\n"))
-        }
+        for _ in 1...2 { #expect(try example("spend.py", "user-17", "coins", "30", "order-1") == (0, "70\n")) }
         let refused = try example("spend.py", "user-17", "coins", "71", "order-2")
         #expect(refused == (1, "the balance does not suffice\n"))
         #expect(try example("spend.py", "user-17", "coins", "31", "order-1").0 == 65)

@@ -9,22 +9,14 @@ import Testing
     private let transcript = ConsoleTranscript()
 
     private func check(_ options: PostgresOptions) async -> Int32 {
-        await DatabaseCheck.findings(options, role: .linkWorker)
-            .report(of: "link-worker", on: transcript.console())
+        await DatabaseCheck.findings(options, role: .linkWorker).report(of: "link-worker", on: transcript.console())
     }
 
-    @Test func `a role with its rights finds nothing wrong, one without them each table`()
-        async throws
-    {
+    @Test func `a role with its rights finds nothing wrong, one without them each table`() async throws {
         var options = try await PostgresServer.shared.migratedDatabase()
         let prefix = "c\(UUID().uuidString.prefix(8).lowercased())-"
         let owner = try await PostgresConnection.connect(options)
-        try await DatabaseRole.grant(
-            [.linkWorker, .dedupeWorker],
-            schema: "public",
-            prefix: prefix,
-            on: owner
-        )
+        try await DatabaseRole.grant([.linkWorker, .dedupeWorker], schema: "public", prefix: prefix, on: owner)
         await owner.close()
         options.sessionSettings["role"] = "\(prefix)link-worker"
         #expect(await check(options) == 0, "\(transcript.output)")
@@ -32,9 +24,7 @@ import Testing
         options.sessionSettings["role"] = "\(prefix)dedupe-worker"
         #expect(await check(options) == 78)
         #expect(
-            transcript.output.contains("WRONG  rights: no DELETE, INSERT, UPDATE on owners; "),
-            "\(transcript.output)"
-        )
+            transcript.output.contains("WRONG  rights: no DELETE, INSERT, UPDATE on owners; "), "\(transcript.output)")
         #expect(transcript.output.contains("on account_links; "))
         #expect(transcript.output.contains("see 'pipeline grants'"))
     }
@@ -46,10 +36,7 @@ import Testing
     }
 
     @Test func `a server that does not answer ends with 69`() async {
-        let options = PostgresOptions(
-            connectionString: "postgresql://nobody@127.0.0.1:1/none",
-            applicationName: "test"
-        )
+        let options = PostgresOptions(connectionString: "postgresql://nobody@127.0.0.1:1/none", applicationName: "test")
         #expect(await check(options) == 69)
         #expect(transcript.output.contains("DATABASE_URL"))
     }

@@ -10,50 +10,33 @@ import Testing
     private typealias Sample = DeadLetterSample
 
     private static func action(
-        _ kind: DeadLetterAction.Kind,
-        _ id: String?,
-        why: String? = "because",
-        replay: Int64? = nil
+        _ kind: DeadLetterAction.Kind, _ id: String?, why: String? = "because", replay: Int64? = nil
     ) throws -> NewDeadLetterAction {
-        NewDeadLetterAction(
-            who: try Sample.name("anna"),
-            kind: kind,
-            why: why,
-            deadLetterID: id,
-            replay: replay
-        )
+        NewDeadLetterAction(who: try Sample.name("anna"), kind: kind, why: why, deadLetterID: id, replay: replay)
     }
 
-    private static func state(
-        of id: String,
-        _ client: PostgresClient
-    ) async throws -> (DeadLetterState?, DeadLetterStanding?) {
+    private static func state(of id: String, _ client: PostgresClient) async throws -> (
+        DeadLetterState?, DeadLetterStanding?
+    ) {
         let row = try await DeadLetterTable.get([id], on: client).first
         return (row?.state, try await DeadLetterActionTable.standing(of: [id], on: client)[id])
     }
 
     @Test(arguments: [
-        ([DeadLetterAction.Kind.resolved], DeadLetterState.resolved, nil as Bool?),
-        ([.suppressed], .suppressed, nil), ([.suppressed, .reopened], .open, nil),
-        ([.replayed], .replayed, nil), ([.replayed, .replayAccepted], .replayed, true),
-        ([.replayed, .replayRefused], .open, false),
+        ([DeadLetterAction.Kind.resolved], DeadLetterState.resolved, nil as Bool?), ([.suppressed], .suppressed, nil),
+        ([.suppressed, .reopened], .open, nil), ([.replayed], .replayed, nil),
+        ([.replayed, .replayAccepted], .replayed, true), ([.replayed, .replayRefused], .open, false),
         ([.replayed, .replayRefused, .replayed], .replayed, nil),
-        ([.replayed, .resolved, .replayRefused], .resolved, nil),
-        ([.resolved, .revealed], .resolved, nil), ([.resolved, .replayed], .replayed, nil),
-    ])
-    func `the state follows from the actions`(
-        kinds: [DeadLetterAction.Kind],
-        state: DeadLetterState,
-        isAccepted: Bool?
+        ([.replayed, .resolved, .replayRefused], .resolved, nil), ([.resolved, .revealed], .resolved, nil),
+        ([.resolved, .replayed], .replayed, nil),
+    ]) func `the state follows from the actions`(
+        kinds: [DeadLetterAction.Kind], state: DeadLetterState, isAccepted: Bool?
     ) async throws {
         let client = try await Sample.database()
         try await Sample.index([Sample.row(1), Sample.row(2)], on: client)
         for kind in kinds {
             let replay: Int64? = kind.rawValue.hasPrefix("replay") ? 7 : nil
-            try await DeadLetterActionTable.append(
-                [try Self.action(kind, "id1", replay: replay)],
-                on: client
-            )
+            try await DeadLetterActionTable.append([try Self.action(kind, "id1", replay: replay)], on: client)
         }
         let (held, standing) = try await Self.state(of: "id1", client)
         #expect(held == state)
@@ -80,9 +63,7 @@ import Testing
         for number in 0..<20 {
             async let indexed = Sample.index([Sample.row(number)], on: client)
             async let acted: Void = DeadLetterActionTable.append(
-                [try Self.action(.suppressed, "id\(number)")],
-                on: client
-            )
+                [try Self.action(.suppressed, "id\(number)")], on: client)
             _ = try await (indexed, acted)
             #expect(try await Self.state(of: "id\(number)", client).0 == .suppressed)
         }
@@ -90,15 +71,11 @@ import Testing
 
     @Test(arguments: [
         "UPDATE dead_letter_actions SET who = 'nobody'", "DELETE FROM dead_letter_actions",
-        "TRUNCATE dead_letter_actions",
-        "DELETE FROM dead_letter_actions WHERE number = 4711",
-    ])
-    func `actions can be appended, and nothing else`(sql: String) async throws {
+        "TRUNCATE dead_letter_actions", "DELETE FROM dead_letter_actions WHERE number = 4711",
+    ]) func `actions can be appended, and nothing else`(sql: String) async throws {
         let client = try await Sample.database()
         try await DeadLetterActionTable.append([try Self.action(.signedIn, nil)], on: client)
-        let error = await #expect(throws: PostgresError.self) {
-            _ = try await client.query(sql)
-        }
+        let error = await #expect(throws: PostgresError.self) { _ = try await client.query(sql) }
         #expect(error?.message.contains("append-only") == true)
         let newest = try await DeadLetterActionTable.newest(limit: 5, on: client)
         #expect(newest.map(\.kind) == [.signedIn])
@@ -106,14 +83,11 @@ import Testing
 
     @Test(arguments: [
         (DeadLetterAction.Kind.resolved, "id1" as String?, nil as String?), (.resolved, "id1", ""),
-        (.resolved, nil, "because"), (.revealed, nil, "because"), (.revealed, "id1", nil),
-        (.exported, nil, ""), (.redacted, "id1", nil),
-    ])
-    func `a decision names its letter and says why`(
-        kind: DeadLetterAction.Kind,
-        id: String?,
-        why: String?
-    ) async throws {
+        (.resolved, nil, "because"), (.revealed, nil, "because"), (.revealed, "id1", nil), (.exported, nil, ""),
+        (.redacted, "id1", nil),
+    ]) func `a decision names its letter and says why`(kind: DeadLetterAction.Kind, id: String?, why: String?)
+        async throws
+    {
         let client = try await Sample.database()
         await #expect(throws: PostgresError.self) {
             try await DeadLetterActionTable.append([Self.action(kind, id, why: why)], on: client)
@@ -125,19 +99,10 @@ import Testing
         try await Sample.index((0..<10).map { Sample.row($0) }, on: client)
         var query = DeadLetterQuery()
         query.environment = "Sandbox"
-        func decide(
-            _ kind: DeadLetterAction.Kind,
-            expecting expected: Int64? = nil
-        ) async throws -> [Int64] {
+        func decide(_ kind: DeadLetterAction.Kind, expecting expected: Int64? = nil) async throws -> [Int64] {
             let (found, changed) = try await DeadLetterActionTable.decide(
-                kind,
-                query,
-                who: try Sample.name("boss"),
-                why: "a test\0",
-                expecting: expected,
-                deadline: .seconds(60),
-                on: client
-            )
+                kind, query, who: try Sample.name("boss"), why: "a test\0", expecting: expected, deadline: .seconds(60),
+                on: client)
             return [found, changed]
         }
         #expect(try await decide(.resolved, expecting: 4) == [5, 0])
@@ -148,11 +113,7 @@ import Testing
         #expect(try await decide(.reopened) == [5, 5])
         #expect(try await DeadLetterCounts.count(query, on: client) == 0)
         let newest = try await DeadLetterActionTable.newest(limit: 3, on: client)
-        let older = try await DeadLetterActionTable.newest(
-            before: newest[2].number,
-            limit: 100,
-            on: client
-        )
+        let older = try await DeadLetterActionTable.newest(before: newest[2].number, limit: 100, on: client)
         #expect(newest.count + older.count == 10)
         #expect(newest.allSatisfy { $0.why == "a test\\u{0}" && $0.who == "boss" })
     }
@@ -165,12 +126,8 @@ import Testing
                 .init(who: boss, kind: .resolved, why: "a", deadLetterID: "id1"),
                 .init(who: boss, kind: .replayStarted, replay: 7),
                 .init(who: try Sample.name("other"), kind: .signedIn),
-            ],
-            on: client
-        )
-        func found(
-            _ change: (inout DeadLetterActionQuery) -> Void
-        ) async throws -> [DeadLetterAction.Kind] {
+            ], on: client)
+        func found(_ change: (inout DeadLetterActionQuery) -> Void) async throws -> [DeadLetterAction.Kind] {
             var query = DeadLetterActionQuery()
             change(&query)
             return try await DeadLetterActionTable.newest(query, limit: 9, on: client).map(\.kind)
@@ -184,8 +141,7 @@ import Testing
         #expect(try await found { $0.since = oldest.at }.count == 3)
     }
 
-    @Test(arguments: ["", "a\nb", "\u{7F}", String(repeating: "x", count: 256)])
-    func `a name is short text`(text: String) {
-        #expect(AuditorName(text) == nil)
-    }
+    @Test(arguments: ["", "a\nb", "\u{7F}", String(repeating: "x", count: 256)]) func `a name is short text`(
+        text: String
+    ) { #expect(AuditorName(text) == nil) }
 }

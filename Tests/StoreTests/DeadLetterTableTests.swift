@@ -30,9 +30,7 @@ import Testing
         #expect(try await DeadLetterTable.get(["id1", "none"], on: client) == [whole])
     }
 
-    @Test func `the first copy that matches its link counts, and contradictions are marked`()
-        async throws
-    {
+    @Test func `the first copy that matches its link counts, and contradictions are marked`() async throws {
         let client = try await Sample.database()
         var copies = [
             Sample.row(1, offset: 10, failedAt: Sample.start + 9, reason: "chain_invalid"),
@@ -51,11 +49,7 @@ import Testing
                     copy.letterPartition = Int32(3 * (id == "alike" ? 0 : 1) + way)
                     return copy
                 }
-                let batches =
-                    order == "batch"
-                    ? [named]
-                    : (order == "forth" ? named : named.reversed())
-                        .map { [$0] }
+                let batches = order == "batch" ? [named] : (order == "forth" ? named : named.reversed()).map { [$0] }
                 for (number, batch) in batches.enumerated() {
                     try await Sample.add(batch, offset: Int64(number), on: client)
                 }
@@ -69,12 +63,7 @@ import Testing
             #expect(row.isDisputed == row.id.hasPrefix("disputed"))
             #expect((row.warning == nil) == row.id.hasPrefix("alike"))
         }
-        let counts = try await DeadLetterCounts.counts(
-            by: .reason,
-            DeadLetterQuery(),
-            limit: 10,
-            on: client
-        )
+        let counts = try await DeadLetterCounts.counts(by: .reason, DeadLetterQuery(), limit: 10, on: client)
         #expect(counts == [.init(value: "signature_invalid", letters: 6)])
     }
 
@@ -84,11 +73,7 @@ import Testing
             let letter = Sample.row(number, offset: 2 * Int64(number))
             if isRecorded {
                 let action = NewDeadLetterAction(
-                    who: try Sample.name("dpo"),
-                    kind: .redacted,
-                    why: "request 7",
-                    deadLetterID: letter.id
-                )
+                    who: try Sample.name("dpo"), kind: .redacted, why: "request 7", deadLetterID: letter.id)
                 try await DeadLetterActionTable.append([action], on: client)
             }
             var redaction = letter
@@ -125,17 +110,10 @@ import Testing
     @Test func `records that are not dead letters are counted`() async throws {
         let client = try await Sample.database()
         _ = try await DeadLetterIndexTable.add(
-            [(partition: 2, offset: 7, row: nil), (partition: 2, offset: 8, row: nil)],
-            of: Sample.topic,
-            nextOffsets: [2: 12],
-            on: client
-        )
+            [(partition: 2, offset: 7, row: nil), (partition: 2, offset: 8, row: nil)], of: Sample.topic,
+            nextOffsets: [2: 12], on: client)
         let progress = try await DeadLetterIndexTable.progress(on: client)
-        #expect(
-            progress == [
-                .init(topic: Sample.topic, partition: 2, nextOffset: 12, foreignCount: 2)
-            ]
-        )
+        #expect(progress == [.init(topic: Sample.topic, partition: 2, nextOffset: 12, foreignCount: 2)])
     }
 
     @Test func `text that PostgreSQL does not take is stored printable and bounded`() async throws {
@@ -151,9 +129,7 @@ import Testing
         row.failedAt = Timestamp(milliseconds: .max)
         row.identifiers.signedDate = Timestamp(milliseconds: .min)
         try await Sample.index([row], on: client)
-        let read = try #require(
-            try await DeadLetterTable.page(DeadLetterQuery(), limit: 1, on: client).first
-        )
+        let read = try #require(try await DeadLetterTable.page(DeadLetterQuery(), limit: 1, on: client).first)
         #expect(read.identifiers.bundleID == "a\\u{0}b")
         #expect(read.id.utf8.count <= StorableText.bytesMax)
         #expect(read.identifiers.transactionID != read.identifiers.productID)
@@ -168,24 +144,18 @@ import Testing
     }
 
     private static let filters: [@Sendable (inout DeadLetterQuery) -> Void] = [
-        { $0.reasons = ["bundle_mismatch"] }, { $0.classes = ["misrouted"] },
-        { $0.stages = ["link"] }, { $0.states = [.resolved] }, { $0.bundleID = "org.other" },
-        { $0.environment = "Xcode" }, { $0.productID = "silver" }, { $0.transactionID = "t3" },
-        { $0.transactionID = "o-3" }, { $0.certificate = "FFEE" }, { $0.certificate = "ddcc" },
-        { $0.certificate = "bbaa" }, { $0.worker = "link-1" },
-        { $0.source = RecordPosition("storekit.raw/3/3") },
-        { $0.source = RecordPosition("storekit.raw/9/9") },
-        { $0.since = Timestamp(milliseconds: Sample.start + 50 * Sample.hour) },
-        { $0.ids = ["id3"] }, { $0.group = special().groupID },
+        { $0.reasons = ["bundle_mismatch"] }, { $0.classes = ["misrouted"] }, { $0.stages = ["link"] },
+        { $0.states = [.resolved] }, { $0.bundleID = "org.other" }, { $0.environment = "Xcode" },
+        { $0.productID = "silver" }, { $0.transactionID = "t3" }, { $0.transactionID = "o-3" },
+        { $0.certificate = "FFEE" }, { $0.certificate = "ddcc" }, { $0.certificate = "bbaa" }, { $0.worker = "link-1" },
+        { $0.source = RecordPosition("storekit.raw/3/3") }, { $0.source = RecordPosition("storekit.raw/9/9") },
+        { $0.since = Timestamp(milliseconds: Sample.start + 50 * Sample.hour) }, { $0.ids = ["id3"] },
+        { $0.group = special().groupID },
     ]
 
     private static func special() -> DeadLetterRow {
         var row = Sample.row(
-            3,
-            failedAt: Sample.start + 50 * Sample.hour,
-            reason: "bundle_mismatch",
-            bundleID: "org.other"
-        )
+            3, failedAt: Sample.start + 50 * Sample.hour, reason: "bundle_mismatch", bundleID: "org.other")
         row.stage = "link"
         row.identifiers.environment = "Xcode"
         row.identifiers.productID = "silver"
@@ -202,16 +172,8 @@ import Testing
         rows[3] = Self.special()
         try await Sample.index(rows, on: client)
         try await DeadLetterActionTable.append(
-            [
-                NewDeadLetterAction(
-                    who: try Sample.name("anna"),
-                    kind: .resolved,
-                    why: "seen",
-                    deadLetterID: "id3"
-                )
-            ],
-            on: client
-        )
+            [NewDeadLetterAction(who: try Sample.name("anna"), kind: .resolved, why: "seen", deadLetterID: "id3")],
+            on: client)
         for (index, filter) in Self.filters.enumerated() {
             var query = DeadLetterQuery()
             filter(&query)
@@ -219,11 +181,7 @@ import Testing
             #expect(page.map(\.id) == ["id3"], "filter \(index)")
             #expect(try await DeadLetterCounts.count(query, on: client) == 1, "filter \(index)")
             let groups = try await DeadLetterGroupTable.largest(
-                query,
-                now: Timestamp(milliseconds: Sample.start),
-                limit: 5,
-                on: client
-            )
+                query, now: Timestamp(milliseconds: Sample.start), limit: 5, on: client)
             #expect(groups.map(\.id) == [Self.special().groupID], "filter \(index)")
         }
         var rest = DeadLetterQuery()
@@ -235,10 +193,7 @@ import Testing
     @Test func `pages follow each other without a gap, from either end`() async throws {
         let client = try await Sample.database()
         // Several failed in the same millisecond.
-        try await Sample.index(
-            (0..<25).map { Sample.row($0, failedAt: Sample.start + Int64($0 / 10)) },
-            on: client
-        )
+        try await Sample.index((0..<25).map { Sample.row($0, failedAt: Sample.start + Int64($0 / 10)) }, on: client)
         for order in [DeadLetterTable.Order.newestFirst, .oldestFirst] {
             let ids = try await Self.pages(DeadLetterQuery(), order, on: client)
             #expect(ids.count == 25)
@@ -255,15 +210,14 @@ import Testing
                 failedAt: Sample.start + Int64(number / 3 % 7) * Sample.hour
                     + (number % 11 == 0 ? Sample.hour - 1 : Int64(number % 4)),
                 reason: ["signature_invalid", "bundle_mismatch", "x5c_missing"][number / 5 % 3],
-                bundleID: number % 7 == 0 ? nil : "com.example.\(number % 2)"
-            )
+                bundleID: number % 7 == 0 ? nil : "com.example.\(number % 2)")
             row.identifiers.productID = "product\(number % 2)"
             return row
         }
         try await Sample.index(rows, on: client)
         let changes: [(inout DeadLetterQuery) -> Void] = [
-            { $0.reasons = ["bundle_mismatch", "x5c_missing"] }, { $0.worker = "verify-1" },
-            { $0.states = [.open] }, { $0.certificate = "bb" }, { $0.environment = "Sandbox" },
+            { $0.reasons = ["bundle_mismatch", "x5c_missing"] }, { $0.worker = "verify-1" }, { $0.states = [.open] },
+            { $0.certificate = "bb" }, { $0.environment = "Sandbox" },
             {
                 $0.bundleID = "com.example.1"
                 $0.classes = ["misrouted"]
@@ -278,9 +232,9 @@ import Testing
         for (number, change) in changes.enumerated() {
             var query = DeadLetterQuery()
             change(&query)
-            let wanted = rows.filter(query.matches)
-                .sorted { ($0.failedAt.milliseconds, $0.id) < ($1.failedAt.milliseconds, $1.id) }
-                .map(\.id)
+            let wanted = rows.filter(query.matches).sorted {
+                ($0.failedAt.milliseconds, $0.id) < ($1.failedAt.milliseconds, $1.id)
+            }.map(\.id)
             #expect(!wanted.isEmpty, "filter \(number)")
             let ascending = try await Self.pages(query, .oldestFirst, on: client)
             #expect(ascending == wanted, "filter \(number)")
@@ -290,21 +244,13 @@ import Testing
     }
 
     /// The IDs of all pages.
-    private static func pages(
-        _ query: DeadLetterQuery,
-        _ order: DeadLetterTable.Order,
-        on client: PostgresClient
-    ) async throws -> [String] {
+    private static func pages(_ query: DeadLetterQuery, _ order: DeadLetterTable.Order, on client: PostgresClient)
+        async throws -> [String]
+    {
         var ids: [String] = []
         var cursor: DeadLetterTable.Cursor?
         while true {
-            let page = try await DeadLetterTable.page(
-                query,
-                after: cursor,
-                limit: 4,
-                order: order,
-                on: client
-            )
+            let page = try await DeadLetterTable.page(query, after: cursor, limit: 4, order: order, on: client)
             ids += page.map(\.id)
             guard let last = page.last else { return ids }
             cursor = .init(last)
@@ -312,12 +258,10 @@ import Testing
     }
 
     @Test(arguments: [
-        ("ID3", ["id3"]), ("t5", ["id5"]), ("o2", ["id5", "id4"]), ("org.other", ["id3"]),
-        ("silver", ["id3"]), ("link-1", ["id3"]), ("FFEEDD", ["id3"]), ("bbaa99", ["id3"]),
-        ("storekit.raw/9/9", ["id3"]), ("storekit.raw/3/7", ["id7"]),
-        ("storekit.dead-letter/0/8", ["id8"]), ("nothing", []), ("%", []), ("aa", []),
-    ])
-    func `any identifier is found`(text: String, ids: [String]) async throws {
+        ("ID3", ["id3"]), ("t5", ["id5"]), ("o2", ["id5", "id4"]), ("org.other", ["id3"]), ("silver", ["id3"]),
+        ("link-1", ["id3"]), ("FFEEDD", ["id3"]), ("bbaa99", ["id3"]), ("storekit.raw/9/9", ["id3"]),
+        ("storekit.raw/3/7", ["id7"]), ("storekit.dead-letter/0/8", ["id8"]), ("nothing", []), ("%", []), ("aa", []),
+    ]) func `any identifier is found`(text: String, ids: [String]) async throws {
         let client = try await Sample.database()
         var rows = (0..<9).map { Sample.row($0) }
         rows[3] = Self.special()
@@ -327,8 +271,7 @@ import Testing
         #expect(found.map(\.id) == ids)
         #expect(try await DeadLetterTable.searchTotal(text, on: client) == Int64(ids.count))
         #expect(
-            try await DeadLetterTable.search(Self.special().groupID, limit: 5, on: client)
-                .map(\.id) == (rows[3].groupID == Self.special().groupID ? ["id3"] : [])
-        )
+            try await DeadLetterTable.search(Self.special().groupID, limit: 5, on: client).map(\.id)
+                == (rows[3].groupID == Self.special().groupID ? ["id3"] : []))
     }
 }

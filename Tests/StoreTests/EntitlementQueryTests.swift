@@ -10,38 +10,28 @@ import Testing
         connection = try await PostgresConnection.connect(options)
     }
 
-    private func grant(
-        _ periods: [PostgresPeriod],
-        to user: String = "anna",
-        environment: String = "Production"
-    ) async throws {
+    private func grant(_ periods: [PostgresPeriod], to user: String = "anna", environment: String = "Production")
+        async throws
+    {
         _ = try await connection.query(
             """
             INSERT INTO entitlements (
                 environment, bundle_id, original_transaction_id, entitlement_key, user_id, periods)
             VALUES ($1, 'com.example', '1000', 'premium', $2, $3)
-            """,
-            [.text(environment), .text(user), .periods(periods)]
-        )
+            """, [.text(environment), .text(user), .periods(periods)])
     }
 
     private func has(
-        _ user: String = "anna",
-        _ key: String = "premium",
-        at time: Int64,
-        environment: String = "Production"
+        _ user: String = "anna", _ key: String = "premium", at time: Int64, environment: String = "Production"
     ) async throws -> Bool {
         try await connection.query(
             "SELECT has_entitlement($1, $2, $3, $4)",
-            [.text(user), .text(key), .timestamptz(milliseconds: time), .text(environment)]
-        )[0].bool(0)
+            [.text(user), .text(key), .timestamptz(milliseconds: time), .text(environment)])[0].bool(0)
     }
 
     @Test(arguments: [
-        (999, false), (1000, true), (1999, true), (2000, false), (2500, false), (3000, true),
-        (4_000_000_000_000, true),
-    ])
-    func `a period holds from its start to before its end`(time: Int64, holds: Bool) async throws {
+        (999, false), (1000, true), (1999, true), (2000, false), (2500, false), (3000, true), (4_000_000_000_000, true),
+    ]) func `a period holds from its start to before its end`(time: Int64, holds: Bool) async throws {
         try await grant([
             PostgresPeriod(startMilliseconds: 1000, endMilliseconds: 2000),
             PostgresPeriod(startMilliseconds: 3000, endMilliseconds: nil),
@@ -51,11 +41,7 @@ import Testing
 
     @Test func `another user, key or environment holds nothing`() async throws {
         try await grant([PostgresPeriod(startMilliseconds: 0, endMilliseconds: nil)])
-        try await grant(
-            [PostgresPeriod(startMilliseconds: 0, endMilliseconds: nil)],
-            to: "bob",
-            environment: "Sandbox"
-        )
+        try await grant([PostgresPeriod(startMilliseconds: 0, endMilliseconds: nil)], to: "bob", environment: "Sandbox")
         #expect(try await has(at: 1))
         #expect(try await !has("bob", at: 1))
         #expect(try await has("bob", at: 1, environment: "Sandbox"))
@@ -65,20 +51,10 @@ import Testing
 
     @Test func `without more arguments the question is about now and Production`() async throws {
         try await grant([PostgresPeriod(startMilliseconds: 0, endMilliseconds: nil)])
-        try await grant(
-            [PostgresPeriod(startMilliseconds: 0, endMilliseconds: nil)],
-            to: "bob",
-            environment: "Sandbox"
-        )
-        try await grant(
-            [PostgresPeriod(startMilliseconds: 0, endMilliseconds: 1_000_000_000_000)],
-            to: "carl"
-        )
+        try await grant([PostgresPeriod(startMilliseconds: 0, endMilliseconds: nil)], to: "bob", environment: "Sandbox")
+        try await grant([PostgresPeriod(startMilliseconds: 0, endMilliseconds: 1_000_000_000_000)], to: "carl")
         for (user, holds) in [("anna", true), ("bob", false), ("carl", false)] {
-            let rows = try await connection.query(
-                "SELECT has_entitlement($1, 'premium')",
-                [.text(user)]
-            )
+            let rows = try await connection.query("SELECT has_entitlement($1, 'premium')", [.text(user)])
             #expect(rows[0].bool(0) == holds, "\(user)")
         }
     }
@@ -89,15 +65,11 @@ import Testing
         try await grant([past, open])
         try await grant([past], to: "bob")
         try await grant([open], to: "carl", environment: "Sandbox")
-        let active = try await connection.query(
-            "SELECT user_id, active_since, active_until FROM active_entitlements"
-        )
+        let active = try await connection.query("SELECT user_id, active_since, active_until FROM active_entitlements")
         #expect(active.map { $0.text(0) } == ["anna"])
         #expect(active[0].timestamp(1) == 3000)
         #expect(active[0].optionalTimestamp(2) == nil)
-        let sandbox = try await connection.query(
-            "SELECT user_id FROM active_entitlements_in('Sandbox')"
-        )
+        let sandbox = try await connection.query("SELECT user_id FROM active_entitlements_in('Sandbox')")
         #expect(sandbox.map { $0.text(0) } == ["carl"])
     }
 
@@ -108,22 +80,18 @@ import Testing
                 UPDATE entitlements SET ownership_type = 'PURCHASED', seats = 12,
                     additional_transaction_reason = 'SEAT_ADDITION';
                 SELECT grant_entitlement('anna', 'premium', NULL, 'sorry', 'support');
-                """
-        )
+                """)
         for relation in ["active_entitlements", "held_entitlements('anna')"] {
             let rows = try await connection.query(
                 """
                 SELECT ownership_type, seats, additional_transaction_reason FROM \(relation)
                 ORDER BY grant_id NULLS FIRST
-                """
-            )
+                """)
             #expect(rows.map { $0.optionalText(0) } == ["PURCHASED", nil], "\(relation)")
             #expect(rows.map { $0.optionalInt8(1) } == [12, nil], "\(relation)")
             #expect(rows.map { $0.optionalText(2) } == ["SEAT_ADDITION", nil], "\(relation)")
         }
-        let details = try await connection.query(
-            "SELECT ownership_type, seats FROM entitlement_details"
-        )
+        let details = try await connection.query("SELECT ownership_type, seats FROM entitlement_details")
         #expect(details[0].text(0) == "PURCHASED")
         #expect(details[0].int8(1) == 12)
     }
@@ -137,9 +105,7 @@ import Testing
         let rows = try await connection.query(
             """
             SELECT timestamptz_from_ms($1), timestamptz_from_ms($2), timestamptz_from_ms($3)
-            """,
-            [.int8(1_700_000_000_123), .int8(-1), .int8(253_402_300_799_999)]
-        )
+            """, [.int8(1_700_000_000_123), .int8(-1), .int8(253_402_300_799_999)])
         #expect(rows[0].timestamp(0) == 1_700_000_000_123)
         #expect(rows[0].timestamp(1) == -1)
         #expect(rows[0].timestamp(2) == 253_402_300_799_999)
@@ -161,14 +127,12 @@ import Testing
                     ('Production', '1000', 'other', 9, sha256('c'), 0);
                 INSERT INTO owners (environment, bundle_id, original_transaction_id, user_id, rule)
                 VALUES ('Production', 'com.example', '1000', 'anna', 'account_token');
-                """
-        )
+                """)
         let rows = try await connection.query(
             """
             SELECT product_id, is_active, is_auto_renewing, ownership_rule, purchased_at
             FROM entitlement_details
-            """
-        )
+            """)
         #expect(rows.count == 1)
         #expect(rows[0].text(0) == "new")
         #expect(rows[0].bool(1))

@@ -8,26 +8,17 @@ import Testing
         PostgresClient(try await PostgresServer.shared.migratedDatabase(), connectionsMax: 4)
     }
 
-    private static func isTrue(
-        _ client: PostgresClient,
-        _ expression: String
-    ) async throws -> Bool {
+    private static func isTrue(_ client: PostgresClient, _ expression: String) async throws -> Bool {
         try await client.query("SELECT \(expression)")[0].bool(0)
     }
 
     @Test func `a grant applies at once, in its environment, until it is revoked`() async throws {
         let client = try await Self.database()
         let grant = try await client.query(
-            "SELECT grant_entitlement('anna', 'pro', now() + interval '1 day', 'sorry', 'support')"
-        )[0].int8(0)
+            "SELECT grant_entitlement('anna', 'pro', now() + interval '1 day', 'sorry', 'support')")[0].int8(0)
         #expect(try await Self.isTrue(client, "has_entitlement('anna', 'pro')"))
         #expect(try await !Self.isTrue(client, "has_entitlement('anna', 'pro', now(), 'Sandbox')"))
-        #expect(
-            try await !Self.isTrue(
-                client,
-                "has_entitlement('anna', 'pro', now() + interval '2 days')"
-            )
-        )
+        #expect(try await !Self.isTrue(client, "has_entitlement('anna', 'pro', now() + interval '2 days')"))
         let active = try await client.query("SELECT * FROM active_entitlements")
         #expect(active.count == 1)
         #expect(active[0].isNull(2) && active[0].isNull(3))
@@ -40,61 +31,44 @@ import Testing
 
     @Test func `grants appear in the same history and feed, and name no purchase`() async throws {
         let client = try await Self.database()
-        _ = try await client.query(
-            "SELECT grant_entitlement('anna', 'pro', NULL, 'sorry', 'support')"
-        )
+        _ = try await client.query("SELECT grant_entitlement('anna', 'pro', NULL, 'sorry', 'support')")
         _ = try await client.query("SELECT pg_sleep(0.01)")
         _ = try await client.query("SELECT revoke_grant(1, 'mistake', 'boss')")
         let changes = try await client.query(
             """
             SELECT version, cause, cause_id, original_transaction_id, grant_id
             FROM changes ORDER BY version
-            """
-        )
+            """)
         #expect(changes.map { $0.int8(0) } == [1, 2])
         #expect(changes.allSatisfy { $0.text(1) == "grant" && $0.text(2) == "1" && $0.isNull(3) })
         #expect(try await client.query("SELECT count(*) FROM unpublished_changes")[0].int8(0) == 2)
         #expect(try await client.query("SELECT count(*) FROM entitlements")[0].int8(0) == 0)
     }
 
-    @Test func `a grant that ends before it begins, or without a reason, is refused`() async throws
-    {
+    @Test func `a grant that ends before it begins, or without a reason, is refused`() async throws {
         let client = try await Self.database()
         for call in [
             "grant_entitlement('anna', 'pro', now() - interval '1 s', 'sorry', 'support')",
             "grant_entitlement('anna', 'pro', NULL, '', 'support')",
             "grant_entitlement('anna', 'pro', NULL, 'sorry', '')",
-        ] {
-            await #expect(throws: PostgresError.self) {
-                _ = try await client.query("SELECT \(call)")
-            }
-        }
+        ] { await #expect(throws: PostgresError.self) { _ = try await client.query("SELECT \(call)") } }
         #expect(try await client.query("SELECT count(*) FROM user_versions")[0].int8(0) == 0)
     }
 
-    @Test func `a grant until infinity has no end, and no row holds an infinite instant`()
-        async throws
-    {
+    @Test func `a grant until infinity has no end, and no row holds an infinite instant`() async throws {
         let client = try await Self.database()
         for until in ["NULL", "'infinity'"] {
-            _ = try await client.query(
-                "SELECT grant_entitlement('anna', 'pro', \(until), 'sorry', 'support')"
-            )
+            _ = try await client.query("SELECT grant_entitlement('anna', 'pro', \(until), 'sorry', 'support')")
         }
         let endless = try await client.query(
             """
             SELECT count(*) FROM held_entitlements('anna')
             WHERE upper_inf(periods) AND upper(periods) IS NULL
-            """
-        )
+            """)
         #expect(endless[0].int8(0) == 2)
         for (table, columns) in [
             ("grants", "(environment, user_id, entitlement_key, granted_by, reason, periods)"),
-            (
-                "entitlements",
-                "(environment, user_id, entitlement_key, bundle_id, original_transaction_id, "
-                    + "periods)"
-            ),
+            ("entitlements", "(environment, user_id, entitlement_key, bundle_id, original_transaction_id, periods)"),
         ] {
             for span in ["now(), 'infinity'", "'-infinity', now()"] {
                 let error = await #expect(throws: PostgresError.self) {
@@ -103,8 +77,7 @@ import Testing
                         INSERT INTO \(table) \(columns) VALUES
                             ('Production', 'anna', 'pro', 'a', 'b',
                             tstzmultirange(tstzrange(\(span))))
-                        """
-                    )
+                        """)
                 }
                 #expect(error?.sqlState == SQLState("23514"), "\(table): \(span)")
             }
@@ -127,8 +100,7 @@ import Testing
                     '{[2026-01-01 00:00+00, 2027-01-01 00:00+00)}',
                     '{[2026-01-01 00:00+00, 2026-02-01 00:00+00)}', 'notification',
                     '2026-03-01 00:00:00+00')
-            """
-        )
+            """)
         for (at, knownAt, held) in [
             ("2026-02-10", "2025-12-31", false), ("2026-02-10", "2026-02-11", true),
             ("2026-02-10", "2026-03-02", false), ("2026-01-10", "2026-03-02", true),
@@ -137,11 +109,6 @@ import Testing
             let call = "had_entitlement('anna', 'pro', '\(at) 00:00+00', '\(knownAt) 00:00+00')"
             #expect(try await Self.isTrue(client, call) == held, "\(call)")
         }
-        #expect(
-            try await !Self.isTrue(
-                client,
-                "had_entitlement('anna', 'pro', '2026-02-10', '2026-02-11', 'Sandbox')"
-            )
-        )
+        #expect(try await !Self.isTrue(client, "had_entitlement('anna', 'pro', '2026-02-10', '2026-02-11', 'Sandbox')"))
     }
 }

@@ -12,37 +12,24 @@ import Testing
     }
 
     private func credit(
-        _ amount: Int64,
-        takenBack: Int64 = 0,
-        transaction: String = "1",
-        environment: String = "Production"
+        _ amount: Int64, takenBack: Int64 = 0, transaction: String = "1", environment: String = "Production"
     ) async throws {
         _ = try await connection.query(
             """
             INSERT INTO ledger (environment, bundle_id, transaction_id, currency,
                 original_transaction_id, product_id, user_id, amount, taken_back, purchase_date_ms)
             VALUES ($1, 'com.example', $2, 'gold', $2, 'coins', 'anna', $3, $4, 1)
-            """,
-            [.text(environment), .text(transaction), .int8(amount), .int8(takenBack)]
-        )
+            """, [.text(environment), .text(transaction), .int8(amount), .int8(takenBack)])
     }
 
-    private func debit(
-        _ amount: Int64,
-        _ reference: String,
-        environment: String = "Production"
-    ) async throws -> Int64 {
+    private func debit(_ amount: Int64, _ reference: String, environment: String = "Production") async throws -> Int64 {
         try await connection.query(
-            "SELECT ledger_debit('anna', 'gold', $1, $2, $3)",
-            [.int8(amount), .text(reference), .text(environment)]
-        )[0].int8(0)
+            "SELECT ledger_debit('anna', 'gold', $1, $2, $3)", [.int8(amount), .text(reference), .text(environment)])[0]
+            .int8(0)
     }
 
     private func balance(environment: String = "Production") async throws -> Int64 {
-        try await connection.query(
-            "SELECT ledger_balance('anna', 'gold', $1)",
-            [.text(environment)]
-        )[0].int8(0)
+        try await connection.query("SELECT ledger_balance('anna', 'gold', $1)", [.text(environment)])[0].int8(0)
     }
 
     @Test func `a debit lowers the balance once, even if repeated`() async throws {
@@ -57,9 +44,7 @@ import Testing
     @Test func `a reference cannot be used for another debit`() async throws {
         try await credit(100)
         _ = try await debit(30, "sword")
-        let error = await #expect(throws: PostgresError.self) {
-            try await debit(31, "sword")
-        }
+        let error = await #expect(throws: PostgresError.self) { try await debit(31, "sword") }
         #expect(error?.sqlState == SQLState("LE002"))
         #expect(try await balance() == 70)
     }
@@ -91,8 +76,7 @@ import Testing
         #expect(try await balance() == 0)
     }
 
-    @Test(arguments: [Int64(0), -5])
-    func `a debit of nothing or less is refused`(amount: Int64) async throws {
+    @Test(arguments: [Int64(0), -5]) func `a debit of nothing or less is refused`(amount: Int64) async throws {
         try await credit(100)
         let error = await #expect(throws: PostgresError.self) { try await debit(amount, "x") }
         #expect(error?.sqlState == SQLState("22023"))
@@ -106,9 +90,7 @@ import Testing
             for number in 0..<40 {
                 group.addTask {
                     let rows = try? await client.query(
-                        "SELECT ledger_debit('anna', 'gold', 10, $1)",
-                        [.text("debit \(number)")]
-                    )
+                        "SELECT ledger_debit('anna', 'gold', 10, $1)", [.text("debit \(number)")])
                     return rows != nil
                 }
             }
@@ -123,9 +105,7 @@ import Testing
         let client = PostgresClient(options, connectionsMax: 8)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<20 {
-                group.addTask {
-                    _ = try await client.query("SELECT ledger_debit('anna', 'gold', 10, 'sword')")
-                }
+                group.addTask { _ = try await client.query("SELECT ledger_debit('anna', 'gold', 10, 'sword')") }
             }
             try await group.waitForAll()
         }
@@ -134,9 +114,7 @@ import Testing
 
     /// A snapshot is taken before the lock is waited for, so that it lacks the debit that held it.
     @Test(arguments: ["REPEATABLE READ", "SERIALIZABLE"])
-    func `a debit by a snapshot that waits for another debit never overdraws`(
-        level: String
-    ) async throws {
+    func `a debit by a snapshot that waits for another debit never overdraws`(level: String) async throws {
         try await credit(100)
         let other = try await PostgresConnection.connect(options)
         let refusal = try await connection.transaction { transaction in
@@ -147,8 +125,7 @@ import Testing
                         BEGIN ISOLATION LEVEL \(level);
                         SELECT ledger_debit('anna', 'gold', 80, 'shield');
                         COMMIT
-                        """
-                )
+                        """)
             }
             let observer = try await PostgresConnection.connect(options)
             try await eventually {
@@ -156,15 +133,13 @@ import Testing
                     """
                     SELECT count(*) FROM pg_locks JOIN pg_database AS d ON d.oid = database
                     WHERE locktype = 'advisory' AND datname = current_database() AND NOT granted
-                    """
-                )
+                    """)
                 let failed = try await observer.query(
                     """
                     SELECT count(*) FROM pg_stat_activity
                     WHERE datname = current_database()
                       AND state = 'idle in transaction (aborted)'
-                    """
-                )
+                    """)
                 return waiting[0].int8(0) + failed[0].int8(0) > 0
             }
             return await refusal
@@ -178,9 +153,7 @@ import Testing
         try await credit(5, transaction: "2")
         try await credit(1000, transaction: "3", environment: "Sandbox")
         _ = try await debit(15, "sword")
-        let rows = try await connection.query(
-            "SELECT user_id, currency, balance FROM ledger_balances"
-        )
+        let rows = try await connection.query("SELECT user_id, currency, balance FROM ledger_balances")
         #expect(rows.map { "\($0.text(0)) \($0.text(1)) \($0.int8(2))" } == ["anna gold 80"])
     }
 
@@ -191,24 +164,19 @@ import Testing
             """
             UPDATE ledger SET taken_back = 50,
                 revocation_date_ms = (extract(epoch FROM now()) * 1000)::int8 + 60000
-            """
-        )
+            """)
         try await credit(7, transaction: "2", environment: "Sandbox")
         let rows = try await connection.query(
             """
             SELECT kind, amount, reference, balance, environment FROM ledger_history
             WHERE user_id = 'anna' ORDER BY environment, happened_at
-            """
-        )
-        let lines = rows.map { row in
-            "\(row.text(0)) \(row.int8(1)) \(row.text(2)) \(row.int8(3)) \(row.text(4))"
-        }
+            """)
+        let lines = rows.map { row in "\(row.text(0)) \(row.int8(1)) \(row.text(2)) \(row.int8(3)) \(row.text(4))" }
         #expect(
             lines == [
-                "credit 100 1 100 Production", "debit -70 sword 30 Production",
-                "refund -50 1 -20 Production", "credit 7 2 7 Sandbox",
-            ]
-        )
+                "credit 100 1 100 Production", "debit -70 sword 30 Production", "refund -50 1 -20 Production",
+                "credit 7 2 7 Sandbox",
+            ])
         #expect(try await balance() == -20)
     }
 }

@@ -19,8 +19,7 @@ import Testing
             array_fill('Production'::text, ARRAY[cardinality($1::text[])]), $1::text[])
         """
 
-    @Test func `batches that name the same purchases in other orders never deadlock`() async throws
-    {
+    @Test func `batches that name the same purchases in other orders never deadlock`() async throws {
         let purchases = (0..<200).map { String($0) }
         let attempts = try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<4 {
@@ -93,21 +92,19 @@ import Testing
     }
 
     /// Whatever waits for a lock and then reads would read by a snapshot from before the wait.
-    @Test(arguments: ["REPEATABLE READ", "SERIALIZABLE"])
-    func `a snapshot waits for no lock`(level: String) async throws {
+    @Test(arguments: ["REPEATABLE READ", "SERIALIZABLE"]) func `a snapshot waits for no lock`(level: String)
+        async throws
+    {
         let calls = [
             "lock_in_order('{a}')", "lock_shared('links')", "wait_for_sharers('links')",
-            "lock_accounts('{P}', '{b}', '{1}')", "lock_ownership('{P}', '{1}')",
-            "lock_projection('{P}', '{1}')", "lock_users('{anna}')",
-            "ledger_debit('anna', 'gold', 1, 'x')",
+            "lock_accounts('{P}', '{b}', '{1}')", "lock_ownership('{P}', '{1}')", "lock_projection('{P}', '{1}')",
+            "lock_users('{anna}')", "ledger_debit('anna', 'gold', 1, 'x')",
             "grant_entitlement('anna', 'pro', NULL, 'sorry', 'support')",
         ]
         for call in calls {
             let error = await #expect(throws: PostgresError.self) {
                 try await client.transaction { transaction in
-                    try await transaction.execute(
-                        script: "SET TRANSACTION ISOLATION LEVEL \(level); SELECT \(call)"
-                    )
+                    try await transaction.execute(script: "SET TRANSACTION ISOLATION LEVEL \(level); SELECT \(call)")
                 }
             }
             #expect(error?.sqlState == SQLState("IL001"), "\(call)")
@@ -124,8 +121,7 @@ import Testing
                         SET TRANSACTION ISOLATION LEVEL SERIALIZABLE;
                         INSERT INTO dead_letter_actions (dead_letter_id, who, action, why)
                         VALUES ('1', 'auditor', 'resolved', 'seen')
-                        """
-                )
+                        """)
             }
         }
         #expect(error?.sqlState == SQLState("IL001"))
@@ -138,11 +134,8 @@ import Testing
             FROM pg_proc WHERE pronamespace = 'public'::regnamespace
               AND prosrc ~* 'advisory|lock table|for (no key )?update|for (key )?share'
             ORDER BY 1
-            """
-        )
-        #expect(
-            functions.map { $0.text(0) } == ["lock_in_order", "lock_shared", "wait_for_sharers"]
-        )
+            """)
+        #expect(functions.map { $0.text(0) } == ["lock_in_order", "lock_shared", "wait_for_sharers"])
         #expect(functions.allSatisfy { $0.bool(1) })
     }
 
@@ -156,8 +149,7 @@ import Testing
                         timestamptz '2026-01-01' + i * interval '1 day'
                     FROM generate_series(1, 10) AS i;
                     INSERT INTO dedupe_notifications VALUES ('Production', 'u', '2025-01-01');
-                    """
-            )
+                    """)
             return try await connection.pipeline([
                 PostgresStatement("SELECT dedupe_prune('2026-01-05', 1, 9)"),
                 PostgresStatement("SELECT count(*) FROM dedupe_revisions"),

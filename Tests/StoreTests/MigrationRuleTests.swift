@@ -42,38 +42,24 @@ import Testing
         CREATE TRIGGER noting AFTER INSERT ON facts FOR EACH ROW EXECUTE FUNCTION noted()
         """
 
-    @Test(
-        arguments: [
-            ("DROP TABLE facts CASCADE", "missing: facts"),
-            ("DROP VIEW kinds", "missing: kinds"),
-            ("ALTER TABLE facts RENAME TO things", "missing: facts"),
-            ("ALTER TABLE facts DROP COLUMN note", "missing: facts.note text"),
-            ("ALTER TABLE facts RENAME note TO remark", "missing: facts.note text"),
-            ("ALTER TABLE facts ALTER amount TYPE int8", "missing: facts.amount integer"),
-            ("ALTER TABLE facts ALTER note SET NOT NULL", "new rule: facts.note must be named"),
-            (
-                "ALTER TABLE facts ADD since timestamptz NOT NULL",
-                "new rule: facts.since must be named"
-            ),
-            (
-                "ALTER TABLE facts ADD CONSTRAINT small CHECK (amount < 9)",
-                "new rule: facts.small CHECK ((amount < 9))"
-            ),
-            ("CREATE UNIQUE INDEX ON facts (note)", "new rule: facts.facts_note_idx"),
-            ("DROP INDEX facts_kind_amount_idx", "missing: facts unique amount,kind"),
-            ("DROP TRIGGER noting ON facts", "missing: facts trigger noting"),
-            ("DROP FUNCTION doubled", "missing: doubled(amount integer) integer"),
-            (
-                "DROP FUNCTION doubled; CREATE FUNCTION doubled(amount int8) RETURNS int8 "
-                    + "LANGUAGE sql RETURN amount * 2",
-                "missing: doubled(amount integer) integer"
-            ),
-        ]
-    )
-    func `a migration that breaks the version before is found`(
-        script: String,
-        found: String
-    ) async throws {
+    @Test(arguments: [
+        ("DROP TABLE facts CASCADE", "missing: facts"), ("DROP VIEW kinds", "missing: kinds"),
+        ("ALTER TABLE facts RENAME TO things", "missing: facts"),
+        ("ALTER TABLE facts DROP COLUMN note", "missing: facts.note text"),
+        ("ALTER TABLE facts RENAME note TO remark", "missing: facts.note text"),
+        ("ALTER TABLE facts ALTER amount TYPE int8", "missing: facts.amount integer"),
+        ("ALTER TABLE facts ALTER note SET NOT NULL", "new rule: facts.note must be named"),
+        ("ALTER TABLE facts ADD since timestamptz NOT NULL", "new rule: facts.since must be named"),
+        ("ALTER TABLE facts ADD CONSTRAINT small CHECK (amount < 9)", "new rule: facts.small CHECK ((amount < 9))"),
+        ("CREATE UNIQUE INDEX ON facts (note)", "new rule: facts.facts_note_idx"),
+        ("DROP INDEX facts_kind_amount_idx", "missing: facts unique amount,kind"),
+        ("DROP TRIGGER noting ON facts", "missing: facts trigger noting"),
+        ("DROP FUNCTION doubled", "missing: doubled(amount integer) integer"),
+        (
+            "DROP FUNCTION doubled; CREATE FUNCTION doubled(amount int8) RETURNS int8 "
+                + "LANGUAGE sql RETURN amount * 2", "missing: doubled(amount integer) integer"
+        ),
+    ]) func `a migration that breaks the version before is found`(script: String, found: String) async throws {
         let breaks = try await breaks([
             Migration(version: 1, name: "first", script: Self.first),
             Migration(version: 2, name: "second", script: script),
@@ -81,22 +67,14 @@ import Testing
         #expect(breaks.contains { $0.hasPrefix(found) }, "\(breaks)")
     }
 
-    @Test(
-        arguments: [
-            "CREATE TABLE more (id text PRIMARY KEY, amount int4 NOT NULL CHECK (amount > 0))",
-            "ALTER TABLE facts ADD since timestamptz",
-            "ALTER TABLE facts ADD count int8 NOT NULL DEFAULT 0",
-            "CREATE INDEX ON facts (note)",
-            "CREATE OR REPLACE FUNCTION doubled(amount int4) RETURNS int4 LANGUAGE sql "
-                + "RETURN amount + amount",
-            "CREATE OR REPLACE VIEW kinds AS SELECT kind, amount FROM facts",
-            "ALTER TABLE facts SET (fillfactor = 80)",
-            "-- Contracts: facts.note\nALTER TABLE facts DROP COLUMN note",
-        ]
-    )
-    func `additions and removals declared as unused pass`(script: String)
-        async throws
-    {
+    @Test(arguments: [
+        "CREATE TABLE more (id text PRIMARY KEY, amount int4 NOT NULL CHECK (amount > 0))",
+        "ALTER TABLE facts ADD since timestamptz", "ALTER TABLE facts ADD count int8 NOT NULL DEFAULT 0",
+        "CREATE INDEX ON facts (note)",
+        "CREATE OR REPLACE FUNCTION doubled(amount int4) RETURNS int4 LANGUAGE sql RETURN amount + amount",
+        "CREATE OR REPLACE VIEW kinds AS SELECT kind, amount FROM facts", "ALTER TABLE facts SET (fillfactor = 80)",
+        "-- Contracts: facts.note\nALTER TABLE facts DROP COLUMN note",
+    ]) func `additions and removals declared as unused pass`(script: String) async throws {
         let breaks = try await breaks([
             Migration(version: 1, name: "first", script: Self.first),
             Migration(version: 2, name: "second", script: script),

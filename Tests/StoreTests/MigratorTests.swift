@@ -16,10 +16,7 @@ import Testing
 
     private let first = Migration(version: 1, name: "one", script: "CREATE TABLE one (i int8)")
     private let second = Migration(
-        version: 2,
-        name: "two",
-        script: "CREATE TABLE two (i int8); INSERT INTO one VALUES (2)"
-    )
+        version: 2, name: "two", script: "CREATE TABLE two (i int8); INSERT INTO one VALUES (2)")
 
     private func tables() async throws -> [String] {
         try await connection.query(
@@ -62,11 +59,7 @@ import Testing
     }
 
     @Test func `a migration that fails leaves nothing of its own`() async throws {
-        let broken = Migration(
-            version: 2,
-            name: "broken",
-            script: "CREATE TABLE two (i int8); SELECT 1 FROM nowhere;"
-        )
+        let broken = Migration(version: 2, name: "broken", script: "CREATE TABLE two (i int8); SELECT 1 FROM nowhere;")
         let error = await #expect(throws: PostgresError.self) {
             try await Migrator([first, broken]).run(on: connection)
         }
@@ -89,23 +82,18 @@ import Testing
 
     @Test func `a database that is newer than the program is left alone`() async throws {
         _ = try await Migrator([first, second]).run(on: connection)
-        let error = await #expect(throws: MigrationError.self) {
-            try await Migrator([first]).run(on: connection)
-        }
+        let error = await #expect(throws: MigrationError.self) { try await Migrator([first]).run(on: connection) }
         #expect(error?.code == .databaseNewer)
     }
 
-    @Test func `the version of a database is known, even before its first migration`() async throws
-    {
+    @Test func `the version of a database is known, even before its first migration`() async throws {
         let client = PostgresClient(options)
         #expect(try await SchemaVersion.current(client) == 0)
         _ = try await Migrator([first, second]).run(on: connection)
         #expect(try await SchemaVersion.current(client) == 2)
     }
 
-    @Test func `each table documents its rows, their writers and their retention`()
-        async throws
-    {
+    @Test func `each table documents its rows, their writers and their retention`() async throws {
         let options = try await PostgresServer.shared.migratedDatabase()
         let silent = try await PostgresClient(options).query(
             """
@@ -113,30 +101,22 @@ import Testing
             WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'
               AND coalesce(obj_description(oid, 'pg_class'), '')
                   !~* 'written|rows are only ever added'
-            """
-        )
+            """)
         #expect(silent.map { $0.text(0) } == [])
     }
 
     @Test func `the retention of each table is documented beside the migrations`() async throws {
-        let page = try String(
-            contentsOfFile: PostgresServer.migrations.path + "/README.md",
-            encoding: .utf8
-        )
+        let page = try String(contentsOfFile: PostgresServer.migrations.path + "/README.md", encoding: .utf8)
         let rows = page.split(separator: "\n").filter { $0.hasPrefix("| `") }
-        let stated = rows.flatMap { row in
-            row.split(separator: "|")[0].matches(of: /`([a-z_]+)`/).map { String($0.1) }
+        let stated = rows.flatMap { row in row.split(separator: "|")[0].matches(of: /`([a-z_]+)`/).map { String($0.1) }
         }
         let options = try await PostgresServer.shared.migratedDatabase()
         let tables = try await PostgresClient(options).query(
-            "SELECT tablename::text FROM pg_tables WHERE schemaname = 'public' ORDER BY 1"
-        )
+            "SELECT tablename::text FROM pg_tables WHERE schemaname = 'public' ORDER BY 1")
         #expect(stated.sorted() == tables.map { $0.text(0) })
     }
 
-    @Test func `the package's own migrations reach the version that its programs require`()
-        async throws
-    {
+    @Test func `the package's own migrations reach the version that its programs require`() async throws {
         let migrated = try await PostgresServer.shared.migratedDatabase()
         let version = try await SchemaVersion.current(PostgresClient(migrated))
         #expect(version == SchemaVersion.required)

@@ -9,10 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct PartitionTests {
     private static func script() throws -> String {
         try String(
-            contentsOfFile: PostgresServer.migrations.path
-                + "/../../deploy/postgres/partitions.sql",
-            encoding: .utf8
-        )
+            contentsOfFile: PostgresServer.migrations.path + "/../../deploy/postgres/partitions.sql", encoding: .utf8)
     }
 
     private static let partitioned = """
@@ -43,9 +40,7 @@ import Testing
         try await connection.query(sql).map { $0.text(0) }
     }
 
-    @Test func `partitions leave names, columns, keys, rights and rows as they were`()
-        async throws
-    {
+    @Test func `partitions leave names, columns, keys, rights and rows as they were`() async throws {
         let options = try await PostgresServer.shared.migratedDatabase()
         let connection = try await PostgresConnection.connect(options)
         let prefix = "p\(UUID().uuidString.prefix(8).lowercased())-"
@@ -53,9 +48,7 @@ import Testing
         try await connection.execute(script: roles)
         try await connection.execute(script: Self.facts)
         let held = "SELECT entitlement_details::text FROM entitlement_details ORDER BY 1"
-        let (schema, rights) = (
-            try await SchemaPicture(connection), try await lines(Self.rights, connection)
-        )
+        let (schema, rights) = (try await SchemaPicture(connection), try await lines(Self.rights, connection))
         let rows = try await lines(held, connection)
         #expect(rows.count == 333)
 
@@ -79,10 +72,8 @@ import Testing
         #expect(try await lines(Self.partitioned, connection) == tables)
         let known = try PostgresServer.migrations.migrations()
         let next = Migration(
-            version: known.count + 1,
-            name: "next",
-            script: "ALTER TABLE transactions ADD COLUMN note text; CREATE INDEX ON owners (rule)"
-        )
+            version: known.count + 1, name: "next",
+            script: "ALTER TABLE transactions ADD COLUMN note text; CREATE INDEX ON owners (rule)")
         let report = try await Migrator(known + [next]).run(on: connection)
         #expect(report.applied == [next])
         try await connection.execute(script: roles)
@@ -98,15 +89,11 @@ import Testing
         await client.close()
     }
 
-    @Test func `a table that has more than a copy keeps is refused, and left whole`()
-        async throws
-    {
+    @Test func `a table that has more than a copy keeps is refused, and left whole`() async throws {
         let options = try await PostgresServer.shared.migratedDatabase()
         let connection = try await PostgresConnection.connect(options)
         try await connection.execute(script: "CREATE PUBLICATION feed FOR TABLE ledger")
-        let error = await #expect(throws: PostgresError.self) {
-            try await connection.execute(script: Self.script())
-        }
+        let error = await #expect(throws: PostgresError.self) { try await connection.execute(script: Self.script()) }
         #expect(error?.description.contains("ledger has what a copy would lose") == true)
         // libpq runs a script as one transaction by default.
         #expect(try await lines(Self.partitioned, connection) == [])

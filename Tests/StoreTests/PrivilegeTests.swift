@@ -5,8 +5,7 @@ import TestSupport
 import Testing
 
 /// The rights of each role on the schema, and their limits.
-@Suite(.timeLimit(.minutes(10)))
-struct PrivilegeTests {
+@Suite(.timeLimit(.minutes(10))) struct PrivilegeTests {
     /// Roles belong to the whole server: each test has its own.
     private let prefix = "t\(UUID().uuidString.prefix(8).lowercased())-"
 
@@ -22,11 +21,9 @@ struct PrivilegeTests {
     /// Runs a statement with a role's rights and rolls it back.
     ///
     /// - Returns: why PostgreSQL refused it; nil if it did not.
-    private func refusal(
-        of sql: String,
-        for role: DatabaseRole,
-        _ owner: PostgresConnection
-    ) async throws -> PostgresError? {
+    private func refusal(of sql: String, for role: DatabaseRole, _ owner: PostgresConnection) async throws
+        -> PostgresError?
+    {
         do {
             try await owner.transaction { transaction in
                 try await transaction.execute(script: "SET LOCAL ROLE \"\(prefix)\(role.name)\"")
@@ -34,11 +31,7 @@ struct PrivilegeTests {
                 throw Undone()
             }
             return nil
-        } catch let error as PostgresError {
-            return error
-        } catch is Undone {
-            return nil
-        }
+        } catch let error as PostgresError { return error } catch is Undone { return nil }
     }
 
     private struct Undone: Error {}
@@ -65,15 +58,12 @@ struct PrivilegeTests {
         let script = DatabaseRole.script([.auditor], schema: "public", prefix: odd)
         try await owner.execute(script: script)
         let held = try await owner.query(
-            "SELECT has_table_privilege($1, 'dead_letters', 'SELECT')",
-            [.text(odd + DatabaseRole.auditor.name)]
-        )
+            "SELECT has_table_privilege($1, 'dead_letters', 'SELECT')", [.text(odd + DatabaseRole.auditor.name)])
         #expect(held.first?.bool(0) == true)
         await owner.close()
     }
 
-    private static let insertAction =
-        "INSERT INTO dead_letter_actions (who, action) VALUES ('a', 'signed_in')"
+    private static let insertAction = "INSERT INTO dead_letter_actions (who, action) VALUES ('a', 'signed_in')"
 
     private static let insertReplay =
         "INSERT INTO dead_letter_replays (who, why, filter, count, rate, failing_share_max) "
@@ -88,17 +78,14 @@ struct PrivilegeTests {
     }
 
     /// The errors of allowed statements: nobody has coins to spend here.
-    private static let errors = [
-        "SELECT ledger_debit('a', 'coins', 1, 'r')": SQLState("LE001")
-    ]
+    private static let errors = ["SELECT ledger_debit('a', 'coins', 1, 'r')": SQLState("LE001")]
 
     private static let cases: [(DatabaseRole, allowed: [String], forbidden: [String])] = [
         (
-            .dedupeWorker,
-            ["DELETE FROM dedupe_revisions", "SELECT * FROM held_entitlements('a')"],
+            .dedupeWorker, ["DELETE FROM dedupe_revisions", "SELECT * FROM held_entitlements('a')"],
             [
-                "DELETE FROM entitlements", "INSERT INTO owners SELECT * FROM owners",
-                "SELECT FROM account_links", "SELECT FROM transactions",
+                "DELETE FROM entitlements", "INSERT INTO owners SELECT * FROM owners", "SELECT FROM account_links",
+                "SELECT FROM transactions",
             ]
         ),
         (
@@ -109,14 +96,11 @@ struct PrivilegeTests {
             ]
         ),
         (
-            .entitleWorker,
-            ["INSERT INTO transactions SELECT * FROM transactions", "DELETE FROM entitlements"],
+            .entitleWorker, ["INSERT INTO transactions SELECT * FROM transactions", "DELETE FROM entitlements"],
             [
-                "UPDATE owners SET user_id = 'me'", "SELECT FROM account_links",
-                "DELETE FROM changes", "DELETE FROM transactions",
-                "SELECT grant_entitlement('a', 'pro', NULL, 'why', 'who')",
-                "UPDATE grants SET reason = 'mine'",
-                "UPDATE catalog_versions SET content = '{}'",
+                "UPDATE owners SET user_id = 'me'", "SELECT FROM account_links", "DELETE FROM changes",
+                "DELETE FROM transactions", "SELECT grant_entitlement('a', 'pro', NULL, 'why', 'who')",
+                "UPDATE grants SET reason = 'mine'", "UPDATE catalog_versions SET content = '{}'",
             ]
         ),
         (
@@ -126,49 +110,40 @@ struct PrivilegeTests {
         (
             .auditor, ["SELECT FROM dead_letters", "SELECT FROM dead_letter_actions"],
             [
-                insertAction, decision("signed_in"), "DELETE FROM dead_letters",
-                "SELECT FROM transactions", "SELECT FROM owners",
+                insertAction, decision("signed_in"), "DELETE FROM dead_letters", "SELECT FROM transactions",
+                "SELECT FROM owners",
                 // An auditor's session could hold a partition.
-                "SELECT lock_ownership(ARRAY['Production'], ARRAY['1'])",
-                "SELECT lock_shared('links')", "SELECT wait_for_sharers('links')",
+                "SELECT lock_ownership(ARRAY['Production'], ARRAY['1'])", "SELECT lock_shared('links')",
+                "SELECT wait_for_sharers('links')",
             ]
         ),
         (
-            .investigator,
-            [decision("signed_in"), decision("exported")],
+            .investigator, [decision("signed_in"), decision("exported")],
             [
-                insertAction, replay("redacted"), "UPDATE dead_letters SET state = 'open'",
-                "SELECT FROM account_links",
+                insertAction, replay("redacted"), "UPDATE dead_letters SET state = 'open'", "SELECT FROM account_links",
                 insertReplay,
             ]
         ),
         (
-            .replay,
+            .replay, [decision("exported"), replay("redacted"), "UPDATE dead_letter_replays SET state = 'stopped'"],
             [
-                decision("exported"), replay("redacted"),
-                "UPDATE dead_letter_replays SET state = 'stopped'",
-            ],
-            [
-                insertAction, "UPDATE dead_letters SET state = 'open'",
-                "DELETE FROM dead_letter_replays", "UPDATE dead_letter_replays SET who = 'b'",
-                "UPDATE dead_letter_replays SET ended_at = now()",
+                insertAction, "UPDATE dead_letters SET state = 'open'", "DELETE FROM dead_letter_replays",
+                "UPDATE dead_letter_replays SET who = 'b'", "UPDATE dead_letter_replays SET ended_at = now()",
                 "UPDATE dead_letter_replay_records SET outcome_at = now()",
             ]
         ),
         (
             .operations,
             [
-                "SELECT grant_entitlement('a', 'pro', NULL, 'why', 'who')",
-                "SELECT forget_user('a', 'who', 'why')", "SELECT reapply_ownership_rules()",
-                "SELECT FROM entitlement_details",
+                "SELECT grant_entitlement('a', 'pro', NULL, 'why', 'who')", "SELECT forget_user('a', 'who', 'why')",
+                "SELECT reapply_ownership_rules()", "SELECT FROM entitlement_details",
                 "LOCK TABLE catalog_versions IN SHARE ROW EXCLUSIVE MODE",
                 "UPDATE transactions SET expires_date_ms = 1", "DELETE FROM renewal_spans",
                 "SELECT FROM app_downloads FOR NO KEY UPDATE",
             ],
             [
-                "UPDATE changes SET user_id = 'me'", "DELETE FROM dead_letter_actions",
-                "DELETE FROM renewals", "DELETE FROM app_downloads",
-                "UPDATE grants SET reason = 'mine'", "DELETE FROM transactions",
+                "UPDATE changes SET user_id = 'me'", "DELETE FROM dead_letter_actions", "DELETE FROM renewals",
+                "DELETE FROM app_downloads", "UPDATE grants SET reason = 'mine'", "DELETE FROM transactions",
                 "SELECT ledger_debit('a', 'coins', 1, 'r')",
             ]
         ),
@@ -190,8 +165,7 @@ struct PrivilegeTests {
                 INSERT INTO account_links (kind, environment, bundle_id, key, user_id)
                 VALUES ('original_transaction_id', 'Production', 'app', '1', 'anna')
                 """
-            ],
-            ["SELECT FROM owners", "SELECT FROM account_link_changes"]
+            ], ["SELECT FROM owners", "SELECT FROM account_link_changes"]
         ),
     ]
 
@@ -211,9 +185,7 @@ struct PrivilegeTests {
             WHERE pronamespace = 'public'::regnamespace AND prokind = 'f'
                 AND (acl.grantee IS NULL OR acl.grantee = 0 OR rolname LIKE $1)
             GROUP BY proname ORDER BY proname
-            """,
-            [.text(prefix + "%")]
-        )
+            """, [.text(prefix + "%")])
         var held: [String: [String]] = [:]
         for row in rows { held[row.text(1), default: []].append(row.text(0)) }
         #expect(held == Self.callers)
@@ -223,37 +195,28 @@ struct PrivilegeTests {
     /// Functions by their callers.
     private static let callers = [
         "PUBLIC": [
-            "active_entitlements_in", "dead_letter_hour", "entitlements_as_known",
-            "had_entitlement", "has_entitlement", "held_entitlements", "is_environment",
-            "is_identifier", "ledger_balance", "require_environment", "require_history",
-            "require_read_committed", "timestamptz_from_ms",
+            "active_entitlements_in", "dead_letter_hour", "entitlements_as_known", "had_entitlement", "has_entitlement",
+            "held_entitlements", "is_environment", "is_identifier", "ledger_balance", "require_environment",
+            "require_history", "require_read_committed", "timestamptz_from_ms",
         ],
         // Triggers, and what other functions call.
         "": [
-            "account_links_changed", "account_links_emptied", "account_links_normalize",
-            "append_dead_letter_actions", "apply_dead_letter_actions", "catalog_changed",
-            "count_changed_dead_letters", "count_new_dead_letters", "count_removed_dead_letters",
-            "finish_purchases", "forget_dead_letter_counts", "publish_changes",
+            "account_links_changed", "account_links_emptied", "account_links_normalize", "append_dead_letter_actions",
+            "apply_dead_letter_actions", "catalog_changed", "count_changed_dead_letters", "count_new_dead_letters",
+            "count_removed_dead_letters", "finish_purchases", "forget_dead_letter_counts", "publish_changes",
             "record_grant_change", "refuse_change_of_actions", "stamp_row",
-        ],
-        "app-server": ["ledger_debit"],
+        ], "app-server": ["ledger_debit"],
         "dead-letter-index, entitle-worker, link-worker, pipeline-operator": ["lock_shared"],
         "dead-letter-replay": ["record_dead_letter_replay"],
         "dead-letter-replay, investigator": ["record_dead_letter_decision"],
         "dedupe-worker, pipeline-operator": ["dedupe_prune"],
-        "entitle-worker, link-worker, pipeline-operator": [
-            "lock_in_order", "lock_projection", "wait_for_sharers",
-        ],
+        "entitle-worker, link-worker, pipeline-operator": ["lock_in_order", "lock_projection", "wait_for_sharers"],
         "entitle-worker, pipeline-operator": ["lock_users"],
         "link-worker, pipeline-operator": ["lock_accounts", "lock_ownership"],
-        "pipeline-operator": [
-            "forget_user", "grant_entitlement", "reapply_ownership_rules", "revoke_grant",
-        ],
+        "pipeline-operator": ["forget_user", "grant_entitlement", "reapply_ownership_rules", "revoke_grant"],
     ]
 
-    @Test func `who signed in and when is the database's word, not the writer's`()
-        async throws
-    {
+    @Test func `who signed in and when is the database's word, not the writer's`() async throws {
         let options = try await PostgresServer.shared.migratedDatabase()
         let owner = try await PostgresConnection.connect(options)
         let roles = [DatabaseRole.replay, .operations, .accountLinker]
@@ -280,12 +243,8 @@ struct PrivilegeTests {
             UNION ALL SELECT database_user, forgotten_at FROM forgotten_users
             UNION ALL SELECT applied_by, applied_at FROM catalog_versions
             UNION ALL SELECT database_user, linked_at FROM account_links
-            """
-        )
-        #expect(
-            rows.map { $0.text(0) }
-                == [0, 0, 0, 0, 1, 1, 1, 2].map { prefix + roles[$0].name }
-        )
+            """)
+        #expect(rows.map { $0.text(0) } == [0, 0, 0, 0, 1, 1, 1, 2].map { prefix + roles[$0].name })
         let late = try await owner.query(
             """
             SELECT count(*) FROM (
@@ -294,25 +253,20 @@ struct PrivilegeTests {
                 UNION ALL SELECT applied_at FROM catalog_versions
                 UNION ALL SELECT linked_at FROM account_links
             ) AS stamped WHERE at < now() - interval '1 hour' OR at > now() + interval '1 hour'
-            """
-        )
+            """)
         #expect(late[0].int8(0) == 0)
         await owner.close()
     }
 
     private static let written = [
         "dead-letter-replay": [
-            "SELECT record_dead_letter_replay('otto', 'redacted', 'why', NULL, ARRAY['a'], '{}')",
-            insertReplay,
-            "INSERT INTO dead_letter_replay_records (replay, ordinal, dead_letter_id) "
-                + "VALUES (1, 0, 'a')",
-            "UPDATE dead_letter_replay_records "
-                + "SET sent_topic = 'raw', sent_partition = 0, sent_offset = 7",
+            "SELECT record_dead_letter_replay('otto', 'redacted', 'why', NULL, ARRAY['a'], '{}')", insertReplay,
+            "INSERT INTO dead_letter_replay_records (replay, ordinal, dead_letter_id) VALUES (1, 0, 'a')",
+            "UPDATE dead_letter_replay_records SET sent_topic = 'raw', sent_partition = 0, sent_offset = 7",
             "UPDATE dead_letter_replays SET state = 'completed'",
         ],
         "pipeline-operator": [
-            "SELECT grant_entitlement('a', 'pro', NULL, 'why', 'otto')",
-            "SELECT forget_user('b', 'otto', 'why')",
+            "SELECT grant_entitlement('a', 'pro', NULL, 'why', 'otto')", "SELECT forget_user('b', 'otto', 'why')",
             "INSERT INTO catalog_versions (content, content_sha256, applied_at, applied_by) "
                 + "VALUES ('{}', sha256('{}'), '2001-01-01', 'somebody else')",
         ],
@@ -346,16 +300,14 @@ struct PrivilegeTests {
                 OR l.lanname = 'plpgsql'
                     AND coalesce(array_to_string(proconfig, ' '), '')
                         <> 'search_path=public, pg_temp')
-            """
-        )
+            """)
         #expect(free.map { $0.text(0) } == [])
         let callable = try await owner.query(
             """
             SELECT proname::text FROM pg_proc
             WHERE pronamespace = 'public'::regnamespace AND prosecdef
                 AND has_function_privilege('public', oid, 'EXECUTE')
-            """
-        )
+            """)
         #expect(callable.map { $0.text(0) } == ["require_history"])
         await owner.close()
     }
@@ -371,8 +323,7 @@ struct PrivilegeTests {
                         original_transaction_id, product_id, purchase_date_ms, amount, taken_back)
                     VALUES ('Production', 'app', '1', 'anna', 'coins', '1', 'p', 1, 10, 0);
                     SELECT ledger_debit('anna', 'coins', 3, 'sword');
-                    """
-            )
+                    """)
             return try await transaction.query("SELECT count(*) FROM public.ledger_debits")
         }
         #expect(rows[0].int8(0) == 1)

@@ -5,22 +5,14 @@ import TestSupport
 @testable import Store
 
 @Suite struct RecordFaultTests {
-    private static let fault = PostgresError(
-        code: .server,
-        message: "refused",
-        sqlState: SQLState("22021")
-    )
+    private static let fault = PostgresError(code: .server, message: "refused", sqlState: SQLState("22021"))
 
-    private static func size() -> TransactionSize {
-        TransactionSize(statementDeadline: .seconds(30))
-    }
+    private static func size() -> TransactionSize { TransactionSize(statementDeadline: .seconds(30)) }
 
     /// Refuses every batch with a number that is among the bad ones; counts the calls.
-    private func isolate(
-        _ records: [Int],
-        bad: Set<Int>,
-        fault: PostgresError = fault
-    ) async throws -> (answers: [String], calls: Int) {
+    private func isolate(_ records: [Int], bad: Set<Int>, fault: PostgresError = fault) async throws -> (
+        answers: [String], calls: Int
+    ) {
         var calls = 0
         let answers = try await RecordFaults.isolating(records[...], size: Self.size()) { part in
             calls += 1
@@ -45,20 +37,18 @@ import TestSupport
         #expect(calls == 21)
     }
 
-    @Test(arguments: ["57P01", "42P01", "40P01", "53200"])
-    func `a server's error is no record's fault`(state: String) async throws {
+    @Test(arguments: ["57P01", "42P01", "40P01", "53200"]) func `a server's error is no record's fault`(state: String)
+        async throws
+    {
         let fault = PostgresError(code: .server, message: "", sqlState: SQLState(state))
         await #expect(throws: fault) { try await isolate([1], bad: [1], fault: fault) }
     }
 
     @Test func `a batch that needs too much lock memory is halved`() async throws {
         var sizes: [Int] = []
-        let answers = try await RecordFaults.isolating(Array(0..<8)[...], size: Self.size()) {
-            part in
+        let answers = try await RecordFaults.isolating(Array(0..<8)[...], size: Self.size()) { part in
             sizes.append(part.count)
-            if part.count > 2 {
-                throw PostgresError(code: .server, message: "", sqlState: SQLState("53200"))
-            }
+            if part.count > 2 { throw PostgresError(code: .server, message: "", sqlState: SQLState("53200")) }
             return Array(part)
         } refused: { _, _ in
             -1
@@ -70,10 +60,9 @@ import TestSupport
     @Test(arguments: [
         PostgresError(code: .deadlineExceeded, message: ""),
         PostgresError(code: .server, message: "", sqlState: .queryCanceled),
-    ])
-    func `a part that takes too long is no record's fault, and the next ones are half as large`(
-        fault: PostgresError
-    ) async throws {
+    ]) func `a part that takes too long is no record's fault, and the next ones are half as large`(fault: PostgresError)
+        async throws
+    {
         let size = Self.size()
         var sizes: [Int] = []
         for attempt in 0..<3 {
@@ -97,15 +86,11 @@ import TestSupport
     }
 
     /// The answers of a batch whose bad records meet different faults.
-    private func held(
-        _ records: [Int],
-        _ faults: [Int: PostgresError],
-        size: TransactionSize = size()
-    ) async throws -> [String] {
+    private func held(_ records: [Int], _ faults: [Int: PostgresError], size: TransactionSize = size()) async throws
+        -> [String]
+    {
         try await RecordFaults.isolating(records[...], size: size) { part in
-            for record in part {
-                if let fault = faults[record] { throw fault }
-            }
+            for record in part { if let fault = faults[record] { throw fault } }
             return part.map { "\($0)" }
         } refused: { record, _ in
             "bad \(record)"
@@ -114,9 +99,7 @@ import TestSupport
         }
     }
 
-    @Test func `one record that is too slow by itself waits, and the others are processed`()
-        async throws
-    {
+    @Test func `one record that is too slow by itself waits, and the others are processed`() async throws {
         let slow = PostgresError(code: .deadlineExceeded, message: "")
         let size = Self.size()
         for position in 0..<64 {
@@ -134,15 +117,8 @@ import TestSupport
         }
     }
 
-    private static func violation(_ constraint: String?, _ state: String = "23514") -> PostgresError
-    {
-        PostgresError(
-            code: .server,
-            message: "",
-            sqlState: SQLState(state),
-            table: "ledger",
-            constraint: constraint
-        )
+    private static func violation(_ constraint: String?, _ state: String = "23514") -> PostgresError {
+        PostgresError(code: .server, message: "", sqlState: SQLState(state), table: "ledger", constraint: constraint)
     }
 
     @Test func `a constraint that no migration declares for records holds a record`() async throws {
@@ -150,10 +126,7 @@ import TestSupport
             1: Self.violation("ledger_amount_check"), 2: Self.violation("of_the_company"),
             4: Self.violation(nil, "23502"), 5: Self.violation("ledger_pkey", "23505"),
         ]
-        #expect(
-            try await held(Array(0..<7), faults)
-                == ["0", "bad 1", "held 2", "3", "held 4", "held 5", "6"]
-        )
+        #expect(try await held(Array(0..<7), faults) == ["0", "bad 1", "held 2", "3", "held 4", "held 5", "6"])
         let unstored = UnstoredRecord(error: Self.violation("of_the_company"))
         #expect(unstored.description.contains("constraint of_the_company"))
     }
@@ -164,8 +137,7 @@ import TestSupport
             """
             SELECT DISTINCT conname::text FROM pg_constraint
             WHERE contype = 'c' AND connamespace = 'public'::regnamespace
-            """
-        )
+            """)
         let checks = Set((0..<rows.count).map { rows[$0].text(0) })
         #expect(RecordConstraints.names.subtracting(checks).isEmpty)
     }
@@ -186,9 +158,7 @@ import TestSupport
             #expect(size.recordsMax == 1)
             size.finished(largest: 1, after: .zero)
         }
-        for _ in 0..<30 {
-            size.finished(largest: size.recordsMax, after: .zero)
-        }
+        for _ in 0..<30 { size.finished(largest: size.recordsMax, after: .zero) }
         #expect(size.recordsMax == .max)
     }
 }

@@ -5,15 +5,13 @@ import TestSupport
 import Testing
 
 /// `schemas/postgres/API.md`, compared with the database.
-@Suite(.timeLimit(.minutes(10)))
-struct SQLInterfaceTests {
+@Suite(.timeLimit(.minutes(10))) struct SQLInterfaceTests {
     /// Functions that other functions, the workers or tools call; all others are the interface.
     private static let inner: Set<String> = [
-        "append_dead_letter_actions", "dead_letter_hour", "dedupe_prune", "grace_periods",
-        "is_environment", "lock_accounts", "lock_in_order", "lock_ownership", "lock_projection",
-        "lock_shared", "lock_users", "record_dead_letter_decision", "record_dead_letter_replay",
-        "record_grant_change", "require_environment", "require_history",
-        "require_read_committed", "timestamptz_from_ms", "wait_for_sharers",
+        "append_dead_letter_actions", "dead_letter_hour", "dedupe_prune", "grace_periods", "is_environment",
+        "lock_accounts", "lock_in_order", "lock_ownership", "lock_projection", "lock_shared", "lock_users",
+        "record_dead_letter_decision", "record_dead_letter_replay", "record_grant_change", "require_environment",
+        "require_history", "require_read_committed", "timestamptz_from_ms", "wait_for_sharers",
     ]
 
     /// The roles of those who integrate, in the order of the page.
@@ -46,19 +44,14 @@ struct SQLInterfaceTests {
         return owner
     }
 
-    private struct Undone: Error {
-        let answer: String?
-    }
+    private struct Undone: Error { let answer: String? }
 
     /// Runs a statement with a role's rights, and rolls it back unless it is to stay.
     ///
     /// - Returns: the first column of its first row, a text.
-    private func run(
-        _ sql: String,
-        as role: String,
-        stays: Bool = false,
-        _ owner: PostgresConnection
-    ) async throws -> String? {
+    private func run(_ sql: String, as role: String, stays: Bool = false, _ owner: PostgresConnection) async throws
+        -> String?
+    {
         do {
             return try await owner.transaction { transaction in
                 try await transaction.execute(script: "SET LOCAL ROLE \"\(prefix)\(role)\"")
@@ -66,19 +59,15 @@ struct SQLInterfaceTests {
                 guard stays else { throw Undone(answer: answer) }
                 return answer
             }
-        } catch let undone as Undone {
-            return undone.answer
-        }
+        } catch let undone as Undone { return undone.answer }
     }
 
     private func callers(of call: String, _ owner: PostgresConnection) async throws -> String {
         var callers: [String] = []
         for role in Self.roles {
-            do {
-                _ = try await run("SELECT count(*)::text FROM \(call)", as: role.name, owner)
-            } catch let error as PostgresError where error.sqlState == .insufficientPrivilege {
-                continue
-            } catch is PostgresError {
+            do { _ = try await run("SELECT count(*)::text FROM \(call)", as: role.name, owner) } catch let error
+                as PostgresError where error.sqlState == .insufficientPrivilege
+            { continue } catch is PostgresError {
                 // It may be called, and refused these arguments.
             }
             callers.append("`\(role.name)`")
@@ -119,8 +108,7 @@ struct SQLInterfaceTests {
             for row in try await owner.query(query) where !Self.inner.contains(row.text(0)) {
                 #expect(!row.text(3).isEmpty, "\(row.text(0)) has no comment")
                 expected[row.text(0)] = [
-                    "`\(row.text(1))`", "`\(row.text(2))`", row.text(3),
-                    try await callers(of: row.text(4), owner),
+                    "`\(row.text(1))`", "`\(row.text(2))`", row.text(3), try await callers(of: row.text(4), owner),
                 ]
             }
         }
@@ -140,8 +128,7 @@ struct SQLInterfaceTests {
             """
             SELECT proname::text, pg_get_functiondef(oid) FROM pg_proc
             WHERE pronamespace = 'public'::regnamespace AND prorettype <> 'trigger'::regtype
-            """
-        )
+            """)
         await owner.close()
         var codes: [String: Set<String>] = [:]
         var calls: [String: Set<String>] = [:]
@@ -149,10 +136,8 @@ struct SQLInterfaceTests {
         for row in definitions {
             let text = row.text(1)
             codes[row.text(0)] = Set(
-                text.matches(of: /ERRCODE = '(\w+)'/).map { match in
-                    Self.conditions[String(match.1)] ?? String(match.1)
-                }
-            )
+                text.matches(of: /ERRCODE = '(\w+)'/).map { match in Self.conditions[String(match.1)] ?? String(match.1)
+                })
             calls[row.text(0)] = Set(names.filter { text.contains("\($0)(") && $0 != row.text(0) })
         }
         // As many rounds as calls may be nested.
@@ -202,20 +187,13 @@ struct SQLInterfaceTests {
     }
 
     /// - Parameter answer: the first value, or the code of the error; nil for any.
-    private func check(
-        _ sql: String,
-        _ answer: String?,
-        _ role: String,
-        _ owner: PostgresConnection
-    ) async throws {
+    private func check(_ sql: String, _ answer: String?, _ role: String, _ owner: PostgresConnection) async throws {
         let isSelect = sql.hasPrefix("SELECT")
         let asked = isSelect ? "SELECT row_to_json(answer)::text FROM (\(sql)) AS answer" : sql
         do {
             let found = try await run(asked, as: role, stays: true, owner)
             guard let answer else { return }
             #expect(found?.hasSuffix(":\(answer)}") == true, "\(sql): \(found ?? "nothing")")
-        } catch let error as PostgresError {
-            #expect(error.sqlState.map { "\($0)" } == answer, "\(sql): \(error)")
-        }
+        } catch let error as PostgresError { #expect(error.sqlState.map { "\($0)" } == answer, "\(sql): \(error)") }
     }
 }

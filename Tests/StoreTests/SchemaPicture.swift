@@ -17,8 +17,7 @@ struct SchemaPicture {
             """
             SELECT relname::text FROM pg_class
             WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'v', 'm', 'p')
-            """
-        )
+            """)
         offered = tables.union(try await lines(Self.offer))
         demanded = try await lines(Self.demand)
     }
@@ -65,11 +64,11 @@ struct SchemaPicture {
     /// by.
     func breaks(in later: SchemaPicture, _ migration: Migration) -> [String] {
         let given = migration.contracts
-        let missing = offered.subtracting(later.offered)
-            .filter { line in !given.contains { line == $0 || line.hasPrefix($0 + " ") } }
+        let missing = offered.subtracting(later.offered).filter { line in
+            !given.contains { line == $0 || line.hasPrefix($0 + " ") }
+        }
         // A new table may have any requirements.
-        let new = later.demanded.subtracting(demanded)
-            .filter { tables.contains(String($0.prefix { $0 != "." })) }
+        let new = later.demanded.subtracting(demanded).filter { tables.contains(String($0.prefix { $0 != "." })) }
         return missing.map { "missing: \($0)" }.sorted() + new.map { "new rule: \($0)" }.sorted()
     }
 }

@@ -9,9 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct StatementTests {
     private struct Undone: Error {}
 
-    @Test func `each declared statement fits the schema, and answers with the declared columns`()
-        async throws
-    {
+    @Test func `each declared statement fits the schema, and answers with the declared columns`() async throws {
         let options = try await PostgresServer.shared.migratedDatabase()
         let client = PostgresClient(options, connectionsMax: 1)
         try await Self.checkAll(client)
@@ -27,34 +25,24 @@ import Testing
                     try await check(statement, name, on: connection)
                     throw Undone()
                 }
-            } catch is Undone {
-            } catch {
-                Issue.record("\(name): \(error)\n\(statement.sql)")
-            }
+            } catch is Undone {} catch { Issue.record("\(name): \(error)\n\(statement.sql)") }
         }
     }
 
-    private static func check(
-        _ statement: any DeclaredStatement,
-        _ name: String,
-        on connection: PostgresConnection
-    ) async throws {
+    private static func check(_ statement: any DeclaredStatement, _ name: String, on connection: PostgresConnection)
+        async throws
+    {
         let types = statement.parameterTypes
         let rows = try await connection.pipeline([
             PostgresStatement(
-                statement.sql,
-                types.map {
-                    $0.isArray ? .array(PostgresArray(of: $0.element)) : sample($0.element)
-                },
-                types: types.map { $0.isArray ? $0.element.array : $0.element }
-            )
+                statement.sql, types.map { $0.isArray ? .array(PostgresArray(of: $0.element)) : sample($0.element) },
+                types: types.map { $0.isArray ? $0.element.array : $0.element })
         ])[0]
         guard !statement.columns.isEmpty else { return }
         #expect(rows.hasColumns(named: statement.columns.map(\.name)), "\(name)")
         for (index, column) in statement.columns.enumerated() {
             let type = rows.type(ofColumn: index)
-            let isRead =
-                type == column.type || integers.isSuperset(of: [type.oid, column.type.oid])
+            let isRead = type == column.type || integers.isSuperset(of: [type.oid, column.type.oid])
             #expect(isRead, "\(name): \(column.name) has type \(type.oid)")
         }
     }
@@ -76,8 +64,7 @@ import Testing
     }
 
     @Test func `the list of declared statements is whole`() throws {
-        let folder = URL(filePath: #filePath).appending(path: "../../../Sources/Pipeline/Store")
-            .standardizedFileURL
+        let folder = URL(filePath: #filePath).appending(path: "../../../Sources/Pipeline/Store").standardizedFileURL
         let files = FileManager.default.enumerator(atPath: folder.path)?.allObjects ?? []
         let listed = Set(DeclaredStatements.all.map(\.name))
         var declaredCount = 0
@@ -87,9 +74,7 @@ import Testing
             for line in text.split(separator: "\n") {
                 let owner = line.firstMatch(of: /^(?:package )?(?:enum|struct|extension) (\w+)/)
                 type = owner.map { String($0.1) } ?? type
-                let declared = line.firstMatch(
-                    of: /static let (\w+)(?:: .*)? = (?:Statement|Upsert)\b/
-                )
+                let declared = line.firstMatch(of: /static let (\w+)(?:: .*)? = (?:Statement|Upsert)\b/)
                 guard let name = declared?.1 else { continue }
                 declaredCount += 1
                 #expect(listed.contains("\(type).\(name)"), "\(file)")
@@ -99,31 +84,25 @@ import Testing
     }
 
     @Test func `a statement's parameters stand where the SQL names them`() throws {
-        struct Pair { let id: Int64; let name: String? }
+        struct Pair {
+            let id: Int64;
+            let name: String?
+        }
         let statement = Statement<(holder: String, pairs: [Pair]), Void>(
-            [
-                .rows("new", [Column("id", \.id), Column("name", \.name)], \.pairs),
-                .value("holder", \.holder),
-            ],
-            "INSERT INTO t ($new.columns) SELECT * FROM $new WHERE name <> $holder OR $holder = ''"
-        )
+            [.rows("new", [Column("id", \.id), Column("name", \.name)], \.pairs), .value("holder", \.holder)],
+            "INSERT INTO t ($new.columns) SELECT * FROM $new WHERE name <> $holder OR $holder = ''")
         let relation = "unnest($1::int8[], $2::text[]) AS new (id, name)"
         let condition = "name <> $3::text OR $3::text = ''"
-        #expect(
-            statement.sql == "INSERT INTO t (id, name) SELECT * FROM \(relation) WHERE \(condition)"
-        )
+        #expect(statement.sql == "INSERT INTO t (id, name) SELECT * FROM \(relation) WHERE \(condition)")
     }
 
     @Test func `an answer with other columns than the declared ones is refused`() async throws {
         let options = try await PostgresServer.shared.emptyDatabase()
         let client = PostgresClient(options, connectionsMax: 1)
         let swapped = Statement<Void, String>(
-            returning: RowReader({ (user, _: String) in user }, "user_id", "rule"),
-            "SELECT 'r' AS rule, 'u' AS user_id"
+            returning: RowReader({ (user, _: String) in user }, "user_id", "rule"), "SELECT 'r' AS rule, 'u' AS user_id"
         )
-        await #expect {
-            _ = try await client.run(swapped)
-        } throws: { error in
+        await #expect { _ = try await client.run(swapped) } throws: { error in
             (error as? PostgresError)?.code == .unexpectedAnswer
         }
         await client.close()

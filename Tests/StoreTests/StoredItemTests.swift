@@ -19,9 +19,7 @@ import Testing
     @Test func `more former owners than a stranger's body may have are read again`() {
         let spans = (0..<60_000).map { number in
             OwnershipSpan(
-                userID: number % 2 == 0 ? "anna" : "bob",
-                from: number == 0 ? nil : .init(milliseconds: Int64(number))
-            )
+                userID: number % 2 == 0 ? "anna" : "bob", from: number == 0 ? nil : .init(milliseconds: Int64(number)))
         }
         let ownership = Ownership(spans: spans, rule: .accountToken)
         let owner = StoredOwner(ownership, directUserID: nil, appTransactionID: nil)

@@ -10,10 +10,7 @@ import Testing
 /// A row that a transaction takes for new may be stored after all.
 @Suite struct UpsertTests {
     private static let key = PurchaseKey(
-        environment: .production,
-        bundleID: "com.example.pro",
-        originalTransactionID: "1"
-    )
+        environment: .production, bundleID: "com.example.pro", originalTransactionID: "1")
 
     private static func owner(_ user: Identifier) -> OwnerTable.Row {
         let ownership = Ownership(spans: [OwnershipSpan(userID: user)], rule: .accountToken)
@@ -54,24 +51,16 @@ import Testing
         await client.close()
     }
 
-    @Test(arguments: [[1, 2], [2, 1]])
-    func `two workers that remember one ID as new leave the newest revision`(
+    @Test(arguments: [[1, 2], [2, 1]]) func `two workers that remember one ID as new leave the newest revision`(
         signed: [Int64]
     ) async throws {
         let client = try await Self.client()
         let memory = DedupeMemory(client: client)
         let key = PartKey.transaction(
-            TransactionKey(
-                environment: .production,
-                bundleID: "com.example.pro",
-                transactionID: "1"
-            )
-        )
+            TransactionKey(environment: .production, bundleID: "com.example.pro", transactionID: "1"))
         for signed in signed {
             let revision = Revision(
-                signedDate: Timestamp(milliseconds: signed),
-                contentHash: SHA256.digest([UInt8(signed)])
-            )
+                signedDate: Timestamp(milliseconds: signed), contentHash: SHA256.digest([UInt8(signed)]))
             let part = ObservedPart(key: key, revision: PartRevision(revision: revision))
             try await memory.raise(to: [.part(part, isNew: true)])
         }

@@ -10,16 +10,12 @@ import Testing
 @Suite struct UserPurchaseTests {
     private let connection: PostgresConnection
 
-    init() async throws {
-        connection = try await PostgresConnection.connect(PostgresServer.shared.migratedDatabase())
-    }
+    init() async throws { connection = try await PostgresConnection.connect(PostgresServer.shared.migratedDatabase()) }
 
     private func purchases(_ environment: String = "Production") async throws -> [String] {
-        try await connection.run(
-            UserPurchases.all,
-            PurchaseDetails.Subject(id: "anna", environment: environment)
-        )
-        .map { "\($0.bundleID) \($0.originalTransactionID)" }
+        try await connection.run(UserPurchases.all, PurchaseDetails.Subject(id: "anna", environment: environment)).map {
+            "\($0.bundleID) \($0.originalTransactionID)"
+        }
     }
 
     private static let token = "7e3f2a10-52c0-4f53-9ab5-1fd1c1b0c6aa"
@@ -49,29 +45,22 @@ import Testing
         """
     }
 
-    @Test(
-        arguments: [
-            "INSERT INTO entitlements VALUES ('Production', 'app', '1', 'pro', 'anna', "
-                + "'{[2020-01-01,)}')",
-            fact("1", token: "'anna'"),
-            link("account_token", token) + fact("1", token: "'\(token)'"),
-            link("account_token", token) + fact("1") + """
-                INSERT INTO ownership_renewals (environment, original_transaction_id, trust,
-                    signed_date_ms, content_hash, account_token)
-                VALUES ('Production', '1', 'apple', 1, sha256(''), '\(token)')
-                """,
-            link("original_transaction_id", "1") + fact("1"),
-            link("original_transaction_id", "1", bundle: "app"),
-            link("app_transaction_id", "a") + owner("1", "anna", account: "'a'"),
-            """
-            INSERT INTO ownership_claims (environment, bundle_id, original_transaction_id,
-                transaction_id, purchase_date_ms, raw_timestamp_ms, raw_partition, raw_offset,
-                user_id)
-            VALUES ('Production', 'app', '1', '1', 1, 1, 0, 0, 'anna')
-            """,
-        ]
-    )
-    func `a purchase that any table names as the user's is found`(rows: String) async throws {
+    @Test(arguments: [
+        "INSERT INTO entitlements VALUES ('Production', 'app', '1', 'pro', 'anna', '{[2020-01-01,)}')",
+        fact("1", token: "'anna'"), link("account_token", token) + fact("1", token: "'\(token)'"),
+        link("account_token", token) + fact("1") + """
+            INSERT INTO ownership_renewals (environment, original_transaction_id, trust,
+                signed_date_ms, content_hash, account_token)
+            VALUES ('Production', '1', 'apple', 1, sha256(''), '\(token)')
+            """, link("original_transaction_id", "1") + fact("1"), link("original_transaction_id", "1", bundle: "app"),
+        link("app_transaction_id", "a") + owner("1", "anna", account: "'a'"),
+        """
+        INSERT INTO ownership_claims (environment, bundle_id, original_transaction_id,
+            transaction_id, purchase_date_ms, raw_timestamp_ms, raw_partition, raw_offset,
+            user_id)
+        VALUES ('Production', 'app', '1', '1', 1, 1, 0, 0, 'anna')
+        """,
+    ]) func `a purchase that any table names as the user's is found`(rows: String) async throws {
         #expect(try await purchases() == [])
         try await connection.execute(script: rows)
         #expect(try await purchases() == ["app 1"])
@@ -83,8 +72,7 @@ import Testing
         try await connection.execute(
             script: Self.fact("1", token: "'anna'") + Self.owner("1", "anna", account: "'a'")
                 + Self.owner("2", "anna", account: "'a'") + Self.owner("3", "bob", account: "'a'")
-                + Self.owner("4", "anna", account: "'b'")
-        )
+                + Self.owner("4", "anna", account: "'b'"))
         #expect(try await purchases() == ["app 1", "app 2"])
         await connection.close()
     }

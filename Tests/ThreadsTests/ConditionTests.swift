@@ -11,9 +11,7 @@ import Testing
         let count = Mutex(0)
         await withCheckedContinuation { continuation in
             _ = OwnThread.start(name: "waits", stackBytes: 1 << 16) {
-                condition.withLock {
-                    while count.withLock({ $0 }) < 2 { condition.wait() }
-                }
+                condition.withLock { while count.withLock({ $0 }) < 2 { condition.wait() } }
                 continuation.resume()
             }
             for _ in 0..<2 {
@@ -32,9 +30,7 @@ import Testing
         let began = ContinuousClock.now
         condition.withLock {
             // One that ends early, as the system allows, is begun again.
-            while ContinuousClock.now - began < limit {
-                condition.wait(atMost: limit - (ContinuousClock.now - began))
-            }
+            while ContinuousClock.now - began < limit { condition.wait(atMost: limit - (ContinuousClock.now - began)) }
         }
         #expect(ContinuousClock.now - began >= limit)
         #expect(ContinuousClock.now - began < limit + .hopeless)
@@ -45,11 +41,7 @@ import Testing
         let isDone = Mutex(false)
         await withCheckedContinuation { continuation in
             _ = OwnThread.start(name: "waits", stackBytes: 1 << 16) {
-                condition.withLock {
-                    while !isDone.withLock({ $0 }) {
-                        condition.wait(atMost: .seconds(Int64.max))
-                    }
-                }
+                condition.withLock { while !isDone.withLock({ $0 }) { condition.wait(atMost: .seconds(Int64.max)) } }
                 continuation.resume()
             }
             condition.withLock {
@@ -86,16 +78,12 @@ private actor Recorder {
     private let executor = ThreadExecutor(name: "recorder")
     private(set) var numbers: [Int] = []
 
-    nonisolated var unownedExecutor: UnownedSerialExecutor {
-        executor.asUnownedSerialExecutor()
-    }
+    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     func add(_ number: Int) {
         executor.checkIsolated()
         numbers.append(number)
     }
 
-    nonisolated func stop() async {
-        executor.stop()
-    }
+    nonisolated func stop() async { executor.stop() }
 }

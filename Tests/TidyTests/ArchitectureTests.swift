@@ -6,8 +6,7 @@ struct ArchitectureTests {
     /// The documents of the source tree, relative to its root.
     private static let documents =
         [
-            "Sources/README.md", "Sources/Pipeline/DECISIONS.md",
-            "Sources/Pipeline/Store/README.md",
+            "Sources/README.md", "Sources/Pipeline/DECISIONS.md", "Sources/Pipeline/Store/README.md",
             "Sources/Pipeline/Worker/README.md", "Sources/Rules/Entitlements/RULES.md",
         ] + rooms.map { "Sources/\($0)/README.md" }
 
@@ -19,8 +18,7 @@ struct ArchitectureTests {
     }
 
     @Test func `the source tree opens in five rooms and a page`() throws {
-        let found = try FileManager.default
-            .contentsOfDirectory(atPath: SourceTree.root.appending(path: "Sources").path)
+        let found = try FileManager.default.contentsOfDirectory(atPath: SourceTree.root.appending(path: "Sources").path)
         #expect(Set(found) == Set(Self.rooms + ["README.md"]))
         #expect(try Self.text("Sources/README.md").utf8.count <= 6_000)
         for room in Self.rooms {
@@ -32,9 +30,7 @@ struct ArchitectureTests {
     /// The demo alone reaches into the kit, for its servers and its signed traffic.
     @Test func `a room imports from the rooms below it`() throws {
         let targets = try Manifest.targets.get()
-        let levels = targets.mapValues { target in
-            Self.rooms.firstIndex { target.folder.hasPrefix("Sources/\($0)/") }
-        }
+        let levels = targets.mapValues { target in Self.rooms.firstIndex { target.folder.hasPrefix("Sources/\($0)/") } }
         for target in targets.values {
             guard let level = levels[target.name] ?? nil else { continue }
             for name in target.dependencies where targets[name] != nil {
@@ -92,8 +88,7 @@ struct ArchitectureTests {
     }
 
     private static func isPath(_ name: String) -> Bool {
-        name.contains("/") && !name.contains(" ") || name.hasSuffix(".swift")
-            || name.hasSuffix(".md")
+        name.contains("/") && !name.contains(" ") || name.hasSuffix(".swift") || name.hasSuffix(".md")
     }
 
     /// The names of types and of their members, in tests too.
@@ -105,9 +100,7 @@ struct ArchitectureTests {
         for file in try SourceTree.swiftFiles(below: ["Sources", "Tests"]) {
             for line in file.lines {
                 let words = line.split(separator: " ")
-                if words.first == "case" {
-                    names.formUnion(words.dropFirst().map(identifier))
-                }
+                if words.first == "case" { names.formUnion(words.dropFirst().map(identifier)) }
                 for (word, next) in zip(words, words.dropFirst()) where keywords.contains(word) {
                     names.insert(identifier(next))
                 }

@@ -7,25 +7,19 @@ struct DeadlineTests {
 
     /// The suites of `deploy/test.sh --quick`, whose tests all run beside each other.
     private static let quick = Result {
-        let script = try String(
-            contentsOf: SourceTree.root.appending(path: "deploy/test.sh"),
-            encoding: .utf8
-        )
+        let script = try String(contentsOf: SourceTree.root.appending(path: "deploy/test.sh"), encoding: .utf8)
         let names = script.firstMatch(of: /quick='\^\(([\w|]+)\)Tests/)?.1 ?? ""
         return names.split(separator: "|").map { "Tests/\($0)Tests/" }
     }
 
     /// The places where a pattern captures a number below a least one.
     private static func short(
-        _ pattern: Regex<(Substring, Substring)>,
-        below least: Int,
-        in files: [SourceTree.File] = tests
+        _ pattern: Regex<(Substring, Substring)>, below least: Int, in files: [SourceTree.File] = tests
     ) -> [String] {
         files.flatMap { file in
             file.lines.enumerated().filter { _, line in
                 line.matches(of: pattern).contains { Int($0.1).map { $0 < least } ?? false }
-            }
-            .map { "\(file.path):\($0.offset + 1): \($0.element)" }
+            }.map { "\(file.path):\($0.offset + 1): \($0.element)" }
         }
     }
 

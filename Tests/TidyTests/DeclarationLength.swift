@@ -11,9 +11,7 @@ struct DeclarationLength {
             let line = file.lines[start]
             guard isCallable(line) else { return nil }
             let indentation = line.prefix { $0 == " " }
-            guard let end = file.lines[(start + 1)...].firstIndex(of: indentation + "}") else {
-                return nil
-            }
+            guard let end = file.lines[(start + 1)...].firstIndex(of: indentation + "}") else { return nil }
             return DeclarationLength(line: start + 1, count: end - start + 1)
         }
     }

@@ -14,19 +14,10 @@ struct DocumentTests {
         ("How fast is it?", "deploy/measured.md#measured", "records/s"),
     ]
     static let integrator: [Question] = [
-        (
-            "May this user use it?", "deploy/integrating.md#what-a-user-may-use",
-            "has_entitlement('user-17', 'pro')"
-        ),
-        (
-            "How does a user spend coins?", "deploy/integrating.md#what-a-user-may-use",
-            "idempotent, no overdraft"
-        ),
+        ("May this user use it?", "deploy/integrating.md#what-a-user-may-use", "has_entitlement('user-17', 'pro')"),
+        ("How does a user spend coins?", "deploy/integrating.md#what-a-user-may-use", "idempotent, no overdraft"),
         ("Who owns a purchase?", "deploy/integrating.md#whose-purchase-it-is", "`account_links`"),
-        (
-            "When may I answer the app?", "deploy/integrating.md#answering-the-app",
-            "`correlation-id`"
-        ),
+        ("When may I answer the app?", "deploy/integrating.md#answering-the-app", "`correlation-id`"),
         ("How do I test with Xcode?", "deploy/integrating.md#testing-with-xcode", "certificate"),
     ]
     static let operatorOfWorkers: [Question] = [
@@ -34,11 +25,7 @@ struct DocumentTests {
         ("What do I watch?", "deploy/README.md#monitoring", "`alerts.yaml`"),
         ("How many of everything?", "deploy/sizing.md#how-many-of-everything", "copies"),
         ("An alert woke me. What now?", "deploy/runbook.md#runbook", "alert"),
-        (
-            "A database is lost. What now?",
-            "deploy/recovery.md#the-database-is-restored-to-an-instant",
-            "base backup"
-        ),
+        ("A database is lost. What now?", "deploy/recovery.md#the-database-is-restored-to-an-instant", "base backup"),
     ]
     static let auditor: [Question] = [
         ("What was refused?", "deploy/auditors.md#finding", "`dead-letter count --since 7d`"),
@@ -54,9 +41,7 @@ struct DocumentTests {
         let readme = try Self.text("README.md")
         #expect(parts[0] == "README.md" || readme.contains("](\(parts[0]))"))
         let section = try #require(
-            Self.sections(of: Self.text(parts[0]))[parts[1]],
-            "\(question.text) there is no \(question.section)"
-        )
+            Self.sections(of: Self.text(parts[0]))[parts[1]], "\(question.text) there is no \(question.section)")
         #expect(section.contains(question.answer), "\(question.text): \(question.section)")
     }
 
@@ -66,8 +51,7 @@ struct DocumentTests {
         #expect(readme.split(separator: "\n", omittingEmptySubsequences: false).count <= 151)
     }
 
-    @Test(.needsRepository)
-    func `each link leads to a file, and to a heading where it names one`() throws {
+    @Test(.needsRepository) func `each link leads to a file, and to a heading where it names one`() throws {
         var count = 0
         for path in try #require(SourceTree.tracked) where path.hasSuffix(".md") {
             let folder = URL(filePath: "/" + path).deletingLastPathComponent()
@@ -75,14 +59,9 @@ struct DocumentTests {
                 let link = match.1
                 guard !link.contains("://") else { continue }
                 count += 1
-                let parts = link.split(
-                    separator: "#",
-                    maxSplits: 1,
-                    omittingEmptySubsequences: false
-                )
+                let parts = link.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
                 let target =
-                    parts[0].isEmpty
-                    ? path : String(folder.appending(path: parts[0]).standardized.path.dropFirst())
+                    parts[0].isEmpty ? path : String(folder.appending(path: parts[0]).standardized.path.dropFirst())
                 let url = SourceTree.root.appending(path: target)
                 #expect(FileManager.default.fileExists(atPath: url.path), "\(path): \(link)")
                 guard parts.count == 2, target.hasSuffix(".md") else { continue }
@@ -105,9 +84,9 @@ struct DocumentTests {
         for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
             if line.hasPrefix("```") { isCode.toggle() }
             if !isCode, line.hasPrefix("#") {
-                anchor = line.drop { $0 == "#" || $0 == " " }.lowercased()
-                    .filter { $0.isLetter || $0.isNumber || "-_ ".contains($0) }
-                    .replacing(" ", with: "-")
+                anchor = line.drop { $0 == "#" || $0 == " " }.lowercased().filter {
+                    $0.isLetter || $0.isNumber || "-_ ".contains($0)
+                }.replacing(" ", with: "-")
                 sections[anchor] = ""
             } else {
                 sections[anchor, default: ""] += line + "\n"

@@ -9,9 +9,7 @@ import Testing
         |went [e]lsewhere|[m]eanwhile)\\b
         """
 
-    @Test func `no comment opens with a headless clause, and no archaic word stands in the code`()
-        throws
-    {
+    @Test func `no comment opens with a headless clause, and no archaic word stands in the code`() throws {
         let opening = #/^\s*///? (What|Who|Whose|Those|That|Of|Has|Have) /#
         let archaic = try Regex(Self.archaic).ignoresCase()
         #expect(TidyTests.everything.count > 300)
@@ -27,21 +25,15 @@ import Testing
         }
     }
 
-    @Test(.needsRepository)
-    func `no archaic word stands in a document, a schema or a migration`() throws {
+    @Test(.needsRepository) func `no archaic word stands in a document, a schema or a migration`() throws {
         let archaic = try Regex(Self.archaic).ignoresCase()
         let endings = [".md", ".sql", ".json", ".yaml", ".sh"]
-        let paths = try #require(SourceTree.tracked).filter {
-            endings.contains(where: $0.hasSuffix)
-        }
+        let paths = try #require(SourceTree.tracked).filter { endings.contains(where: $0.hasSuffix) }
         #expect(paths.count > 100)
         for path in paths {
             let url = SourceTree.root.appending(path: path)
             let text = try String(contentsOf: url, encoding: .utf8)
-            for (number, line) in text.split(
-                separator: "\n",
-                omittingEmptySubsequences: false
-            ).enumerated() {
+            for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
                 #expect(line.firstMatch(of: archaic) == nil, "\(path):\(number + 1): \(line)")
             }
         }

@@ -4,14 +4,13 @@ import Testing
 /// canonically equivalent texts as equal, so two users would share their purchases.
 @Suite struct IdentifierRuleTests {
     private static let folders = [
-        "Rules/AppStore", "Rules/Entitlements", "Pipeline/Records", "Pipeline/Store",
-        "Pipeline/Stages", "Pipeline/Topology", "Tools/Operations",
+        "Rules/AppStore", "Rules/Entitlements", "Pipeline/Records", "Pipeline/Store", "Pipeline/Stages",
+        "Pipeline/Topology", "Tools/Operations",
     ]
 
     /// Files and folders in which a `String` is right, with the reason.
     private static let exceptions = [
-        "Sources/Rules/AppStore/Observation/ObservationClaims.swift":
-            "ClaimCheck compared their bytes",
+        "Sources/Rules/AppStore/Observation/ObservationClaims.swift": "ClaimCheck compared their bytes",
         "Sources/Rules/AppStore/Receipt/LegacyReceipt.swift": "shown of a refused receipt",
         "Sources/Rules/AppStore/Refusal/UnverifiedIdentifiers.swift": "shown of a refused record",
         "Sources/Rules/AppStore/Trust/ChainFamily.swift": "object identifiers of certificates",
@@ -35,36 +34,28 @@ import Testing
     private static func isPlain(_ line: String) -> Bool {
         // The quick checks first: most lines have neither.
         guard line.contains("String") || line.contains(".text") else { return false }
-        guard let code = line.split(separator: "//", omittingEmptySubsequences: false).first else {
-            return false
-        }
+        guard let code = line.split(separator: "//", omittingEmptySubsequences: false).first else { return false }
         let names = [
             /\b\w*([uU]ser|[tT]ransaction|[pP]roduct|[bB]undle|Group|Item)IDs?\??: \[?String\b/,
             /\b(user|currency|reference|sku|entitlementKey|relinkedPurchase)\??: \[?String\b/,
         ]
         let keys = /\[String\??:|\bSet<String>|\bDictionary<String|by: \\[\w.]*\.text\b/
         let compared = /(ID|[uU]ser|[kK]ey|currency)\??\.text\)? *(==|!=|<|>)/
-        return names.contains { code.contains($0) } || code.contains(keys)
-            || code.contains(compared)
+        return names.contains { code.contains($0) } || code.contains(keys) || code.contains(compared)
     }
 
     @Test(arguments: [
-        "let userID: String", "    package var originalTransactionID: String?",
-        "init(userIDs: [String])", "var counts: [String: Int64] = [:]", "var users: Set<String> {",
-        "left.userID.text == right", #"Dictionary(grouping: held, by: \.userID.text)"#,
-        "(left.key.text) < right.key.text",
-    ])
-    func `a plain text instead of an identifier is found`(line: String) {
+        "let userID: String", "    package var originalTransactionID: String?", "init(userIDs: [String])",
+        "var counts: [String: Int64] = [:]", "var users: Set<String> {", "left.userID.text == right",
+        #"Dictionary(grouping: held, by: \.userID.text)"#, "(left.key.text) < right.key.text",
+    ]) func `a plain text instead of an identifier is found`(line: String) {
         #expect(Self.isPlain(line))
-        #expect(
-            !Self.isPlain(line.replacing("String", with: "Identifier").replacing(".text", with: ""))
-        )
+        #expect(!Self.isPlain(line.replacing("String", with: "Identifier").replacing(".text", with: "")))
     }
 
     @Test func `no identifier is a plain text, and no plain text is a key`() {
         var used: Set<String> = []
-        for file in TidyTests.sources
-        where Self.folders.contains(where: { file.path.hasPrefix("Sources/\($0)/") }) {
+        for file in TidyTests.sources where Self.folders.contains(where: { file.path.hasPrefix("Sources/\($0)/") }) {
             for (number, line) in file.lines.enumerated() where Self.isPlain(String(line)) {
                 let exception = Self.exceptions.keys.first(where: file.path.hasPrefix)
                 #expect(exception != nil, "\(file.path):\(number + 1) compares as a String")

@@ -20,17 +20,12 @@ enum Manifest {
         let rooms = try String(contentsOf: url, encoding: .utf8).split(separator: "= room(")
         let targets = rooms.dropFirst().flatMap { room in
             let folder = room.firstMatch(of: /"([^"]+)"/)?.output.1 ?? ""
-            return room.matches(
-                of: /\b(?:library|executable|tests)\(\s*"([\w-]+)"(?:,\s*\[([^\]]*)\])?([^()]*)\)/
-            ).map { call in
+            return room.matches(of: /\b(?:library|executable|tests)\(\s*"([\w-]+)"(?:,\s*\[([^\]]*)\])?([^()]*)\)/).map
+            { call in
                 let path = call.3.firstMatch(of: /path: "([^"]+)"/)?.output.1 ?? call.1
                 return Target(
-                    name: String(call.1),
-                    folder: "\(folder)/\(path)",
-                    dependencies: Set(
-                        (call.2 ?? "").matches(of: /"([\w-]+)"/).map { String($0.output.1) }
-                    )
-                )
+                    name: String(call.1), folder: "\(folder)/\(path)",
+                    dependencies: Set((call.2 ?? "").matches(of: /"([\w-]+)"/).map { String($0.output.1) }))
             }
         }
         return Dictionary(uniqueKeysWithValues: targets.map { ($0.name, $0) })
@@ -59,7 +54,6 @@ extension SourceTree.File {
                 let words = line.split(separator: " ")
                 guard words.prefix(2).contains("import") else { return nil }
                 return words.last.map(String.init)
-            }
-        )
+            })
     }
 }

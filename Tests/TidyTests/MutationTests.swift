@@ -30,8 +30,7 @@ struct MutationTests {
     }
 
     @Test func `the verifier and the rules of entitlements have no switches for tests`() throws {
-        let switches =
-            /#if |getenv\(|\bdebugOnly|[mM]utat(ed|ion)\b|[lL]eftOut|[bB]enchmark|[fF]orTest/
+        let switches = /#if |getenv\(|\bdebugOnly|[mM]utat(ed|ion)\b|[lL]eftOut|[bB]enchmark|[fF]orTest/
         let folders = ["Sources/Rules", "Sources/Wrappers/OpenSSL"]
         for file in try SourceTree.swiftFiles(below: folders) {
             for (number, line) in file.lines.enumerated() where !line.contains("//") {
@@ -41,7 +40,5 @@ struct MutationTests {
         }
     }
 
-    private static func withoutWhitespace(_ text: String) -> [UInt8] {
-        text.utf8.filter { $0 != 0x20 && $0 != 0x0A }
-    }
+    private static func withoutWhitespace(_ text: String) -> [UInt8] { text.utf8.filter { $0 != 0x20 && $0 != 0x0A } }
 }

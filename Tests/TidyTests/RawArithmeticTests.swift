@@ -9,15 +9,14 @@ import Testing
 @Suite struct RawArithmeticTests {
     /// Members that hold such numbers.
     private static let names = [
-        "offset", "nextOffset", "sourceOffset", "letterOffset", "high", "low", "began", "counted",
-        "forwarded", "committed", "settled", "milliseconds", "timestampMilliseconds", "writtenAt",
-        "timestamp", "partition", "attempt",
+        "offset", "nextOffset", "sourceOffset", "letterOffset", "high", "low", "began", "counted", "forwarded",
+        "committed", "settled", "milliseconds", "timestampMilliseconds", "writtenAt", "timestamp", "partition",
+        "attempt",
     ]
 
     /// Targets whose numbers are their own, or indexes into bytes that they hold.
     private static let exempt = [
-        "Tests/Kit/", "Sources/Tools/Demonstration/", "Sources/Rules/JSON/",
-        "Sources/Wrappers/OpenSSL/",
+        "Tests/Kit/", "Sources/Tools/Demonstration/", "Sources/Rules/JSON/", "Sources/Wrappers/OpenSSL/",
     ]
 
     /// How many lines of a file calculate with them, and why none overflows.
@@ -25,23 +24,15 @@ import Testing
         "Sources/Rules/AppStore/Payload/Identifier.swift": (3, "indexes into bytes that it holds"),
         "Sources/Rules/AppStore/Payload/Timestamp.swift": (1, "four digits of a year"),
         "Sources/Pipeline/AppStoreServer/AppStoreServerAPI.swift": (1, "a second after this clock"),
-        "Sources/Pipeline/AppStoreServer/RequestPace.swift": (
-            2, "Timestamps, and the seconds of a day"
-        ),
+        "Sources/Pipeline/AppStoreServer/RequestPace.swift": (2, "Timestamps, and the seconds of a day"),
         "Sources/Tools/AuditConsole/Pages/LetterFilter.swift": (1, "a count up to 100,000 of days"),
-        "Sources/Tools/AuditConsole/Pages/OverviewPage.swift": (
-            1, "the difference of two Timestamps"
-        ),
+        "Sources/Tools/AuditConsole/Pages/OverviewPage.swift": (1, "the difference of two Timestamps"),
         "Sources/Tools/AuditConsole/SignIn/Sessions.swift": (1, "instants of this process"),
         "Sources/Tools/DeadLetters/Chain/ChainWalk.swift": (2, counted),
         "Sources/Tools/DeadLetters/Index/IndexProgress.swift": (1, bounded),
-        "Sources/Tools/DeadLetters/Index/IndexStanding.swift": (
-            1, "the difference of two Timestamps"
-        ),
+        "Sources/Tools/DeadLetters/Index/IndexStanding.swift": (1, "the difference of two Timestamps"),
         "Sources/Tools/Index/IndexStage.swift": (2, bounded),
-        "Sources/Tools/DeadLetters/Tool/CountCommand.swift": (
-            1, "the millisecond before a Timestamp"
-        ),
+        "Sources/Tools/DeadLetters/Tool/CountCommand.swift": (1, "the millisecond before a Timestamp"),
         "Sources/Tools/DeadLetters/Tool/FilterOptions.swift": (1, "the option is bounded"),
         "Sources/Rules/Entitlements/Catalog/CalendarPeriod.swift": (1, "within a day"),
         "Sources/Wrappers/HTTP/ConnectionLimits.swift": (1, "instants of this process"),
@@ -49,23 +40,15 @@ import Testing
         "Sources/Tools/Operations/Account/AccountCommand.swift": (1, counted),
         "Sources/Tools/Operations/Command/TopicReader.swift": (1, bounded),
         "Sources/Tools/Operations/Reconcile/AccountReader.swift": (2, bounded),
-        "Sources/Tools/Operations/Reconcile/ExactCounter.swift": (
-            1, "within the offsets that are held"
-        ),
+        "Sources/Tools/Operations/Reconcile/ExactCounter.swift": (1, "within the offsets that are held"),
         "Sources/Tools/Operations/Reconcile/Flow.swift": (2, counted),
         "Sources/Tools/Operations/Reconcile/Reconciliation.swift": (1, counted),
         "Sources/Tools/Operations/Reconcile/StageAccount.swift": (3, counted),
         "Sources/Tools/Operations/Status/StatusReport.swift": (1, "128 bits"),
-        "Sources/Tools/Operations/Reconcile/AppleAccount.swift": (
-            1, "the difference of two Timestamps"
-        ),
-        "Sources/Tools/Operations/Reconcile/ReconcileCommand.swift": (
-            1, "a week before this clock"
-        ),
+        "Sources/Tools/Operations/Reconcile/AppleAccount.swift": (1, "the difference of two Timestamps"),
+        "Sources/Tools/Operations/Reconcile/ReconcileCommand.swift": (1, "a week before this clock"),
         "Sources/Pipeline/Records/Stages/StageTally.swift": (1, counted),
-        "Sources/Pipeline/Stages/Recovery/RecoveryMetrics.swift": (
-            1, "the difference of two Timestamps"
-        ),
+        "Sources/Pipeline/Stages/Recovery/RecoveryMetrics.swift": (1, "the difference of two Timestamps"),
         "Sources/Pipeline/Stages/Verify/RevocationBook.swift": (3, "a Timestamp and an interval"),
         "Sources/Pipeline/Worker/Assignment/Assignment.swift": (2, bounded),
         "Sources/Pipeline/Worker/Assignment/Batch.swift": (1, bounded),
@@ -76,14 +59,11 @@ import Testing
     private static let bounded = "offsets of records, commits and ends are within KafkaBounds"
     private static let counted = "CommitMetadata bounds each count"
 
-    @Test func `arithmetic on numbers from outside is listed, with the reason why it is safe`()
-        throws
-    {
+    @Test func `arithmetic on numbers from outside is listed, with the reason why it is safe`() throws {
         let list = Self.names.joined(separator: "|")
         let pattern = try NSRegularExpression(
             pattern: #"(\.|(?<![\w.])(?=offset\b))(\#(list))[)?]* [-+*]=? "#
-                + #"| [-+*] \(*[\w$.\[\]?]*\.(\#(list))\b(?!\()"#
-        )
+                + #"| [-+*] \(*[\w$.\[\]?]*\.(\#(list))\b(?!\()"#)
         var found: [String: [String]] = [:]
         for file in TidyTests.sources where !Self.exempt.contains(where: file.path.hasPrefix) {
             for (number, line) in file.lines.enumerated() {
@@ -98,8 +78,7 @@ import Testing
         for (path, lines) in found.sorted(by: { $0.key < $1.key }) {
             #expect(
                 lines.count == Self.known[path]?.lines,
-                "\(path): read these numbers within bounds, then list it\n\(lines.joined())"
-            )
+                "\(path): read these numbers within bounds, then list it\n\(lines.joined())")
         }
         #expect(Set(Self.known.keys).subtracting(found.keys).isEmpty)
     }

@@ -8,8 +8,8 @@ import Testing
     }
 
     private static let version = Result {
-        let match = try text("Sources/Wrappers/Release/Release.swift")
-            .firstMatch(of: /static let version = "(\d+\.\d+\.\d+)"/)
+        let match = try text("Sources/Wrappers/Release/Release.swift").firstMatch(
+            of: /static let version = "(\d+\.\d+\.\d+)"/)
         return try #require(match.map { String($0.1) })
     }
 

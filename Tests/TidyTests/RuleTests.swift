@@ -11,18 +11,12 @@ struct RuleTests {
         let sources = try Self.sources.get()
         for rule in Rule.all {
             #expect(!rule.tests.isEmpty, "\(rule.place) has no test")
-            for name in rule.tests {
-                #expect(sources.contains("func `\(name)`"), "\(rule.place): \(name)")
-            }
+            for name in rule.tests { #expect(sources.contains("func `\(name)`"), "\(rule.place): \(name)") }
         }
     }
 
-    @Test func `every mutation of the verifier breaks a rule, and every rule names known ones`()
-        throws
-    {
-        let verifier = [
-            "Sources/Rules/AppStore/", "Sources/Wrappers/OpenSSL/", "Sources/Rules/JSON/",
-        ]
+    @Test func `every mutation of the verifier breaks a rule, and every rule names known ones`() throws {
+        let verifier = ["Sources/Rules/AppStore/", "Sources/Wrappers/OpenSSL/", "Sources/Rules/JSON/"]
         let mutations = try Mutation.all()
         let names = Set(mutations.map(\.name))
         // These read the heads that stages have written, or compare names; neither refuses a body.

@@ -10,14 +10,11 @@ struct SharedSentenceTests {
         """
 
     @Test(arguments: [
-        "Sources/Rules/Entitlements/RULES.md", "Sources/Rules/AppStore/VERIFICATION.md",
-        "deploy/runbook.md",
-        "Tests/Reference/entitlements/projection.py",
-        "Sources/Rules/Entitlements/Catalog/Catalog.swift",
-    ])
-    func `what an unknown product type grants is one sentence`(path: String) throws {
-        let text = try String(contentsOf: SourceTree.root.appending(path: path), encoding: .utf8)
-            .replacing("///", with: " ")
+        "Sources/Rules/Entitlements/RULES.md", "Sources/Rules/AppStore/VERIFICATION.md", "deploy/runbook.md",
+        "Tests/Reference/entitlements/projection.py", "Sources/Rules/Entitlements/Catalog/Catalog.swift",
+    ]) func `what an unknown product type grants is one sentence`(path: String) throws {
+        let text = try String(contentsOf: SourceTree.root.appending(path: path), encoding: .utf8).replacing(
+            "///", with: " ")
         let words = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
         #expect(words.contains(Self.unknownType), "\(path)")
     }

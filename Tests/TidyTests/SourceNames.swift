@@ -1,9 +1,7 @@
 /// The names that a file declares, and those that its code mentions.
 struct SourceNames {
     struct Declaration {
-        enum Scope {
-            case file, target, package
-        }
+        enum Scope { case file, target, package }
 
         let name: String
         let line: Int
@@ -36,17 +34,11 @@ struct SourceNames {
             let cases = Self.cases(tokens)
             if isProtocol { requirements.formUnion(declared) }
             for name in declared + (isRaw ? [] : cases) {
-                declarations.append(
-                    Declaration(name: name, line: index + 1, scope: Self.scope(of: tokens))
-                )
+                declarations.append(Declaration(name: name, line: index + 1, scope: Self.scope(of: tokens)))
             }
-            for name in Self.read(tokens) {
-                mentions[name, default: 0] += 1
-            }
+            for name in Self.read(tokens) { mentions[name, default: 0] += 1 }
             // Only where the declaration has no type, since a label does not count either.
-            for name in declared + cases where !tokens.contains(after: name, ":") {
-                mentions[name, default: 0] -= 1
-            }
+            for name in declared + cases where !tokens.contains(after: name, ":") { mentions[name, default: 0] -= 1 }
         }
     }
 
@@ -55,8 +47,8 @@ struct SourceNames {
         "let", "var", "func", "struct", "class", "enum", "actor", "protocol", "typealias",
     ]
     private static let modifiers: Set = [
-        "package", "private", "fileprivate", "internal", "static", "final", "lazy", "weak",
-        "indirect", "mutating", "nonisolated", "override", "unsafe", "borrowing", "consuming",
+        "package", "private", "fileprivate", "internal", "static", "final", "lazy", "weak", "indirect", "mutating",
+        "nonisolated", "override", "unsafe", "borrowing", "consuming",
     ]
 
     /// The name that a line declares.
@@ -100,8 +92,7 @@ struct SourceNames {
     private static func read(_ tokens: [String]) -> [String] {
         let isOwn = tokens.starts(with: ["self", "."])
         let target = isOwn ? 2 : 0
-        let isAssignment =
-            tokens.count > target + 2 && tokens[target + 1] == "=" && tokens[target + 2] != "="
+        let isAssignment = tokens.count > target + 2 && tokens[target + 1] == "=" && tokens[target + 2] != "="
         // `self.name = name`
         if isOwn, isAssignment, tokens[3...] == ["=", tokens[2]] { return [] }
         return tokens.indices.filter { index in

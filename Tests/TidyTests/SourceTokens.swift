@@ -17,9 +17,7 @@ struct SourceTokens {
         var depth = 0
         while position < bytes.count {
             if starts(with: "//") {
-                while position < bytes.count, bytes[position] != UInt8(ascii: "\n") {
-                    position += 1
-                }
+                while position < bytes.count, bytes[position] != UInt8(ascii: "\n") { position += 1 }
             } else if skipText() {
                 continue
             } else if let word = takeWord() {
@@ -35,9 +33,7 @@ struct SourceTokens {
         }
     }
 
-    private mutating func add(_ token: String) {
-        lines[lines.count - 1].append(token)
-    }
+    private mutating func add(_ token: String) { lines[lines.count - 1].append(token) }
 
     private mutating func add(mark: Character) {
         switch mark {
@@ -64,19 +60,14 @@ struct SourceTokens {
     }
 
     private func starts(with text: StaticString) -> Bool {
-        position + text.utf8CodeUnitCount <= bytes.count
-            && text.withUTF8Buffer { bytes[position...].starts(with: $0) }
+        position + text.utf8CodeUnitCount <= bytes.count && text.withUTF8Buffer { bytes[position...].starts(with: $0) }
     }
 
     /// Skips a text that begins here; false if none does.
     private mutating func skipText() -> Bool {
         var hashes = 0
-        while position + hashes < bytes.count, bytes[position + hashes] == UInt8(ascii: "#") {
-            hashes += 1
-        }
-        guard position + hashes < bytes.count, bytes[position + hashes] == UInt8(ascii: "\"") else {
-            return false
-        }
+        while position + hashes < bytes.count, bytes[position + hashes] == UInt8(ascii: "#") { hashes += 1 }
+        guard position + hashes < bytes.count, bytes[position + hashes] == UInt8(ascii: "\"") else { return false }
         position += hashes
         let quotes = starts(with: "\"\"\"") ? 3 : 1
         position += quotes

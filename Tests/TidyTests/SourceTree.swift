@@ -3,15 +3,11 @@ import Testing
 
 /// The package's own files, as the style checks read them.
 enum SourceTree {
-    static let root = URL(filePath: #filePath)
-        .deletingLastPathComponent()
-        .deletingLastPathComponent()
+    static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
 
     /// The folder of the executables that were built with these tests.
-    static var products: URL {
-        URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-    }
+    static var products: URL { URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent() }
 
     struct File: Sendable, CustomStringConvertible {
         /// Relative to the package's root.
@@ -25,20 +21,13 @@ enum SourceTree {
     static func swiftFiles(below folders: [String]) throws -> [File] {
         try folders.flatMap { folder -> [File] in
             let base = root.appending(path: folder)
-            let found =
-                FileManager.default.enumerator(atPath: base.path)?.allObjects
-                ?? []
-            return try found.compactMap { $0 as? String }
-                .filter { $0.hasSuffix(".swift") }
-                .map { name in
-                    let text = try String(contentsOf: base.appending(path: name), encoding: .utf8)
-                    return File(
-                        path: "\(folder)/\(name)",
-                        lines: text.split(separator: "\n", omittingEmptySubsequences: false)
-                    )
-                }
-        }
-        .sorted { $0.path < $1.path }
+            let found = FileManager.default.enumerator(atPath: base.path)?.allObjects ?? []
+            return try found.compactMap { $0 as? String }.filter { $0.hasSuffix(".swift") }.map { name in
+                let text = try String(contentsOf: base.appending(path: name), encoding: .utf8)
+                return File(
+                    path: "\(folder)/\(name)", lines: text.split(separator: "\n", omittingEmptySubsequences: false))
+            }
+        }.sorted { $0.path < $1.path }
     }
 
     /// The paths that git tracks, relative to the package's root; nil without git or a repository.
@@ -60,9 +49,6 @@ enum SourceTree {
 extension Trait where Self == ConditionTrait {
     /// Skips a test of every tracked file where git lists none, and says so.
     static var needsRepository: Self {
-        .enabled(
-            if: SourceTree.tracked != nil,
-            "no git, or \(SourceTree.root.path) is no repository"
-        )
+        .enabled(if: SourceTree.tracked != nil, "no git, or \(SourceTree.root.path) is no repository")
     }
 }

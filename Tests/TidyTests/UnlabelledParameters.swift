@@ -10,17 +10,14 @@ struct UnlabelledParameters {
         }
         return tokens.indices.compactMap { start in
             let follows = start > 0 ? tokens[start - 1].text : ""
-            guard tokens[start].text == "func" || tokens[start].text == "init" && follows != "."
-            else { return nil }
+            guard tokens[start].text == "func" || tokens[start].text == "init" && follows != "." else { return nil }
             var (depth, count) = (0, 0)
             for index in tokens.indices.dropFirst(start + 1) {
                 let text = tokens[index].text
                 if text.contains("Pointer") { return nil }
                 if ["(", "[", "{"].contains(text) { depth += 1 }
                 if [")", "]", "}"].contains(text) { depth -= 1 }
-                if text == "_", depth == 1, ["(", ","].contains(tokens[index - 1].text) {
-                    count += 1
-                }
+                if text == "_", depth == 1, ["(", ","].contains(tokens[index - 1].text) { count += 1 }
                 if text == ")", depth == 0 { break }
             }
             return UnlabelledParameters(line: tokens[start].line, count: count)

@@ -22,14 +22,13 @@ import Testing
     private static let reflected = "Tests/Kit/Simulation/Bodies/PayloadFields.swift"
 
     /// Code for tests: Apple with its customers, and a Kafka that fails.
-    private static let forTests = [
-        "Tests/Kit/Simulation/", "Sources/Wrappers/Kafka/MockCluster.swift",
-    ]
+    private static let forTests = ["Tests/Kit/Simulation/", "Sources/Wrappers/Kafka/MockCluster.swift"]
 
     @Test func `every declaration is read by other code than tests`() {
         let sources = TidyTests.sources.map(SourceNames.init)
-        let tests = TidyTests.everything.filter { $0.path.hasPrefix("Tests/") }
-            .reduce(into: Set<String>()) { $0.formUnion(SourceTokens($1).lines.joined()) }
+        let tests = TidyTests.everything.filter { $0.path.hasPrefix("Tests/") }.reduce(into: Set<String>()) {
+            $0.formUnion(SourceTokens($1).lines.joined())
+        }
         let everywhere = Self.mentions(sources)
         let byTarget = Dictionary(grouping: sources, by: \.target).mapValues(Self.mentions)
         let requirements = sources.reduce(into: Self.required) { $0.formUnion($1.requirements) }
@@ -43,14 +42,13 @@ import Testing
                     case .target where !isForTests: byTarget[file.target] ?? [:]
                     default: everywhere
                     }
-                guard mentions[declared.name, default: 0] <= 0,
-                    !isForTests || !tests.contains(declared.name)
-                else { continue }
+                guard mentions[declared.name, default: 0] <= 0, !isForTests || !tests.contains(declared.name) else {
+                    continue
+                }
                 excepted.insert(declared.name)
                 #expect(
                     Self.exceptions[declared.name] != nil,
-                    "\(file.path):\(declared.line) nothing reads \(declared.name)"
-                )
+                    "\(file.path):\(declared.line) nothing reads \(declared.name)")
             }
         }
         #expect(excepted == Set(Self.exceptions.keys), "an exception that nothing needs")
@@ -61,20 +59,14 @@ import Testing
     }
 
     @Test(arguments: [
-        ("let unread = 1", ["unread"]),
-        ("let read = 1\nprint(read)", []),
+        ("let unread = 1", ["unread"]), ("let read = 1\nprint(read)", []),
         ("/// About unread.\nvar unread = 1", ["unread"]),
         ("var unread = 1\nunread = 2\nself.unread = unread", ["unread"]),
-        ("func unread() {}\nlog(\"unread\")", ["unread"]),
-        ("func read() {}\nlog(\"\\(read()) of \\(\"x\")\")", []),
-        ("case read, unread\nvalue == .read", ["unread"]),
-        ("let label = 1\ncall(label: 2)", ["label"]),
+        ("func unread() {}\nlog(\"unread\")", ["unread"]), ("func read() {}\nlog(\"\\(read()) of \\(\"x\")\")", []),
+        ("case read, unread\nvalue == .read", ["unread"]), ("let label = 1\ncall(label: 2)", ["label"]),
         ("protocol P {\n    func required()\n}\nfunc required() {}\nlet p: P", ["p"]),
-    ])
-    func `what nothing reads is found`(code: String, unread: [String]) {
-        let file = SourceNames(
-            SourceTree.File(path: "Sources/A/B.swift", lines: code.split(separator: "\n"))
-        )
+    ]) func `what nothing reads is found`(code: String, unread: [String]) {
+        let file = SourceNames(SourceTree.File(path: "Sources/A/B.swift", lines: code.split(separator: "\n")))
         let found = file.declarations.filter {
             file.mentions[$0.name, default: 0] <= 0 && !file.requirements.contains($0.name)
         }

@@ -8,10 +8,10 @@ import TestSupport
 @testable import Worker
 
 /// Numbers of brokers, clients and commits at the ends of their type.
-@Suite(.timeLimit(.minutes(10)))
-struct BoundedReadingTests {
-    @Test(arguments: HostileNumber.all)
-    func `a record of any time and offset waits for a bounded while`(number: Int64) throws {
+@Suite(.timeLimit(.minutes(10))) struct BoundedReadingTests {
+    @Test(arguments: HostileNumber.all) func `a record of any time and offset waits for a bounded while`(number: Int64)
+        throws
+    {
         let record = ConsumerRecord("raw", at: number, timestampMilliseconds: number)
         var state = PartitionState(epoch: 1)
         _ = state.begin(CommittedOffset(offset: number, metadata: ""), counting: [])
@@ -34,8 +34,8 @@ struct BoundedReadingTests {
         return try #require(Double(line.dropFirst(start.count)))
     }
 
-    @Test(arguments: HostileNumber.all)
-    func `a body of any time is settled and committed`(written: Int64) async throws {
+    @Test(arguments: HostileNumber.all) func `a body of any time is settled and committed`(written: Int64) async throws
+    {
         let rig = try await LoopRig()
         let stage = FakeStage { _ in
             var verdict = Verdict(.ignored)
@@ -49,11 +49,11 @@ struct BoundedReadingTests {
         try await worker.stop()
     }
 
-    @Test(arguments: HostileNumber.all)
-    func `a commit of any numbers is resumed, or counts begin again`(number: Int64) async throws {
+    @Test(arguments: HostileNumber.all) func `a commit of any numbers is resumed, or counts begin again`(number: Int64)
+        async throws
+    {
         let texts = [
-            "v1 began=\(number) out=0", "v1 began=0 out=\(number) forwarded=1",
-            "v1 began=0 out=0 forwarded=\(number)",
+            "v1 began=\(number) out=0", "v1 began=0 out=\(number) forwarded=1", "v1 began=0 out=0 forwarded=\(number)",
             "v1 began=\(number) out=\(number) forwarded=\(number) ignored=\(number)",
         ]
         let rig = try await LoopRig(partitions: texts.count)
@@ -63,18 +63,12 @@ struct BoundedReadingTests {
         }
         let worker = try rig.worker(FakeStage(forwardingTo: rig.output))
         worker.start()
-        try await eventually {
-            try await rig.committed(4).values.allSatisfy { $0.offset == 3 }
-        }
+        try await eventually { try await rig.committed(4).values.allSatisfy { $0.offset == 3 } }
         try await worker.stop()
-        for (partition, text) in zip(Int32(0)..., texts) {
-            _ = try #require(try await rig.tally(partition), "\(text)")
-        }
+        for (partition, text) in zip(Int32(0)..., texts) { _ = try #require(try await rig.tally(partition), "\(text)") }
     }
 
-    @Test func `a commit whose settings have an endless name begins the counts again`()
-        async throws
-    {
+    @Test func `a commit whose settings have an endless name begins the counts again`() async throws {
         let rig = try await LoopRig()
         try await rig.publish([[1], [2]])
         let text = "v1 began=0 out=1 forwarded=1 accepted=" + String(repeating: "f", count: 3_000)

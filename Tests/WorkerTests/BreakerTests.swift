@@ -9,15 +9,12 @@ import Worker
         Breaker(settings: "a", bounds: .init(refusedMax: refusedMax))
     }
 
-    private func record(
-        _ value: UInt8,
-        _ bundleID: String? = "com.example.typo",
-        _ environment: String? = "Production"
-    ) -> Breaker.Refused {
+    private func record(_ value: UInt8, _ bundleID: String? = "com.example.typo", _ environment: String? = "Production")
+        -> Breaker.Refused
+    {
         Breaker.Refused(
             content: SHA256.digest([value]),
-            subject: "\(bundleID ?? "no bundle ID") in \(environment ?? "no environment")"
-        )
+            subject: "\(bundleID ?? "no bundle ID") in \(environment ?? "no environment")")
     }
 
     private func refused(_ values: UInt8..., accepted: Bool = false) -> [Breaker.Evidence] {
@@ -25,10 +22,7 @@ import Worker
     }
 
     /// Evaluates one batch after the other.
-    private func evaluate(
-        _ breaker: inout Breaker,
-        _ batches: [Breaker.Evidence]...
-    ) -> [Breaker.Decision] {
+    private func evaluate(_ breaker: inout Breaker, _ batches: [Breaker.Evidence]...) -> [Breaker.Decision] {
         batches.map { breaker.evaluate($0, now: start) }
     }
 
@@ -48,12 +42,7 @@ import Worker
 
     @Test func `the first accepted record disarms it for good`() {
         var breaker = breaker()
-        let decisions = evaluate(
-            &breaker,
-            refused(1),
-            refused(2, 3, 4, accepted: true),
-            refused(5, 6, 7, 8)
-        )
+        let decisions = evaluate(&breaker, refused(1), refused(2, 3, 4, accepted: true), refused(5, 6, 7, 8))
         #expect(decisions == [.hold, .disarm, .pass])
         #expect(breaker.state == .disarmed)
         #expect(breaker.hasAccepted)
@@ -107,16 +96,11 @@ import Worker
         var breaker = breaker(refusedMax: 200)
         let hostile = "\u{1B}[2J" + String(repeating: "x", count: 300)
         let records =
-            (0..<40).map { record($0, "com.example.a", "Sandbox") }
-            + (40..<50).map { record($0, nil, nil) }
-            + [record(50, hostile), record(51, hostile)]
-            + (60..<100).map { record($0, "com.example.\($0)") }
+            (0..<40).map { record($0, "com.example.a", "Sandbox") } + (40..<50).map { record($0, nil, nil) } + [
+                record(50, hostile), record(51, hostile),
+            ] + (60..<100).map { record($0, "com.example.\($0)") }
         _ = breaker.evaluate(records.map { .refused($0) }, now: start)
-        #expect(
-            breaker.report.prefix(2) == [
-                "com.example.a in Sandbox: 40", "no bundle ID in no environment: 10",
-            ]
-        )
+        #expect(breaker.report.prefix(2) == ["com.example.a in Sandbox: 40", "no bundle ID in no environment: 10"])
         #expect(breaker.report.count == 21)
         #expect(breaker.report.last == "others: 23")
         #expect(breaker.report[2].hasPrefix("\\u{1b}[2Jxxx"))

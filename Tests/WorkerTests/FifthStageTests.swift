@@ -26,8 +26,7 @@ import Worker
                 switch text.prefix(while: { $0 != " " }) {
                 case "order": return Verdict(.ordered, outputs: [output(record, orders)])
                 case "return": return Verdict(.returned, outputs: [output(record, returns)])
-                default:
-                    return .deadLettered(Refusal(reason: .bodyUnrecognized, detail: "neither"))
+                default: return .deadLettered(Refusal(reason: .bodyUnrecognized, detail: "neither"))
                 }
             }
         }
@@ -43,40 +42,26 @@ import Worker
 
         var sweeps: Int { count.load(ordering: .acquiring) }
 
-        func waitForWork() async throws {
-            await Task.yield()
-        }
+        func waitForWork() async throws { await Task.yield() }
 
-        func work() async throws {
-            count.add(1, ordering: .acquiringAndReleasing)
-        }
+        func work() async throws { count.add(1, ordering: .acquiringAndReleasing) }
 
         func close() async {}
     }
 
     private static let wordBytesMax = Setting(
-        "sorting.word_bytes_max",
-        .int(1...100),
-        default: 100,
-        "Longer texts are counted."
-    )
+        "sorting.word_bytes_max", .int(1...100), default: 100, "Longer texts are counted.")
 
     private static func program(_ sweep: Sweep) -> WorkerProgram {
         WorkerProgram(
-            .sorting,
-            summary: "Sorts orders from returns.",
-            declarations: [wordBytesMax.declaration],
+            .sorting, summary: "Sorts orders from returns.", declarations: [wordBytesMax.declaration],
             dependency: HealthCondition("scales"),
             make: { parts in
                 SortingStage(
-                    orders: parts.settings.topic("orders"),
-                    returns: parts.settings.topic("returns"),
+                    orders: parts.settings.topic("orders"), returns: parts.settings.topic("returns"),
                     wordBytesMax: parts.settings[wordBytesMax],
-                    long: parts.metrics.counter("sorting_long_texts", "Long texts."),
-                    upkeep: sweep
-                )
-            }
-        )
+                    long: parts.metrics.counter("sorting_long_texts", "Long texts."), upkeep: sweep)
+            })
     }
 
     @Test func `it brings its topics, dispositions, settings, metrics and services`() async throws {
@@ -90,29 +75,21 @@ import Worker
         let source = SettingsSource(
             schema: program.schema,
             environment: [
-                "KAFKA_BOOTSTRAP": rig.cluster.bootstrapServers, "KAFKA_TOPIC_PREFIX": prefix,
-                "HTTP_PORT": "0", "SORTING_WORD_BYTES_MAX": "8",
-            ],
-            filePath: nil
-        )
+                "KAFKA_BOOTSTRAP": rig.cluster.bootstrapServers, "KAFKA_TOPIC_PREFIX": prefix, "HTTP_PORT": "0",
+                "SORTING_WORD_BYTES_MAX": "8",
+            ], filePath: nil)
         let service = try WorkerService(program, source.read(), source, log: rig.log)
         let running = Task { try await service.run() }
         let texts = ["order 1", "return 1", "order 22", "neither", "order 333"]
         let report = await rig.producer.send(
-            texts.map { ProducerRecord(topic: prefix + "parcels", value: Array($0.utf8)) }
-        )
+            texts.map { ProducerRecord(topic: prefix + "parcels", value: Array($0.utf8)) })
         try #require(report.isComplete)
 
         try await eventually { try await Self.metadata(rig, prefix)?.tally.total == 5 }
         let metadata = try await Self.metadata(rig, prefix)
         #expect(
             metadata?.tally
-                == StageTally(
-                    began: 0,
-                    counts: [.ordered: 3, .returned: 1, .deadLettered: 1],
-                    forwarded: 3
-                )
-        )
+                == StageTally(began: 0, counts: [.ordered: 3, .returned: 1, .deadLettered: 1], forwarded: 3))
         #expect(try await rig.contents(prefix + "orders").count == 3)
         #expect(try await rig.contents(prefix + "returns").count == 1)
         let letter = try #require(try await rig.contents(prefix + "dead-letter").first)
@@ -125,9 +102,7 @@ import Worker
             #"entitlements_records_total{stage="sorting",disposition="ordered"} 3"#,
             #"entitlements_records_total{stage="sorting",disposition="returned"} 1"#,
             #"entitlements_sorting_long_texts_total{stage="sorting"} 1"#,
-        ] {
-            #expect(text.contains(sample), "\(text)")
-        }
+        ] { #expect(text.contains(sample), "\(text)") }
         service.stop()
         try await running.value
     }
@@ -136,10 +111,7 @@ import Worker
         let partition = TopicPartition(topic: prefix + "parcels", partition: 0)
         let admin = try KafkaAdmin(configuration: rig.cluster.client)
         let committed = try await admin.committedOffsets(
-            group: "entitlements.sorting",
-            [partition],
-            deadline: .seconds(10)
-        )
+            group: "entitlements.sorting", [partition], deadline: .seconds(10))
         await admin.close()
         return committed[partition].flatMap {
             CommitMetadata($0.metadata, counting: StageDescription.sorting.dispositions)
@@ -149,13 +121,8 @@ import Worker
 
 extension StageDescription {
     fileprivate static let sorting = StageDescription(
-        name: "sorting",
-        inputTopic: "parcels",
-        readsObservations: false,
-        outputTopic: "orders",
-        otherTopics: ["returns"],
-        dispositions: [.ordered, .returned]
-    )
+        name: "sorting", inputTopic: "parcels", readsObservations: false, outputTopic: "orders",
+        otherTopics: ["returns"], dispositions: [.ordered, .returned])
 }
 
 extension Disposition {

@@ -7,9 +7,7 @@ import Testing
 import Worker
 
 @Suite struct HealthTests {
-    private func health() -> Health {
-        Health(conditions: [.assigned, .broker, .database], stallMax: .seconds(30))
-    }
+    private func health() -> Health { Health(conditions: [.assigned, .broker, .database], stallMax: .seconds(30)) }
 
     /// The answer of a route over a real connection.
     private func get(_ path: String, _ health: Health) async throws -> (Int, String) {
@@ -22,11 +20,7 @@ import Worker
 
     private func curl(_ url: URL) throws -> (Int, String) {
         let options = ["--silent", "--max-time", "10", "--write-out", "\n%{http_code}"]
-        let run = try ProgramRun(
-            "/usr/bin/curl",
-            options + [url.absoluteString],
-            takesErrors: false
-        )
+        let run = try ProgramRun("/usr/bin/curl", options + [url.absoluteString], takesErrors: false)
         var lines = run.text.split(separator: "\n", omittingEmptySubsequences: false)
         let status = Int(lines.removeLast()) ?? 0
         return (status, lines.joined(separator: "\n"))

@@ -6,19 +6,16 @@ import Testing
 import Worker
 
 @Suite(.timeLimit(.minutes(10))) struct KafkaCheckTests {
-    @Test(arguments: KafkaCluster.Kind.available)
-    func `all that is wrong with the topics is listed`(kind: KafkaCluster.Kind) async throws {
+    @Test(arguments: KafkaCluster.Kind.available) func `all that is wrong with the topics is listed`(
+        kind: KafkaCluster.Kind
+    ) async throws {
         let cluster = try await KafkaCluster(kind)
         let raw = try await cluster.topic("raw", partitions: 3)
         let letters = try await cluster.topic("letters")
         let findings = await KafkaCheck.findings(
             cluster.client,
-            needs: [
-                Self.need(raw), Self.need(cluster.name("missing")),
-                Self.need(letters, as: Topic.deadLetter),
-            ],
-            group: (cluster.name("group"), [raw])
-        )
+            needs: [Self.need(raw), Self.need(cluster.name("missing")), Self.need(letters, as: Topic.deadLetter)],
+            group: (cluster.name("group"), [raw]))
         let transcript = ConsoleTranscript()
         let code = findings.report(of: "verify-worker", on: transcript.console())
         let text = transcript.output
@@ -40,28 +37,18 @@ import Worker
     @Test(
         .needsRealKafka,
         arguments: [
-            ("cleanup.policy", "compact", "delete"),
-            ("compression.type", "producer", "uncompressed"),
-            ("compression.type", "lz4", "uncompressed"),
-            ("message.timestamp.type", "CreateTime", "LogAppendTime"),
-            ("unclean.leader.election.enable", "true", "false"),
-            ("max.message.bytes", "2097151", "2097152"),
-        ]
-    )
-    func `a topic that status calls harmful is wrong`(
-        setting: String,
-        found: String,
-        expected: String
-    ) async throws {
+            ("cleanup.policy", "compact", "delete"), ("compression.type", "producer", "uncompressed"),
+            ("compression.type", "lz4", "uncompressed"), ("message.timestamp.type", "CreateTime", "LogAppendTime"),
+            ("unclean.leader.election.enable", "true", "false"), ("max.message.bytes", "2097151", "2097152"),
+        ]) func `a topic that status calls harmful is wrong`(setting: String, found: String, expected: String)
+        async throws
+    {
         let cluster = try await KafkaCluster(.real)
         var settings = Topic.requiredSettings(of: Topic.raw)
         let good = try await cluster.topic("good", configuration: settings)
         settings[setting] = found
         let harmful = try await cluster.topic("harmful", configuration: settings)
-        let findings = await KafkaCheck.findings(
-            cluster.client,
-            needs: [Self.need(good), Self.need(harmful)]
-        )
+        let findings = await KafkaCheck.findings(cluster.client, needs: [Self.need(good), Self.need(harmful)])
         let transcript = ConsoleTranscript()
         let code = findings.report(of: "verify-worker", on: transcript.console())
         #expect(code == ExitCode.configuration)
@@ -72,9 +59,7 @@ import Worker
 
     @Test func `brokers that do not answer end with 69, and are named with the setting`() async {
         let findings = await KafkaCheck.findings(
-            ["bootstrap.servers": "127.0.0.1:1"],
-            needs: [Self.need("storekit.raw")]
-        )
+            ["bootstrap.servers": "127.0.0.1:1"], needs: [Self.need("storekit.raw")])
         let transcript = ConsoleTranscript()
         #expect(findings.report(of: "x", on: transcript.console()) == ExitCode.unavailable)
         #expect(transcript.output.contains("no answer from 127.0.0.1:1"))
@@ -83,9 +68,7 @@ import Worker
 
     @Test func `properties that librdkafka refuses end with 78`() async {
         let findings = await KafkaCheck.findings(
-            ["bootstrap.servers": "127.0.0.1:1", "security.protocol": "none"],
-            needs: []
-        )
+            ["bootstrap.servers": "127.0.0.1:1", "security.protocol": "none"], needs: [])
         #expect(findings.report(of: "x", on: ConsoleTranscript().console()) == 78)
     }
 }

@@ -6,25 +6,17 @@ import Testing
 
 /// Files of certificates that are replaced, one after the other.
 @Suite struct KafkaSecretsTests {
-    @Test func `clients are renewed for another pair, and for any after one that does not fit`()
-        async throws
-    {
-        let folder = FileManager.default.temporaryDirectory
-            .appending(path: "kafka-secrets-\(UUID().uuidString)")
+    @Test func `clients are renewed for another pair, and for any after one that does not fit`() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "kafka-secrets-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         let certificates = try await TestCertificates(in: folder)
-        let (former, new) = (
-            try await certificates.issue("former"), try await certificates.issue("new")
-        )
-        let (certificate, key) = (
-            folder.appending(path: "in-use.crt"), folder.appending(path: "in-use.key")
-        )
+        let (former, new) = (try await certificates.issue("former"), try await certificates.issue("new"))
+        let (certificate, key) = (folder.appending(path: "in-use.crt"), folder.appending(path: "in-use.key"))
         func install(_ path: String, at place: URL) throws {
             try Data(contentsOf: URL(filePath: path)).write(to: place, options: .atomic)
         }
         let properties = [
-            "bootstrap.servers": "127.0.0.1:1", "security.protocol": "ssl",
-            "ssl.ca.location": certificates.authority,
+            "bootstrap.servers": "127.0.0.1:1", "security.protocol": "ssl", "ssl.ca.location": certificates.authority,
             "ssl.certificate.location": certificate.path, "ssl.key.location": key.path,
         ]
         try install(former.certificate, at: certificate)
@@ -34,9 +26,7 @@ import Testing
         #expect(try await !secrets.follow(properties))
 
         try install(new.certificate, at: certificate)
-        for _ in 0..<2 {
-            await #expect(throws: KafkaError.self) { try await secrets.follow(properties) }
-        }
+        for _ in 0..<2 { await #expect(throws: KafkaError.self) { try await secrets.follow(properties) } }
         try install(new.key, at: key)
         #expect(try await secrets.follow(properties))
         #expect(try await !secrets.follow(properties))
@@ -56,9 +46,7 @@ import Testing
             let secrets = KafkaSecrets(good)
             for _ in 0..<2 {
                 await #expect(throws: KafkaError.self) { try await secrets.follow(wrong) }
-                try await KafkaAdmin.with(good) {
-                    _ = try await $0.clusterID(deadline: .seconds(30))
-                }
+                try await KafkaAdmin.with(good) { _ = try await $0.clusterID(deadline: .seconds(30)) }
             }
             // The one in use, again.
             #expect(try await !secrets.follow(good))

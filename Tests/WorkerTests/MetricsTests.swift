@@ -6,17 +6,11 @@ import Testing
 import Worker
 
 @Suite struct MetricsTests {
-    private func text(_ registry: MetricsRegistry) -> String {
-        String(decoding: registry.exposition(), as: UTF8.self)
-    }
+    private func text(_ registry: MetricsRegistry) -> String { String(decoding: registry.exposition(), as: UTF8.self) }
 
     @Test func `counters, gauges and histograms are exposed with their labels`() {
         let registry = MetricsRegistry(labels: ["stage": "verify"])
-        let records = registry.counter(
-            "records",
-            "Records by disposition.",
-            labels: ["disposition"]
-        )
+        let records = registry.counter("records", "Records by disposition.", labels: ["disposition"])
         records["forwarded"].increment(by: 3)
         records["forwarded"].increment()
         records["dead_lettered"].increment()
@@ -43,8 +37,7 @@ import Worker
                 entitlements_records_total{stage="verify",disposition="dead_lettered"} 1
                 entitlements_records_total{stage="verify",disposition="forwarded"} 4
 
-                """
-        )
+                """)
     }
 
     @Test func `a label's value is escaped`() {
@@ -57,9 +50,7 @@ import Worker
     @Test func `label values without bound are counted together`() {
         let registry = MetricsRegistry()
         let metric = registry.counter("many_values", "Many.", labels: ["value"])
-        for number in 0..<(MetricFamily<Counter>.seriesMax + 500) {
-            metric["\(number)"].increment()
-        }
+        for number in 0..<(MetricFamily<Counter>.seriesMax + 500) { metric["\(number)"].increment() }
         let lines = text(registry).split(separator: "\n").filter { !$0.hasPrefix("#") }
         #expect(lines.count == MetricFamily<Counter>.seriesMax + 1)
         #expect(lines.contains(#"entitlements_many_values_total{value="other"} 500"#))
@@ -85,15 +76,7 @@ import Worker
     @Test func `increments of many threads all count`() async {
         let registry = MetricsRegistry()
         let counter = registry.counter("records", "Records.")[]
-        await withTaskGroup { group in
-            for _ in 0..<8 {
-                group.addTask {
-                    for _ in 0..<1000 {
-                        counter.increment()
-                    }
-                }
-            }
-        }
+        await withTaskGroup { group in for _ in 0..<8 { group.addTask { for _ in 0..<1000 { counter.increment() } } } }
         #expect(counter.value == 8000)
     }
 
@@ -104,17 +87,13 @@ import Worker
         #expect(text(registry).contains("entitlements_build_info{stage=\"verify\",\(labels)} 1\n"))
     }
 
-    @Test(.enabled(if: Promtool.path != nil, "promtool is not installed"))
-    func `promtool accepts the text`() throws {
+    @Test(.enabled(if: Promtool.path != nil, "promtool is not installed")) func `promtool accepts the text`() throws {
         let registry = MetricsRegistry(labels: ["stage": "verify"])
         registry.counter("records", "Records.", labels: ["disposition"])["forwarded"].increment()
         registry.gauge("consumer_lag_records", "Lag.").set(1)
         registry.histogram("batch_seconds", "Batch time.").observe(0.2)
         ProcessMetrics.declare(in: registry)
-        _ = HealthRoutes.routes(
-            health: Health(conditions: [.assigned], stallMax: .seconds(60)),
-            metrics: registry
-        )
+        _ = HealthRoutes.routes(health: Health(conditions: [.assigned], stallMax: .seconds(60)), metrics: registry)
         let verdict = try Promtool.check(registry.exposition())
         #expect(verdict.exitCode == 0, "\(verdict.output)")
         #expect(text(registry).contains("process_resident_memory_bytes "))

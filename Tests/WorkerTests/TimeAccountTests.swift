@@ -22,8 +22,7 @@ import Testing
         #expect(
             account.seconds(now: at(20)) == [
                 .poll: 7, .acknowledgement: 5, .process: 2, .database: 5, .commit: 1, .retry: 0,
-            ]
-        )
+            ])
     }
 
     @Test func `the seconds of all activities add up to the time that passed`() async {

@@ -3,29 +3,22 @@ import Testing
 import Worker
 
 @Suite struct WorkerSettingsTests {
-    private func values(
-        _ environment: [String: String],
-        file: String = "{}"
-    ) throws -> SettingsValues {
+    private func values(_ environment: [String: String], file: String = "{}") throws -> SettingsValues {
         try WorkerSettings.schema(adding: [], otherSections: ["apps", "linking"]).read(
             environment: ["KAFKA_BOOTSTRAP": "a:1,b:2"].merging(environment) { $1 },
-            file: SettingsFile(path: "settings.json", bytes: Array(file.utf8))
-        )
+            file: SettingsFile(path: "settings.json", bytes: Array(file.utf8)))
     }
 
     @Test func `the properties of a consumer come from the settings`() throws {
         let properties = try values([
-            "KAFKA_INSTANCE_ID": "verify-1", "KAFKA_SESSION_TIMEOUT": "6s",
-            "RDKAFKA_SECURITY_PROTOCOL": "SSL",
+            "KAFKA_INSTANCE_ID": "verify-1", "KAFKA_SESSION_TIMEOUT": "6s", "RDKAFKA_SECURITY_PROTOCOL": "SSL",
         ]).consumerProperties(.fake("verify"))
         #expect(
             properties == [
-                "bootstrap.servers": "a:1,b:2", "client.id": "verify-1",
-                "group.id": "entitlements.verify", "group.instance.id": "verify-1",
-                "session.timeout.ms": "6000", "heartbeat.interval.ms": "500",
+                "bootstrap.servers": "a:1,b:2", "client.id": "verify-1", "group.id": "entitlements.verify",
+                "group.instance.id": "verify-1", "session.timeout.ms": "6000", "heartbeat.interval.ms": "500",
                 "security.protocol": "SSL",
-            ]
-        )
+            ])
     }
 
     @Test func `without an instance ID a worker is no static member`() throws {
@@ -38,9 +31,7 @@ import Worker
     @Test func `one file serves several programs, its own section checked`() throws {
         let shared = #"{"apps": [], "linking": {"mode": "identity"}, "http": {"port": 0}}"#
         #expect(try values([:], file: shared)[WorkerSettings.httpPort] == 0)
-        #expect(throws: SettingsError.self) {
-            try values([:], file: #"{"http": {"prot": 0}}"#)
-        }
+        #expect(throws: SettingsError.self) { try values([:], file: #"{"http": {"prot": 0}}"#) }
         #expect(throws: SettingsError.self) { try values([:], file: #"{"htpp": {}, "x": 1}"#) }
     }
 

@@ -12,9 +12,7 @@ package struct APIClock: Sendable {
     package static var system: APIClock {
         let beginning = ContinuousClock.now
         return APIClock(
-            now: { Timestamp(milliseconds: WallClock.milliseconds) },
-            uptime: { ContinuousClock.now - beginning },
-            sleep: { try await Task.sleep(for: $0) }
-        )
+            now: { Timestamp(milliseconds: WallClock.milliseconds) }, uptime: { ContinuousClock.now - beginning },
+            sleep: { try await Task.sleep(for: $0) })
     }
 }

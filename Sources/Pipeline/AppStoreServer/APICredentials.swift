@@ -12,17 +12,12 @@ package struct APICredentials: Sendable {
 
     /// - Parameter keyFile: the contents of the `.p8` file from App Store Connect (PKCS #8 in PEM).
     /// - Throws: if it holds no unencrypted private key on P-256.
-    package init(
-        bundleID: Identifier,
-        environment: Environment,
-        issuerID: String,
-        keyID: String,
-        keyFile: [UInt8]
-    ) throws(KeyError) {
+    package init(bundleID: Identifier, environment: Environment, issuerID: String, keyID: String, keyFile: [UInt8])
+        throws(KeyError)
+    {
         precondition(
             [.production, .sandbox].contains(environment),
-            "Apple has no server for the environment \(environment.rawValue)"
-        )
+            "Apple has no server for the environment \(environment.rawValue)")
         key = try PrivateKey(pem: keyFile)
         guard key.kind == .p256 else { throw .notP256 }
         self.bundleID = bundleID

@@ -31,12 +31,8 @@ package struct APIFailure: Error, Hashable, Sendable {
     package let reason: String
 
     init(
-        _ endpoint: APIEndpoint,
-        _ action: Action,
-        httpStatus: Int? = nil,
-        errorCode: Int64? = nil,
-        isCancelled: Bool = false,
-        _ reason: String
+        _ endpoint: APIEndpoint, _ action: Action, httpStatus: Int? = nil, errorCode: Int64? = nil,
+        isCancelled: Bool = false, _ reason: String
     ) {
         self.endpoint = endpoint
         self.action = action
@@ -71,8 +67,8 @@ extension APIFailure {
         let action: Action =
             switch error.code {
             case .invalidRequest, .authorityUnreadable: .stop
-            case .hostNotFound, .notConnected, .certificateRefused, .tlsFailed, .connectionLost,
-                .timedOut, .responseTooLarge, .malformedResponse, .cancelled, .systemLimit:
+            case .hostNotFound, .notConnected, .certificateRefused, .tlsFailed, .connectionLost, .timedOut,
+                .responseTooLarge, .malformedResponse, .cancelled, .systemLimit:
                 .retry(after: nil)
             }
         self.init(endpoint, action, isCancelled: error.code == .cancelled, error.description)
@@ -88,26 +84,17 @@ extension APIFailure {
     }
 
     /// Apple's error codes: "App Store Server API", Error codes.
-    private static func verdict(
-        status: Int,
-        code: Int64?,
-        after time: Timestamp?
-    ) -> (Action, String) {
+    private static func verdict(status: Int, code: Int64?, after time: Timestamp?) -> (Action, String) {
         switch (status, code) {
-        case (401, _):
-            (.stop, "Apple refuses the token: check issuer ID, key ID, key file and clock")
-        case (429, _), (_, 4_290_000):
-            (.retry(after: time), "Apple's rate limit is exceeded")
+        case (401, _): (.stop, "Apple refuses the token: check issuer ID, key ID, key file and clock")
+        case (429, _), (_, 4_290_000): (.retry(after: time), "Apple's rate limit is exceeded")
         case (_, 4_000_005), (_, startTooFarInPast), (_, 4_000_014), (_, 4_000_017):
             (.restart, "Apple refuses the revision, the pagination token or the age of the window")
         case (_, 4_000_006), (_, 4_000_008), (_, 4_040_001), (_, 4_040_005), (_, 4_040_010):
             (.notFound, "Apple knows no such transaction or customer")
-        case (_, 4_040_002), (_, 4_040_004), (_, 4_040_006):
-            (.retry(after: time), "Apple asks to try again")
-        case (_, 4_040_003):
-            (.stop, "Apple knows no such app: check bundle ID and environment")
-        case (400, let code?) where (4_000_000..<4_010_000).contains(code):
-            (.refused, "Apple refuses the request")
+        case (_, 4_040_002), (_, 4_040_004), (_, 4_040_006): (.retry(after: time), "Apple asks to try again")
+        case (_, 4_040_003): (.stop, "Apple knows no such app: check bundle ID and environment")
+        case (400, let code?) where (4_000_000..<4_010_000).contains(code): (.refused, "Apple refuses the request")
         default:
             // Without such a code an edge, a proxy or a passing fault has answered.
             (.retry(after: time), "Apple's server did not answer the request")

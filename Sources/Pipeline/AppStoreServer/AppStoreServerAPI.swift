@@ -23,11 +23,8 @@ package final class AppStoreServerAPI: Sendable {
     ///   - https: its proxy is for Apple's server alone.
     ///   - limitPercent: the part of Apple's limits that is used, 1 to 100.
     package init(
-        _ credentials: APICredentials,
-        server: LoopbackServer? = nil,
-        https: HTTPSOptions = HTTPSOptions(),
-        limitPercent: Int = 50,
-        clock: APIClock = .system
+        _ credentials: APICredentials, server: LoopbackServer? = nil, https: HTTPSOptions = HTTPSOptions(),
+        limitPercent: Int = 50, clock: APIClock = .system
     ) throws(HTTPSError) {
         var https = https
         if let server {
@@ -47,21 +44,14 @@ package final class AppStoreServerAPI: Sendable {
     }
 
     private static func address(of environment: Environment) -> HTTPSAddress {
-        HTTPSAddress(
-            host: environment == .production
-                ? "api.storekit.apple.com" : "api.storekit-sandbox.apple.com"
-        )
+        HTTPSAddress(host: environment == .production ? "api.storekit.apple.com" : "api.storekit-sandbox.apple.com")
     }
 
     /// Ends the wait that a `Retry-After` has asked an endpoint's requests for.
-    package func release(_ endpoint: APIEndpoint) {
-        paces[endpoint]?.release()
-    }
+    package func release(_ endpoint: APIEndpoint) { paces[endpoint]?.release() }
 
     /// Takes another key for the next request, of the same app in the same environment.
-    package func replace(_ credentials: APICredentials) {
-        tokens.replace(credentials)
-    }
+    package func replace(_ credentials: APICredentials) { tokens.replace(credentials) }
 }
 
 /// A server on this machine that stands for Apple's, such as a simulator.
@@ -90,11 +80,9 @@ extension AppStoreServerAPI {
     /// - Parameters:
     ///   - onlyFailures: leaves out those that our server has accepted.
     ///   - page: the token of the page before; the window must be the same.
-    package func notificationHistory(
-        _ window: Range<Timestamp>,
-        onlyFailures: Bool,
-        page: String? = nil
-    ) async throws(APIFailure) -> NotificationPage {
+    package func notificationHistory(_ window: Range<Timestamp>, onlyFailures: Bool, page: String? = nil)
+        async throws(APIFailure) -> NotificationPage
+    {
         var body = JSONWriter()
         body.object { body in
             body.optionalInt("startDate", window.lowerBound.milliseconds)
@@ -103,11 +91,8 @@ extension AppStoreServerAPI {
             body.bool(onlyFailures)
         }
         return try await self.page(
-            .notificationHistory,
-            .post(body.bytes),
-            "/inApps/v1/notifications/history" + Self.query("?paginationToken=", page),
-            reading: NotificationPage.init
-        )
+            .notificationHistory, .post(body.bytes),
+            "/inApps/v1/notifications/history" + Self.query("?paginationToken=", page), reading: NotificationPage.init)
     }
 
     /// The response about all of the customer's subscriptions, as it came.
@@ -120,10 +105,9 @@ extension AppStoreServerAPI {
     /// One page of the customer's transactions, the oldest first.
     ///
     /// - Parameter revision: of the page before; nil for the first one.
-    package func transactionHistory(
-        _ transactionID: String,
-        revision: String? = nil
-    ) async throws(APIFailure) -> TransactionPage {
+    package func transactionHistory(_ transactionID: String, revision: String? = nil) async throws(APIFailure)
+        -> TransactionPage
+    {
         let id = try Self.checked(transactionID, .transactionHistory)
         let query = "?sort=ASCENDING" + Self.query("&revision=", revision)
         let path = "/inApps/v2/history/\(id)" + query
@@ -133,10 +117,9 @@ extension AppStoreServerAPI {
     /// One page of the customer's refunded transactions.
     ///
     /// - Parameter revision: of the page before; nil for the first one.
-    package func refundHistory(
-        _ transactionID: String,
-        revision: String? = nil
-    ) async throws(APIFailure) -> TransactionPage {
+    package func refundHistory(_ transactionID: String, revision: String? = nil) async throws(APIFailure)
+        -> TransactionPage
+    {
         let id = try Self.checked(transactionID, .refundHistory)
         let path = "/inApps/v2/refund/lookup/\(id)" + Self.query("?revision=", revision)
         return try await page(.refundHistory, .get, path, reading: TransactionPage.init)
@@ -157,34 +140,24 @@ extension AppStoreServerAPI {
 
 extension AppStoreServerAPI {
     /// The body of a successful response, which has to be a JSON object.
-    private func json(
-        _ endpoint: APIEndpoint,
-        _ method: HTTPSRequest.Method,
-        _ path: String
-    ) async throws(APIFailure) -> JSONValue {
+    private func json(_ endpoint: APIEndpoint, _ method: HTTPSRequest.Method, _ path: String) async throws(APIFailure)
+        -> JSONValue
+    {
         let response = try await send(endpoint, method, path)
         let root: JSONValue
-        do throws(JSONError) {
-            root = try JSONDocument(parsing: response.body).root
-        } catch {
+        do throws(JSONError) { root = try JSONDocument(parsing: response.body).root } catch {
             throw Self.unreadable(endpoint, "the response is not acceptable JSON: \(error)")
         }
-        guard root.kind == .object else {
-            throw Self.unreadable(endpoint, "the response is not a JSON object")
-        }
+        guard root.kind == .object else { throw Self.unreadable(endpoint, "the response is not a JSON object") }
         return root
     }
 
     private func page<Page>(
-        _ endpoint: APIEndpoint,
-        _ method: HTTPSRequest.Method,
-        _ path: String,
+        _ endpoint: APIEndpoint, _ method: HTTPSRequest.Method, _ path: String,
         reading read: (JSONValue) throws(MalformedPage) -> Page
     ) async throws(APIFailure) -> Page {
         let root = try await json(endpoint, method, path)
-        do throws(MalformedPage) {
-            return try read(root)
-        } catch {
+        do throws(MalformedPage) { return try read(root) } catch {
             throw Self.unreadable(endpoint, "the response has no usable \(error.member)")
         }
     }
@@ -193,21 +166,15 @@ extension AppStoreServerAPI {
         APIFailure(endpoint, .retry(after: nil), httpStatus: 200, reason)
     }
 
-    private func send(
-        _ endpoint: APIEndpoint,
-        _ method: HTTPSRequest.Method,
-        _ path: String
-    ) async throws(APIFailure) -> HTTPSResponse {
+    private func send(_ endpoint: APIEndpoint, _ method: HTTPSRequest.Method, _ path: String) async throws(APIFailure)
+        -> HTTPSResponse
+    {
         try await waitForTurn(endpoint)
         var isAnswered = false
         defer { paces[endpoint]?.end(isAnswered: isAnswered) }
         let request = try request(endpoint, method, path)
         let response: HTTPSResponse
-        do throws(HTTPSError) {
-            response = try await client.send(request)
-        } catch {
-            throw APIFailure(endpoint, error)
-        }
+        do throws(HTTPSError) { response = try await client.send(request) } catch { throw APIFailure(endpoint, error) }
         guard !(200..<300).contains(response.status) else {
             isAnswered = true
             return response
@@ -218,9 +185,7 @@ extension AppStoreServerAPI {
             let soon = Timestamp(milliseconds: clock.now().milliseconds + 1_000)
             paces[endpoint]?.hold(until: max(time, soon))
         }
-        if response.status == 401 {
-            tokens.discard()
-        }
+        if response.status == 401 { tokens.discard() }
         isAnswered = [.notFound, .refused, .restart].contains(failure.action)
         throw failure
     }
@@ -229,49 +194,32 @@ extension AppStoreServerAPI {
         while let turn = paces[endpoint]?.take(now: clock.now(), uptime: clock.uptime()) {
             switch turn {
             case .go: return
-            case .held(let time):
-                throw APIFailure(endpoint, .retry(after: time), "Apple has asked to wait")
-            case .wait(let wait):
-                do {
-                    try await clock.sleep(wait)
-                } catch {
-                    throw .cancelled(endpoint)
-                }
+            case .held(let time): throw APIFailure(endpoint, .retry(after: time), "Apple has asked to wait")
+            case .wait(let wait): do { try await clock.sleep(wait) } catch { throw .cancelled(endpoint) }
             }
         }
     }
 
-    private func request(
-        _ endpoint: APIEndpoint,
-        _ method: HTTPSRequest.Method,
-        _ path: String
-    ) throws(APIFailure) -> HTTPSRequest {
+    private func request(_ endpoint: APIEndpoint, _ method: HTTPSRequest.Method, _ path: String) throws(APIFailure)
+        -> HTTPSRequest
+    {
         let token: String
-        do throws(KeyError) {
-            token = try tokens.token(at: clock.now())
-        } catch {
+        do throws(KeyError) { token = try tokens.token(at: clock.now()) } catch {
             throw APIFailure(endpoint, .stop, "\(error)")
         }
         var headers = [
-            HTTPSHeader("Authorization", "Bearer \(token)"),
-            HTTPSHeader("Accept", "application/json"),
+            HTTPSHeader("Authorization", "Bearer \(token)"), HTTPSHeader("Accept", "application/json"),
             HTTPSHeader("User-Agent", "entitlement-pipeline"),
         ]
-        if case .post = method {
-            headers.append(HTTPSHeader("Content-Type", "application/json"))
-        }
+        if case .post = method { headers.append(HTTPSHeader("Content-Type", "application/json")) }
         return HTTPSRequest(method, url: address.url + path, headers: headers)
     }
 }
 
 extension AppStoreServerAPI {
     /// An identifier that can be part of a path; Apple's are digits, or letters and digits.
-    private static func checked(
-        _ id: String,
-        _ endpoint: APIEndpoint
-    ) throws(APIFailure) -> String {
-        guard idBytes.contains(id.utf8.count), id.utf8.allSatisfy({ $0.isUnreserved && $0 != 0x2E })
-        else {
+    private static func checked(_ id: String, _ endpoint: APIEndpoint) throws(APIFailure) -> String {
+        guard idBytes.contains(id.utf8.count), id.utf8.allSatisfy({ $0.isUnreserved && $0 != 0x2E }) else {
             throw APIFailure(endpoint, .notFound, "the identifier cannot be one of Apple's")
         }
         return id

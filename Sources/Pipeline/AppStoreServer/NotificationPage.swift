@@ -67,7 +67,5 @@ extension PayloadText {
 package struct MalformedPage: Error {
     let member: StaticString
 
-    init(_ member: StaticString) {
-        self.member = member
-    }
+    init(_ member: StaticString) { self.member = member }
 }

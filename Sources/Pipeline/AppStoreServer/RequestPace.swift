@@ -31,9 +31,7 @@ final class RequestPace: Sendable {
     let interval: Duration
     private let state = Mutex(State())
 
-    init(interval: Duration) {
-        self.interval = interval
-    }
+    init(interval: Duration) { self.interval = interval }
 
     /// Takes the next turn, or returns how long to wait.
     ///
@@ -46,12 +44,8 @@ final class RequestPace: Sendable {
                 state.wasHeld = true
                 return .held(until: state.heldUntil)
             }
-            if uptime < state.nextTurn {
-                return .wait(state.nextTurn - uptime)
-            }
-            if !state.isAnswered, state.inFlight > 0 {
-                return .wait(interval)
-            }
+            if uptime < state.nextTurn { return .wait(state.nextTurn - uptime) }
+            if !state.isAnswered, state.inFlight > 0 { return .wait(interval) }
             let earliest = state.wasHeld ? uptime : uptime - Self.arrearsMax
             state.nextTurn = max(state.nextTurn, earliest) + interval
             state.wasHeld = false
@@ -69,14 +63,10 @@ final class RequestPace: Sendable {
     }
 
     /// Holds all requests until this time; a later hold stays in force.
-    func hold(until time: Timestamp) {
-        state.withLock { $0.heldUntil = max($0.heldUntil, time) }
-    }
+    func hold(until time: Timestamp) { state.withLock { $0.heldUntil = max($0.heldUntil, time) } }
 
     /// Ends the hold.
-    func release() {
-        state.withLock { $0.heldUntil = .earliest }
-    }
+    func release() { state.withLock { $0.heldUntil = .earliest } }
 }
 
 /// The value of a `Retry-After` header.
@@ -93,9 +83,7 @@ enum RetryAfter {
         guard isNumber, !digits.isEmpty else { return nil }
         let number = Int64(text) ?? .max
         let latest = now.milliseconds + Timestamp.millisecondsPerDay
-        let time =
-            number < earliestMilliseconds
-            ? now.milliseconds + min(number, secondsPerDay) * 1_000 : number
+        let time = number < earliestMilliseconds ? now.milliseconds + min(number, secondsPerDay) * 1_000 : number
         return Timestamp(milliseconds: min(time, latest))
     }
 

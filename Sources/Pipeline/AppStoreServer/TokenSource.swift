@@ -25,34 +25,26 @@ final class TokenSource: Sendable {
     /// A token is replaced long before it expires.
     private static let usableSeconds: Int64 = 240
 
-    init(_ credentials: APICredentials) {
-        state = Mutex(State(credentials: credentials))
-    }
+    init(_ credentials: APICredentials) { state = Mutex(State(credentials: credentials)) }
 
     func replace(_ credentials: APICredentials) {
         state.withLock { state in
             let former = state.credentials
             precondition(
-                (former.bundleID, former.environment)
-                    == (credentials.bundleID, credentials.environment),
-                "a client asks for one app in one environment"
-            )
+                (former.bundleID, former.environment) == (credentials.bundleID, credentials.environment),
+                "a client asks for one app in one environment")
             state = State(credentials: credentials)
         }
     }
 
     /// Forgets the token, so that the next one has the clock's time.
-    func discard() {
-        state.withLock { $0.token = nil }
-    }
+    func discard() { state.withLock { $0.token = nil } }
 
     func token(at now: Timestamp) throws(KeyError) -> String {
         let seconds = now.wholeSeconds
         return try state.withLock { state throws(KeyError) in
             // A clock that is set back makes an issue date of the future.
-            if let token = state.token,
-                (token.issued..<token.issued + Self.usableSeconds).contains(seconds)
-            {
+            if let token = state.token, (token.issued..<token.issued + Self.usableSeconds).contains(seconds) {
                 return token.text
             }
             let text = try Self.make(state.credentials, issued: seconds)
@@ -61,10 +53,7 @@ final class TokenSource: Sendable {
         }
     }
 
-    private static func make(
-        _ credentials: APICredentials,
-        issued: Int64
-    ) throws(KeyError) -> String {
+    private static func make(_ credentials: APICredentials, issued: Int64) throws(KeyError) -> String {
         var header = JSONWriter()
         header.object { header in
             header.optionalString("alg", "ES256")

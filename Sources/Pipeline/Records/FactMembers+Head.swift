@@ -4,9 +4,7 @@ package import JSON
 
 /// Writes the members of a fact in an observation's head; absent ones are left out.
 extension JSONWriter: FactMemberVisitor {
-    package mutating func visit(_ name: StaticString, _ value: inout Identifier?) {
-        optionalString(name, value)
-    }
+    package mutating func visit(_ name: StaticString, _ value: inout Identifier?) { optionalString(name, value) }
 
     package mutating func visit(_ name: StaticString, _ value: inout Bool?) {
         guard let value else { return }
@@ -14,9 +12,7 @@ extension JSONWriter: FactMemberVisitor {
         bool(value)
     }
 
-    package mutating func visit(_ name: StaticString, _ value: inout Int32?) {
-        optionalInt(name, value)
-    }
+    package mutating func visit(_ name: StaticString, _ value: inout Int32?) { optionalInt(name, value) }
 
     package mutating func visit(_ name: StaticString, _ value: inout Timestamp?) {
         optionalInt(name, value?.milliseconds)
@@ -47,9 +43,7 @@ extension HeadMembers {
         value = try optionalIdentifier(name)
     }
 
-    mutating func visit(_ name: StaticString, _ value: inout Bool?) throws(Failure) {
-        value = try optionalBool(name)
-    }
+    mutating func visit(_ name: StaticString, _ value: inout Bool?) throws(Failure) { value = try optionalBool(name) }
 
     mutating func visit(_ name: StaticString, _ value: inout Int32?) throws(Failure) {
         value = try optionalInt(name, in: Int32.min...Int32.max)
@@ -85,10 +79,7 @@ extension Revocation {
 
     init(reading object: inout some HeadMembers) throws(ObservationError) {
         try self.init(
-            date: object.date("date"),
-            percentage: object.optionalInt("percentage", in: 0...Self.wholePercentage),
-            reason: object.optionalInt("reason", in: Int32.min...Int32.max),
-            type: object.optionalString("type")
-        )
+            date: object.date("date"), percentage: object.optionalInt("percentage", in: 0...Self.wholePercentage),
+            reason: object.optionalInt("reason", in: Int32.min...Int32.max), type: object.optionalString("type"))
     }
 }

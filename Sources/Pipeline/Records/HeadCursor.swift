@@ -24,8 +24,7 @@ struct HeadCursor: HeadMembers {
     var end: Int { text.position }
 
     mutating func optionalObject<Value>(
-        _ name: StaticString,
-        _ read: (inout HeadCursor) throws(ObservationError) -> Value
+        _ name: StaticString, _ read: (inout HeadCursor) throws(ObservationError) -> Value
     ) throws(ObservationError) -> Value? {
         guard text.pass(name: name) else { return nil }
         guard text.passOpeningBrace() else { throw Self.unexpected }
@@ -35,9 +34,7 @@ struct HeadCursor: HeadMembers {
     }
 
     /// Skips the name of a member that is present and not null.
-    private mutating func pass(_ name: StaticString) -> Bool {
-        text.pass(name: name) && !text.passNull()
-    }
+    private mutating func pass(_ name: StaticString) -> Bool { text.pass(name: name) && !text.passNull() }
 
     mutating func optionalString(_ name: StaticString) throws(ObservationError) -> String? {
         guard pass(name) else { return nil }
@@ -57,28 +54,21 @@ struct HeadCursor: HeadMembers {
         return bool
     }
 
-    mutating func optionalText<Value>(
-        _ name: StaticString,
-        _ convert: (Span<UInt8>) -> Value?
-    ) throws(ObservationError) -> Value? {
+    mutating func optionalText<Value>(_ name: StaticString, _ convert: (Span<UInt8>) -> Value?) throws(ObservationError)
+        -> Value?
+    {
         guard pass(name) else { return nil }
         guard let value = text.withString(convert) else { throw Self.unexpected }
         return value
     }
 
-    mutating func optionalProductType(
-        _ name: StaticString
-    ) throws(ObservationError) -> ProductType? {
-        try optionalText(name) { text in
-            headIdentifierBytes.contains(text.count) ? ProductType(utf8: text) : nil
-        }
+    mutating func optionalProductType(_ name: StaticString) throws(ObservationError) -> ProductType? {
+        try optionalText(name) { text in headIdentifierBytes.contains(text.count) ? ProductType(utf8: text) : nil }
     }
 
     /// Does not skip items, so that the object does not end where there are any: they are rare, and
     /// have a form of their own, which `HeadReader` reads.
-    mutating func optionalItems(
-        _ name: StaticString
-    ) throws(ObservationError) -> [CommerceItem]? { nil }
+    mutating func optionalItems(_ name: StaticString) throws(ObservationError) -> [CommerceItem]? { nil }
 
     func missing(_ member: StaticString) -> ObservationError { Self.unexpected }
 }

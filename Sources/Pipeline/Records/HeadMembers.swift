@@ -11,10 +11,8 @@ import OpenSSL
 /// them too.
 protocol HeadMembers: FactMemberVisitor, Sendable where Failure == ObservationError {
     /// Reads an object with `read`; nil if the member is absent. Null is another type.
-    mutating func optionalObject<Value>(
-        _ name: StaticString,
-        _ read: (inout Self) throws(ObservationError) -> Value
-    ) throws(ObservationError) -> Value?
+    mutating func optionalObject<Value>(_ name: StaticString, _ read: (inout Self) throws(ObservationError) -> Value)
+        throws(ObservationError) -> Value?
 
     /// Nil if the member is absent or null, as for all that follow.
     mutating func optionalString(_ name: StaticString) throws(ObservationError) -> String?
@@ -24,10 +22,8 @@ protocol HeadMembers: FactMemberVisitor, Sendable where Failure == ObservationEr
     mutating func optionalBool(_ name: StaticString) throws(ObservationError) -> Bool?
 
     /// Converts a string without escapes; the member is malformed if `convert` returns nil.
-    mutating func optionalText<Value>(
-        _ name: StaticString,
-        _ convert: (Span<UInt8>) -> Value?
-    ) throws(ObservationError) -> Value?
+    mutating func optionalText<Value>(_ name: StaticString, _ convert: (Span<UInt8>) -> Value?) throws(ObservationError)
+        -> Value?
 
     mutating func optionalProductType(_ name: StaticString) throws(ObservationError) -> ProductType?
 
@@ -61,21 +57,17 @@ extension HeadMembers {
         return text
     }
 
-    mutating func optionalInt<Number: FixedWidthInteger>(
-        _ name: StaticString,
-        in bounds: ClosedRange<Number>
-    ) throws(ObservationError) -> Number? {
+    mutating func optionalInt<Number: FixedWidthInteger>(_ name: StaticString, in bounds: ClosedRange<Number>)
+        throws(ObservationError) -> Number?
+    {
         guard let value = try optionalInt64(name) else { return nil }
-        guard let number = Number(exactly: value), bounds.contains(number) else {
-            throw missing(name)
-        }
+        guard let number = Number(exactly: value), bounds.contains(number) else { throw missing(name) }
         return number
     }
 
-    mutating func int<Number: FixedWidthInteger>(
-        _ name: StaticString,
-        in bounds: ClosedRange<Number>
-    ) throws(ObservationError) -> Number {
+    mutating func int<Number: FixedWidthInteger>(_ name: StaticString, in bounds: ClosedRange<Number>)
+        throws(ObservationError) -> Number
+    {
         guard let number = try optionalInt(name, in: bounds) else { throw missing(name) }
         return number
     }
@@ -91,9 +83,7 @@ extension HeadMembers {
     }
 
     mutating func digest(_ name: StaticString) throws(ObservationError) -> SHA256Digest {
-        guard let digest = try optionalText(name, { SHA256Digest(hex: $0) }) else {
-            throw missing(name)
-        }
+        guard let digest = try optionalText(name, { SHA256Digest(hex: $0) }) else { throw missing(name) }
         return digest
     }
 }

@@ -14,10 +14,7 @@ struct HeadReader: HeadMembers {
     /// The path of the object in the head: at most two names, joined only for a fault.
     private let path: (outer: StaticString?, name: StaticString?)
 
-    init(
-        _ value: JSONValue,
-        path: (outer: StaticString?, name: StaticString?) = (nil, nil)
-    ) throws(ObservationError) {
+    init(_ value: JSONValue, path: (outer: StaticString?, name: StaticString?) = (nil, nil)) throws(ObservationError) {
         guard let members = JSONObjectReader(value) else { throw .member("") }
         self.members = members
         end = value.range.upperBound
@@ -25,8 +22,7 @@ struct HeadReader: HeadMembers {
     }
 
     mutating func optionalObject<Value>(
-        _ name: StaticString,
-        _ read: (inout HeadReader) throws(ObservationError) -> Value
+        _ name: StaticString, _ read: (inout HeadReader) throws(ObservationError) -> Value
     ) throws(ObservationError) -> Value? {
         guard let index = members.index(of: name) else { return nil }
         guard members.kind(at: index) == .object else { throw missing(name) }
@@ -58,18 +54,15 @@ struct HeadReader: HeadMembers {
         return bool
     }
 
-    mutating func optionalText<Value>(
-        _ name: StaticString,
-        _ convert: (Span<UInt8>) -> Value?
-    ) throws(ObservationError) -> Value? {
+    mutating func optionalText<Value>(_ name: StaticString, _ convert: (Span<UInt8>) -> Value?) throws(ObservationError)
+        -> Value?
+    {
         guard let index = index(of: name) else { return nil }
         guard let value = members.withPlainString(at: index, convert) else { throw missing(name) }
         return value
     }
 
-    mutating func optionalProductType(
-        _ name: StaticString
-    ) throws(ObservationError) -> ProductType? {
+    mutating func optionalProductType(_ name: StaticString) throws(ObservationError) -> ProductType? {
         try optionalIdentifier(name).map { ProductType(rawValue: $0.text) }
     }
 

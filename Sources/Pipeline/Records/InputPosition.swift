@@ -30,11 +30,7 @@ extension Observation {
     package var inputPosition: InputPosition? {
         input
             ?? source.map { source in
-                InputPosition(
-                    partition: source.position.partition,
-                    offset: source.position.offset,
-                    index: source.index
-                )
+                InputPosition(partition: source.position.partition, offset: source.position.offset, index: source.index)
             }
     }
 }
@@ -53,8 +49,6 @@ extension InputPosition {
     init(reading object: inout some HeadMembers) throws(ObservationError) {
         try self.init(
             partition: object.int("partition", in: 0...Int32.max),
-            offset: object.int("offset", in: KafkaBounds.offsets),
-            index: 0
-        )
+            offset: object.int("offset", in: KafkaBounds.offsets), index: 0)
     }
 }

@@ -23,15 +23,10 @@ extension ObservationSource {
     init(reading object: inout some HeadMembers) throws(ObservationError) {
         try self.init(
             RecordPosition(
-                topic: object.identifier("topic").text,
-                partition: object.int("partition", in: 0...Int32.max),
-                offset: object.int("offset", in: KafkaBounds.offsets)
-            ),
-            timestamp: object.optionalInt("timestamp", in: Int64.min...Int64.max)
-                .map { Timestamp(milliseconds: $0) },
-            index: object.int("index", in: 0...Int.max - 1),
-            count: object.int("count", in: 1...Int.max)
-        )
+                topic: object.identifier("topic").text, partition: object.int("partition", in: 0...Int32.max),
+                offset: object.int("offset", in: KafkaBounds.offsets)),
+            timestamp: object.optionalInt("timestamp", in: Int64.min...Int64.max).map { Timestamp(milliseconds: $0) },
+            index: object.int("index", in: 0...Int.max - 1), count: object.int("count", in: 1...Int.max))
     }
 }
 
@@ -57,20 +52,11 @@ extension VerificationFacts {
         let signedDate = try object.date("signedDate")
         let leaf = try object.digest("leaf")
         let root = try object.digest("root")
-        guard let trust = try object.optionalText("trust", { Trust(utf8: $0) }) else {
-            throw object.missing("trust")
-        }
-        guard let method = Method(rawValue: try object.string("method")) else {
-            throw object.missing("method")
-        }
+        guard let trust = try object.optionalText("trust", { Trust(utf8: $0) }) else { throw object.missing("trust") }
+        guard let method = Method(rawValue: try object.string("method")) else { throw object.missing("method") }
         self.init(
-            signedDate: signedDate,
-            leaf: leaf,
-            root: root,
-            trust: trust,
-            method: method,
-            verifier: try object.string("verifier")
-        )
+            signedDate: signedDate, leaf: leaf, root: root, trust: trust, method: method,
+            verifier: try object.string("verifier"))
     }
 }
 
@@ -88,11 +74,8 @@ extension ObservedNotification {
 
     init(reading object: inout some HeadMembers) throws(ObservationError) {
         try self.init(
-            type: object.string("type"),
-            subtype: object.optionalString("subtype"),
-            uuid: object.optionalIdentifier("uuid")?.text,
-            signedDate: object.date("signedDate")
-        )
+            type: object.string("type"), subtype: object.optionalString("subtype"),
+            uuid: object.optionalIdentifier("uuid")?.text, signedDate: object.date("signedDate"))
     }
 }
 
@@ -146,12 +129,7 @@ package struct ObservationSource: Hashable, Sendable {
     package var isLast: Bool { index + 1 >= count }
 
     /// The source of a body's only observation, if no more is given.
-    package init(
-        _ position: RecordPosition,
-        timestamp: Timestamp? = nil,
-        index: Int = 0,
-        count: Int = 1
-    ) {
+    package init(_ position: RecordPosition, timestamp: Timestamp? = nil, index: Int = 0, count: Int = 1) {
         self.position = position
         self.timestamp = timestamp
         self.index = index

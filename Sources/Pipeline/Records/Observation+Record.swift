@@ -24,12 +24,7 @@ package struct EncodedObservation: Sendable {
         value.reserveCapacity(valueBytes)
         value.append(contentsOf: head)
         observation.payloads.append(to: &value)
-        return ProducerRecord(
-            topic: topic,
-            key: observation.partitionKey,
-            value: value,
-            headers: headers
-        )
+        return ProducerRecord(topic: topic, key: observation.partitionKey, value: value, headers: headers)
     }
 }
 
@@ -98,17 +93,11 @@ extension Observation {
     /// verified the body, so payloads are not read.
     ///
     /// - Throws: `ObservationError`, whose detail holds none of the record's content.
-    package init(_ record: ConsumerRecord) throws(ObservationError) {
-        try self.init(value: record.value)
-    }
+    package init(_ record: ConsumerRecord) throws(ObservationError) { try self.init(value: record.value) }
 
     package init(value: [UInt8]?) throws(ObservationError) {
         guard let value, !value.isEmpty else { throw .noValue }
-        do {
-            try self.init(inOrder: value)
-        } catch {
-            try self.init(parsing: value)
-        }
+        do { try self.init(inOrder: value) } catch { try self.init(parsing: value) }
     }
 
     /// Reads a value whose head has the usual order, which costs less than any other.
@@ -122,9 +111,7 @@ extension Observation {
     /// Reads a value whose head is a JSON object of any form.
     package init(parsing value: [UInt8]) throws(ObservationError) {
         let document: JSONDocument
-        do {
-            document = try JSONDocument(parsing: value, upToMember: ObservationPayloads.member)
-        } catch {
+        do { document = try JSONDocument(parsing: value, upToMember: ObservationPayloads.member) } catch {
             throw .notJSON(error)
         }
         var head = try HeadReader(document.root)
@@ -137,20 +124,14 @@ extension ConsumerRecord {
     ///
     /// - Parameter inputRange: that of the observation, as it was read; nil writes it again.
     /// - Throws: if it is nil and the record holds no observation, as for all that follow.
-    package func forwarded(
-        to topic: String,
-        _ inputRange: Range<Int>?
-    ) throws(ObservationError) -> ProducerRecord {
+    package func forwarded(to topic: String, _ inputRange: Range<Int>?) throws(ObservationError) -> ProducerRecord {
         try changed(for: topic, inputRange) { _ in
         } or: { _ in
         }
     }
 
     /// The observation that the record holds, marked as a duplicate.
-    package func marked(
-        for topic: String,
-        _ inputRange: Range<Int>?
-    ) throws(ObservationError) -> ProducerRecord {
+    package func marked(for topic: String, _ inputRange: Range<Int>?) throws(ObservationError) -> ProducerRecord {
         try changed(for: topic, inputRange) { writer in
             writer.key("isDuplicate")
             writer.bool(true)
@@ -160,11 +141,9 @@ extension ConsumerRecord {
     }
 
     /// The observation that the record holds, with its owner.
-    package func owned(
-        by owner: ObservedOwner,
-        for topic: String,
-        _ inputRange: Range<Int>?
-    ) throws(ObservationError) -> ProducerRecord {
+    package func owned(by owner: ObservedOwner, for topic: String, _ inputRange: Range<Int>?) throws(ObservationError)
+        -> ProducerRecord
+    {
         try changed(for: topic, inputRange) { writer in
             writer.key("owner")
             owner.write(to: &writer)
@@ -177,9 +156,7 @@ extension ConsumerRecord {
     ///   - inputRange: the range to replace by the output of `write` and the input.
     ///   - change: makes the same change to an observation that is written again.
     private func changed(
-        for topic: String,
-        _ inputRange: Range<Int>?,
-        _ write: (inout JSONWriter) -> Void,
+        for topic: String, _ inputRange: Range<Int>?, _ write: (inout JSONWriter) -> Void,
         or change: (inout Observation) -> Void
     ) throws(ObservationError) -> ProducerRecord {
         let input = InputPosition(self)
@@ -223,18 +200,10 @@ extension Observation {
     }
 
     private var partitionKeySuffix: String {
-        if let originalTransactionID {
-            return originalTransactionID.text
-        }
-        if let id = facts.appTransaction?.appTransactionID {
-            return "app/" + id.text
-        }
-        if let uuid = notification?.uuid {
-            return "notification/" + uuid
-        }
-        if let payload = payloads[.appTransaction] {
-            return "app/" + SHA256.digest(payload).hex
-        }
+        if let originalTransactionID { return originalTransactionID.text }
+        if let id = facts.appTransaction?.appTransactionID { return "app/" + id.text }
+        if let uuid = notification?.uuid { return "notification/" + uuid }
+        if let payload = payloads[.appTransaction] { return "app/" + SHA256.digest(payload).hex }
         return "notification/" + SHA256.digest(notificationIdentity).hex
     }
 

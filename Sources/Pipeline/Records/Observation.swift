@@ -46,23 +46,12 @@ package struct Observation: Sendable {
     ///
     /// - Throws: if a payload lacks a field that the verifier requires of its kind.
     package init(
-        _ payloads: SignedPayloads,
-        source: ObservationSource,
-        environment: Environment,
-        bundleID: Identifier?,
-        verification: VerificationFacts,
-        notification: ObservedNotification? = nil,
-        claims: ObservationClaims = ObservationClaims(),
-        ingestUserID: Identifier? = nil
+        _ payloads: SignedPayloads, source: ObservationSource, environment: Environment, bundleID: Identifier?,
+        verification: VerificationFacts, notification: ObservedNotification? = nil,
+        claims: ObservationClaims = ObservationClaims(), ingestUserID: Identifier? = nil
     ) throws(IncompletePayload) {
         facts = try Shared(
-            SignedFacts(
-                of: payloads,
-                environment: environment,
-                bundleID: bundleID,
-                verification: verification
-            )
-        )
+            SignedFacts(of: payloads, environment: environment, bundleID: bundleID, verification: verification))
         self.payloads = ObservationPayloads(payloads)
         self.source = source
         self.environment = environment
@@ -77,21 +66,13 @@ package struct Observation: Sendable {
     }
 
     /// Makes the observation of a verified body's item for `verified`.
-    package init(
-        _ item: VerifiedItem,
-        source: ObservationSource,
-        ingestUserID: Identifier? = nil
-    ) throws(IncompletePayload) {
+    package init(_ item: VerifiedItem, source: ObservationSource, ingestUserID: Identifier? = nil)
+        throws(IncompletePayload)
+    {
         try self.init(
-            SignedPayloads(item),
-            source: source,
-            environment: item.environment,
-            bundleID: item.bundleID,
-            verification: item.verification,
-            notification: item.observedNotification,
-            claims: item.claims,
-            ingestUserID: ingestUserID
-        )
+            SignedPayloads(item), source: source, environment: item.environment, bundleID: item.bundleID,
+            verification: item.verification, notification: item.observedNotification, claims: item.claims,
+            ingestUserID: ingestUserID)
     }
 
     /// A link observation: it names a purchase whose owner changed, and is not signed.
@@ -126,14 +107,9 @@ package struct Observation: Sendable {
         guard isUnsigned || verification != nil else { throw head.missing("verification") }
         self.verification = isUnsigned ? nil : verification
         facts = try Shared(Self.facts(reading: &head, environment, bundleID, self.verification))
-        let payloadBytes = try head.optionalObject(
-            "payloadBytes",
-            ObservationPayloads.lengths(reading:)
-        )
+        let payloadBytes = try head.optionalObject("payloadBytes", ObservationPayloads.lengths(reading:))
         notification = try head.optionalObject("notification", ObservedNotification.init(reading:))
-        claims =
-            try head.optionalObject("claims", ObservationClaims.init(reading:))
-            ?? ObservationClaims()
+        claims = try head.optionalObject("claims", ObservationClaims.init(reading:)) ?? ObservationClaims()
         ingestUserID = try head.optionalIdentifier("ingestUserID")
         isDuplicate = try head.optionalBool("isDuplicate") ?? false
         owner = try head.optionalObject("owner", ObservedOwner.init(reading:))
@@ -145,18 +121,11 @@ package struct Observation: Sendable {
     }
 
     private static func facts(
-        reading head: inout some HeadMembers,
-        _ environment: Environment,
-        _ bundleID: Identifier?,
+        reading head: inout some HeadMembers, _ environment: Environment, _ bundleID: Identifier?,
         _ verification: VerificationFacts?
     ) throws(ObservationError) -> SignedFacts {
         try head.optionalObject("facts") { (object) throws(ObservationError) in
-            try SignedFacts(
-                reading: &object,
-                environment: environment,
-                bundleID: bundleID,
-                verification: verification
-            )
+            try SignedFacts(reading: &object, environment: environment, bundleID: bundleID, verification: verification)
         } ?? SignedFacts()
     }
 
@@ -176,26 +145,17 @@ package struct Observation: Sendable {
 
     /// The purchase this is about: the transaction's, else the renewal info's, else the relinked
     /// one.
-    package var originalTransactionID: Identifier? {
-        facts.originalTransactionID ?? relinkedPurchase
-    }
+    package var originalTransactionID: Identifier? { facts.originalTransactionID ?? relinkedPurchase }
 
     /// The user that the ingestion service names beside the transaction; nil without a transaction
     /// or a user.
     package var claim: UserClaim? {
-        guard let fact = facts.transaction, let userID = ingestUserID, let source else {
-            return nil
-        }
+        guard let fact = facts.transaction, let userID = ingestUserID, let source else { return nil }
         return UserClaim(
-            transactionID: fact.key.transactionID,
-            purchaseDate: fact.identity.purchaseDate,
+            transactionID: fact.key.transactionID, purchaseDate: fact.identity.purchaseDate,
             position: RawPosition(
-                timestamp: source.timestamp ?? .latest,
-                partition: source.position.partition,
-                offset: source.position.offset
-            ),
-            userID: userID
-        )
+                timestamp: source.timestamp ?? .latest, partition: source.position.partition,
+                offset: source.position.offset), userID: userID)
     }
 
     /// Its parts that the deduplication knows by their IDs.

@@ -16,9 +16,7 @@ package enum ObservationError: Error, Hashable, Sendable {
     /// The version of an observation that a later program wrote, which is not a fault of the
     /// record.
     package var newerVersion: Int64? {
-        guard case .schemaVersion(let version) = self,
-            Observation.newerVersions.contains(version)
-        else { return nil }
+        guard case .schemaVersion(let version) = self, Observation.newerVersions.contains(version) else { return nil }
         return version
     }
 
@@ -39,9 +37,7 @@ package enum ObservationError: Error, Hashable, Sendable {
 package struct NewerObservation: Error, CustomStringConvertible {
     package let version: Int64
 
-    package init(version: Int64) {
-        self.version = version
-    }
+    package init(version: Int64) { self.version = version }
 
     package var description: String {
         "newer observation version, waiting: update this worker (the record has \(version),"

@@ -47,9 +47,7 @@ package struct ObservationPayloads: Sendable {
     }
 
     /// The bytes of a payload; nil if the observation has none of this kind.
-    package subscript(kind: SignedPayloadKind) -> ArraySlice<UInt8>? {
-        range(of: kind).map { bytes[$0] }
-    }
+    package subscript(kind: SignedPayloadKind) -> ArraySlice<UInt8>? { range(of: kind).map { bytes[$0] } }
 
     package var isEmpty: Bool { SignedPayloadKind.allCases.allSatisfy { range(of: $0) == nil } }
 
@@ -99,9 +97,7 @@ extension ObservationPayloads {
     /// The length of each payload, in the order of their kinds; nil if absent.
     typealias Lengths = InlineArray<4, Int?>
 
-    static func lengths(
-        reading object: inout some HeadMembers
-    ) throws(ObservationError) -> Lengths {
+    static func lengths(reading object: inout some HeadMembers) throws(ObservationError) -> Lengths {
         var lengths = Lengths(repeating: nil)
         for kind in SignedPayloadKind.allCases {
             lengths[kind.index] = try object.optionalInt(kind.name, in: 1...Int.max)
@@ -114,12 +110,7 @@ extension ObservationPayloads {
     /// - Parameters:
     ///   - lengths: nil if the head lists no payloads.
     ///   - start: the end of the head.
-    init(
-        _ lengths: Lengths?,
-        of facts: SignedFacts,
-        in value: [UInt8],
-        from start: Int
-    ) throws(ObservationError) {
+    init(_ lengths: Lengths?, of facts: SignedFacts, in value: [UInt8], from start: Int) throws(ObservationError) {
         let lengths = lengths ?? Lengths(repeating: nil)
         for kind in SignedPayloadKind.allCases {
             guard let isStated = facts.has(kind) else { continue }
@@ -133,9 +124,7 @@ extension ObservationPayloads {
         var position = start
         func pass(_ expected: [UInt8]) throws(ObservationError) {
             guard expected.count <= value.count - position else { throw .payloads }
-            for offset in expected.indices where value[position + offset] != expected[offset] {
-                throw .payloads
-            }
+            for offset in expected.indices where value[position + offset] != expected[offset] { throw .payloads }
             position += expected.count
         }
         try pass(Self.opening)
@@ -174,9 +163,7 @@ extension SignedPayloadKind {
     }
 
     /// The bytes before the payload.
-    fileprivate func opening(isFirst: Bool) -> [UInt8] {
-        (isFirst ? Self.firstOpenings : Self.openings)[index]
-    }
+    fileprivate func opening(isFirst: Bool) -> [UInt8] { (isFirst ? Self.firstOpenings : Self.openings)[index] }
 
     private static let firstOpenings = allCases.map { Array("\"\($0.rawValue)\":".utf8) }
     private static let openings = allCases.map { Array(",\"\($0.rawValue)\":".utf8) }

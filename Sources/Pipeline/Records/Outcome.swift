@@ -35,12 +35,7 @@ package struct Outcome: Sendable {
     /// Nil if nothing is left out.
     package var omitted: [UInt8]?
 
-    package init(
-        _ status: Status,
-        reason: String? = nil,
-        userID: Identifier? = nil,
-        entitlements: [UInt8]? = nil
-    ) {
+    package init(_ status: Status, reason: String? = nil, userID: Identifier? = nil, entitlements: [UInt8]? = nil) {
         self.status = status
         self.reason = reason
         self.userID = userID
@@ -63,11 +58,7 @@ package struct OutcomeWriter: Sendable {
     package func record(for record: ConsumerRecord, _ outcome: Outcome) -> ProducerRecord? {
         guard let id = record.correlationID else { return nil }
         return ProducerRecord(
-            topic: topic,
-            key: id,
-            value: value(of: record, id, outcome),
-            headers: record.headers.travelling
-        )
+            topic: topic, key: id, value: value(of: record, id, outcome), headers: record.headers.travelling)
     }
 
     private func value(of record: ConsumerRecord, _ id: [UInt8], _ outcome: Outcome) -> [UInt8] {
@@ -86,9 +77,7 @@ package struct OutcomeWriter: Sendable {
             writer.key("reason")
             writer.string(reason)
         }
-        if let observation {
-            write(observation, to: &writer)
-        }
+        if let observation { write(observation, to: &writer) }
         writer.key("userID")
         if let user = outcome.userID { writer.string(user) } else { writer.null() }
         writer.key("entitlements")
@@ -115,10 +104,8 @@ package struct OutcomeWriter: Sendable {
         writer.key("environment")
         writer.string(observation.environment.rawValue)
         for (name, text) in [
-            ("bundleID", observation.bundleID),
-            ("originalTransactionID", observation.originalTransactionID),
-            ("transactionID", transaction?.key.transactionID),
-            ("productID", transaction?.identity.productID),
+            ("bundleID", observation.bundleID), ("originalTransactionID", observation.originalTransactionID),
+            ("transactionID", transaction?.key.transactionID), ("productID", transaction?.identity.productID),
         ] {
             guard let text else { continue }
             writer.key(name)

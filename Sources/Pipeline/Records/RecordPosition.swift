@@ -14,38 +14,30 @@ package struct RecordPosition: Hashable, Sendable, CustomStringConvertible {
     }
 
     package init(_ record: ConsumerRecord) {
-        self.init(
-            topic: record.topicPartition.topic,
-            partition: record.topicPartition.partition,
-            offset: record.offset
-        )
+        self.init(topic: record.topicPartition.topic, partition: record.topicPartition.partition, offset: record.offset)
     }
 
     /// Reads what `description` writes.
     package init?(_ text: some StringProtocol) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-        guard parts.count == 3, !parts[0].isEmpty, let partition = Int32(parts[1]),
-            let offset = Int64(parts[2]), partition >= 0, KafkaBounds.offsets.contains(offset)
+        guard parts.count == 3, !parts[0].isEmpty, let partition = Int32(parts[1]), let offset = Int64(parts[2]),
+            partition >= 0, KafkaBounds.offsets.contains(offset)
         else { return nil }
         self.init(topic: String(parts[0]), partition: partition, offset: offset)
     }
 
     package var description: String { "\(topic)/\(partition)/\(offset)" }
 
-    package var topicPartition: TopicPartition {
-        TopicPartition(topic: topic, partition: partition)
-    }
+    package var topicPartition: TopicPartition { TopicPartition(topic: topic, partition: partition) }
 }
 
 extension TopicScan {
     /// The records at these positions, in partitions that exist; records that the topics no longer
     /// hold are left out.
-    package func records(
-        at positions: Set<RecordPosition>,
-        asking admin: KafkaAdmin
-    ) async throws -> [RecordPosition: ConsumerRecord] {
-        var wanted = Dictionary(grouping: positions, by: \.topicPartition)
-            .mapValues { $0.map(\.offset).sorted()[...] }
+    package func records(at positions: Set<RecordPosition>, asking admin: KafkaAdmin) async throws -> [RecordPosition:
+        ConsumerRecord]
+    {
+        var wanted = Dictionary(grouping: positions, by: \.topicPartition).mapValues { $0.map(\.offset).sorted()[...] }
         let marks = try await admin.listOffsets(Array(wanted.keys), deadline: TopicScan.silenceMax)
         var found: [RecordPosition: ConsumerRecord] = [:]
         while !wanted.isEmpty {

@@ -27,18 +27,12 @@ extension SignedFacts {
     }
 
     init(
-        reading object: inout some HeadMembers,
-        environment: Environment,
-        bundleID: Identifier?,
+        reading object: inout some HeadMembers, environment: Environment, bundleID: Identifier?,
         verification: VerificationFacts?
     ) throws(ObservationError) {
         guard let verification else { throw .member("verification") }
         let shared = SharedMembers(
-            environment: environment,
-            bundleID: bundleID,
-            track: Track(verification.method),
-            trust: verification.trust
-        )
+            environment: environment, bundleID: bundleID, track: Track(verification.method), trust: verification.trust)
         try self.init(
             transaction: object.optionalObject("transaction") { (fact) throws(ObservationError) in
                 try TransactionFact(TransactionMembers(reading: &fact, shared))
@@ -46,11 +40,9 @@ extension SignedFacts {
             renewal: object.optionalObject("renewalInfo") { (fact) throws(ObservationError) in
                 try RenewalFact(reading: &fact, shared)
             },
-            appTransaction: object.optionalObject("appTransaction") {
-                (fact) throws(ObservationError) in
+            appTransaction: object.optionalObject("appTransaction") { (fact) throws(ObservationError) in
                 try AppTransactionFact(reading: &fact, shared)
-            }
-        )
+            })
     }
 }
 
@@ -84,10 +76,7 @@ extension Revision {
     }
 
     fileprivate init(reading object: inout some HeadMembers) throws(ObservationError) {
-        try self.init(
-            signedDate: object.date("signedDate"),
-            contentHash: object.digest("contentHash")
-        )
+        try self.init(signedDate: object.date("signedDate"), contentHash: object.digest("contentHash"))
     }
 }
 
@@ -110,21 +99,12 @@ extension TransactionMembers {
         writer.endObject()
     }
 
-    fileprivate init(
-        reading object: inout some HeadMembers,
-        _ shared: SharedMembers
-    ) throws(ObservationError) {
+    fileprivate init(reading object: inout some HeadMembers, _ shared: SharedMembers) throws(ObservationError) {
         try self.init(
             key: TransactionKey(
-                environment: shared.environment,
-                bundleID: shared.app(),
-                transactionID: object.identifier("transactionID")
-            ),
-            track: shared.track,
-            revision: Revision(reading: &object),
-            trust: shared.trust,
-            identity: TransactionIdentity(reading: &object)
-        )
+                environment: shared.environment, bundleID: shared.app(),
+                transactionID: object.identifier("transactionID")), track: shared.track,
+            revision: Revision(reading: &object), trust: shared.trust, identity: TransactionIdentity(reading: &object))
         try visitMembers(&object)
     }
 }
@@ -133,11 +113,9 @@ extension TransactionIdentity {
     fileprivate init(reading object: inout some HeadMembers) throws(ObservationError) {
         try self.init(
             originalTransactionID: object.identifier("originalTransactionID"),
-            productID: object.identifier("productID"),
-            purchaseDate: object.date("purchaseDate"),
+            productID: object.identifier("productID"), purchaseDate: object.date("purchaseDate"),
             type: object.optionalProductType("type"),
-            quantity: object.optionalInt("quantity", in: Int32.min...Int32.max)
-        )
+            quantity: object.optionalInt("quantity", in: Int32.min...Int32.max))
     }
 }
 
@@ -152,19 +130,11 @@ extension RenewalFact {
         writer.endObject()
     }
 
-    fileprivate init(
-        reading object: inout some HeadMembers,
-        _ shared: SharedMembers
-    ) throws(ObservationError) {
+    fileprivate init(reading object: inout some HeadMembers, _ shared: SharedMembers) throws(ObservationError) {
         let original = try object.identifier("originalTransactionID")
         try self.init(
-            key: RenewalKey(
-                environment: shared.environment,
-                originalTransactionID: original,
-                trust: shared.trust
-            ),
-            revision: Revision(reading: &object)
-        )
+            key: RenewalKey(environment: shared.environment, originalTransactionID: original, trust: shared.trust),
+            revision: Revision(reading: &object))
         try visitMembers(&object)
     }
 }
@@ -182,18 +152,11 @@ extension AppTransactionFact {
         writer.endObject()
     }
 
-    fileprivate init(
-        reading object: inout some HeadMembers,
-        _ shared: SharedMembers
-    ) throws(ObservationError) {
+    fileprivate init(reading object: inout some HeadMembers, _ shared: SharedMembers) throws(ObservationError) {
         try self.init(
-            environment: shared.environment,
-            bundleID: shared.app(),
-            track: shared.track,
-            revision: Revision(reading: &object),
-            trust: shared.trust,
-            appTransactionID: object.optionalIdentifier("appTransactionID")
-        )
+            environment: shared.environment, bundleID: shared.app(), track: shared.track,
+            revision: Revision(reading: &object), trust: shared.trust,
+            appTransactionID: object.optionalIdentifier("appTransactionID"))
         originalApplicationVersion = try object.optionalString("originalApplicationVersion")
         originalPurchaseDate = try object.optionalDate("originalPurchaseDate")
         originalPlatform = try object.optionalString("originalPlatform")

@@ -29,9 +29,7 @@ extension Topic {
 
     /// Whether brokers store the records of a topic, named with its prefix, uncompressed: they are
     /// sent so too, so that no broker writes their batches again.
-    package static func isUncompressed(_ topic: String) -> Bool {
-        writtenByOthers.contains { topic.hasSuffix($0) }
-    }
+    package static func isUncompressed(_ topic: String) -> Bool { writtenByOthers.contains { topic.hasSuffix($0) } }
 
     /// A topic's settings by Kafka's names, without which its records would be refused, lost, or
     /// larger than their reader can hold; that of `max.message.bytes` is a minimum.
@@ -73,17 +71,14 @@ package enum RecordHeader {
     /// The dead letter that a body was sent again for.
     package static let replayOf = Array(DeadLetterHeader.replayOf.utf8)
     /// The headers that are forwarded with a record from `raw` to the end.
-    fileprivate static let travelling = [
-        correlationID, traceparent, replayOf, Array(DeadLetterHeader.attempt.utf8),
-    ]
+    fileprivate static let travelling = [correlationID, traceparent, replayOf, Array(DeadLetterHeader.attempt.utf8)]
     /// The user that the ingestion service names beside a raw record.
     package static let userID = Array("user-id".utf8)
     /// The headers by which producers name themselves.
     ///
     /// `ce_source` is CloudEvents' (Kafka Protocol Binding 1.0.2, section 3.2.3.1).
     package static let producer: Set<[UInt8]> = [
-        Array("producer".utf8), Array("client-id".utf8), Array("source".utf8),
-        Array("ce_source".utf8),
+        Array("producer".utf8), Array("client-id".utf8), Array("source".utf8), Array("ce_source".utf8),
     ]
 }
 
@@ -94,10 +89,9 @@ extension [KafkaHeader] {
     /// body.
     package var travelling: [KafkaHeader] {
         guard contains(where: \.isTravelling) else { return [] }
-        return RecordHeader.travelling.compactMap { name in
-            first { $0.nameBytes == name }
+        return RecordHeader.travelling.compactMap { name in first { $0.nameBytes == name } }.filter {
+            ShortText.isAcceptable($0.value ?? [])
         }
-        .filter { ShortText.isAcceptable($0.value ?? []) }
     }
 
     /// The number of headers of these names that are not forwarded.
@@ -109,9 +103,7 @@ extension [KafkaHeader] {
 
 extension KafkaHeader {
     /// Whether the header's name is forwarded with a record to the end.
-    fileprivate var isTravelling: Bool {
-        RecordHeader.travelling.contains(nameBytes)
-    }
+    fileprivate var isTravelling: Bool { RecordHeader.travelling.contains(nameBytes) }
 }
 
 extension ConsumerRecord {
@@ -121,7 +113,5 @@ extension ConsumerRecord {
     }
 
     /// Whether the record comes from a body that was sent again for a dead letter.
-    package var isReplayed: Bool {
-        headers.travelling.contains { $0.nameBytes == RecordHeader.replayOf }
-    }
+    package var isReplayed: Bool { headers.travelling.contains { $0.nameBytes == RecordHeader.replayOf } }
 }

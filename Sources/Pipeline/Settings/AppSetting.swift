@@ -55,8 +55,7 @@ enum AppMember: String, CaseIterable {
     var expected: String {
         switch self {
         case .bundleID: "a text of 1 to 255 bytes"
-        case .environment:
-            "a text of 1 to 255 bytes, such as \(AppleEnvironment.names)"
+        case .environment: "a text of 1 to 255 bytes, such as \(AppleEnvironment.names)"
         case .appAppleID: "a positive integer"
         case .roots: "a list of one or more paths of PEM or DER files"
         case .isTestRootInProduction: "true or false"
@@ -78,18 +77,13 @@ enum AppMember: String, CaseIterable {
     var sentence: String {
         switch self {
         case .bundleID: "The app's bundle ID."
-        case .environment:
-            "Apple's environment whose purchases this entry accepts."
+        case .environment: "Apple's environment whose purchases this entry accepts."
         case .appAppleID: "Apple ID of the app, which its Production notifications carry."
-        case .roots:
-            "Custom roots instead of Apple's pinned ones, for this app and environment alone."
-        case .isTestRootInProduction:
-            "Has to be true where `roots` are trusted for Production; logged at every start."
-        case .issuerID:
-            "Issuer ID of the App Store Connect key by which `recovery-worker` asks Apple."
+        case .roots: "Custom roots instead of Apple's pinned ones, for this app and environment alone."
+        case .isTestRootInProduction: "Has to be true where `roots` are trusted for Production; logged at every start."
+        case .issuerID: "Issuer ID of the App Store Connect key by which `recovery-worker` asks Apple."
         case .keyID: "ID of that key."
-        case .keyFile:
-            "The private key (.p8), which `recovery-worker` alone reads, again when it is replaced."
+        case .keyFile: "The private key (.p8), which `recovery-worker` alone reads, again when it is replaced."
         }
     }
 }
@@ -98,8 +92,7 @@ extension AppSetting {
     /// The members of an entry for `deploy/SETTINGS.md`: an example and a table.
     package static var markdown: String {
         let rows = AppMember.allCases.map { member in
-            "| `\(member.rawValue)` | \(member.presence) | \(member.sentence) "
-                + "(\(member.expected)) |\n"
+            "| `\(member.rawValue)` | \(member.presence) | \(member.sentence) (\(member.expected)) |\n"
         }
         return "```json\n\(example)\n```\n\n| Member | | Meaning |\n|---|---|---|\n" + rows.joined()
     }

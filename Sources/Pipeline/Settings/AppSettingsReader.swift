@@ -12,12 +12,8 @@ struct AppSettingsReader {
         var apps: [AppSetting] = []
         for (index, element) in list.elements.enumerated() {
             guard let app = app(element, at: "[\(index)]") else { continue }
-            let isDoubled = apps.contains {
-                $0.bundleID == app.bundleID && $0.environment == app.environment
-            }
-            if isDoubled {
-                report("[\(index)]", "this bundle ID and environment stand in the list already")
-            }
+            let isDoubled = apps.contains { $0.bundleID == app.bundleID && $0.environment == app.environment }
+            if isDoubled { report("[\(index)]", "this bundle ID and environment stand in the list already") }
             apps.append(app)
         }
         guard faults.isEmpty else { throw SettingMismatch(faults) }
@@ -37,8 +33,7 @@ struct AppSettingsReader {
                 report(
                     "\(path).\(name)",
                     "there is no such member\(hint.isEmpty ? "." : hint) The members are "
-                        + AppMember.names.joined(separator: ", ")
-                )
+                        + AppMember.names.joined(separator: ", "))
             }
         }
         let bundleID = text(.bundleID, of: value, at: path)
@@ -48,13 +43,8 @@ struct AppSettingsReader {
         let isTest = isTestRootInProduction(of: value, at: path)
         guard let bundleID, let environment else { return nil }
         let app = AppSetting(
-            bundleID: bundleID,
-            environment: environment,
-            appAppleID: appAppleID,
-            rootFiles: roots,
-            isTestRootInProduction: isTest,
-            api: api(of: value, at: path)
-        )
+            bundleID: bundleID, environment: environment, appAppleID: appAppleID, rootFiles: roots,
+            isTestRootInProduction: isTest, api: api(of: value, at: path))
         checkTogether(app, hasRoots: value["roots"] != nil, at: path)
         return app
     }
@@ -65,22 +55,13 @@ struct AppSettingsReader {
             report("\(path).app_apple_id", "required in Production: expected the app's Apple ID")
         }
         if isProduction, hasRoots, !app.isTestRootInProduction {
-            report(
-                "\(path).roots",
-                "custom roots in Production need test_root_in_production: true beside them"
-            )
+            report("\(path).roots", "custom roots in Production need test_root_in_production: true beside them")
         }
         if app.isTestRootInProduction, !isProduction || !hasRoots {
-            report(
-                "\(path).test_root_in_production",
-                "only stands beside roots and environment Production"
-            )
+            report("\(path).test_root_in_production", "only stands beside roots and environment Production")
         }
         if Self.localEnvironments.contains(app.environment), !hasRoots {
-            report(
-                "\(path).roots",
-                "required for \(app.environment): expected the certificate exported from Xcode"
-            )
+            report("\(path).roots", "required for \(app.environment): expected the certificate exported from Xcode")
         }
     }
 
@@ -100,9 +81,7 @@ struct AppSettingsReader {
         if !known.contains(text), let meant = Spelling.suggestion(for: text, among: known) {
             report(
                 "\(path).environment",
-                "there is no such environment, did you mean \(meant)? Apple's are "
-                    + known.joined(separator: ", ")
-            )
+                "there is no such environment, did you mean \(meant)? Apple's are " + known.joined(separator: ", "))
         }
         return text
     }
@@ -120,9 +99,7 @@ struct AppSettingsReader {
         let members = [AppMember.issuerID, .keyID, .keyFile]
         guard members.contains(where: { app[$0.rawValue]?.isNull == false }) else { return nil }
         let texts = members.map { text($0, of: app, at: path) }
-        guard let issuerID = texts[0], let keyID = texts[1], let keyFile = texts[2] else {
-            return nil
-        }
+        guard let issuerID = texts[0], let keyID = texts[1], let keyFile = texts[2] else { return nil }
         return APIKeySetting(issuerID: issuerID, keyID: keyID, keyFile: keyFile)
     }
 

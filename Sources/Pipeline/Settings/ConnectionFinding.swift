@@ -14,11 +14,7 @@ package struct ConnectionFinding: Sendable {
         ConnectionFinding(subject, .success(fact))
     }
 
-    package static func wrong(
-        _ subject: String,
-        _ exitCode: Int32,
-        _ message: String
-    ) -> ConnectionFinding {
+    package static func wrong(_ subject: String, _ exitCode: Int32, _ message: String) -> ConnectionFinding {
         ConnectionFinding(subject, .failure(CommandError(exitCode, message)))
     }
 }
@@ -32,8 +28,7 @@ extension [ConnectionFinding] {
         var codes: [Int32] = []
         for finding in self {
             switch finding.result {
-            case .success(let fact):
-                console.print("ok     \(finding.subject): \(fact)")
+            case .success(let fact): console.print("ok     \(finding.subject): \(fact)")
             case .failure(let error):
                 console.print("WRONG  \(finding.subject): \(error)", isBad: true)
                 codes.append(error.exitCode)

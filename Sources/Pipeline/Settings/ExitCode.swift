@@ -33,22 +33,18 @@ package enum ExitCode {
         (success, "done"),
         (
             negative,
-            "the answer is no: nothing was found to show or change, something does not add up, or "
-                + "--yes is missing"
-        ),
-        (usage, "wrong command, options or operands"),
+            "the answer is no: nothing was found to show or change, something does not add up, or --yes is missing"
+        ), (usage, "wrong command, options or operands"),
         (data, "input that does not say what it should, or that the database refuses"),
         (noInput, "a file that cannot be read or written"),
         (unavailable, "Kafka or PostgreSQL does not answer, or Kafka lacks the topic or the right"),
         (software, "a fault of this program"),
-        (configuration, "wrong or missing settings or schema, or rights in PostgreSQL"),
-        (interrupted, "interrupted"),
+        (configuration, "wrong or missing settings or schema, or rights in PostgreSQL"), (interrupted, "interrupted"),
     ]
 
     /// The table for a help text.
     package static let help =
-        "Exit codes:\n"
-        + TextLayout.columns(meanings.map { (left: "\($0.code)", right: $0.meaning) })
+        "Exit codes:\n" + TextLayout.columns(meanings.map { (left: "\($0.code)", right: $0.meaning) })
 
     /// Ends the process at once, with what was printed written out: every executable ends here.
     ///

@@ -26,29 +26,23 @@ package struct HostPort: Hashable, Sendable, CustomStringConvertible {
         self.init(host: String(host), port: UInt16(port))
     }
 
-    package var description: String {
-        host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
-    }
+    package var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 
     private static func isHostCharacter(_ character: Character) -> Bool {
-        character.isASCII
-            && (character.isLetter || character.isNumber || "-._:%".contains(character))
+        character.isASCII && (character.isLetter || character.isNumber || "-._:%".contains(character))
     }
 }
 
 extension [HostPort] {
     /// As librdkafka wants its bootstrap servers.
-    package var commaSeparated: String {
-        map(\.description).joined(separator: ",")
-    }
+    package var commaSeparated: String { map(\.description).joined(separator: ",") }
 }
 
 extension SettingKind where Value == [HostPort] {
     /// One server or more, comma-separated or as a JSON array of strings.
     package static var hostPorts: SettingKind {
         .list(
-            "host:port list",
-            expected: "a comma-separated list of host:port, such as broker-1:9092,broker-2:9092",
+            "host:port list", expected: "a comma-separated list of host:port, such as broker-1:9092,broker-2:9092",
             countMin: 1
         ) { HostPort($0) }
     }

@@ -5,17 +5,13 @@ import Glibc
 package enum Interruption {
     /// Runs `body` in a task that the first signal cancels; the second one ends the process at
     /// once, and what it started is stopped by the watchdog of its children.
-    package static func cancelling<T: Sendable>(
-        _ body: @escaping @Sendable () async throws -> T
-    ) async throws -> T {
+    package static func cancelling<T: Sendable>(_ body: @escaping @Sendable () async throws -> T) async throws -> T {
         let task = Task { try await body() }
         let sources = [SIGINT, SIGTERM].map { number in
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number)
             source.setEventHandler {
-                if task.isCancelled {
-                    _exit(ExitCode.interrupted)
-                }
+                if task.isCancelled { _exit(ExitCode.interrupted) }
                 task.cancel()
             }
             source.resume()

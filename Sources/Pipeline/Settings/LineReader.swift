@@ -6,9 +6,7 @@ package import Platform
 /// carriage return stays: a body is published byte for byte.
 package struct LineReader: Sendable {
     /// A line that is longer than it may be.
-    package struct LineTooLong: Error, Hashable {
-        package let lineNumber: Int
-    }
+    package struct LineTooLong: Error, Hashable { package let lineNumber: Int }
 
     private let lineBytesMax: Int
     private let readChunk: @Sendable () throws -> [UInt8]
@@ -30,16 +28,10 @@ package struct LineReader: Sendable {
     package mutating func next() throws -> [UInt8]? {
         var searched = position
         while true {
-            if let end = buffer[searched...].firstIndex(of: UInt8(ascii: "\n")) {
-                return take(upTo: end, skipping: 1)
-            }
+            if let end = buffer[searched...].firstIndex(of: UInt8(ascii: "\n")) { return take(upTo: end, skipping: 1) }
             searched = buffer.count
-            if isAtEnd {
-                return position == buffer.count ? nil : take(upTo: buffer.count, skipping: 0)
-            }
-            guard buffer.count - position <= lineBytesMax else {
-                throw LineTooLong(lineNumber: lineNumber + 1)
-            }
+            if isAtEnd { return position == buffer.count ? nil : take(upTo: buffer.count, skipping: 0) }
+            guard buffer.count - position <= lineBytesMax else { throw LineTooLong(lineNumber: lineNumber + 1) }
             searched -= try refill()
         }
     }

@@ -2,9 +2,7 @@
 package enum LogLevel: String, Sendable, CaseIterable, Comparable {
     case trace, debug, info, notice, warning, error, critical
 
-    package static func < (left: LogLevel, right: LogLevel) -> Bool {
-        left.rank < right.rank
-    }
+    package static func < (left: LogLevel, right: LogLevel) -> Bool { left.rank < right.rank }
 
     private var rank: Int {
         switch self {

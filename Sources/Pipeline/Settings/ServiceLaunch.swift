@@ -18,19 +18,14 @@ package enum ServiceLaunch: Sendable {
     ///   - problems: checks what only all settings together show; called once they are all
     ///     of the right type.
     package static func read(
-        program: String,
-        summary: String,
-        schema: SettingsSchema,
-        arguments: [String],
-        environment: [String: String],
+        program: String, summary: String, schema: SettingsSchema, arguments: [String], environment: [String: String],
         problems: @escaping @Sendable (SettingsValues) -> [SettingProblem] = { _ in [] }
     ) -> ServiceLaunch {
         let syntax = CommandSyntax(program, summary, options: options)
         do {
             let parsed = try syntax.parse(arguments)
             if parsed.isHelpWanted {
-                let help =
-                    syntax.help + "\nSettings, in the environment or the file:\n" + schema.help
+                let help = syntax.help + "\nSettings, in the environment or the file:\n" + schema.help
                 return .finish(CommandOutcome(exitCode: ExitCode.success, output: help))
             }
             if parsed.isSet(CommandOption.version.long) {
@@ -39,32 +34,21 @@ package enum ServiceLaunch: Sendable {
             }
             let isCheck = try CommandOption.isCheckWanted(parsed)
             let source = SettingsSource(
-                schema: schema,
-                environment: environment,
-                filePath: parsed.value("config"),
-                problems: problems
-            )
+                schema: schema, environment: environment, filePath: parsed.value("config"), problems: problems)
             let values = try source.read()
             guard isCheck else { return .run(values, source) }
             let outcome = CommandOutcome(
-                exitCode: ExitCode.success,
-                output: values.report,
-                errors: (source.slips + source.exposures(values))
-                    .map { "\(program): \($0)\n" }.joined()
-            )
-            return parsed.isSet(CommandOption.connect.long)
-                ? .connect(values, outcome) : .finish(outcome)
+                exitCode: ExitCode.success, output: values.report,
+                errors: (source.slips + source.exposures(values)).map { "\(program): \($0)\n" }.joined())
+            return parsed.isSet(CommandOption.connect.long) ? .connect(values, outcome) : .finish(outcome)
         } catch let error as UsageError {
             return failure(ExitCode.usage, "\(program): \(error)\nTry '\(program) --help'.\n")
         } catch let error as SettingsError {
             return failure(
                 ExitCode.configuration,
                 "\(program): \(error.problems.count) problem(s) with the settings\n"
-                    + error.problems.map { "  \($0)\n" }.joined()
-            )
-        } catch {
-            return failure(ExitCode.software, "\(program): \(error)\n")
-        }
+                    + error.problems.map { "  \($0)\n" }.joined())
+        } catch { return failure(ExitCode.software, "\(program): \(error)\n") }
     }
 
     private static func failure(_ exitCode: Int32, _ errors: String) -> ServiceLaunch {
@@ -72,24 +56,21 @@ package enum ServiceLaunch: Sendable {
     }
 
     private static let options = [
-        CommandOption("config", short: "c", argument: "FILE", "A JSON file of settings."),
-        CommandOption.check, CommandOption.connect, CommandOption.version,
+        CommandOption("config", short: "c", argument: "FILE", "A JSON file of settings."), CommandOption.check,
+        CommandOption.connect, CommandOption.version,
     ]
 }
 
 extension CommandOption {
     /// The option that lets a service read its settings and open nothing.
     package static let check = CommandOption(
-        "check",
-        "Print the effective settings, secrets masked, and exit; 78 when something is wrong."
-    )
+        "check", "Print the effective settings, secrets masked, and exit; 78 when something is wrong.")
     /// Beside `check`: asks the servers too.
     package static let connect = CommandOption(
         "connect",
         "With --check: also try Kafka, the topics, the database, its schema and the rights in it, "
             + "each for 10 s at most, and list all that is wrong; 78 when something has to be "
-            + "changed, 69 when a server does not answer or Kafka lacks a topic or a right."
-    )
+            + "changed, 69 when a server does not answer or Kafka lacks a topic or a right.")
 
     /// Whether the settings are to be printed and no service run.
     package static func isCheckWanted(_ arguments: CommandArguments) throws(UsageError) -> Bool {
@@ -110,9 +91,7 @@ extension CommandOption {
     }
 
     /// Whether a tool's arguments ask for its version.
-    package static func isVersionWanted(_ arguments: [String]) -> Bool {
-        arguments == ["--\(version.long)"]
-    }
+    package static func isVersionWanted(_ arguments: [String]) -> Bool { arguments == ["--\(version.long)"] }
 }
 
 /// The output and exit code of a command, for `main` to perform.

@@ -11,72 +11,40 @@ package struct Setting<Value: Sendable>: Sendable {
 
     /// Declares a setting; without a default it has to be given.
     package init(
-        _ name: String,
-        _ kind: SettingKind<Value>,
-        default fallback: Value? = nil,
-        isSecret: Bool = false,
+        _ name: String, _ kind: SettingKind<Value>, default fallback: Value? = nil, isSecret: Bool = false,
         _ sentence: String
     ) {
         self.init(
-            name: name,
-            kind: kind,
-            presence: fallback.map { .defaulted(kind.render($0)) } ?? .required,
-            fallback: fallback,
-            isSecret: isSecret,
-            sentence: sentence
-        )
+            name: name, kind: kind, presence: fallback.map { .defaulted(kind.render($0)) } ?? .required,
+            fallback: fallback, isSecret: isSecret, sentence: sentence)
     }
 
     private init(
-        name: String,
-        kind: SettingKind<Value>,
-        presence: SettingDeclaration.Presence,
-        fallback: Value?,
-        isSecret: Bool,
+        name: String, kind: SettingKind<Value>, presence: SettingDeclaration.Presence, fallback: Value?, isSecret: Bool,
         sentence: String
     ) {
         self.kind = kind
         declaration = SettingDeclaration(
-            name: name,
-            type: kind.type,
-            expected: kind.expected,
-            presence: presence,
-            isSecret: isSecret,
-            sentence: sentence,
-            fallback: fallback.map { .init(value: $0, text: kind.render($0)) },
+            name: name, type: kind.type, expected: kind.expected, presence: presence, isSecret: isSecret,
+            sentence: sentence, fallback: fallback.map { .init(value: $0, text: kind.render($0)) },
             read: { input throws(SettingMismatch) in
                 let value = try kind.read(input)
                 return .init(value: value, text: kind.render(value))
-            }
-        )
+            })
     }
 
     /// The same setting, for a program that has a default where others ask for a value.
     package func defaulted(to fallback: Value) -> Setting {
-        Setting(
-            declaration.name,
-            kind,
-            default: fallback,
-            isSecret: declaration.isSecret,
-            declaration.sentence
-        )
+        Setting(declaration.name, kind, default: fallback, isSecret: declaration.isSecret, declaration.sentence)
     }
 
     /// Declares a setting that may be absent, and then is nil.
     package static func optional<Wrapped: Sendable>(
-        _ name: String,
-        _ kind: SettingKind<Wrapped>,
-        isSecret: Bool = false,
-        _ sentence: String
+        _ name: String, _ kind: SettingKind<Wrapped>, isSecret: Bool = false, _ sentence: String
     ) -> Setting where Value == Wrapped? {
         Setting(
-            name: name,
-            kind: kind.orNothing,
-            presence: .optional,
-            fallback: .some(nil),
-            isSecret: isSecret,
-            sentence: sentence
-        )
+            name: name, kind: kind.orNothing, presence: .optional, fallback: .some(nil), isSecret: isSecret,
+            sentence: sentence)
     }
 }
 
@@ -107,11 +75,7 @@ package struct SettingDeclaration: Sendable {
     let read: @Sendable (SettingInput) throws(SettingMismatch) -> Read
 
     /// The name in the environment: `KAFKA_BOOTSTRAP`.
-    package var environmentName: String {
-        Self.environmentName(of: name)
-    }
+    package var environmentName: String { Self.environmentName(of: name) }
 
-    static func environmentName(of name: String) -> String {
-        String(name.uppercased().map { $0 == "." ? "_" : $0 })
-    }
+    static func environmentName(of name: String) -> String { String(name.uppercased().map { $0 == "." ? "_" : $0 }) }
 }

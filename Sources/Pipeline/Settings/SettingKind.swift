@@ -15,9 +15,7 @@ package struct SettingKind<Value: Sendable>: Sendable {
     let render: @Sendable (Value) -> String
 
     package init(
-        type: String,
-        expected: String,
-        read: @escaping @Sendable (SettingInput) throws(SettingMismatch) -> Value,
+        type: String, expected: String, read: @escaping @Sendable (SettingInput) throws(SettingMismatch) -> Value,
         render: @escaping @Sendable (Value) -> String
     ) {
         self.type = type
@@ -29,11 +27,8 @@ package struct SettingKind<Value: Sendable>: Sendable {
     /// The same kind for a setting that may be absent.
     var orNothing: SettingKind<Value?> {
         SettingKind<Value?>(
-            type: type,
-            expected: expected,
-            read: { [read] input throws(SettingMismatch) in try read(input) },
-            render: { [render] value in value.map(render) ?? "" }
-        )
+            type: type, expected: expected, read: { [read] input throws(SettingMismatch) in try read(input) },
+            render: { [render] value in value.map(render) ?? "" })
     }
 }
 
@@ -41,8 +36,7 @@ extension SettingKind where Value == Int {
     /// An integer, as a JSON number or as digits.
     package static func int(_ bounds: ClosedRange<Int>) -> SettingKind {
         SettingKind(
-            type: "integer",
-            expected: "an integer from \(bounds.lowerBound) to \(bounds.upperBound)",
+            type: "integer", expected: "an integer from \(bounds.lowerBound) to \(bounds.upperBound)",
             read: { input throws(SettingMismatch) in
                 let value: Int? =
                     switch input {
@@ -51,20 +45,14 @@ extension SettingKind where Value == Int {
                     }
                 guard let value, bounds.contains(value) else { throw .whole }
                 return value
-            },
-            render: { String($0) }
-        )
+            }, render: { String($0) })
     }
 
     /// A size in bytes, written with its unit: `512KiB`, `1MiB`.
     package static func bytes(_ bounds: ClosedRange<Int>) -> SettingKind {
         measured(
-            "size",
-            bounds,
-            units: "B, KiB, MiB or GiB",
-            parsing: UnitText.bytes(parsing:),
-            render: { UnitText.bytes($0) }
-        )
+            "size", bounds, units: "B, KiB, MiB or GiB", parsing: UnitText.bytes(parsing:),
+            render: { UnitText.bytes($0) })
     }
 }
 
@@ -72,56 +60,40 @@ extension SettingKind where Value == Duration {
     /// A length of time, written with its unit: `500ms`, `2s`.
     package static func duration(_ bounds: ClosedRange<Duration>) -> SettingKind {
         measured(
-            "duration",
-            bounds,
-            units: "ms, s, m, h or d",
-            parsing: UnitText.duration(parsing:),
-            render: { UnitText.duration($0) }
-        )
+            "duration", bounds, units: "ms, s, m, h or d", parsing: UnitText.duration(parsing:),
+            render: { UnitText.duration($0) })
     }
 }
 
 extension SettingKind where Value: Comparable {
     /// A number with its unit.
     private static func measured(
-        _ type: String,
-        _ bounds: ClosedRange<Value>,
-        units: String,
-        parsing parse: @escaping @Sendable (String) -> Value?,
-        render: @escaping @Sendable (Value) -> String
+        _ type: String, _ bounds: ClosedRange<Value>, units: String,
+        parsing parse: @escaping @Sendable (String) -> Value?, render: @escaping @Sendable (Value) -> String
     ) -> SettingKind {
         SettingKind(
             type: type,
             expected: "a \(type) from \(render(bounds.lowerBound)) to "
                 + "\(render(bounds.upperBound)), with its unit: \(units)",
             read: { input throws(SettingMismatch) in
-                guard let value = input.string.flatMap(parse), bounds.contains(value) else {
-                    throw .whole
-                }
+                guard let value = input.string.flatMap(parse), bounds.contains(value) else { throw .whole }
                 return value
-            },
-            render: render
-        )
+            }, render: render)
     }
 }
 
 extension SettingKind where Value == Bool {
     package static var bool: SettingKind {
         SettingKind(
-            type: "boolean",
-            expected: "true or false",
+            type: "boolean", expected: "true or false",
             read: { input throws(SettingMismatch) in
-                if case .json(let json) = input, let value = json.bool {
-                    return value
-                }
+                if case .json(let json) = input, let value = json.bool { return value }
                 switch input.string {
                 case "true": return true
                 case "false": return false
                 default: throw .whole
                 }
-            },
-            render: { $0 ? "true" : "false" }
-        )
+            }, render: { $0 ? "true" : "false" })
     }
 }
 
@@ -138,68 +110,54 @@ extension SettingKind where Value == String {
                     text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F })
                 else { throw .whole }
                 return text
-            },
-            render: { $0 }
-        )
+            }, render: { $0 })
     }
 
     /// The path of a file that this process can read.
     package static var file: SettingKind {
         SettingKind(
-            type: "file",
-            expected: "the path of a file that this process can read",
+            type: "file", expected: "the path of a file that this process can read",
             read: { input throws(SettingMismatch) in
                 guard let path = input.string, FileSystem.isReadableFile(path) else { throw .whole }
                 return path
-            },
-            render: { $0 }
-        )
+            }, render: { $0 })
     }
 }
 
 extension SettingKind {
     /// Elements, comma-separated or as a JSON array of texts.
     package static func list<Element: CustomStringConvertible>(
-        _ type: String,
-        expected: String,
-        countMin: Int = 0,
-        of element: @escaping @Sendable (String) -> Element?
+        _ type: String, expected: String, countMin: Int = 0, of element: @escaping @Sendable (String) -> Element?
     ) -> SettingKind where Value == [Element] {
         SettingKind(
-            type: type,
-            expected: expected,
+            type: type, expected: expected,
             read: { input throws(SettingMismatch) in
                 var texts: [String]?
                 if case .json(let json) = input, json.kind == .array {
                     texts = json.elements.map { $0.string ?? "" }
                 } else {
-                    texts = input.string?.split(separator: ",", omittingEmptySubsequences: false)
-                        .map { $0.filter { $0 != " " } }
+                    texts = input.string?.split(separator: ",", omittingEmptySubsequences: false).map {
+                        $0.filter { $0 != " " }
+                    }
                 }
                 guard let elements = texts?.compactMap(element), elements.count == texts?.count,
                     elements.count >= countMin
                 else { throw .whole }
                 return elements
-            },
-            render: { $0.map(\.description).joined(separator: ",") }
-        )
+            }, render: { $0.map(\.description).joined(separator: ",") })
     }
 }
 
-extension SettingKind
-where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
+extension SettingKind where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
     /// One of an enumeration's raw values, in exactly that spelling.
     package static var choice: SettingKind {
         let choices = Value.allCases.map(\.rawValue)
         return SettingKind(
-            type: "choice",
-            expected: "one of \(choices.joined(separator: ", "))",
+            type: "choice", expected: "one of \(choices.joined(separator: ", "))",
             read: { input throws(SettingMismatch) in
                 guard let value = input.string.flatMap(Value.init(rawValue:)) else { throw .whole }
                 return value
-            },
-            render: { $0.rawValue }
-        )
+            }, render: { $0.rawValue })
     }
 }
 
@@ -215,36 +173,29 @@ extension SettingKind where Value == [AppSetting] {
             read: { input throws(SettingMismatch) in
                 let list: JSONValue
                 switch input {
-                case .json(let value):
-                    list = value
+                case .json(let value): list = value
                 case .text(let text):
-                    guard let document = try? JSONDocument(parsing: Array(text.utf8)) else {
-                        throw .whole
-                    }
+                    guard let document = try? JSONDocument(parsing: Array(text.utf8)) else { throw .whole }
                     list = document.root
                 }
                 guard list.kind == .array, list.count > 0 else { throw .whole }
                 var reader = AppSettingsReader()
                 return try reader.read(list)
-            },
-            render: { String(decoding: $0.map(json).json.bytes, as: UTF8.self) }
-        )
+            }, render: { String(decoding: $0.map(json).json.bytes, as: UTF8.self) })
     }
 
     /// The members that an app has.
     private static func json(_ app: AppSetting) -> JSONContent {
         let members: [(AppMember, any JSONRepresentable)] = [
-            (.bundleID, app.bundleID), (.environment, app.environment),
-            (.appAppleID, app.appAppleID), (.roots, app.rootFiles.isEmpty ? nil : app.rootFiles),
-            (.isTestRootInProduction, app.isTestRootInProduction ? true : nil),
-            (.issuerID, app.api?.issuerID), (.keyID, app.api?.keyID),
-            (.keyFile, app.api?.keyFile),
+            (.bundleID, app.bundleID), (.environment, app.environment), (.appAppleID, app.appAppleID),
+            (.roots, app.rootFiles.isEmpty ? nil : app.rootFiles),
+            (.isTestRootInProduction, app.isTestRootInProduction ? true : nil), (.issuerID, app.api?.issuerID),
+            (.keyID, app.api?.keyID), (.keyFile, app.api?.keyFile),
         ]
         return .object(
             members.compactMap { member, value in
                 if case .null = value.json { nil } else { (member.rawValue, value.json) }
-            }
-        )
+            })
     }
 }
 
@@ -264,9 +215,7 @@ package struct SettingMismatch: Error, Equatable, Sendable {
 
     package let faults: [Fault]
 
-    package init(_ faults: [Fault]) {
-        self.faults = faults
-    }
+    package init(_ faults: [Fault]) { self.faults = faults }
 
     /// The whole value is not what the kind expects.
     static let whole = SettingMismatch([])

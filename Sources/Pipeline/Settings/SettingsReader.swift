@@ -12,10 +12,7 @@ struct SettingsReader {
     typealias GivenOption = (name: String, value: String)
 
     init(
-        schema: SettingsSchema,
-        environment: [String: String],
-        file: SettingsFile?,
-        options: [String: GivenOption] = [:]
+        schema: SettingsSchema, environment: [String: String], file: SettingsFile?, options: [String: GivenOption] = [:]
     ) {
         self.schema = schema
         self.environment = environment.filter { !$0.value.isEmpty }
@@ -26,9 +23,7 @@ struct SettingsReader {
     mutating func read() throws(SettingsError) -> SettingsValues {
         var properties = KafkaProperties(problem: schema.kafkaPropertyProblem)
         let inFile = readFile(&properties)
-        if schema.takesKafkaProperties {
-            properties.read(environment: environment)
-        }
+        if schema.takesKafkaProperties { properties.read(environment: environment) }
         var entries: [String: SettingsValues.Entry] = [:]
         for declaration in schema.declarations {
             entries[declaration.name] = entry(declaration, inFile: inFile[declaration.name])
@@ -36,10 +31,7 @@ struct SettingsReader {
         problems += properties.problems
         guard problems.isEmpty else { throw SettingsError(problems: problems) }
         return SettingsValues(
-            entries: entries,
-            order: schema.declarations.map(\.name),
-            kafkaProperties: properties.values
-        )
+            entries: entries, order: schema.declarations.map(\.name), kafkaProperties: properties.values)
     }
 
     /// The file's values by name; reports names that are unknown or given twice.
@@ -62,10 +54,7 @@ struct SettingsReader {
         return values
     }
 
-    private mutating func entry(
-        _ declaration: SettingDeclaration,
-        inFile: JSONValue?
-    ) -> SettingsValues.Entry? {
+    private mutating func entry(_ declaration: SettingDeclaration, inFile: JSONValue?) -> SettingsValues.Entry? {
         let problemsBefore = problems.count
         guard let (input, origin) = input(declaration, inFile: inFile) else {
             guard problems.count == problemsBefore else { return nil }
@@ -74,19 +63,14 @@ struct SettingsReader {
             }
             let alternative = declaration.isSecret ? " or \(declaration.environmentName)_FILE" : ""
             report(
-                declaration.name,
-                "environment \(declaration.environmentName)\(alternative)",
-                "required: expected \(declaration.expected)"
-            )
+                declaration.name, "environment \(declaration.environmentName)\(alternative)",
+                "required: expected \(declaration.expected)")
             return nil
         }
         do {
             return .init(
-                declaration: declaration,
-                read: try declaration.read(input),
-                origin: origin,
-                secretFile: secretFile(declaration)
-            )
+                declaration: declaration, read: try declaration.read(input), origin: origin,
+                secretFile: secretFile(declaration))
         } catch {
             report(error, of: declaration, input: input, origin: origin)
             return nil
@@ -94,13 +78,10 @@ struct SettingsReader {
     }
 
     /// The text given for a setting and its source, the strongest source first.
-    private mutating func input(
-        _ declaration: SettingDeclaration,
-        inFile: JSONValue?
-    ) -> (SettingInput, origin: String)? {
-        if let option = options[declaration.name] {
-            return (.text(option.value), "option --\(option.name)")
-        }
+    private mutating func input(_ declaration: SettingDeclaration, inFile: JSONValue?) -> (
+        SettingInput, origin: String
+    )? {
+        if let option = options[declaration.name] { return (.text(option.value), "option --\(option.name)") }
         let name = declaration.environmentName
         let inEnvironment = environment[name]
         if declaration.isSecret, let path = environment["\(name)_FILE"] {
@@ -111,18 +92,14 @@ struct SettingsReader {
             }
             return secret(declaration, path: path, origin: origin)
         }
-        if let inEnvironment {
-            return (.text(inEnvironment), "environment \(name)")
-        }
+        if let inEnvironment { return (.text(inEnvironment), "environment \(name)") }
         guard let file, let inFile, !inFile.isNull else { return nil }
         return (.json(inFile), "file \(file.path)")
     }
 
-    private mutating func secret(
-        _ declaration: SettingDeclaration,
-        path: String,
-        origin: String
-    ) -> (SettingInput, origin: String)? {
+    private mutating func secret(_ declaration: SettingDeclaration, path: String, origin: String) -> (
+        SettingInput, origin: String
+    )? {
         guard let line = FileBytes.firstLine(path) else {
             report(declaration.name, origin, "expected the path of a readable UTF-8 file")
             return nil
@@ -136,15 +113,10 @@ struct SettingsReader {
     }
 
     private mutating func report(
-        _ mismatch: SettingMismatch,
-        of declaration: SettingDeclaration,
-        input: SettingInput,
-        origin: String
+        _ mismatch: SettingMismatch, of declaration: SettingDeclaration, input: SettingInput, origin: String
     ) {
         guard mismatch.faults.isEmpty else {
-            for fault in mismatch.faults {
-                report("\(declaration.name)\(fault.path)", origin, fault.message)
-            }
+            for fault in mismatch.faults { report("\(declaration.name)\(fault.path)", origin, fault.message) }
             return
         }
         let found = declaration.isSecret ? "" : ", found \(input.excerpt)"
@@ -174,20 +146,14 @@ package struct SettingProblem: Hashable, Sendable, CustomStringConvertible {
         self.message = message
     }
 
-    package var description: String {
-        "\(setting)\(origin.map { " (\($0))" } ?? ""): \(message)"
-    }
+    package var description: String { "\(setting)\(origin.map { " (\($0))" } ?? ""): \(message)" }
 }
 
 /// All that is wrong with the settings, at once.
 package struct SettingsError: Error, Equatable, Sendable, CustomStringConvertible {
     package let problems: [SettingProblem]
 
-    package init(problems: [SettingProblem]) {
-        self.problems = problems
-    }
+    package init(problems: [SettingProblem]) { self.problems = problems }
 
-    package var description: String {
-        problems.map(\.description).joined(separator: "\n")
-    }
+    package var description: String { problems.map(\.description).joined(separator: "\n") }
 }

@@ -23,11 +23,8 @@ package struct SettingsSchema: Sendable {
     ///     checking it to the workers.
     ///   - kafkaPropertyProblem: checks a property with librdkafka; this module does not link it.
     package init(
-        _ declarations: [SettingDeclaration],
-        borrowed: [SettingDeclaration] = [],
-        takesKafkaProperties: Bool = true,
-        otherSections: Set<String> = [],
-        ignoresUnknown: Bool = false,
+        _ declarations: [SettingDeclaration], borrowed: [SettingDeclaration] = [], takesKafkaProperties: Bool = true,
+        otherSections: Set<String> = [], ignoresUnknown: Bool = false,
         kafkaPropertyProblem: @escaping @Sendable (String, String) -> String? = { _, _ in nil }
     ) {
         let all = declarations + borrowed
@@ -44,23 +41,17 @@ package struct SettingsSchema: Sendable {
     ///
     /// The environment wins over the file; an empty variable counts as not set. A secret can also
     /// come from a file named by `<NAME>_FILE`.
-    package func read(
-        environment: [String: String],
-        file: SettingsFile? = nil
-    ) throws(SettingsError) -> SettingsValues {
+    package func read(environment: [String: String], file: SettingsFile? = nil) throws(SettingsError) -> SettingsValues
+    {
         var reader = SettingsReader(schema: self, environment: environment, file: file)
         return try reader.read()
     }
 
     /// `kafka` of `kafka.bootstrap`.
-    static func section(_ name: String) -> String {
-        String(name.prefix { $0 != "." })
-    }
+    static func section(_ name: String) -> String { String(name.prefix { $0 != "." }) }
 
     /// Whether a name in the file that is not declared is ignored rather than reported.
-    func ignores(_ name: String) -> Bool {
-        ignoresUnknown || otherSections.contains(Self.section(name))
-    }
+    func ignores(_ name: String) -> Bool { ignoresUnknown || otherSections.contains(Self.section(name)) }
 }
 
 extension SettingsSchema {
@@ -69,10 +60,7 @@ extension SettingsSchema {
         let paragraphs = declarations.map { declaration in
             let facts = "\(declaration.type), \(declaration.presence.phrase)"
             return "  \(declaration.name)  (\(declaration.environmentName); \(facts))\n"
-                + TextLayout.wrapped(
-                    "\(declaration.sentence) \(Self.bounds(declaration))",
-                    indent: 6
-                )
+                + TextLayout.wrapped("\(declaration.sentence) \(Self.bounds(declaration))", indent: 6)
         }
         return paragraphs.joined() + (takesKafkaProperties ? Self.kafkaHelp : "")
     }
@@ -81,8 +69,8 @@ extension SettingsSchema {
     package var markdownTable: String {
         let rows = declarations.map { declaration in
             let cells = [
-                "`\(declaration.name)`", "`\(declaration.environmentName)`",
-                declaration.presence.cell, declaration.sentence + declaration.bracketedBounds,
+                "`\(declaration.name)`", "`\(declaration.environmentName)`", declaration.presence.cell,
+                declaration.sentence + declaration.bracketedBounds,
             ]
             return "| " + cells.map(Self.escaped).joined(separator: " | ") + " |\n"
         }
@@ -94,19 +82,14 @@ extension SettingsSchema {
         + TextLayout.wrapped(
             "Any property of librdkafka, such as RDKAFKA_SECURITY_PROTOCOL for "
                 + "security.protocol; passwords and keys also from files, "
-                + "RDKAFKA_SASL_PASSWORD_FILE. Those that would break a guarantee are refused.",
-            indent: 6
-        )
+                + "RDKAFKA_SASL_PASSWORD_FILE. Those that would break a guarantee are refused.", indent: 6)
 
     private static func bounds(_ declaration: SettingDeclaration) -> String {
-        let secret =
-            declaration.isSecret ? " Also from a file: \(declaration.environmentName)_FILE." : ""
+        let secret = declaration.isSecret ? " Also from a file: \(declaration.environmentName)_FILE." : ""
         return "Expects \(declaration.expected).\(secret)"
     }
 
-    private static func escaped(_ cell: String) -> String {
-        String(cell.flatMap { $0 == "|" ? "\\|" : String($0) })
-    }
+    private static func escaped(_ cell: String) -> String { String(cell.flatMap { $0 == "|" ? "\\|" : String($0) }) }
 }
 
 extension SettingDeclaration {

@@ -13,9 +13,7 @@ package struct SettingsSource: Sendable {
     ///   - problems: checks what only all settings together show; called once they are all
     ///     of the right type.
     package init(
-        schema: SettingsSchema,
-        environment: [String: String],
-        filePath: String?,
+        schema: SettingsSchema, environment: [String: String], filePath: String?,
         problems: @escaping @Sendable (SettingsValues) -> [SettingProblem] = { _ in [] }
     ) {
         self.schema = schema
@@ -28,9 +26,7 @@ package struct SettingsSource: Sendable {
     ///
     /// - Throws: everything that is wrong with them, at once.
     package func read() throws(SettingsError) -> SettingsValues {
-        let file = try filePath.map { path throws(SettingsError) in
-            try SettingsFile(path: path)
-        }
+        let file = try filePath.map { path throws(SettingsError) in try SettingsFile(path: path) }
         let values = try schema.read(environment: environment, file: file)
         let found = problems(values)
         guard found.isEmpty else { throw SettingsError(problems: found) }
@@ -38,25 +34,18 @@ package struct SettingsSource: Sendable {
     }
 
     /// The variables of the environment that are nearly settings of this service.
-    package var slips: [SettingProblem] {
-        SettingProblem.slips(in: environment, among: schema.declarations)
-    }
+    package var slips: [SettingProblem] { SettingProblem.slips(in: environment, among: schema.declarations) }
 
     /// The files that `read()` reads whatever stands in them: the JSON file, and those that hold
     /// secrets.
-    package var files: [String] {
-        (filePath.map { [$0] } ?? []) + secretFiles
-    }
+    package var files: [String] { (filePath.map { [$0] } ?? []) + secretFiles }
 
     /// The files of secrets and keys that every user of this machine may read.
     ///
     /// - Parameter values: name the files of keys.
     package func exposures(_ values: SettingsValues) -> [SettingProblem] {
         Set(secretFiles + values.keyFiles).filter(FileSystem.isReadableByAll).sorted().map { path in
-            SettingProblem(
-                setting: path,
-                message: "every user of this machine may read this secret: chmod o-r \(path)"
-            )
+            SettingProblem(setting: path, message: "every user of this machine may read this secret: chmod o-r \(path)")
         }
     }
 
@@ -72,28 +61,23 @@ package struct SettingsSource: Sendable {
 extension SettingProblem {
     /// The variables of an environment that are no settings, begin like one, and may be meant for
     /// it.
-    package static func slips(
-        in environment: [String: String],
-        among declarations: [SettingDeclaration]
-    ) -> [SettingProblem] {
+    package static func slips(in environment: [String: String], among declarations: [SettingDeclaration])
+        -> [SettingProblem]
+    {
         let known = Set(
             declarations.flatMap { declaration in
                 let name = declaration.environmentName
                 return declaration.isSecret ? [name, "\(name)_FILE"] : [name]
-            }
-        )
+            })
         let sections = Set(known.map { $0.prefix { $0 != "_" } })
-        return environment.filter { !$0.value.isEmpty && !known.contains($0.key) }.keys.sorted()
-            .filter { sections.contains($0.prefix { $0 != "_" }) }
-            .compactMap { name in
-                Spelling.suggestion(for: name, among: known).map { meant in
-                    SettingProblem(
-                        setting: name,
-                        origin: "environment",
-                        message: "there is no such setting, did you mean \(meant)?"
-                    )
-                }
+        return environment.filter { !$0.value.isEmpty && !known.contains($0.key) }.keys.sorted().filter {
+            sections.contains($0.prefix { $0 != "_" })
+        }.compactMap { name in
+            Spelling.suggestion(for: name, among: known).map { meant in
+                SettingProblem(
+                    setting: name, origin: "environment", message: "there is no such setting, did you mean \(meant)?")
             }
+        }
     }
 }
 
@@ -108,14 +92,10 @@ package struct SettingsFile: Sendable {
     /// - Throws: one problem that says why this is no JSON object.
     package init(path: String, bytes: [UInt8]) throws(SettingsError) {
         self.path = path
-        do {
-            root = try JSONDocument(parsing: bytes).root
-        } catch {
+        do { root = try JSONDocument(parsing: bytes).root } catch {
             throw Self.error(path, error.explanation(in: bytes))
         }
-        guard root.kind == .object else {
-            throw Self.error(path, "expected a JSON object of settings")
-        }
+        guard root.kind == .object else { throw Self.error(path, "expected a JSON object of settings") }
     }
 
     /// Reads a file from disk.
@@ -146,11 +126,7 @@ package struct SettingsFile: Sendable {
     }
 
     private static func error(_ path: String, _ message: String) -> SettingsError {
-        SettingsError(
-            problems: [
-                SettingProblem(setting: "--config", origin: "file \(path)", message: message)
-            ]
-        )
+        SettingsError(problems: [SettingProblem(setting: "--config", origin: "file \(path)", message: message)])
     }
 }
 
@@ -176,8 +152,7 @@ package enum SettingInput: Sendable {
             case .text(let text): "\"\(text)\""
             case .json(let value): String(decoding: value.rawBytes, as: UTF8.self)
             }
-        return whole.count <= Self.excerptLengthMax
-            ? whole : "\(whole.prefix(Self.excerptLengthMax))…"
+        return whole.count <= Self.excerptLengthMax ? whole : "\(whole.prefix(Self.excerptLengthMax))…"
     }
 
     private static let excerptLengthMax = 60
@@ -191,9 +166,7 @@ package enum FileBytes {
     /// The first line that is not empty, which may be no line at all; nil if the file cannot be
     /// read, or holds no UTF-8.
     static func firstLine(_ path: String) -> String? {
-        guard let bytes = read(path), let text = String(validating: bytes, as: UTF8.self) else {
-            return nil
-        }
+        guard let bytes = read(path), let text = String(validating: bytes, as: UTF8.self) else { return nil }
         return String(text.split(whereSeparator: \.isNewline).first ?? "")
     }
 

@@ -75,17 +75,15 @@ package struct SettingsValues: Sendable {
     ///
     /// Equal settings give equal text: hash it to compare two workers.
     package func canonicalText(of declarations: [SettingDeclaration]) -> String {
-        declarations.filter { !$0.isSecret }.sorted { $0.name < $1.name }
-            .map { "\($0.name)=\(entries[$0.name]?.read.text ?? "")\n" }
-            .joined()
+        declarations.filter { !$0.isSecret }.sorted { $0.name < $1.name }.map {
+            "\($0.name)=\(entries[$0.name]?.read.text ?? "")\n"
+        }.joined()
     }
 
     private static let mask = "********"
 
     private func shown(_ entry: Entry) -> String {
-        if entry.read.text.isEmpty {
-            return "(none)"
-        }
+        if entry.read.text.isEmpty { return "(none)" }
         return entry.declaration.isSecret ? Self.mask : entry.read.text
     }
 }
@@ -94,35 +92,23 @@ extension SettingsValues {
     /// The names of the settings whose values are others here, librdkafka's properties among them.
     package func names(differingFrom other: SettingsValues) -> [String] {
         let settings = order.filter { entries[$0]?.read.text != other.entries[$0]?.read.text }
-        let properties = Set(kafkaProperties.keys).union(other.kafkaProperties.keys)
-            .filter { kafkaProperties[$0] != other.kafkaProperties[$0] }
-            .map { "rdkafka.\($0)" }
+        let properties = Set(kafkaProperties.keys).union(other.kafkaProperties.keys).filter {
+            kafkaProperties[$0] != other.kafkaProperties[$0]
+        }.map { "rdkafka.\($0)" }
         return settings + properties.sorted()
     }
 
     /// These settings, but the named ones as they are in `other`, which has the same ones.
-    package func taking(
-        _ declarations: [SettingDeclaration],
-        from other: SettingsValues
-    ) -> SettingsValues {
+    package func taking(_ declarations: [SettingDeclaration], from other: SettingsValues) -> SettingsValues {
         var entries = entries
-        for declaration in declarations {
-            entries[declaration.name] = other.entries[declaration.name]
-        }
+        for declaration in declarations { entries[declaration.name] = other.entries[declaration.name] }
         return SettingsValues(entries: entries, order: order, kafkaProperties: kafkaProperties)
     }
 
     /// These settings, but librdkafka's properties of these names as they are in `other`.
-    package func taking(
-        kafkaProperties names: Set<String>,
-        from other: SettingsValues
-    ) -> SettingsValues {
+    package func taking(kafkaProperties names: Set<String>, from other: SettingsValues) -> SettingsValues {
         let kept = kafkaProperties.filter { !names.contains($0.key) }
         let taken = other.kafkaProperties.filter { names.contains($0.key) }
-        return SettingsValues(
-            entries: entries,
-            order: order,
-            kafkaProperties: kept.merging(taken) { $1 }
-        )
+        return SettingsValues(entries: entries, order: order, kafkaProperties: kept.merging(taken) { $1 })
     }
 }

@@ -20,29 +20,22 @@ enum UnitText {
         return "\(value / (unit?.bytes ?? 1))\(unit?.name ?? "B")"
     }
 
-    static func bytes(parsing text: String) -> Int? {
-        parse(text, units: byteUnits.map { ($0.name, $0.bytes) })
-    }
+    static func bytes(parsing text: String) -> Int? { parse(text, units: byteUnits.map { ($0.name, $0.bytes) }) }
 
     static func duration(_ value: Duration) -> String {
         let milliseconds = Int(value / .milliseconds(1))
-        let unit = timeUnits.first {
-            milliseconds >= $0.milliseconds && milliseconds % $0.milliseconds == 0
-        }
+        let unit = timeUnits.first { milliseconds >= $0.milliseconds && milliseconds % $0.milliseconds == 0 }
         return "\(milliseconds / (unit?.milliseconds ?? 1))\(unit?.name ?? "ms")"
     }
 
     static func duration(parsing text: String) -> Duration? {
-        parse(text, units: timeUnits.map { ($0.name, $0.milliseconds) })
-            .map { .milliseconds($0) }
+        parse(text, units: timeUnits.map { ($0.name, $0.milliseconds) }).map { .milliseconds($0) }
     }
 
     private static func parse(_ text: String, units: [(String, Int)]) -> Int? {
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         let name = text.dropFirst(digits.count)
-        guard let count = integer(String(digits)),
-            let unit = units.first(where: { $0.0 == name })
-        else { return nil }
+        guard let count = integer(String(digits)), let unit = units.first(where: { $0.0 == name }) else { return nil }
         let (product, overflow) = count.multipliedReportingOverflow(by: unit.1)
         return overflow ? nil : product
     }
@@ -53,8 +46,9 @@ enum Spelling {
     /// The nearest of the known words, if one is near enough to be a slip.
     static func suggestion(for word: String, among known: some Sequence<String>) -> String? {
         let slipsMax = max(1, word.count / 4)
-        let nearest = known.map { (slips: distance(word, $0), word: $0) }
-            .min { ($0.slips, $0.word) < ($1.slips, $1.word) }
+        let nearest = known.map { (slips: distance(word, $0), word: $0) }.min {
+            ($0.slips, $0.word) < ($1.slips, $1.word)
+        }
         guard let nearest, nearest.slips <= slipsMax else { return nil }
         return nearest.word
     }
@@ -74,9 +68,7 @@ enum Spelling {
             var next = [i + 1]
             for (j, b) in second.enumerated() {
                 var slips = min(row[j + 1] + 1, next[j] + 1, row[j] + (a == b ? 0 : 1))
-                if i > 0, j > 0, a == second[j - 1], first[i - 1] == b {
-                    slips = min(slips, former[j - 1] + 1)
-                }
+                if i > 0, j > 0, a == second[j - 1], first[i - 1] == b { slips = min(slips, former[j - 1] + 1) }
                 next.append(slips)
             }
             (former, row) = (row, next)

@@ -34,12 +34,9 @@ package enum Locks {
     /// Locks Apple Accounts in apps, whose purchases may determine each other's owner.
     package static let accounts = Statement<[AppTransactionGroup], Void>(
         [
-            .values("environments") { $0.map(\.environment) },
-            .values("bundle_ids") { $0.map(\.bundleID) },
+            .values("environments") { $0.map(\.environment) }, .values("bundle_ids") { $0.map(\.bundleID) },
             .values("ids") { $0.map(\.appTransactionID) },
-        ],
-        "SELECT lock_accounts($environments, $bundle_ids, $ids)"
-    )
+        ], "SELECT lock_accounts($environments, $bundle_ids, $ids)")
 
     /// Locks the owners of purchases, for transactions that may change them.
     package static let ownership = purchases("lock_ownership")
@@ -47,24 +44,17 @@ package enum Locks {
     /// Locks the entitlements of purchases, for transactions that write them.
     package static let projection = purchases("lock_projection")
 
-    package static let users = Statement<[Identifier], Void>(
-        [.values("users") { $0 }],
-        "SELECT lock_users($users)"
-    )
+    package static let users = Statement<[Identifier], Void>([.values("users") { $0 }], "SELECT lock_users($users)")
 
     private static func purchases(_ function: String) -> Statement<[PurchaseScope], Void> {
         Statement(
             [
                 .values("environments") { $0.map(\.environment) },
                 .values("originals") { $0.map(\.originalTransactionID) },
-            ],
-            "SELECT \(function)($environments, $originals)"
-        )
+            ], "SELECT \(function)($environments, $originals)")
     }
 
-    static func shared(_ name: String) -> Statement<Void, Void> {
-        Statement("SELECT lock_shared('\(name)')")
-    }
+    static func shared(_ name: String) -> Statement<Void, Void> { Statement("SELECT lock_shared('\(name)')") }
 
     private static func wait(for name: String) -> Statement<Void, Void> {
         Statement("SELECT wait_for_sharers('\(name)')")
@@ -86,10 +76,7 @@ package struct SessionLock: Sendable {
 
     init(_ name: String) {
         let number = "hashtextextended('\(name)', 0)"
-        acquire = Statement(
-            returning: RowReader("is_locked"),
-            "SELECT pg_try_advisory_lock(\(number)) AS is_locked"
-        )
+        acquire = Statement(returning: RowReader("is_locked"), "SELECT pg_try_advisory_lock(\(number)) AS is_locked")
         release = Statement("SELECT pg_advisory_unlock(\(number))")
     }
 }

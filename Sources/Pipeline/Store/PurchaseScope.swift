@@ -16,18 +16,12 @@ package struct PurchaseScope: Hashable, Sendable, StoredValue {
     }
 
     package func purchase(_ bundleID: Identifier) -> PurchaseKey {
-        PurchaseKey(
-            environment: environment,
-            bundleID: bundleID,
-            originalTransactionID: originalTransactionID
-        )
+        PurchaseKey(environment: environment, bundleID: bundleID, originalTransactionID: originalTransactionID)
     }
 
     static let fields = Fields(
-        PurchaseScope.init,
-        Field("environment", \.environment),
-        Field("original_transaction_id", \.originalTransactionID)
-    )
+        PurchaseScope.init, Field("environment", \.environment),
+        Field("original_transaction_id", \.originalTransactionID))
 
     /// Looks up the rows of a table by index, whatever the planner estimates: a plan made while the
     /// tables were small must not read them whole later.
@@ -49,16 +43,12 @@ package struct PurchaseScope: Hashable, Sendable, StoredValue {
     }
 
     /// Reads the rows of a table for all scopes asked for.
-    static func read<Row>(
-        _ reader: RowReader<Row>,
-        from table: String,
-        where condition: String = ""
-    ) -> Statement<[PurchaseScope], Row> {
+    static func read<Row>(_ reader: RowReader<Row>, from table: String, where condition: String = "") -> Statement<
+        [PurchaseScope], Row
+    > {
         Statement(
-            [.rows("asked", columns)],
-            returning: reader,
-            "SELECT \(reader.names(of: "known")) \(lookUp(table, where: condition))"
-        )
+            [.rows("asked", columns)], returning: reader,
+            "SELECT \(reader.names(of: "known")) \(lookUp(table, where: condition))")
     }
 }
 
@@ -69,19 +59,13 @@ extension PurchaseKey: StoredValue {
 
     /// The purchases of the Apple Account that this one belongs to.
     package func group(_ appTransactionID: Identifier) -> AppTransactionGroup {
-        AppTransactionGroup(
-            environment: environment,
-            bundleID: bundleID,
-            appTransactionID: appTransactionID
-        )
+        AppTransactionGroup(environment: environment, bundleID: bundleID, appTransactionID: appTransactionID)
     }
 
     static let fields = Fields(
         { PurchaseKey(environment: $1, bundleID: $2, originalTransactionID: $0) },
-        Field("original_transaction_id", \.originalTransactionID),
-        Field("environment", \.environment),
-        Field("bundle_id", \.bundleID)
-    )
+        Field("original_transaction_id", \.originalTransactionID), Field("environment", \.environment),
+        Field("bundle_id", \.bundleID))
 }
 
 extension RenewalKey: StoredValue {
@@ -91,8 +75,6 @@ extension RenewalKey: StoredValue {
 
     static let fields = Fields(
         { RenewalKey(environment: $1, originalTransactionID: $0, trust: $2) },
-        Field("original_transaction_id", \.originalTransactionID),
-        Field("environment", \.environment),
-        Field("trust", \.trust)
-    )
+        Field("original_transaction_id", \.originalTransactionID), Field("environment", \.environment),
+        Field("trust", \.trust))
 }

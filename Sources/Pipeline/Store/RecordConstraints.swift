@@ -6,8 +6,7 @@ package import Postgres
 /// record's fault: the record waits until the constraint is gone, or the worker updated.
 package enum RecordConstraints {
     package static let names: Set<String> = [
-        "entitlements_periods_check", "ledger_amount_check", "ledger_check",
-        "stacked_purchases_quantity_check",
+        "entitlements_periods_check", "ledger_amount_check", "ledger_check", "stacked_purchases_quantity_check",
     ]
 }
 

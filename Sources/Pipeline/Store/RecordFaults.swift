@@ -21,11 +21,8 @@ package enum RecordFaults {
     ///   - refused: the answer for a record that is refused by itself.
     ///   - held: the answer for a record that has to wait; nil if records cannot wait.
     package static func isolating<Record, Answer>(
-        _ records: ArraySlice<Record>,
-        size: TransactionSize,
-        _ body: (ArraySlice<Record>) async throws -> [Answer],
-        refused: (Record, PostgresError) -> Answer,
-        held: ((Record, UnstoredRecord) -> Answer)? = nil
+        _ records: ArraySlice<Record>, size: TransactionSize, _ body: (ArraySlice<Record>) async throws -> [Answer],
+        refused: (Record, PostgresError) -> Answer, held: ((Record, UnstoredRecord) -> Answer)? = nil
     ) async throws -> [Answer] {
         var answers: [Answer] = []
         answers.reserveCapacity(records.count)
@@ -51,9 +48,7 @@ package enum RecordFaults {
                 }
                 hasSlow = true
                 answers += part.map { held($0, UnstoredRecord(error: error)) }
-            } catch let error as PostgresError
-                where error.isRecordFault || error.isOutOfLockMemory && part.count > 1
-            {
+            } catch let error as PostgresError where error.isRecordFault || error.isOutOfLockMemory && part.count > 1 {
                 if part.count == 1 {
                     if let held, error.isOfUndeclaredConstraint {
                         answers += part.map { held($0, UnstoredRecord(error: error)) }
@@ -75,9 +70,7 @@ package enum RecordFaults {
 extension PostgresError {
     /// Advisory locks live in shared memory, with room for some 64 a connection
     /// (`max_locks_per_transaction`).
-    fileprivate var isOutOfLockMemory: Bool {
-        sqlState == SQLState("53200")
-    }
+    fileprivate var isOutOfLockMemory: Bool { sqlState == SQLState("53200") }
 
     /// Why a record cannot be stored, for its dead letter; it quotes nothing from the record.
     package var recordFaultDetail: String {

@@ -22,9 +22,7 @@ package final class TransactionSize: Sendable {
     /// ones before it raise the limit again.
     private static let batchesUntilGrowth = 8
 
-    package init(statementDeadline: Duration) {
-        self.statementDeadline = statementDeadline
-    }
+    package init(statementDeadline: Duration) { self.statementDeadline = statementDeadline }
 
     /// The maximum of records in the next transaction.
     package var recordsMax: Int { state.withLock { $0.limit } }

@@ -37,9 +37,7 @@ package final class JSONLogHandler: LogHandler {
             writer.string(event.message.description)
             let pairs = event.metadata.pairs
             for (index, pair) in pairs.enumerated() {
-                let isOverridden = pairs[(index + 1)...].contains {
-                    $0.key.description == pair.key.description
-                }
+                let isOverridden = pairs[(index + 1)...].contains { $0.key.description == pair.key.description }
                 guard !isOverridden else { continue }
                 writer.key(pair.key)
                 pair.value.write(to: &writer)

@@ -12,20 +12,14 @@ package struct Log: Sendable {
     }
 
     /// A log whose events all carry this as well.
-    package func with(_ metadata: LogMetadata) -> Log {
-        Log(handler, metadata: self.metadata.appending(metadata))
-    }
+    package func with(_ metadata: LogMetadata) -> Log { Log(handler, metadata: self.metadata.appending(metadata)) }
 
     /// Makes an event, unless its level is below the handler's.
     package func callAsFunction(
-        _ level: LogLevel,
-        _ message: StaticString,
-        _ metadata: @autoclosure () -> LogMetadata = [:]
+        _ level: LogLevel, _ message: StaticString, _ metadata: @autoclosure () -> LogMetadata = [:]
     ) {
         guard level >= handler.level else { return }
-        handler.log(
-            LogEvent(level: level, message: message, metadata: self.metadata.appending(metadata()))
-        )
+        handler.log(LogEvent(level: level, message: message, metadata: self.metadata.appending(metadata())))
     }
 
     package func debug(_ message: StaticString, _ metadata: @autoclosure () -> LogMetadata = [:]) {
@@ -40,10 +34,7 @@ package struct Log: Sendable {
         self(.notice, message, metadata())
     }
 
-    package func warning(
-        _ message: StaticString,
-        _ metadata: @autoclosure () -> LogMetadata = [:]
-    ) {
+    package func warning(_ message: StaticString, _ metadata: @autoclosure () -> LogMetadata = [:]) {
         self(.warning, message, metadata())
     }
 
@@ -51,10 +42,7 @@ package struct Log: Sendable {
         self(.error, message, metadata())
     }
 
-    package func critical(
-        _ message: StaticString,
-        _ metadata: @autoclosure () -> LogMetadata = [:]
-    ) {
+    package func critical(_ message: StaticString, _ metadata: @autoclosure () -> LogMetadata = [:]) {
         self(.critical, message, metadata())
     }
 }
@@ -85,9 +73,7 @@ package struct LogMetadata: Sendable, ExpressibleByDictionaryLiteral {
         pairs = elements.map { (key: $0.0, value: $0.1) }
     }
 
-    package mutating func append(_ key: StaticString, _ value: LogValue) {
-        pairs.append((key, value))
-    }
+    package mutating func append(_ key: StaticString, _ value: LogValue) { pairs.append((key, value)) }
 
     package func appending(_ other: LogMetadata) -> LogMetadata {
         var all = self
@@ -106,14 +92,10 @@ package enum LogValue: Hashable, Sendable {
     case bool(Bool)
     case array([LogValue])
 
-    package static func int(_ value: some BinaryInteger) -> LogValue {
-        .int(Int64(clamping: value))
-    }
+    package static func int(_ value: some BinaryInteger) -> LogValue { .int(Int64(clamping: value)) }
 
     /// In seconds, as its key should say: `retry.delay_seconds`.
-    package static func seconds(_ duration: Duration) -> LogValue {
-        .double(duration / .seconds(1))
-    }
+    package static func seconds(_ duration: Duration) -> LogValue { .double(duration / .seconds(1)) }
 
     /// Longer strings are cut, so that no event grows without bound.
     package static let stringBytesMax = 2048
@@ -121,40 +103,25 @@ package enum LogValue: Hashable, Sendable {
     package func write(to writer: inout JSONWriter) {
         switch self {
         case .string(let text) where text.utf8.count > Self.stringBytesMax:
-            writer.string(
-                String(decoding: text.utf8.prefix(Self.stringBytesMax), as: UTF8.self) + "…"
-            )
+            writer.string(String(decoding: text.utf8.prefix(Self.stringBytesMax), as: UTF8.self) + "…")
         case .string(let text): writer.string(text)
         case .int(let value): writer.int(value)
         case .double(let value) where value.isFinite: writer.double(value)
         case .double: writer.null()
         case .bool(let value): writer.bool(value)
-        case .array(let values):
-            writer.array { writer in
-                for value in values {
-                    value.write(to: &writer)
-                }
-            }
+        case .array(let values): writer.array { writer in for value in values { value.write(to: &writer) } }
         }
     }
 }
 
-extension LogValue: ExpressibleByStringLiteral, ExpressibleByStringInterpolation,
-    ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral, ExpressibleByFloatLiteral
+extension LogValue: ExpressibleByStringLiteral, ExpressibleByStringInterpolation, ExpressibleByIntegerLiteral,
+    ExpressibleByBooleanLiteral, ExpressibleByFloatLiteral
 {
-    package init(stringLiteral value: String) {
-        self = .string(value)
-    }
+    package init(stringLiteral value: String) { self = .string(value) }
 
-    package init(integerLiteral value: Int64) {
-        self = .int(value)
-    }
+    package init(integerLiteral value: Int64) { self = .int(value) }
 
-    package init(booleanLiteral value: Bool) {
-        self = .bool(value)
-    }
+    package init(booleanLiteral value: Bool) { self = .bool(value) }
 
-    package init(floatLiteral value: Double) {
-        self = .double(value)
-    }
+    package init(floatLiteral value: Double) { self = .double(value) }
 }

@@ -27,14 +27,10 @@ package final class MetricFamily<Series: Sendable>: Sendable {
     package subscript(_ values: String...) -> Series {
         precondition(values.count == labels.count, "\(name) has labels \(labels)")
         return series.withLock { series in
-            if let known = series[values] {
-                return known
-            }
+            if let known = series[values] { return known }
             let isFull = series.count >= Self.seriesMax
             let key = isFull ? labels.map { _ in "other" } : values
-            if let known = series[key] {
-                return known
-            }
+            if let known = series[key] { return known }
             let new = make()
             series[key] = new
             return new
@@ -49,38 +45,29 @@ package final class MetricFamily<Series: Sendable>: Sendable {
 
     /// The series in the order of their label values.
     var all: [(values: [String], series: Series)] {
-        series.withLock { series in series.map { (values: $0.key, series: $0.value) } }
-            .sorted { $0.values.lexicographicallyPrecedes($1.values) }
+        series.withLock { series in series.map { (values: $0.key, series: $0.value) } }.sorted {
+            $0.values.lexicographicallyPrecedes($1.values)
+        }
     }
 }
 
 extension MetricFamily<Counter> {
     /// Increments the only series of a metric without labels.
-    package func increment(by amount: Int = 1) {
-        self[].increment(by: amount)
-    }
+    package func increment(by amount: Int = 1) { self[].increment(by: amount) }
 }
 
 extension MetricFamily<Gauge> {
     /// Sets the only series of a metric without labels.
-    package func set(_ value: Double) {
-        self[].set(value)
-    }
+    package func set(_ value: Double) { self[].set(value) }
 
-    package func set(_ value: some BinaryInteger) {
-        self[].set(value)
-    }
+    package func set(_ value: some BinaryInteger) { self[].set(value) }
 }
 
 extension MetricFamily<Histogram> {
     /// Observes in the only series of a metric without labels.
-    package func observe(_ value: Double) {
-        self[].observe(value)
-    }
+    package func observe(_ value: Double) { self[].observe(value) }
 
-    package func observe(_ duration: Duration) {
-        self[].observe(duration)
-    }
+    package func observe(_ duration: Duration) { self[].observe(duration) }
 }
 
 /// A number that only rises; one series of a metric.
@@ -89,9 +76,7 @@ package final class Counter: Sendable {
 
     init() {}
 
-    package var value: Int {
-        count.load(ordering: .relaxed)
-    }
+    package var value: Int { count.load(ordering: .relaxed) }
 
     package func increment(by amount: Int = 1) {
         assert(amount >= 0, "a counter only rises")
@@ -105,17 +90,11 @@ package final class Gauge: Sendable {
 
     init() {}
 
-    package var value: Double {
-        Double(bitPattern: bits.load(ordering: .relaxed))
-    }
+    package var value: Double { Double(bitPattern: bits.load(ordering: .relaxed)) }
 
-    package func set(_ value: Double) {
-        bits.store(value.bitPattern, ordering: .relaxed)
-    }
+    package func set(_ value: Double) { bits.store(value.bitPattern, ordering: .relaxed) }
 
-    package func set(_ value: some BinaryInteger) {
-        set(Double(value))
-    }
+    package func set(_ value: some BinaryInteger) { set(Double(value)) }
 }
 
 /// How often values fell into which range; one series of a metric.
@@ -136,9 +115,7 @@ package final class Histogram: Sendable {
     ]
 
     /// From a tenth of a second to a day, for how long records have waited.
-    package static let waitBounds: [Double] = [
-        0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 7_200, 86_400,
-    ]
+    package static let waitBounds: [Double] = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 7_200, 86_400]
 
     /// Powers of four, for numbers of records.
     package static let countBounds: [Double] = [1, 4, 16, 64, 256, 1024, 4096, 16_384]
@@ -169,11 +146,7 @@ package final class Histogram: Sendable {
     }
 
     /// Observes a duration in seconds.
-    package func observe(_ duration: Duration) {
-        observe(duration / .seconds(1))
-    }
+    package func observe(_ duration: Duration) { observe(duration / .seconds(1)) }
 
-    var snapshot: Snapshot {
-        state.withLock { $0 }
-    }
+    var snapshot: Snapshot { state.withLock { $0 } }
 }

@@ -10,19 +10,14 @@ package struct MetricsFile {
     /// - Parameter summary: says which metrics are written.
     package static func option(_ summary: String) -> CommandOption {
         CommandOption(
-            name,
-            argument: "FILE",
-            "\(summary) for node_exporter's textfile collector; FILE has to end in .prom."
-        )
+            name, argument: "FILE", "\(summary) for node_exporter's textfile collector; FILE has to end in .prom.")
     }
 
     /// Reads the option; nil if it is not given.
     package init?(_ arguments: CommandArguments) throws(UsageError) {
         guard let path = arguments.value(Self.name) else { return nil }
         guard path.hasSuffix(".prom") else {
-            throw UsageError(
-                "--metrics: \(path) does not end in .prom, so it would not be collected"
-            )
+            throw UsageError("--metrics: \(path) does not end in .prom, so it would not be collected")
         }
         self.path = path
     }
@@ -33,9 +28,7 @@ package struct MetricsFile {
         let registry = MetricsRegistry()
         let success = registry.gauge(
             "task_success_timestamp_seconds",
-            "When a daily task last succeeded, in UNIX time; 0 if its last run found something.",
-            labels: ["task"]
-        )
+            "When a daily task last succeeded, in UNIX time; 0 if its last run found something.", labels: ["task"])
         success[task].set(isSuccess ? Int(WallClock.milliseconds / 1_000) : 0)
         try write(registry)
     }

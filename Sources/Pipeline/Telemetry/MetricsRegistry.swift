@@ -29,11 +29,7 @@ package final class MetricsRegistry: Sendable {
     /// Declares a counter.
     ///
     /// - Parameter name: what is counted, with its unit and without namespace and `_total`.
-    package func counter(
-        _ name: String,
-        _ help: String,
-        labels: [String] = []
-    ) -> MetricFamily<Counter> {
+    package func counter(_ name: String, _ help: String, labels: [String] = []) -> MetricFamily<Counter> {
         let family = family("\(name)_total", help, labels) { Counter() }
         add(family, type: "counter") { text, values, counter in
             text.sample(family.name, family.labels, values, value: "\(counter.value)")
@@ -41,11 +37,7 @@ package final class MetricsRegistry: Sendable {
         return family
     }
 
-    package func gauge(
-        _ name: String,
-        _ help: String,
-        labels: [String] = []
-    ) -> MetricFamily<Gauge> {
+    package func gauge(_ name: String, _ help: String, labels: [String] = []) -> MetricFamily<Gauge> {
         let family = family(name, help, labels) { Gauge() }
         add(family, type: "gauge") { text, values, gauge in
             text.sample(family.name, family.labels, values, value: MetricsText.number(gauge.value))
@@ -56,11 +48,7 @@ package final class MetricsRegistry: Sendable {
     /// Declares a counter of seconds, whose series are set to sums that only rise.
     ///
     /// - Parameter name: what is counted, with `_seconds` and without namespace and `_total`.
-    package func secondsCounter(
-        _ name: String,
-        _ help: String,
-        labels: [String]
-    ) -> MetricFamily<Gauge> {
+    package func secondsCounter(_ name: String, _ help: String, labels: [String]) -> MetricFamily<Gauge> {
         let family = family("\(name)_total", help, labels) { Gauge() }
         add(family, type: "counter") { text, values, sum in
             text.sample(family.name, family.labels, values, value: MetricsText.number(sum.value))
@@ -69,10 +57,7 @@ package final class MetricsRegistry: Sendable {
     }
 
     package func histogram(
-        _ name: String,
-        _ help: String,
-        bounds: [Double] = Histogram.secondsBounds,
-        labels: [String] = []
+        _ name: String, _ help: String, bounds: [Double] = Histogram.secondsBounds, labels: [String] = []
     ) -> MetricFamily<Histogram> {
         precondition(zip(bounds, bounds.dropFirst()).allSatisfy(<), "bounds have to rise")
         let family = family(name, help, labels) { Histogram(bounds: bounds) }
@@ -85,12 +70,7 @@ package final class MetricsRegistry: Sendable {
     /// Declares a metric that is asked for at each exposition, under exactly this name.
     ///
     /// For the names that every Prometheus client has, such as `process_cpu_seconds_total`.
-    package func measured(
-        _ name: String,
-        _ help: String,
-        type: String,
-        _ measure: @escaping @Sendable () -> Double
-    ) {
+    package func measured(_ name: String, _ help: String, type: String, _ measure: @escaping @Sendable () -> Double) {
         precondition(MetricName.isValid(name), "\(name) is no metric name")
         add(name) { text in
             text.head(name, help: help, type: type)
@@ -106,42 +86,29 @@ package final class MetricsRegistry: Sendable {
     /// The text that Prometheus reads, version 0.0.4.
     package func exposition() -> [UInt8] {
         let (families, collectors) = state.withLock { ($0.families, $0.collectors) }
-        for collect in collectors {
-            collect()
-        }
+        for collect in collectors { collect() }
         var text = MetricsText(common: common)
-        for family in families.sorted(by: { $0.name < $1.name }) {
-            family.write(&text)
-        }
+        for family in families.sorted(by: { $0.name < $1.name }) { family.write(&text) }
         return Array(text.text.utf8)
     }
 
     private func family<Series>(
-        _ name: String,
-        _ help: String,
-        _ labels: [String],
-        make: @escaping @Sendable () -> Series
+        _ name: String, _ help: String, _ labels: [String], make: @escaping @Sendable () -> Series
     ) -> MetricFamily<Series> {
         let whole = "\(Self.namespace)_\(name)"
         precondition(MetricName.isValid(whole), "\(whole) is no metric name")
         precondition(labels.allSatisfy(MetricName.isValid), "\(labels) are no label names")
-        precondition(
-            Set(labels).isDisjoint(with: common.map(\.name)),
-            "\(whole) repeats a common label"
-        )
+        precondition(Set(labels).isDisjoint(with: common.map(\.name)), "\(whole) repeats a common label")
         return MetricFamily(name: whole, help: help, labels: labels, make: make)
     }
 
     private func add<Series>(
-        _ family: MetricFamily<Series>,
-        type: String,
+        _ family: MetricFamily<Series>, type: String,
         write: @escaping @Sendable (inout MetricsText, [String], Series) -> Void
     ) {
         add(family.name) { text in
             text.head(family.name, help: family.help, type: type)
-            for (values, series) in family.all {
-                write(&text, values, series)
-            }
+            for (values, series) in family.all { write(&text, values, series) }
         }
     }
 

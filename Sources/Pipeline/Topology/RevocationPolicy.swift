@@ -27,16 +27,12 @@ package struct RevocationPolicy: Sendable {
     package init?(_ settings: SettingsValues) {
         guard settings[VerifySettings.revocation] != .off else { return nil }
         self.init(
-            isHard: settings[VerifySettings.revocation] == .hard,
-            interval: settings[VerifySettings.revocationInterval],
-            deadlineSeconds: Int(settings[VerifySettings.revocationDeadline] / .seconds(1))
-        )
+            isHard: settings[VerifySettings.revocation] == .hard, interval: settings[VerifySettings.revocationInterval],
+            deadlineSeconds: Int(settings[VerifySettings.revocationDeadline] / .seconds(1)))
     }
 }
 
 extension Certificate {
     /// The responders that can be asked: HTTP alone is spoken, as answers are signed.
-    package var plainResponders: [String] {
-        ocspResponders.filter { $0.utf8.starts(with: "http://".utf8) }
-    }
+    package var plainResponders: [String] { ocspResponders.filter { $0.utf8.starts(with: "http://".utf8) } }
 }

@@ -16,30 +16,20 @@ package enum RootFile {
         let encoded = blocks.isEmpty ? [bytes] : blocks
         var certificates: [Certificate] = []
         for der in encoded {
-            do throws(CertificateError) {
-                certificates.append(try Certificate(der: der))
-            } catch {
-                throw RootFileError(
-                    message: "expected certificates in PEM, or one in DER: \(error)"
-                )
+            do throws(CertificateError) { certificates.append(try Certificate(der: der)) } catch {
+                throw RootFileError(message: "expected certificates in PEM, or one in DER: \(error)")
             }
         }
         return certificates
     }
 
     private static func read(_ path: String) throws(RootFileError) -> [UInt8] {
-        guard let file = InputFile(path: path) else {
-            throw RootFileError(message: "cannot be read")
-        }
+        guard let file = InputFile(path: path) else { throw RootFileError(message: "cannot be read") }
         let read: [UInt8]?
-        do throws(InputFileError) {
-            read = try file.readWhole(atMost: bytesMax)
-        } catch {
+        do throws(InputFileError) { read = try file.readWhole(atMost: bytesMax) } catch {
             throw RootFileError(message: "is empty or cannot be read")
         }
-        guard let bytes = read else {
-            throw RootFileError(message: "is larger than \(bytesMax) bytes")
-        }
+        guard let bytes = read else { throw RootFileError(message: "is larger than \(bytesMax) bytes") }
         guard !bytes.isEmpty else { throw RootFileError(message: "is empty or cannot be read") }
         return bytes
     }

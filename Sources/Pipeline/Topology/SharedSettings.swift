@@ -3,23 +3,16 @@ package import Settings
 /// Settings that several executables must share.
 package enum SharedSettings {
     /// For verify-worker, which accepts them, and for recovery-worker, which asks Apple about them.
-    package static let apps = Setting(
-        "apps",
-        .apps,
-        "The apps whose purchases are accepted, each in one environment."
-    )
+    package static let apps = Setting("apps", .apps, "The apps whose purchases are accepted, each in one environment.")
     /// For verify-worker, which reads the header, and for link-worker, which applies it.
     package static let trustsIngestUser = Setting(
-        "linking.trust_ingest_user",
-        .bool,
-        default: false,
+        "linking.trust_ingest_user", .bool, default: false,
         "Whether the user ID in the record header user-id owns the purchase where nothing else "
-            + "names an owner; set it alike for verify-worker and link-worker."
-    )
+            + "names an owner; set it alike for verify-worker and link-worker.")
 
     /// The sections of one JSON file that may serve all executables; each ignores the others'.
     package static let sections: Set<String> = [
-        "apps", "batch", "breaker", "catalog", "database", "dedupe", "entitle", "health", "http",
-        "kafka", "linking", "log", "recovery", "retry", "settings", "shutdown", "verify",
+        "apps", "batch", "breaker", "catalog", "database", "dedupe", "entitle", "health", "http", "kafka", "linking",
+        "log", "recovery", "retry", "settings", "shutdown", "verify",
     ]
 }

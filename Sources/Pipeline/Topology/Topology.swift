@@ -12,40 +12,23 @@ package enum Topology {
 extension StageDescription {
     /// Turns bodies into observations.
     package static let verify = StageDescription(
-        name: "verify",
-        inputTopic: Topic.raw,
-        readsObservations: false,
-        outputTopic: Topic.verified,
-        dispositions: [.forwarded, .ignored]
-    )
+        name: "verify", inputTopic: Topic.raw, readsObservations: false, outputTopic: Topic.verified,
+        dispositions: [.forwarded, .ignored])
 
     /// Drops what says nothing new.
     package static let dedupe = StageDescription(
-        name: "dedupe",
-        inputTopic: Topic.verified,
-        readsObservations: true,
-        outputTopic: Topic.unique,
-        dispositions: [.forwarded, .refreshed, .superseded, .duplicate]
-    )
+        name: "dedupe", inputTopic: Topic.verified, readsObservations: true, outputTopic: Topic.unique,
+        dispositions: [.forwarded, .refreshed, .superseded, .duplicate])
 
     /// Finds the owner.
     package static let link = StageDescription(
-        name: "link",
-        inputTopic: Topic.unique,
-        readsObservations: true,
-        outputTopic: Topic.linked,
-        dispositions: [.resolved, .unresolved]
-    )
+        name: "link", inputTopic: Topic.unique, readsObservations: true, outputTopic: Topic.linked,
+        dispositions: [.resolved, .unresolved])
 
     /// Writes facts, rows and the feed of changes.
     package static let entitle = StageDescription(
-        name: "entitle",
-        inputTopic: Topic.linked,
-        readsObservations: true,
-        outputTopic: nil,
-        otherTopics: [Topic.changed, Topic.current],
-        dispositions: [.applied, .unchanged, .recorded]
-    )
+        name: "entitle", inputTopic: Topic.linked, readsObservations: true, outputTopic: nil,
+        otherTopics: [Topic.changed, Topic.current], dispositions: [.applied, .unchanged, .recorded])
 }
 
 extension StageDescription {
@@ -53,14 +36,8 @@ extension StageDescription {
     ///
     /// Beside the way of a record, and so not among `Topology.stages`.
     package static let recovery = StageDescription(
-        name: "recovery",
-        inputTopic: Topic.outcomes,
-        readsObservations: false,
-        outputTopic: nil,
-        otherTopics: [Topic.raw],
-        refusesRecords: false,
-        dispositions: [.settled, .others]
-    )
+        name: "recovery", inputTopic: Topic.outcomes, readsObservations: false, outputTopic: nil,
+        otherTopics: [Topic.raw], refusesRecords: false, dispositions: [.settled, .others])
 }
 
 extension StageDescription {
@@ -69,22 +46,13 @@ extension StageDescription {
     /// Refuses nothing, as its refusals would be its own input. Beside the way of a record, and so
     /// not among `Topology.stages`.
     package static let deadLetterIndex = StageDescription(
-        name: "dead-letter-index",
-        inputTopic: Topic.deadLetter,
-        readsObservations: false,
-        outputTopic: nil,
-        refusesRecords: false,
-        dispositions: [.indexed, .foreign],
-        program: "dead-letter-index"
-    )
+        name: "dead-letter-index", inputTopic: Topic.deadLetter, readsObservations: false, outputTopic: nil,
+        refusesRecords: false, dispositions: [.indexed, .foreign], program: "dead-letter-index")
 }
 
 extension Disposition {
     package static let indexed = Disposition("indexed", "dead letters that the index holds")
-    package static let foreign = Disposition(
-        "foreign",
-        "no dead letters, or none that PostgreSQL accepts"
-    )
+    package static let foreign = Disposition("foreign", "no dead letters, or none that PostgreSQL accepts")
 
     package static let settled = Disposition("settled", "answers about what was recovered")
     package static let others = Disposition("others", "answers to others")
@@ -94,21 +62,12 @@ extension Disposition {
     /// A response without items, or signed data of a kind that cannot be recorded.
     package static let ignored = Disposition("ignored", "nothing in them to record")
 
-    package static let refreshed = Disposition(
-        "refreshed",
-        "the same state, signed again; the date goes on"
-    )
-    package static let superseded = Disposition(
-        "superseded",
-        "older than what is known; goes on as history"
-    )
+    package static let refreshed = Disposition("refreshed", "the same state, signed again; the date goes on")
+    package static let superseded = Disposition("superseded", "older than what is known; goes on as history")
     package static let duplicate = Disposition("duplicate", "known already")
 
     package static let resolved = Disposition("resolved", "the user is known")
-    package static let unresolved = Disposition(
-        "unresolved",
-        "nobody is linked to the purchase yet"
-    )
+    package static let unresolved = Disposition("unresolved", "nobody is linked to the purchase yet")
 
     package static let applied = Disposition("applied", "rows became different")
     package static let unchanged = Disposition("unchanged", "known to the database already")

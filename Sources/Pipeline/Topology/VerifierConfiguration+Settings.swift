@@ -10,12 +10,8 @@ extension VerifierConfiguration {
     ///   holds no certificate, and what `VerifierConfiguration.problems(with:)` finds.
     package init(_ settings: SettingsValues) throws(SettingsError) {
         var problems: [SettingProblem] = []
-        let apps = settings[VerifySettings.apps].map { app in
-            ConfiguredApp(app, problems: &problems)
-        }
-        if RevocationPolicy(settings)?.isHard == true {
-            problems += apps.flatMap(\.rootsWithoutResponder)
-        }
+        let apps = settings[VerifySettings.apps].map { app in ConfiguredApp(app, problems: &problems) }
+        if RevocationPolicy(settings)?.isHard == true { problems += apps.flatMap(\.rootsWithoutResponder) }
         problems += Self.problems(with: apps).map { SettingProblem(setting: "apps", message: $0) }
         guard problems.isEmpty else { throw SettingsError(problems: problems) }
         self.init(apps: apps, limits: VerifierLimits(settings))
@@ -40,21 +36,13 @@ extension ConfiguredApp {
     fileprivate init(_ app: AppSetting, problems: inout [SettingProblem]) {
         var roots: [Certificate] = []
         for path in app.rootFiles {
-            do throws(RootFileError) {
-                roots += try RootFile.certificates(at: path)
-            } catch {
-                problems.append(
-                    SettingProblem(setting: "apps", message: "root file \(path): \(error.message)")
-                )
+            do throws(RootFileError) { roots += try RootFile.certificates(at: path) } catch {
+                problems.append(SettingProblem(setting: "apps", message: "root file \(path): \(error.message)"))
             }
         }
         self.init(
-            bundleID: Identifier(app.bundleID),
-            environment: Environment(rawValue: app.environment),
-            appAppleID: app.appAppleID,
-            roots: roots,
-            hasTestRootInProduction: app.isTestRootInProduction
-        )
+            bundleID: Identifier(app.bundleID), environment: Environment(rawValue: app.environment),
+            appAppleID: app.appAppleID, roots: roots, hasTestRootInProduction: app.isTestRootInProduction)
     }
 }
 
@@ -72,8 +60,7 @@ extension ConfiguredApp {
                 setting: VerifySettings.revocation.declaration.name,
                 message: "hard, but the root \(root.fingerprint.hex) of app \(bundleID) in "
                     + "\(environment.rawValue) names no OCSP responder at an http address, so that "
-                    + "records might wait forever: use soft, or a root that names one"
-            )
+                    + "records might wait forever: use soft, or a root that names one")
         }
     }
 }

@@ -21,15 +21,12 @@ struct Decimal {
             let byte = input[index]
             index += 1
             switch byte {
-            case UInt8(ascii: "-"):
-                isNegative = true
-            case UInt8(ascii: "."):
-                isBeforePoint = false
+            case UInt8(ascii: "-"): isNegative = true
+            case UInt8(ascii: "."): isBeforePoint = false
             case UInt8(ascii: "e"), UInt8(ascii: "E"):
                 pointPlace += Self.exponent(input, index..<range.upperBound)
                 index = range.upperBound
-            case UInt8(ascii: "0") where digitsCount == 0:
-                pointPlace -= isBeforePoint ? 0 : 1
+            case UInt8(ascii: "0") where digitsCount == 0: pointPlace -= isBeforePoint ? 0 : 1
             case UInt8(ascii: "0"):
                 zerosHeldBack += 1
                 pointPlace += isBeforePoint ? 1 : 0
@@ -43,13 +40,9 @@ struct Decimal {
 
     private mutating func append(zeros: Int, then digit: UInt8) {
         let held = min(zeros, max(0, Self.digitsHeldMax - digitsCount))
-        for _ in 0..<held {
-            leadingDigits *= 10
-        }
+        for _ in 0..<held { leadingDigits *= 10 }
         digitsCount += zeros
-        if digitsCount < Self.digitsHeldMax {
-            leadingDigits = leadingDigits * 10 + UInt64(digit)
-        }
+        if digitsCount < Self.digitsHeldMax { leadingDigits = leadingDigits * 10 + UInt64(digit) }
         digitsCount += 1
     }
 
@@ -60,8 +53,7 @@ struct Decimal {
             switch input[index] {
             case UInt8(ascii: "-"): isNegative = true
             case UInt8(ascii: "+"): break
-            default:
-                value = min(exponentMax, value * 10 + Int(input[index] - UInt8(ascii: "0")))
+            default: value = min(exponentMax, value * 10 + Int(input[index] - UInt8(ascii: "0")))
             }
         }
         return isNegative ? -value : value
@@ -74,9 +66,7 @@ struct Decimal {
         guard roundsDown || !hasFraction else { return nil }
         guard pointPlace <= Self.digitsHeldMax || digitsCount == 0 else { return nil }
         var magnitude = digitsCount == 0 ? 0 : integerDigits
-        if isNegative && hasFraction {
-            magnitude += 1
-        }
+        if isNegative && hasFraction { magnitude += 1 }
         guard isNegative else { return Int64(exactly: magnitude) }
         guard magnitude <= Int64.min.magnitude else { return nil }
         return Int64(truncatingIfNeeded: 0 &- magnitude)
@@ -87,12 +77,8 @@ struct Decimal {
         guard pointPlace > 0 else { return 0 }
         var value = leadingDigits
         let heldCount = min(digitsCount, Self.digitsHeldMax)
-        for _ in pointPlace..<max(pointPlace, heldCount) {
-            value /= 10
-        }
-        for _ in heldCount..<max(heldCount, pointPlace) {
-            value *= 10
-        }
+        for _ in pointPlace..<max(pointPlace, heldCount) { value /= 10 }
+        for _ in heldCount..<max(heldCount, pointPlace) { value *= 10 }
         return value
     }
 }

@@ -11,8 +11,6 @@ enum DecimalDigits {
             digits[first] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: digit)
             rest = quotient
         } while rest > 0
-        digits.span.extracting(first...).withUnsafeBufferPointer {
-            bytes.append(contentsOf: $0)
-        }
+        digits.span.extracting(first...).withUnsafeBufferPointer { bytes.append(contentsOf: $0) }
     }
 }

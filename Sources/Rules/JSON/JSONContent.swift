@@ -46,8 +46,7 @@ extension JSONWriter {
         case .double(let value): double(value)
         case .string(let text), .time(let text, _): string(text)
         case .raw(let bytes): raw(bytes)
-        case .array(let elements):
-            array { writer in elements.forEach { writer.value($0) } }
+        case .array(let elements): array { writer in elements.forEach { writer.value($0) } }
         case .object(let members):
             object { writer in
                 for (name, value) in members {
@@ -67,21 +66,13 @@ package protocol JSONRepresentable: SendableMetatype {
     var json: JSONContent { get }
 }
 
-extension JSONRepresentable {
-    package static var isNumber: Bool { false }
-}
+extension JSONRepresentable { package static var isNumber: Bool { false } }
 
-extension JSONContent: JSONRepresentable {
-    package var json: JSONContent { self }
-}
+extension JSONContent: JSONRepresentable { package var json: JSONContent { self } }
 
-extension String: JSONRepresentable {
-    package var json: JSONContent { .string(self) }
-}
+extension String: JSONRepresentable { package var json: JSONContent { .string(self) } }
 
-extension Bool: JSONRepresentable {
-    package var json: JSONContent { .bool(self) }
-}
+extension Bool: JSONRepresentable { package var json: JSONContent { .bool(self) } }
 
 extension Int: JSONRepresentable {
     package static var isNumber: Bool { true }
@@ -120,7 +111,5 @@ extension Array: JSONRepresentable where Element: JSONRepresentable {
 
 extension Dictionary: JSONRepresentable where Key == String, Value: JSONRepresentable {
     /// Members by their names.
-    package var json: JSONContent {
-        .object(sorted { $0.key < $1.key }.map { ($0.key, $0.value.json) })
-    }
+    package var json: JSONContent { .object(sorted { $0.key < $1.key }.map { ($0.key, $0.value.json) }) }
 }

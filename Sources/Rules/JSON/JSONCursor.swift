@@ -34,9 +34,8 @@ package struct JSONCursor: Sendable {
         let isFirst = position > 0 && bytes[position - 1] == UInt8(ascii: "{")
         let opening = isFirst ? position : position + 1
         let closing = opening + name.utf8CodeUnitCount + 1
-        guard closing + 1 < end, bytes[closing] == UInt8(ascii: "\""),
-            bytes[closing + 1] == UInt8(ascii: ":"), bytes[opening] == UInt8(ascii: "\""),
-            isFirst || bytes[position] == UInt8(ascii: ","),
+        guard closing + 1 < end, bytes[closing] == UInt8(ascii: "\""), bytes[closing + 1] == UInt8(ascii: ":"),
+            bytes[opening] == UInt8(ascii: "\""), isFirst || bytes[position] == UInt8(ascii: ","),
             has(name, at: opening + 1)
         else { return false }
         position = closing + 2
@@ -49,16 +48,11 @@ package struct JSONCursor: Sendable {
     private func has(_ text: StaticString, at start: Int) -> Bool {
         let expected = UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
         return bytes.withUnsafeBytes { bytes in
-            func isEqual<Word: FixedWidthInteger & BitwiseCopyable>(
-                _ offset: Int,
-                _: Word.Type
-            ) -> Bool {
+            func isEqual<Word: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, _: Word.Type) -> Bool {
                 bytes.loadUnaligned(fromByteOffset: start + offset, as: Word.self)
                     == expected.loadUnaligned(fromByteOffset: offset, as: Word.self)
             }
-            guard expected.count >= 8 else {
-                return expected.indices.allSatisfy { isEqual($0, UInt8.self) }
-            }
+            guard expected.count >= 8 else { return expected.indices.allSatisfy { isEqual($0, UInt8.self) } }
             var offset = 0
             while offset + 8 < expected.count {
                 guard isEqual(offset, UInt64.self) else { return false }
@@ -100,8 +94,7 @@ extension JSONCursor {
             index += 1
         }
         // JSON has no leading zeros.
-        guard index > position, index == position + 1 || bytes[position] != UInt8(ascii: "0")
-        else { return nil }
+        guard index > position, index == position + 1 || bytes[position] != UInt8(ascii: "0") else { return nil }
         position = index
         return number
     }
@@ -110,9 +103,7 @@ extension JSONCursor {
     private static let digitsMax = 18
 
     /// As `JSONValue.string`; nil also for a string with escapes, or of more than ASCII.
-    package mutating func string() -> String? {
-        passString().map { String(decoding: bytes[$0], as: UTF8.self) }
-    }
+    package mutating func string() -> String? { passString().map { String(decoding: bytes[$0], as: UTF8.self) } }
 
     /// Passes a string's content to `body` and returns its result; nil as for `string()`.
     ///

@@ -9,11 +9,8 @@ package struct JSONDocument: Sendable {
     ///
     /// - Throws: the first fault in the order of the bytes; a doubled key in an object of many
     ///   members is seen at the object's end.
-    package init(
-        parsing bytes: [UInt8],
-        limits: JSONLimits = .standard,
-        policy: JSONPolicy = .strict
-    ) throws(JSONError) {
+    package init(parsing bytes: [UInt8], limits: JSONLimits = .standard, policy: JSONPolicy = .strict) throws(JSONError)
+    {
         var parser = JSONParser(limits: limits, policy: policy)
         try parser.parse(bytes.span)
         storage = JSONStorage(bytes: bytes, nodes: parser.nodes)
@@ -25,11 +22,9 @@ package struct JSONDocument: Sendable {
     ///   before or after it, and where it is not the first. The root's `range` ends before its
     ///   comma; where it is not found, everything is read.
     /// - Throws: as for a whole document.
-    package init(
-        parsing bytes: [UInt8],
-        upToMember member: StaticString,
-        limits: JSONLimits = .standard
-    ) throws(JSONError) {
+    package init(parsing bytes: [UInt8], upToMember member: StaticString, limits: JSONLimits = .standard)
+        throws(JSONError)
+    {
         var parser = JSONParser(limits: limits, policy: .strict, lastMember: member)
         try parser.parse(bytes.span)
         storage = JSONStorage(bytes: bytes, nodes: parser.nodes)
@@ -147,9 +142,7 @@ extension JSONStorage {
         guard content.count == expected.count else { return false }
         return bytes.withUnsafeBufferPointer { bytes in
             let start = content.lowerBound
-            for offset in expected.indices where bytes[start + offset] != expected[offset] {
-                return false
-            }
+            for offset in expected.indices where bytes[start + offset] != expected[offset] { return false }
             return true
         }
     }

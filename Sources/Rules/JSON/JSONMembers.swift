@@ -75,11 +75,8 @@ extension JSONValue {
             let (name, value) = (nodes[key], nodes[key + 1])
             spans.append(
                 JSONMemberSpan(
-                    key: Int(name.start)..<Int(name.end),
-                    value: Int(value.start)..<Int(value.end),
-                    isKeyEscaped: name.hasEscapes
-                )
-            )
+                    key: Int(name.start)..<Int(name.end), value: Int(value.start)..<Int(value.end),
+                    isKeyEscaped: name.hasEscapes))
             key = Int(value.next)
         }
         return spans
@@ -94,10 +91,9 @@ extension JSONValue {
     /// - Parameters:
     ///   - keyBytesMax: keys of more bytes, their escapes replaced, are not recognized.
     ///   - recognize: gets a key's bytes, its escapes replaced.
-    package func members<Name>(
-        keyBytesMax: Int,
-        recognize: (borrowing Span<UInt8>) -> Name?
-    ) -> [(name: Name, value: JSONValue)] {
+    package func members<Name>(keyBytesMax: Int, recognize: (borrowing Span<UInt8>) -> Name?) -> [(
+        name: Name, value: JSONValue
+    )] {
         guard kind == .object else { return [] }
         let (nodes, end, bytes) = (storage.nodes, Int(node.next), storage.bytes)
         var found: [(name: Name, value: JSONValue)] = []
@@ -107,19 +103,13 @@ extension JSONValue {
             let content = nodes[key].content
             var name: Name?
             if !nodes[key].hasEscapes {
-                if content.count <= keyBytesMax {
-                    name = recognize(bytes.span.extracting(content))
-                }
-            } else if content.count <= keyBytesMax * StringContent.escapeBytesMax,
-                !nodes[key].hasLoneSurrogate
-            {
+                if content.count <= keyBytesMax { name = recognize(bytes.span.extracting(content)) }
+            } else if content.count <= keyBytesMax * StringContent.escapeBytesMax, !nodes[key].hasLoneSurrogate {
                 decoded.removeAll(keepingCapacity: true)
                 StringContent.decode(bytes.span, content, into: &decoded)
                 name = recognize(decoded.span)
             }
-            if let name {
-                found.append((name, JSONValue(storage: storage, index: key + 1)))
-            }
+            if let name { found.append((name, JSONValue(storage: storage, index: key + 1))) }
             key = Int(nodes[key + 1].next)
         }
         return found

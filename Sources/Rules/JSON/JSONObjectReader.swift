@@ -7,9 +7,7 @@ package struct JSONObjectReader: Sendable {
     ///
     /// Unlike a `JSONValue` it refers to nothing, so that a value that is only converted costs no
     /// counting of references.
-    package struct Index: Sendable {
-        fileprivate let node: Int
-    }
+    package struct Index: Sendable { fileprivate let node: Int }
 
     private let storage: JSONStorage
     private let first: Int
@@ -49,9 +47,7 @@ extension JSONObjectReader {
     package func isNull(at index: Index) -> Bool { kind(at: index) == .null }
 
     /// The value itself, which may outlive the reader.
-    package func value(at index: Index) -> JSONValue {
-        JSONValue(storage: storage, index: index.node)
-    }
+    package func value(at index: Index) -> JSONValue { JSONValue(storage: storage, index: index.node) }
 
     /// As `JSONValue.bool`.
     package func bool(at index: Index) -> Bool? { value(at: index).bool }
@@ -63,10 +59,7 @@ extension JSONObjectReader {
     package func string(at index: Index) -> String? { value(at: index).string }
 
     /// Passes a string's content to `body`; nil if the value is no string, or one with escapes.
-    package func withPlainString<Result>(
-        at index: Index,
-        _ body: (Span<UInt8>) -> Result?
-    ) -> Result? {
+    package func withPlainString<Result>(at index: Index, _ body: (Span<UInt8>) -> Result?) -> Result? {
         let node = storage.nodes[index.node]
         guard node.kind == .string, !node.hasEscapes else { return nil }
         let bytes = storage.bytes

@@ -12,8 +12,7 @@ extension JSONParser {
         let container = open[open.count - 1]
         guard !container.hashesKeys else { return }
         let node = nodes[key]
-        guard container.count < Self.keysComparedMax, !node.hasEscapes,
-            node.content.count <= Self.keyBytesComparedMax
+        guard container.count < Self.keysComparedMax, !node.hasEscapes, node.content.count <= Self.keyBytesComparedMax
         else {
             open[open.count - 1].hashesKeys = true
             return
@@ -25,11 +24,7 @@ extension JSONParser {
         }
     }
 
-    private func requireNew(
-        _ key: Int,
-        amongKeysOf container: OpenContainer,
-        _ input: Span<UInt8>
-    ) throws(JSONError) {
+    private func requireNew(_ key: Int, amongKeysOf container: OpenContainer, _ input: Span<UInt8>) throws(JSONError) {
         var other = container.node + 1
         while other < key {
             if haveEqualContent(nodes[other], nodes[key], input) {
@@ -40,11 +35,7 @@ extension JSONParser {
         }
     }
 
-    private func haveEqualContent(
-        _ first: JSONNode,
-        _ second: JSONNode,
-        _ input: Span<UInt8>
-    ) -> Bool {
+    private func haveEqualContent(_ first: JSONNode, _ second: JSONNode, _ input: Span<UInt8>) -> Bool {
         if first.hasEscapes || second.hasEscapes {
             var decoded: (first: [UInt8], second: [UInt8]) = ([], [])
             StringContent.decode(input, first.content, into: &decoded.first)
@@ -53,9 +44,7 @@ extension JSONParser {
         }
         guard first.content.count == second.content.count else { return false }
         let distance = second.content.lowerBound - first.content.lowerBound
-        for index in first.content where input[index] != input[index + distance] {
-            return false
-        }
+        for index in first.content where input[index] != input[index + distance] { return false }
         return true
     }
 
@@ -70,9 +59,7 @@ extension JSONParser {
             let isNew = table.insert(key, hash: hash(input, nodes[key], &decoded)) { other in
                 haveEqualContent(nodes[other], nodes[key], input)
             }
-            guard isNew else {
-                throw JSONError(code: .duplicateKey, offset: Int(nodes[key].start))
-            }
+            guard isNew else { throw JSONError(code: .duplicateKey, offset: Int(nodes[key].start)) }
             key = Int(nodes[key + 1].next)
         }
     }
@@ -138,8 +125,7 @@ struct KeyFilter {
         let first = bytes[content.lowerBound]
         let middle = bytes[content.lowerBound + content.count / 2]
         let last = bytes[content.upperBound - 1]
-        let mixed =
-            UInt64(content.count) << 24 | UInt64(first) << 16 | UInt64(middle) << 8 | UInt64(last)
+        let mixed = UInt64(content.count) << 24 | UInt64(first) << 16 | UInt64(middle) << 8 | UInt64(last)
         return UInt8(truncatingIfNeeded: (mixed &* 0x9E37_79B9_7F4A_7C15) >> 56)
     }
 }

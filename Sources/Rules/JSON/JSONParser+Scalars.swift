@@ -12,12 +12,7 @@ extension JSONParser {
             if byte == UInt8(ascii: "\"") {
                 position += 1
                 try append(
-                    .string,
-                    from: start,
-                    to: position,
-                    hasEscapes: hasEscapes,
-                    hasLoneSurrogate: hasLoneSurrogate
-                )
+                    .string, from: start, to: position, hasEscapes: hasEscapes, hasLoneSurrogate: hasLoneSurrogate)
                 return
             } else if byte == UInt8(ascii: "\\") {
                 hasEscapes = true
@@ -43,15 +38,11 @@ extension JSONParser {
         var index = start
         let bytes = input.bytes
         while index + 8 <= input.count {
-            let word = UInt64(
-                littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self)
-            )
+            let word = UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self))
             let quotes = word ^ (ones &* 0x22)
             let backslashes = word ^ (ones &* 0x5C)
             let controls = (word &- (ones &* 0x20)) & ~word
-            let special =
-                word | controls | ((quotes &- ones) & ~quotes)
-                | ((backslashes &- ones) & ~backslashes)
+            let special = word | controls | ((quotes &- ones) & ~quotes) | ((backslashes &- ones) & ~backslashes)
             let found = special & tops
             guard found == 0 else { return index + found.trailingZeroBitCount / 8 }
             index += 8
@@ -71,21 +62,17 @@ extension JSONParser {
             throw fault(.unexpectedEnd)
         }
         switch input[position + 1] {
-        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"),
-            UInt8(ascii: "f"), UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
+            UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
             position += 2
             return true
-        case UInt8(ascii: "u"):
-            return try readUnicodeEscape(input)
-        default:
-            throw fault(.escapeMalformed)
+        case UInt8(ascii: "u"): return try readUnicodeEscape(input)
+        default: throw fault(.escapeMalformed)
         }
     }
 
     private mutating func readUnicodeEscape(_ input: Span<UInt8>) throws(JSONError) -> Bool {
-        guard let unit = UnicodeEscape.unit(in: input, at: position) else {
-            throw fault(.escapeMalformed)
-        }
+        guard let unit = UnicodeEscape.unit(in: input, at: position) else { throw fault(.escapeMalformed) }
         guard unit != 0 || policy == .grammar else { throw fault(.nulInString) }
         guard UnicodeEscape.isSurrogate(unit) else {
             position += UnicodeEscape.length
@@ -108,9 +95,7 @@ extension JSONParser {
     /// Reads `-`? integer fraction? exponent?, as RFC 8259 §6 writes them.
     mutating func readNumber(_ input: Span<UInt8>) throws(JSONError) {
         let start = position
-        if input[position] == UInt8(ascii: "-") {
-            position += 1
-        }
+        if input[position] == UInt8(ascii: "-") { position += 1 }
         if position < input.count && input[position] == UInt8(ascii: "0") {
             position += 1
         } else {
@@ -122,8 +107,7 @@ extension JSONParser {
         }
         if position < input.count && input[position] | 0x20 == UInt8(ascii: "e") {
             position += 1
-            if position < input.count
-                && (input[position] == UInt8(ascii: "+") || input[position] == UInt8(ascii: "-"))
+            if position < input.count && (input[position] == UInt8(ascii: "+") || input[position] == UInt8(ascii: "-"))
             {
                 position += 1
             }
@@ -136,9 +120,7 @@ extension JSONParser {
     private mutating func readDigits(_ input: Span<UInt8>) throws(JSONError) {
         guard position < input.count else { throw fault(.unexpectedEnd) }
         var index = position
-        while index < input.count && input[index] &- UInt8(ascii: "0") < 10 {
-            index += 1
-        }
+        while index < input.count && input[index] &- UInt8(ascii: "0") < 10 { index += 1 }
         guard index > position else { throw fault(.numberMalformed) }
         position = index
     }
@@ -151,24 +133,15 @@ enum UTF8Sequence {
     static func length(in input: Span<UInt8>, at position: Int) -> Int {
         let first = input[position]
         switch first {
-        case 0x00...0x7F:
-            return 1
-        case 0xC2...0xDF:
-            return hasContinuations(input, position, length: 2, second: 0x80...0xBF)
-        case 0xE0:
-            return hasContinuations(input, position, length: 3, second: 0xA0...0xBF)
-        case 0xED:
-            return hasContinuations(input, position, length: 3, second: 0x80...0x9F)
-        case 0xE1...0xEF:
-            return hasContinuations(input, position, length: 3, second: 0x80...0xBF)
-        case 0xF0:
-            return hasContinuations(input, position, length: 4, second: 0x90...0xBF)
-        case 0xF1...0xF3:
-            return hasContinuations(input, position, length: 4, second: 0x80...0xBF)
-        case 0xF4:
-            return hasContinuations(input, position, length: 4, second: 0x80...0x8F)
-        default:
-            return 0
+        case 0x00...0x7F: return 1
+        case 0xC2...0xDF: return hasContinuations(input, position, length: 2, second: 0x80...0xBF)
+        case 0xE0: return hasContinuations(input, position, length: 3, second: 0xA0...0xBF)
+        case 0xED: return hasContinuations(input, position, length: 3, second: 0x80...0x9F)
+        case 0xE1...0xEF: return hasContinuations(input, position, length: 3, second: 0x80...0xBF)
+        case 0xF0: return hasContinuations(input, position, length: 4, second: 0x90...0xBF)
+        case 0xF1...0xF3: return hasContinuations(input, position, length: 4, second: 0x80...0xBF)
+        case 0xF4: return hasContinuations(input, position, length: 4, second: 0x80...0x8F)
+        default: return 0
         }
     }
 
@@ -182,18 +155,11 @@ enum UTF8Sequence {
         return true
     }
 
-    private static func hasContinuations(
-        _ input: Span<UInt8>,
-        _ position: Int,
-        length: Int,
-        second: ClosedRange<UInt8>
-    ) -> Int {
-        guard position + length <= input.count, second.contains(input[position + 1]) else {
-            return 0
-        }
-        for index in position + 2..<position + length where input[index] & 0xC0 != 0x80 {
-            return 0
-        }
+    private static func hasContinuations(_ input: Span<UInt8>, _ position: Int, length: Int, second: ClosedRange<UInt8>)
+        -> Int
+    {
+        guard position + length <= input.count, second.contains(input[position + 1]) else { return 0 }
+        for index in position + 2..<position + length where input[index] & 0xC0 != 0x80 { return 0 }
         return length
     }
 }

@@ -57,19 +57,14 @@ struct JSONParser {
 
     private static let bytesPerNodeExpected = 16
 
-    private mutating func step(
-        _ input: Span<UInt8>,
-        _ expected: Expectation
-    ) throws(JSONError) -> Expectation {
+    private mutating func step(_ input: Span<UInt8>, _ expected: Expectation) throws(JSONError) -> Expectation {
         let byte = input[position]
         switch expected {
-        case .value:
-            return try readValue(input, startingWith: byte)
+        case .value: return try readValue(input, startingWith: byte)
         case .valueOrEnd:
             guard byte != UInt8(ascii: "]") else { return try passBracket(input) }
             return try readValue(input, startingWith: byte)
-        case .key:
-            return try readKey(input, startingWith: byte)
+        case .key: return try readKey(input, startingWith: byte)
         case .keyOrEnd:
             guard byte != UInt8(ascii: "}") else { return try passBracket(input) }
             return try readKey(input, startingWith: byte)
@@ -79,55 +74,36 @@ struct JSONParser {
                 position += 1
                 return isObject ? .key : .value
             }
-            guard byte == (isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) else {
-                throw fault(.unexpectedByte)
-            }
+            guard byte == (isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) else { throw fault(.unexpectedByte) }
             return try passBracket(input)
-        case .end:
-            throw fault(.trailingBytes)
+        case .end: throw fault(.trailingBytes)
         }
     }
 
-    private mutating func readValue(
-        _ input: Span<UInt8>,
-        startingWith byte: UInt8
-    ) throws(JSONError) -> Expectation {
-        if !open.isEmpty {
-            open[open.count - 1].count += 1
-        }
+    private mutating func readValue(_ input: Span<UInt8>, startingWith byte: UInt8) throws(JSONError) -> Expectation {
+        if !open.isEmpty { open[open.count - 1].count += 1 }
         switch byte {
-        case UInt8(ascii: "\""):
-            try readString(input)
+        case UInt8(ascii: "\""): try readString(input)
         case UInt8(ascii: "{"):
             try openContainer(.object)
             return .keyOrEnd
         case UInt8(ascii: "["):
             try openContainer(.array)
             return .valueOrEnd
-        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
-            try readNumber(input)
-        case UInt8(ascii: "t"):
-            try readLiteral(input, "true", .bool)
-        case UInt8(ascii: "f"):
-            try readLiteral(input, "false", .bool)
-        case UInt8(ascii: "n"):
-            try readLiteral(input, "null", .null)
-        default:
-            throw fault(byte < 0x80 ? .unexpectedByte : .notUTF8)
+        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): try readNumber(input)
+        case UInt8(ascii: "t"): try readLiteral(input, "true", .bool)
+        case UInt8(ascii: "f"): try readLiteral(input, "false", .bool)
+        case UInt8(ascii: "n"): try readLiteral(input, "null", .null)
+        default: throw fault(byte < 0x80 ? .unexpectedByte : .notUTF8)
         }
         return open.isEmpty ? .end : .commaOrEnd
     }
 
-    private mutating func readKey(
-        _ input: Span<UInt8>,
-        startingWith byte: UInt8
-    ) throws(JSONError) -> Expectation {
+    private mutating func readKey(_ input: Span<UInt8>, startingWith byte: UInt8) throws(JSONError) -> Expectation {
         guard byte == UInt8(ascii: "\"") else { throw fault(.unexpectedByte) }
         let key = nodes.count
         try readString(input)
-        if policy == .strict {
-            try checkKey(input, at: key)
-        }
+        if policy == .strict { try checkKey(input, at: key) }
         skipWhitespace(input)
         guard position < input.count else { throw fault(.unexpectedEnd) }
         guard input[position] == UInt8(ascii: ":") else { throw fault(.unexpectedByte) }
@@ -151,20 +127,15 @@ struct JSONParser {
     /// Closes the innermost container at the position.
     private mutating func close(_ input: Span<UInt8>) throws(JSONError) -> Expectation {
         let container = open.removeLast()
-        if container.isObject && policy == .strict {
-            try checkHashedKeys(input, container)
-        }
+        if container.isObject && policy == .strict { try checkHashedKeys(input, container) }
         nodes[container.node].end = UInt32(position)
         nodes[container.node].next = UInt32(nodes.count)
         nodes[container.node].count = container.count
         return open.isEmpty ? .end : .commaOrEnd
     }
 
-    private mutating func readLiteral(
-        _ input: Span<UInt8>,
-        _ literal: StaticString,
-        _ kind: JSONKind
-    ) throws(JSONError) {
+    private mutating func readLiteral(_ input: Span<UInt8>, _ literal: StaticString, _ kind: JSONKind) throws(JSONError)
+    {
         let start = position
         for index in 0..<literal.utf8CodeUnitCount {
             guard position < input.count else { throw fault(.unexpectedEnd) }
@@ -175,26 +146,14 @@ struct JSONParser {
     }
 
     mutating func append(
-        _ kind: JSONKind,
-        from start: Int,
-        to end: Int,
-        hasEscapes: Bool = false,
-        hasLoneSurrogate: Bool = false
+        _ kind: JSONKind, from start: Int, to end: Int, hasEscapes: Bool = false, hasLoneSurrogate: Bool = false
     ) throws(JSONError) {
-        guard nodes.count < limits.nodesMax else {
-            throw JSONError(code: .nodesExceeded, offset: start)
-        }
+        guard nodes.count < limits.nodesMax else { throw JSONError(code: .nodesExceeded, offset: start) }
         nodes.append(
             JSONNode(
-                start: UInt32(truncatingIfNeeded: start),
-                end: UInt32(truncatingIfNeeded: end),
-                next: UInt32(truncatingIfNeeded: nodes.count + 1),
-                count: 0,
-                kind: kind,
-                hasEscapes: hasEscapes,
-                hasLoneSurrogate: hasLoneSurrogate
-            )
-        )
+                start: UInt32(truncatingIfNeeded: start), end: UInt32(truncatingIfNeeded: end),
+                next: UInt32(truncatingIfNeeded: nodes.count + 1), count: 0, kind: kind, hasEscapes: hasEscapes,
+                hasLoneSurrogate: hasLoneSurrogate))
     }
 
     private mutating func skipWhitespace(_ input: Span<UInt8>) {
@@ -213,15 +172,11 @@ struct JSONParser {
     private mutating func skipByteOrderMark(_ input: Span<UInt8>) throws(JSONError) {
         let first = input.count > 0 ? input[0] : 0
         let second = input.count > 1 ? input[1] : 0
-        if (first == 0xFE && second == 0xFF) || (first == 0xFF && second == 0xFE) {
-            throw fault(.byteOrderMark)
-        }
+        if (first == 0xFE && second == 0xFF) || (first == 0xFF && second == 0xFE) { throw fault(.byteOrderMark) }
         guard first == 0xEF, second == 0xBB, input.count > 2, input[2] == 0xBF else { return }
         guard policy == .grammar else { throw fault(.byteOrderMark) }
         position = 3
     }
 
-    func fault(_ code: JSONError.Code) -> JSONError {
-        JSONError(code: code, offset: position)
-    }
+    func fault(_ code: JSONError.Code) -> JSONError { JSONError(code: code, offset: position) }
 }

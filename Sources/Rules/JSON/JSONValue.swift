@@ -15,9 +15,7 @@ package struct JSONValue: Sendable {
 
     package var isNull: Bool { kind == .null }
 
-    package var bool: Bool? {
-        kind == .bool ? storage.bytes[Int(node.start)] == UInt8(ascii: "t") : nil
-    }
+    package var bool: Bool? { kind == .bool ? storage.bytes[Int(node.start)] == UInt8(ascii: "t") : nil }
 
     /// The number of an object's members or an array's elements; 0 for anything else.
     package var count: Int { Int(node.count) }
@@ -37,8 +35,7 @@ package struct JSONValue: Sendable {
         return member(UnsafeBufferPointer(start: key.utf8Start, count: key.utf8CodeUnitCount))
     }
 
-    @_disfavoredOverload
-    package subscript(_ key: String) -> JSONValue? {
+    @_disfavoredOverload package subscript(_ key: String) -> JSONValue? {
         var key = key
         return key.withUTF8 { member($0) }
     }
@@ -48,9 +45,7 @@ package struct JSONValue: Sendable {
         let end = Int(node.next)
         var child = index + 1
         while child < end {
-            if storage.hasString(at: child, equalTo: key) {
-                return JSONValue(storage: storage, index: child + 1)
-            }
+            if storage.hasString(at: child, equalTo: key) { return JSONValue(storage: storage, index: child + 1) }
             child = Int(storage.nodes[child + 1].next)
         }
         return nil
@@ -65,14 +60,10 @@ extension JSONValue {
 extension JSONValue {
     /// The number if it is an integer that 64 bits hold, however it is written: `1.0` and `1e3`
     /// are integers.
-    package var int64: Int64? {
-        shortInteger ?? decimal?.int64(roundsDown: false)
-    }
+    package var int64: Int64? { shortInteger ?? decimal?.int64(roundsDown: false) }
 
     /// The greatest integer that is not above the number, if 64 bits hold it.
-    package var int64RoundedDown: Int64? {
-        decimal?.int64(roundsDown: true)
-    }
+    package var int64RoundedDown: Int64? { decimal?.int64(roundsDown: true) }
 
     /// The nearest double; nil if the number is too large for one.
     package var double: Double? {
@@ -105,25 +96,19 @@ extension JSONValue {
 extension JSONValue {
     /// A string's content; nil for anything else, and for half a surrogate pair.
     package var string: String? {
-        if let range = plainStringRange {
-            return String(decoding: storage.bytes[range], as: UTF8.self)
-        }
+        if let range = plainStringRange { return String(decoding: storage.bytes[range], as: UTF8.self) }
         return stringBytes.map { String(decoding: $0, as: UTF8.self) }
     }
 
     /// A string's content in UTF-8, escapes replaced; nil as for `string`.
     package var stringBytes: [UInt8]? {
         guard kind == .string, !node.hasLoneSurrogate else { return nil }
-        if let range = plainStringRange {
-            return Array(storage.bytes[range])
-        }
+        if let range = plainStringRange { return Array(storage.bytes[range]) }
         return storage.decodedContent(at: index)
     }
 
     /// The range of a string's content in the document's bytes; nil if the string has escapes.
-    package var plainStringRange: Range<Int>? {
-        kind == .string && !node.hasEscapes ? node.content : nil
-    }
+    package var plainStringRange: Range<Int>? { kind == .string && !node.hasEscapes ? node.content : nil }
 
     /// Whether this is a string of exactly these bytes, by no other equivalence.
     package func isString(_ text: StaticString) -> Bool {
@@ -133,15 +118,13 @@ extension JSONValue {
     }
 
     /// Whether this is a string of exactly these bytes, by no other equivalence.
-    @_disfavoredOverload
-    package func isString(_ text: String) -> Bool {
+    @_disfavoredOverload package func isString(_ text: String) -> Bool {
         var text = text
         return kind == .string && text.withUTF8 { storage.hasString(at: index, equalTo: $0) }
     }
 
     /// Whether this is a string of exactly these bytes, by no other equivalence.
     package func isString(_ text: [UInt8]) -> Bool {
-        kind == .string
-            && text.withUnsafeBufferPointer { storage.hasString(at: index, equalTo: $0) }
+        kind == .string && text.withUnsafeBufferPointer { storage.hasString(at: index, equalTo: $0) }
     }
 }

@@ -8,9 +8,7 @@ package struct JSONWriter: Sendable {
     private var needsComma = false
     private var hasKey = false
 
-    package init(reserving bytesExpected: Int = 256) {
-        bytes.reserveCapacity(bytesExpected)
-    }
+    package init(reserving bytesExpected: Int = 256) { bytes.reserveCapacity(bytesExpected) }
 
     /// Goes on with an object: its bytes up to the end of its last member, of which it has one.
     ///
@@ -47,8 +45,7 @@ package struct JSONWriter: Sendable {
         bytes.append(UInt8(ascii: ":"))
     }
 
-    @_disfavoredOverload
-    package mutating func key(_ key: String) {
+    @_disfavoredOverload package mutating func key(_ key: String) {
         prepareKey()
         var key = key
         key.withUTF8 { appendQuoted($0) }
@@ -110,13 +107,9 @@ package struct JSONWriter: Sendable {
         bytes.append(contentsOf: value.description.utf8)
     }
 
-    package mutating func bool(_ value: Bool) {
-        raw((value ? "true" : "false").utf8)
-    }
+    package mutating func bool(_ value: Bool) { raw((value ? "true" : "false").utf8) }
 
-    package mutating func null() {
-        raw("null".utf8)
-    }
+    package mutating func null() { raw("null".utf8) }
 
     /// Splices one value that is JSON already, as it is.
     package mutating func raw(_ value: some Collection<UInt8>) {
@@ -139,13 +132,8 @@ package struct JSONWriter: Sendable {
     }
 
     private mutating func prepareKey() {
-        precondition(
-            open.isObject == true && !hasKey,
-            "a key stands in an object, before its value"
-        )
-        if needsComma {
-            bytes.append(UInt8(ascii: ","))
-        }
+        precondition(open.isObject == true && !hasKey, "a key stands in an object, before its value")
+        if needsComma { bytes.append(UInt8(ascii: ",")) }
         hasKey = true
         needsComma = false
     }
@@ -156,9 +144,7 @@ package struct JSONWriter: Sendable {
         } else {
             precondition(bytes.isEmpty, "a document holds one value")
         }
-        if needsComma {
-            bytes.append(UInt8(ascii: ","))
-        }
+        if needsComma { bytes.append(UInt8(ascii: ",")) }
         hasKey = false
         needsComma = true
     }
@@ -173,11 +159,10 @@ package struct JSONWriter: Sendable {
         var index = Self.plainCount(text)
         while index < text.count {
             let byte = text[index]
-            let isUpperControl =
-                byte == 0xC2 && index + 1 < text.count && text[index + 1] < 0xA0
+            let isUpperControl = byte == 0xC2 && index + 1 < text.count && text[index + 1] < 0xA0
             guard
-                byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
-                    || byte == 0x7F || isUpperControl
+                byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") || byte == 0x7F
+                    || isUpperControl
             else {
                 index += 1
                 continue
@@ -196,9 +181,7 @@ package struct JSONWriter: Sendable {
         var index = 0
         while index < text.count {
             let byte = text[index]
-            guard byte >= 0x20, byte < 0x7F, byte != UInt8(ascii: "\""),
-                byte != UInt8(ascii: "\\")
-            else { break }
+            guard byte >= 0x20, byte < 0x7F, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") else { break }
             index += 1
         }
         return index
@@ -207,8 +190,7 @@ package struct JSONWriter: Sendable {
     private mutating func appendEscape(_ byte: UInt8) {
         bytes.append(UInt8(ascii: "\\"))
         switch byte {
-        case UInt8(ascii: "\""), UInt8(ascii: "\\"):
-            bytes.append(byte)
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes.append(byte)
         case 0x0A: bytes.append(UInt8(ascii: "n"))
         case 0x0D: bytes.append(UInt8(ascii: "r"))
         case 0x09: bytes.append(UInt8(ascii: "t"))
@@ -227,9 +209,7 @@ private struct OpenContainers {
     private var depth = 0
 
     /// Whether the innermost one is an object; nil if none is open.
-    var isObject: Bool? {
-        depth == 0 ? nil : areObjects & 1 == 1
-    }
+    var isObject: Bool? { depth == 0 ? nil : areObjects & 1 == 1 }
 
     mutating func begin(isObject: Bool) {
         precondition(depth < UInt64.bitWidth, "nothing that we write is that deep")

@@ -10,13 +10,9 @@ enum StringContent {
         var index = content.lowerBound
         while index < content.upperBound {
             let start = index
-            while index < content.upperBound, input[index] != UInt8(ascii: "\\") {
-                index += 1
-            }
+            while index < content.upperBound, input[index] != UInt8(ascii: "\\") { index += 1 }
             if index > start {
-                input.extracting(start..<index).withUnsafeBufferPointer {
-                    output.append(contentsOf: $0)
-                }
+                input.extracting(start..<index).withUnsafeBufferPointer { output.append(contentsOf: $0) }
             }
             guard index < content.upperBound else { return }
             if let unit = UnicodeEscape.unit(in: input, at: index), unit < 0x80 {
@@ -31,11 +27,7 @@ enum StringContent {
     }
 
     /// Whether the content is exactly these bytes; reads no further than the first difference.
-    static func equals(
-        _ input: Span<UInt8>,
-        _ content: Range<Int>,
-        _ expected: UnsafeBufferPointer<UInt8>
-    ) -> Bool {
+    static func equals(_ input: Span<UInt8>, _ content: Range<Int>, _ expected: UnsafeBufferPointer<UInt8>) -> Bool {
         var index = content.lowerBound
         var matched = 0
         while index < content.upperBound {
@@ -57,10 +49,8 @@ enum StringContent {
     }
 
     /// The scalar that the escape at a position stands for, and the escape's length in bytes.
-    private static func escape(
-        _ input: Span<UInt8>,
-        _ index: Int
-    ) -> (utf8: Unicode.UTF8.EncodedScalar, consumed: Int) {
+    private static func escape(_ input: Span<UInt8>, _ index: Int) -> (utf8: Unicode.UTF8.EncodedScalar, consumed: Int)
+    {
         let escaped = input[index + 1]
         guard escaped != UInt8(ascii: "u") else { return unicodeEscape(input, index) }
         return (encoded(Unicode.Scalar(plain(escaped))), 2)
@@ -81,15 +71,13 @@ enum StringContent {
         }
     }
 
-    private static func unicodeEscape(
-        _ input: Span<UInt8>,
-        _ index: Int
-    ) -> (utf8: Unicode.UTF8.EncodedScalar, consumed: Int) {
+    private static func unicodeEscape(_ input: Span<UInt8>, _ index: Int) -> (
+        utf8: Unicode.UTF8.EncodedScalar, consumed: Int
+    ) {
         let unit = UnicodeEscape.unit(in: input, at: index) ?? 0xFFFD
         var consumed = UnicodeEscape.length
         var scalar = UInt32(unit)
-        if UnicodeEscape.isLeading(unit),
-            let other = UnicodeEscape.unit(in: input, at: index + UnicodeEscape.length),
+        if UnicodeEscape.isLeading(unit), let other = UnicodeEscape.unit(in: input, at: index + UnicodeEscape.length),
             UnicodeEscape.isTrailing(other)
         {
             consumed *= 2

@@ -25,9 +25,7 @@ package struct DeadLetterFold<Part: Sendable>: Sendable {
     package private(set) var repetitions = 0
     package private(set) var isComplete = true
 
-    package init(idsMax: Int = 2_000_000) {
-        self.idsMax = idsMax
-    }
+    package init(idsMax: Int = 2_000_000) { self.idsMax = idsMax }
 
     /// Adds one letter, in any order.
     ///
@@ -36,11 +34,7 @@ package struct DeadLetterFold<Part: Sendable>: Sendable {
         let key = Self.key(letter.id)
         let entry = Entry(rank: letter.rank, part: part)
         guard let former = entries[key] else {
-            if entries.count < idsMax {
-                entries[key] = entry
-            } else {
-                isComplete = false
-            }
+            if entries.count < idsMax { entries[key] = entry } else { isComplete = false }
             return .counts(replacing: nil)
         }
         repetitions += 1
@@ -53,21 +47,15 @@ package struct DeadLetterFold<Part: Sendable>: Sendable {
     func notes(_ summary: DeadLetterTopic.Summary) -> String {
         var text = "\(summary.records) records read"
         if repetitions > 0 { text += ", \(repetitions) repetitions folded" }
-        if summary.foreign > 0 {
-            text += ", \(summary.foreign) records that are no dead letters"
-        }
-        if !isComplete {
-            text += "; too many to fold them all, so that some may count twice: narrow --since"
-        }
+        if summary.foreign > 0 { text += ", \(summary.foreign) records that are no dead letters" }
+        if !isComplete { text += "; too many to fold them all, so that some may count twice: narrow --since" }
         return text
     }
 
     /// Half the size of the text: IDs are 32 hexadecimal digits, any other text is hashed to as
     /// many.
     private static func key(_ id: String) -> UInt128 {
-        if id.utf8.count == DeadLetterID.length, let number = UInt128(id, radix: 16) {
-            return number
-        }
+        if id.utf8.count == DeadLetterID.length, let number = UInt128(id, radix: 16) { return number }
         let digits = SHA256.digest(Array(id.utf8)).hex.prefix(DeadLetterID.length)
         return UInt128(digits, radix: 16) ?? 0
     }
@@ -81,9 +69,7 @@ struct NewestLetters {
     /// How many were inserted and not removed, kept or not.
     private(set) var count = 0
 
-    init(limit: Int) {
-        self.limit = limit
-    }
+    init(limit: Int) { self.limit = limit }
 
     mutating func insert(_ letter: DeadLetterRow) {
         count += 1
@@ -100,9 +86,7 @@ struct NewestLetters {
 
     /// The newest first.
     var sorted: [DeadLetterRow] {
-        let ordered = letters.values.sorted {
-            $0.failedAt == $1.failedAt ? $0.id < $1.id : $0.failedAt > $1.failedAt
-        }
+        let ordered = letters.values.sorted { $0.failedAt == $1.failedAt ? $0.id < $1.id : $0.failedAt > $1.failedAt }
         return Array(ordered.prefix(limit))
     }
 }

@@ -45,11 +45,8 @@ package struct DeadLetterTopic: Sendable {
     ///   - foreign: receives each record that is no dead letter.
     ///   - visit: receives the letter and its record; it must not keep many of those.
     package func read(
-        from next: [Int32: Int64] = [:],
-        to ends: [Int32: Int64]? = nil,
-        since: Timestamp? = nil,
-        progress: TopicScan.Progress = { _, _ in },
-        foreign: (ConsumerRecord) -> Void = { _ in },
+        from next: [Int32: Int64] = [:], to ends: [Int32: Int64]? = nil, since: Timestamp? = nil,
+        progress: TopicScan.Progress = { _, _ in }, foreign: (ConsumerRecord) -> Void = { _ in },
         _ visit: (DeadLetter, ConsumerRecord) -> Void
     ) async throws(DeadLetterTopicError) -> Summary {
         var (spans, held) = try await spans(since: since, to: ends)
@@ -58,9 +55,7 @@ package struct DeadLetterTopic: Sendable {
             spans[partition] = start < span.upperBound ? start..<span.upperBound : nil
         }
         var summary = Summary()
-        for (partition, held) in held {
-            summary.held[partition.partition] = held
-        }
+        for (partition, held) in held { summary.held[partition.partition] = held }
         do {
             try await self.visit(spans, takesValues: true, progress) { records in
                 summary.records += records.count
@@ -70,40 +65,33 @@ package struct DeadLetterTopic: Sendable {
                         foreign(record)
                         continue
                     }
-                    if since.map({ $0 <= letter.failedAt }) ?? true {
-                        visit(letter, record)
-                    }
+                    if since.map({ $0 <= letter.failedAt }) ?? true { visit(letter, record) }
                 }
             }
-        } catch {
-            throw DeadLetterTopicError(error, otherwise: .stalled, "reading \(name)")
-        }
+        } catch { throw DeadLetterTopicError(error, otherwise: .stalled, "reading \(name)") }
         return summary
     }
 
     /// The whole dead letter at a position of this topic.
     ///
     /// - Returns: nil if no record lies there (any more), or no dead letter.
-    package func read(
-        at position: RecordPosition
-    ) async throws(DeadLetterTopicError) -> (letter: DeadLetter, record: ConsumerRecord)? {
+    package func read(at position: RecordPosition) async throws(DeadLetterTopicError) -> (
+        letter: DeadLetter, record: ConsumerRecord
+    )? {
         let held = try await spans(since: nil).held[position.topicPartition]
-        guard let held, held.contains(position.offset),
-            let record = try await records(at: [position])[position],
+        guard let held, held.contains(position.offset), let record = try await records(at: [position])[position],
             let letter = try? DeadLetter(decoding: record)
         else { return nil }
         return (letter, record)
     }
 
     /// The records at these positions; missing ones are left out.
-    func records(
-        at positions: Set<RecordPosition>
-    ) async throws(DeadLetterTopicError) -> [RecordPosition: ConsumerRecord] {
+    func records(at positions: Set<RecordPosition>) async throws(DeadLetterTopicError) -> [RecordPosition:
+        ConsumerRecord]
+    {
         guard !positions.isEmpty else { return [:] }
         return try await asking { admin in
-            try await TopicScan.with(configuration) { scan in
-                try await scan.records(at: positions, asking: admin)
-            }
+            try await TopicScan.with(configuration) { scan in try await scan.records(at: positions, asking: admin) }
         }
     }
 
@@ -116,16 +104,14 @@ package struct DeadLetterTopic: Sendable {
     /// - Returns: the end of each partition.
     /// - Throws: a `DeadLetterTopicError`, and what `body` throws.
     package func visitRecords(
-        from starts: [Int32: Int64]? = nil,
-        progress: TopicScan.Progress = { _, _ in },
+        from starts: [Int32: Int64]? = nil, progress: TopicScan.Progress = { _, _ in },
         _ body: ([ConsumerRecord]) async throws -> Void
     ) async throws -> [Int32: Int64] {
         let marks = try await watermarks()
         var spans: Spans = [:]
         for (partition, mark) in marks where mark.low < mark.high {
             let start = starts.map { $0[partition] ?? mark.high } ?? mark.low
-            spans[TopicPartition(topic: name, partition: partition)] =
-                max(mark.low, min(start, mark.high))..<mark.high
+            spans[TopicPartition(topic: name, partition: partition)] = max(mark.low, min(start, mark.high))..<mark.high
         }
         spans = spans.filter { !$0.value.isEmpty }
         try await visit(spans, takesValues: false, progress, body)
@@ -135,10 +121,7 @@ package struct DeadLetterTopic: Sendable {
     /// Returns every record from these offsets on, without its value, until the task is cancelled.
     ///
     /// - Throws: `CancellationError`, or a fault that the client cannot recover from.
-    package func follow(
-        from offsets: [Int32: Int64],
-        _ body: (ConsumerRecord) -> Void
-    ) async throws {
+    package func follow(from offsets: [Int32: Int64], _ body: (ConsumerRecord) -> Void) async throws {
         try await TopicScan.with(configuration, takesValues: false) { scan in
             var ranges: Spans = [:]
             for (partition, offset) in offsets {
@@ -150,9 +133,7 @@ package struct DeadLetterTopic: Sendable {
     }
 
     private func visit(
-        _ spans: Spans,
-        takesValues: Bool,
-        _ progress: TopicScan.Progress,
+        _ spans: Spans, takesValues: Bool, _ progress: TopicScan.Progress,
         _ body: ([ConsumerRecord]) async throws -> Void
     ) async throws {
         guard !spans.isEmpty else { return }
@@ -160,18 +141,15 @@ package struct DeadLetterTopic: Sendable {
             try await TopicScan.with(configuration, takesValues: takesValues) { scan in
                 try await scan.read(spans, silenceMax: deadline, progress: progress, body)
             }
-        } catch let error as KafkaError {
-            throw DeadLetterTopicError(error, otherwise: .stalled, "reading \(name)")
-        }
+        } catch let error as KafkaError { throw DeadLetterTopicError(error, otherwise: .stalled, "reading \(name)") }
     }
 
     private typealias Spans = [TopicPartition: Range<Int64>]
 
     /// The offsets to read of partitions that have any, and the offsets that each partition holds.
-    private func spans(
-        since: Timestamp?,
-        to ends: [Int32: Int64]? = nil
-    ) async throws(DeadLetterTopicError) -> (wanted: Spans, held: Spans) {
+    private func spans(since: Timestamp?, to ends: [Int32: Int64]? = nil) async throws(DeadLetterTopicError) -> (
+        wanted: Spans, held: Spans
+    ) {
         try await asking { admin in
             var held = try await watermarks(admin).mapValues { $0.low..<max($0.low, $0.high) }
             if let ends {
@@ -182,10 +160,7 @@ package struct DeadLetterTopic: Sendable {
             var spans = held
             if let since {
                 let starts = try await admin.offsets(
-                    Array(held.keys),
-                    atMilliseconds: since.milliseconds,
-                    deadline: deadline
-                )
+                    Array(held.keys), atMilliseconds: since.milliseconds, deadline: deadline)
                 // A partition without an offset of that time holds nothing new enough. Brokers that
                 // cannot search by time (librdkafka's mock) return no offsets: then everything is
                 // read.
@@ -204,22 +179,18 @@ package struct DeadLetterTopic: Sendable {
         return Dictionary(uniqueKeysWithValues: marks.map { ($0.key.partition, $0.value) })
     }
 
-    private func asking<Answer>(
-        _ question: (KafkaAdmin) async throws -> Answer
-    ) async throws(DeadLetterTopicError) -> Answer {
-        try await KafkaAdmin.ask(configuration, about: name, question)
-    }
+    private func asking<Answer>(_ question: (KafkaAdmin) async throws -> Answer) async throws(DeadLetterTopicError)
+        -> Answer
+    { try await KafkaAdmin.ask(configuration, about: name, question) }
 
     private func watermarks(_ admin: KafkaAdmin) async throws -> [TopicPartition: Watermarks] {
         // For all topics: a request for one creates it on brokers with automatic creation.
         let metadata = try await admin.metadata(deadline: deadline)
-        guard let topic = metadata[topic: name], topic.error == nil, topic.partitionCount > 0
-        else {
+        guard let topic = metadata[topic: name], topic.error == nil, topic.partitionCount > 0 else {
             throw DeadLetterTopicError(
                 code: .noTopic,
                 description: "there is no topic \(name), or no right to see it: see --prefix, "
-                    + "or create it with 'pipeline topics'"
-            )
+                    + "or create it with 'pipeline topics'")
         }
         return try await admin.listOffsets(topic.partitions, deadline: deadline)
     }
@@ -228,13 +199,9 @@ package struct DeadLetterTopic: Sendable {
 extension KafkaAdmin {
     /// Asks the brokers, and says what about when they do not answer.
     static func ask<Answer>(
-        _ configuration: [String: String],
-        about subject: String,
-        _ question: (KafkaAdmin) async throws -> Answer
+        _ configuration: [String: String], about subject: String, _ question: (KafkaAdmin) async throws -> Answer
     ) async throws(DeadLetterTopicError) -> Answer {
-        do {
-            return try await with(configuration, question)
-        } catch {
+        do { return try await with(configuration, question) } catch {
             let servers = configuration["bootstrap.servers"] ?? "the brokers"
             let what = "no answer from \(servers) about \(subject)"
             throw DeadLetterTopicError(error, otherwise: .unreachable, what)
@@ -275,7 +242,5 @@ package struct DeadLetterTopicError: Error, Equatable, Sendable, CustomStringCon
 }
 
 extension DeadLetterTopicError: CommandFailure {
-    package var exitCode: Int32 {
-        code == .configuration ? ExitCode.configuration : ExitCode.unavailable
-    }
+    package var exitCode: Int32 { code == .configuration ? ExitCode.configuration : ExitCode.unavailable }
 }

@@ -20,10 +20,8 @@ package struct RefusalGuide: Sendable, Equatable {
     /// The meaning of a class of reasons.
     package static func meaning(of deadLetterClass: DeadLetterClass) -> String {
         switch deadLetterClass {
-        case .forged:
-            "Not signed by Apple: an attempt, or a test root that is missing in the settings."
-        case .corrupt:
-            "Not what Apple or the app produced: truncated, re-encoded, of no known form."
+        case .forged: "Not signed by Apple: an attempt, or a test root that is missing in the settings."
+        case .corrupt: "Not what Apple or the app produced: truncated, re-encoded, of no known form."
         case .misrouted: "Genuine, but of an app or an environment that is not configured."
         case .stale: "Genuine once: the certificate was not valid then, or was revoked."
         case .conflict: "Genuine, but contradicts itself or what is known."
@@ -37,8 +35,7 @@ package struct RefusalGuide: Sendable, Equatable {
         case .algorithmNotAllowed:
             (
                 "The header's alg is the string ES256.",
-                "Nobody but Apple signs for the App Store, and Apple uses ES256: "
-                    + "look at who sent it."
+                "Nobody but Apple signs for the App Store, and Apple uses ES256: look at who sent it."
             )
         case .x5cMissing:
             (
@@ -136,8 +133,7 @@ package struct RefusalGuide: Sendable, Equatable {
             )
         default:
             (
-                "A signed payload is a JSON object of one known kind with its required fields, "
-                    + "each of its type.",
+                "A signed payload is a JSON object of one known kind with its required fields, each of its type.",
                 "Look at the detail: Apple may have added a kind that this version does not know. "
                     + "Replay after an update."
             )
@@ -149,8 +145,7 @@ package struct RefusalGuide: Sendable, Equatable {
         case .appMismatch:
             (
                 "In Production the payload's Apple ID is the configured app's.",
-                "Compare app_apple_id in the settings with App Store Connect; "
-                    + "replay once it is right."
+                "Compare app_apple_id in the settings with App Store Connect; replay once it is right."
             )
         case .environmentMismatch:
             (
@@ -161,8 +156,7 @@ package struct RefusalGuide: Sendable, Equatable {
         default:
             (
                 "The payload's bundle ID is that of a configured app.",
-                "A new app is missing in apps: add it and replay. Else it is another company's "
-                    + "purchase: resolve."
+                "A new app is missing in apps: add it and replay. Else it is another company's purchase: resolve."
             )
         }
     }
@@ -172,8 +166,7 @@ package struct RefusalGuide: Sendable, Equatable {
         case .certificateRevoked:
             (
                 "What was signed from the second of a certificate's revocation on is refused.",
-                "Ask Apple for the purchase again, which signs it again; look at "
-                    + "who sent the old one."
+                "Ask Apple for the purchase again, which signs it again; look at who sent the old one."
             )
         default:
             (
@@ -199,8 +192,7 @@ package struct RefusalGuide: Sendable, Equatable {
             (
                 "Original transaction ID, product, purchase date, type and quantity of a "
                     + "transaction never change.",
-                "Compare with the stored facts (pipeline explain) and ask Apple "
-                    + "for the transaction."
+                "Compare with the stored facts (pipeline explain) and ask Apple for the transaction."
             )
         }
     }

@@ -35,18 +35,15 @@ struct DemoAuditing: Sendable {
             (Self.indexName, ["index", "--config", settings]),
             (
                 Self.consoleName,
-                [
-                    "serve", "--config", settings, "--port=0", "--password-file",
-                    folder.path(of: Self.usersFile),
-                ]
+                ["serve", "--config", settings, "--port=0", "--password-file", folder.path(of: Self.usersFile)]
             ),
         ]
     }
 
     /// The console's URL once it listens; nil before.
     func url(in programs: DemoPrograms) -> String? {
-        programs.lastWords(of: Self.consoleName, count: .max)
-            .first { $0.hasPrefix(Self.announcement) }
-            .map { String($0.dropFirst(Self.announcement.count)) }
+        programs.lastWords(of: Self.consoleName, count: .max).first { $0.hasPrefix(Self.announcement) }.map {
+            String($0.dropFirst(Self.announcement.count))
+        }
     }
 }

@@ -10,14 +10,10 @@ struct DemoFolder: Sendable {
     /// Makes a folder that nobody else reads: the settings in it name a database's password.
     init() throws(CommandError) {
         let base = FileManager.default.temporaryDirectory.appending(
-            path: "pipeline-demo-" + String(repeating: "X", count: 6)
-        )
+            path: "pipeline-demo-" + String(repeating: "X", count: 6))
         var template = base.path.utf8CString.map { $0 }
         guard mkdtemp(&template) != nil else {
-            throw CommandError(
-                ExitCode.noInput,
-                "cannot make a folder below \(base.deletingLastPathComponent().path)"
-            )
+            throw CommandError(ExitCode.noInput, "cannot make a folder below \(base.deletingLastPathComponent().path)")
         }
         let path = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
         self.path = path
@@ -28,30 +24,18 @@ struct DemoFolder: Sendable {
     init(at path: String) throws(CommandError) {
         do {
             try FileManager.default.createDirectory(
-                atPath: path,
-                withIntermediateDirectories: true,
-                attributes: [.posixPermissions: 0o700]
-            )
-        } catch {
-            throw CommandError(ExitCode.noInput, "cannot make a folder at \(path)")
-        }
+                atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        } catch { throw CommandError(ExitCode.noInput, "cannot make a folder at \(path)") }
         self.path = path
     }
 
-    func path(of name: String) -> String {
-        "\(path)/\(name)"
-    }
+    func path(of name: String) -> String { "\(path)/\(name)" }
 
     func write(_ bytes: some Sequence<UInt8>, to name: String) throws(CommandError) {
         guard
             FileManager.default.createFile(
-                atPath: path(of: name),
-                contents: Data(bytes),
-                attributes: [.posixPermissions: 0o600]
-            )
-        else {
-            throw CommandError(ExitCode.noInput, "cannot write \(path(of: name))")
-        }
+                atPath: path(of: name), contents: Data(bytes), attributes: [.posixPermissions: 0o600])
+        else { throw CommandError(ExitCode.noInput, "cannot write \(path(of: name))") }
     }
 
     /// The last lines of a file, for a message about what went wrong.
@@ -61,7 +45,5 @@ struct DemoFolder: Sendable {
         return lines.suffix(count).map { String($0) }
     }
 
-    func remove() {
-        try? FileManager.default.removeItem(atPath: path)
-    }
+    func remove() { try? FileManager.default.removeItem(atPath: path) }
 }

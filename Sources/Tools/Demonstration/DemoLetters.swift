@@ -23,9 +23,7 @@ struct DemoLetters: Sendable {
         _ = try await topic.read { letter, record in
             let row = DeadLetterRow(letter, record)
             guard case .counts(let replaced) = fold.add(row, letter.reason) else { return }
-            if let replaced {
-                letters.remove(reason: replaced)
-            }
+            if let replaced { letters.remove(reason: replaced) }
             letters.add(reason: letter.reason, deadLetterClass: letter.deadLetterClass)
             letters.considerAsExample(letter, record)
         }
@@ -48,13 +46,9 @@ struct DemoLetters: Sendable {
 
     private mutating func considerAsExample(_ letter: DeadLetter, _ record: ConsumerRecord) {
         let isBetter = letter.reason == Self.telling && example?.letter.reason != Self.telling
-        if example == nil || isBetter {
-            example = (letter, DeadLetterOriginal(record))
-        }
+        if example == nil || isBetter { example = (letter, DeadLetterOriginal(record)) }
     }
 
     /// How many there are of each reason.
-    var counts: [String: Int] {
-        Dictionary(uniqueKeysWithValues: reasons.map { ($0.name, $0.count) })
-    }
+    var counts: [String: Int] { Dictionary(uniqueKeysWithValues: reasons.map { ($0.name, $0.count) }) }
 }

@@ -21,12 +21,8 @@ struct DemoOptions: Sendable {
 
     init(_ arguments: CommandArguments) throws(UsageError) {
         let counts = DemoTraffic.bodyCountMin...Self.bodyCountMax
-        if let count = try arguments.value("count", as: .int(counts)) {
-            bodyCount = count
-        }
-        if let seed = try arguments.value("seed", as: .int(0...Int.max)) {
-            self.seed = UInt64(seed)
-        }
+        if let count = try arguments.value("count", as: .int(counts)) { bodyCount = count }
+        if let seed = try arguments.value("seed", as: .int(0...Int.max)) { self.seed = UInt64(seed) }
         let kafka = try arguments.value("kafka", as: .hostPorts)
         self.kafka = kafka?.commaSeparated
         postgres = arguments.value("postgres")
@@ -36,8 +32,7 @@ struct DemoOptions: Sendable {
         guard kafka != nil || bodyCount <= Self.mockBodyCountMax else {
             throw UsageError(
                 "--count: the mock cluster holds \(Self.mockBodyCountMax) bodies at most; name a "
-                    + "real one with --kafka for more"
-            )
+                    + "real one with --kafka for more")
         }
     }
 

@@ -25,10 +25,7 @@ struct DemoPrograms: Sendable {
     ///   - names: the programs that must be there.
     ///   - inheriting: what names of further variables that the programs may see begin with.
     init(
-        in executables: String,
-        requiring names: [String],
-        folder: DemoFolder,
-        environment: [String: String],
+        in executables: String, requiring names: [String], folder: DemoFolder, environment: [String: String],
         inheriting prefixes: [String]
     ) throws(CommandError) {
         try ChildPrograms.require(names, in: executables)
@@ -45,26 +42,17 @@ struct DemoPrograms: Sendable {
     ///   - name: of its log and in messages; the program's own if not given.
     ///   - settings: of this program alone, by environment name.
     mutating func start(
-        _ program: String,
-        _ arguments: [String],
-        as name: String? = nil,
-        environment settings: [String: String] = [:]
+        _ program: String, _ arguments: [String], as name: String? = nil, environment settings: [String: String] = [:]
     ) throws {
         let name = name ?? program
         let log = ChildProcess.Output.file(path: folder.path(of: Self.log(of: name)))
         let process = try ChildProcess(
-            executable: "\(executables)/\(program)",
-            arguments: arguments,
-            environment: environment.merging(settings) { $1 },
-            standardOutput: log,
-            standardError: log
-        )
+            executable: "\(executables)/\(program)", arguments: arguments,
+            environment: environment.merging(settings) { $1 }, standardOutput: log, standardError: log)
         members.append(Member(name: name, process: process))
     }
 
-    private static func log(of name: String) -> String {
-        "\(name).log"
-    }
+    private static func log(of name: String) -> String { "\(name).log" }
 
     /// Fails when a program has ended, with its last words.
     func requireRunning() throws(CommandError) {
@@ -73,8 +61,7 @@ struct DemoPrograms: Sendable {
             throw CommandError(
                 ExitCode.software,
                 "\(member.name) has ended (\(end)):\n"
-                    + lastWords(of: member.name).map { "  \($0)" }.joined(separator: "\n")
-            )
+                    + lastWords(of: member.name).map { "  \($0)" }.joined(separator: "\n"))
         }
     }
 
@@ -87,15 +74,11 @@ struct DemoPrograms: Sendable {
     ///
     /// - Returns: the programs that did not end as they should.
     func stop() async -> [String] {
-        for member in members {
-            member.process.terminate()
-        }
+        for member in members { member.process.terminate() }
         var failed: [String] = []
         for member in members {
             let end = try? await member.process.stop(grace: Self.stopGrace)
-            if end != .exited(code: 0) {
-                failed.append(member.name)
-            }
+            if end != .exited(code: 0) { failed.append(member.name) }
         }
         return failed
     }

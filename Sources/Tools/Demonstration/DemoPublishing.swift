@@ -41,9 +41,7 @@ struct DemoPublishing {
         let record = ProducerRecord(item, topic: topic)
         totals.append((totals.last ?? 0) + record.payloadBytes)
         await publisher.add(record, origin: BodyOrigin(item.kind.rawValue))
-        if mustWait {
-            _ = await publisher.finish()
-        }
+        if mustWait { _ = await publisher.finish() }
     }
 
     /// Waits until all are acknowledged.
@@ -53,8 +51,7 @@ struct DemoPublishing {
         throw CommandError(
             ExitCode.unavailable,
             "\(report.failedCount) bodies were not published, the first (\(failure.origin)) "
-                + "because of \(failure.error)"
-        )
+                + "because of \(failure.error)")
     }
 }
 

@@ -14,29 +14,21 @@ struct DemoRecovery: Sendable {
 
     static let durationMax = Duration.seconds(180)
     /// Everything that Apple still lists.
-    static var since: Timestamp {
-        Timestamp(milliseconds: WallClock.milliseconds - 170 * Timestamp.millisecondsPerDay)
-    }
+    static var since: Timestamp { Timestamp(milliseconds: WallClock.milliseconds - 170 * Timestamp.millisecondsPerDay) }
 
     /// How many records recovery-worker has published.
-    var publishedCount: Int64 {
-        account.jobs.reduce(0) { $0 + $1.published }
-    }
+    var publishedCount: Int64 { account.jobs.reduce(0) { $0 + $1.published } }
 
     /// How many bodies more than the traffic's there are: a lost notification that Apple had sent
     /// twice is fetched once.
-    var surplusCount: Int64 {
-        publishedCount - Int64(lostCount)
-    }
+    var surplusCount: Int64 { publishedCount - Int64(lostCount) }
 
     var lines: [String] {
         let margin = DemoResult.margin
         return [
-            "5. What never arrived: \(Quantity.counted(lostCount, "notification"))",
-            "",
+            "5. What never arrived: \(Quantity.counted(lostCount, "notification"))", "",
             margin + "recovery-worker asked a simulated Apple server, and published "
-                + "\(Quantity.grouped(publishedCount)) of what it lists:",
-            "",
+                + "\(Quantity.grouped(publishedCount)) of what it lists:", "",
         ] + account.table.lines(indent: margin.count) + [
             "",
             margin + "\(Quantity.counted(lackingCount, "user")) had lacked what they bought, or "

@@ -10,8 +10,7 @@ extension DemoResult {
     /// The whole result for a newcomer.
     var lines: [String] {
         let sections: [[String]?] = [
-            wentIn, DemoStageStory.lines(of: reconciliation), mayUse, deadLetters, recovery?.lines,
-            verdict,
+            wentIn, DemoStageStory.lines(of: reconciliation), mayUse, deadLetters, recovery?.lines, verdict,
         ]
         return sections.compactMap(\.self).flatMap { [""] + $0 }
     }
@@ -22,12 +21,8 @@ extension DemoResult {
         let refused = refusedKinds
         let good = counts.filter { !refused.contains($0.kind) }
         let bad = counts.filter { refused.contains($0.kind) }
-        var table = TextTable([
-            .init("genuine"), .init("", .right), .init("  to be refused"), .init("", .right),
-        ])
-        for row in 0..<max(good.count, bad.count) {
-            table.add(Self.cells(good, row, "") + Self.cells(bad, row, "  "))
-        }
+        var table = TextTable([.init("genuine"), .init("", .right), .init("  to be refused"), .init("", .right)])
+        for row in 0..<max(good.count, bad.count) { table.add(Self.cells(good, row, "") + Self.cells(bad, row, "  ")) }
         table.add(["", "", "", ""])
         table.add(["together", Self.sum(good), "  together", Self.sum(bad)])
         let heading =
@@ -36,11 +31,7 @@ extension DemoResult {
         return [heading, ""] + table.lines(indent: Self.margin.count)
     }
 
-    private static func cells(
-        _ counts: [(kind: DemoKind, count: Int)],
-        _ row: Int,
-        _ indent: String
-    ) -> [String] {
+    private static func cells(_ counts: [(kind: DemoKind, count: Int)], _ row: Int, _ indent: String) -> [String] {
         guard row < counts.count else { return ["", ""] }
         return [indent + counts[row].kind.rawValue, Quantity.grouped(counts[row].count)]
     }
@@ -63,8 +54,7 @@ extension DemoResult {
                     ? "All \(users.count) users have exactly what their purchases grant, and "
                         + "nobody else has anything."
                     : "\(Quantity.counted(wrong, "user")) of \(users.count) have other than what "
-                        + "their purchases grant.")
-        )
+                        + "their purchases grant."))
         return lines
     }
 
@@ -75,9 +65,7 @@ extension DemoResult {
             table.add([holding.key.text + sandbox, holding.span, holding.reason])
         }
         for credit in credits where credit.userID.text == userID {
-            let takenBack =
-                credit.takenBack == 0
-                ? "" : ", \(Quantity.grouped(credit.takenBack)) taken back by refunds"
+            let takenBack = credit.takenBack == 0 ? "" : ", \(Quantity.grouped(credit.takenBack)) taken back by refunds"
             table.add([
                 credit.currency.text, Quantity.grouped(credit.bought - credit.takenBack),
                 "\(Quantity.grouped(credit.bought)) bought\(takenBack)",
@@ -89,8 +77,7 @@ extension DemoResult {
     private var deadLetters: [String] {
         let (found, expected) = (letters.counts, expectedLetters)
         var table = TextTable([
-            .init("reason"), .init("class"), .init("came", .right), .init("expected", .right),
-            .init("sent as"),
+            .init("reason"), .init("class"), .init("came", .right), .init("expected", .right), .init("sent as"),
         ])
         let classes = Dictionary(letters.reasons.map { ($0.name, $0.deadLetterClass) }) { $1 }
         for reason in Set(found.keys).union(expected.keys).sorted() {
@@ -120,9 +107,7 @@ extension DemoResult {
         var lines = text.split(separator: "\n", omittingEmptySubsequences: false).flatMap { line in
             line.isEmpty ? [""] : Self.broken(line).map { Self.margin + $0 }
         }
-        while lines.last == "" {
-            lines.removeLast()
-        }
+        while lines.last == "" { lines.removeLast() }
         return ["", Self.margin + "One of them, as 'dead-letter show' prints it:", ""] + lines
     }
 
@@ -133,16 +118,13 @@ extension DemoResult {
         while !rest.isEmpty {
             let indent = pieces.isEmpty || line.first != " " ? "" : "    "
             var piece = rest.prefix(columnsMax - indent.count)
-            if piece.endIndex < rest.endIndex,
-                let blank = piece.lastIndex(of: " "),
+            if piece.endIndex < rest.endIndex, let blank = piece.lastIndex(of: " "),
                 blank > piece.index(piece.startIndex, offsetBy: 20)
             {
                 piece = piece[...blank]
             }
             rest = rest[piece.endIndex...]
-            while piece.last == " " {
-                piece.removeLast()
-            }
+            while piece.last == " " { piece.removeLast() }
             pieces.append(indent + piece)
         }
         return pieces
@@ -150,9 +132,7 @@ extension DemoResult {
 
     private var verdict: [String] {
         let time = Quantity.span(milliseconds: Int64(duration / .milliseconds(1)))
-        guard problems.isEmpty else {
-            return ["The demo FAILED:"] + problems.prefix(20).map { Self.margin + $0 }
-        }
+        guard problems.isEmpty else { return ["The demo FAILED:"] + problems.prefix(20).map { Self.margin + $0 } }
         return [
             "All as it must be: no record lost, none counted twice, nothing granted by a forgery.",
             "From the first body to the last settled record: \(time).",
@@ -171,7 +151,6 @@ extension EntitlementDetails.Held {
     /// `com.example.pro.monthly, purchase 2000000000000012, by account token`.
     fileprivate var reason: String {
         let rule = (ownershipRule ?? "").split(separator: "_").joined(separator: " ")
-        return "\(productID ?? ""), purchase \(originalTransactionID)"
-            + (rule.isEmpty ? "" : ", by \(rule)")
+        return "\(productID ?? ""), purchase \(originalTransactionID)" + (rule.isEmpty ? "" : ", by \(rule)")
     }
 }

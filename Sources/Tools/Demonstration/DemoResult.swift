@@ -32,16 +32,12 @@ struct DemoResult: Sendable {
     }
 
     /// The kinds that the verifier has to refuse.
-    var refusedKinds: Set<DemoKind> {
-        Set(items.filter { $0.expectedRefusal != nil }.map(\.kind))
-    }
+    var refusedKinds: Set<DemoKind> { Set(items.filter { $0.expectedRefusal != nil }.map(\.kind)) }
 
     /// How many dead letters of each reason the traffic asks for.
     var expectedLetters: [String: Int] {
         items.reduce(into: [:]) { counts, item in
-            if let refusal = item.expectedRefusal {
-                counts[refusal.rawValue, default: 0] += 1
-            }
+            if let refusal = item.expectedRefusal { counts[refusal.rawValue, default: 0] += 1 }
         }
     }
 
@@ -52,9 +48,7 @@ struct DemoResult: Sendable {
         for user in users {
             let expected = DemoUserState(user)
             let found = states[user.userID] ?? DemoUserState()
-            if found != expected {
-                problems.append("\(user.userID) has \(found), expected \(expected)")
-            }
+            if found != expected { problems.append("\(user.userID) has \(found), expected \(expected)") }
         }
         for userID in states.keys.sorted() where known[userID] == nil {
             problems.append("\(userID) has something, and nobody of that name bought anything")
@@ -69,21 +63,15 @@ struct DemoResult: Sendable {
         if let verify = reconciliation[.verify], verify.settled != published {
             problems.append(
                 "\(Quantity.grouped(published)) bodies were published, verify settled "
-                    + Quantity.grouped(verify.settled)
-            )
+                    + Quantity.grouped(verify.settled))
         }
-        if !reconciliation.isSettled {
-            problems.append("some records are not settled")
-        }
+        if !reconciliation.isSettled { problems.append("some records are not settled") }
         let (found, expected) = (letters.counts, expectedLetters)
-        for reason in Set(found.keys).union(expected.keys).sorted()
-        where found[reason] != expected[reason] {
+        for reason in Set(found.keys).union(expected.keys).sorted() where found[reason] != expected[reason] {
             let (came, asked) = (found[reason] ?? 0, expected[reason] ?? 0)
             problems.append("\(came) dead letters are \(reason), expected \(asked)")
         }
-        if let recovery, !recovery.account.isBalanced {
-            problems.append("notifications that Apple lists are missing")
-        }
+        if let recovery, !recovery.account.isBalanced { problems.append("notifications that Apple lists are missing") }
         problems += failedWorkers.map { "\($0) did not end in good order" }
         return problems + userProblems
     }
@@ -93,9 +81,7 @@ extension DemoUserState: CustomStringConvertible {
     package var description: String {
         var parts = entitlements.sorted()
         parts += sandboxEntitlements.sorted().map { "\($0) (Sandbox)" }
-        if coins != 0 {
-            parts.append("\(coins) coins")
-        }
+        if coins != 0 { parts.append("\(coins) coins") }
         return parts.isEmpty ? "nothing" : parts.joined(separator: ", ")
     }
 }

@@ -31,9 +31,7 @@ actor DemoRun {
         folder = try DemoFolder()
         let properties =
             options.kafka == nil
-            ? [:]
-            : try ToolSettings.schema(.kafkaProperties).read(environment: context.environment)
-                .kafkaProperties
+            ? [:] : try ToolSettings.schema(.kafkaProperties).read(environment: context.environment).kafkaProperties
         servers = DemoServers(options, properties: properties)
     }
 
@@ -47,9 +45,7 @@ actor DemoRun {
             return code
         } catch {
             progress.clear()
-            if Task.isCancelled {
-                context.console.note("stopping what was started")
-            }
+            if Task.isCancelled { context.console.note("stopping what was started") }
             await stop()
             guard !Task.isCancelled else { return ExitCode.interrupted }
             throw error
@@ -65,26 +61,19 @@ actor DemoRun {
             return await servers.stop()
         }.value
         folder.remove()
-        for what in left {
-            context.console.note("not removed: \(what)")
-        }
+        for what in left { context.console.note("not removed: \(what)") }
     }
 
     private func work() async throws -> Int32 {
         context.console.note(
-            "The entitlement pipeline, whole: signed App Store bodies in Kafka become "
-                + "entitlements in PostgreSQL."
-        )
+            "The entitlement pipeline, whole: signed App Store bodies in Kafka become entitlements in PostgreSQL.")
         let traffic = try await prepare()
         let start = ContinuousClock.now
-        let lost =
-            options.isRecovering ? traffic.lostNotifications(now: WallClock.milliseconds) : []
+        let lost = options.isRecovering ? traffic.lostNotifications(now: WallClock.milliseconds) : []
         let arrived = traffic.items.indices.filter { !lost.contains($0) }.map { traffic.items[$0] }
         try await publish(arrived)
         try await settle(bodyCount: arrived.count)
-        if options.isRecovering {
-            try await recover(traffic, lostCount: lost.count)
-        }
+        if options.isRecovering { try await recover(traffic, lostCount: lost.count) }
         let duration = ContinuousClock.now - start
         if options.isKeeping {
             let result = try await result(traffic, duration, failedWorkers: [])
@@ -98,9 +87,7 @@ actor DemoRun {
         let result = try await result(traffic, duration, failedWorkers: failed)
         progress.clear()
         show(result)
-        context.console.note(
-            "Everything is stopped and removed; with --keep it goes on, with the auditors' console."
-        )
+        context.console.note("Everything is stopped and removed; with --keep it goes on, with the auditors' console.")
         return exitCode(result)
     }
 
@@ -130,27 +117,17 @@ actor DemoRun {
         programs = try DemoPrograms(
             in: context.executables,
             requiring: workers + (options.isKeeping ? [DemoAuditing.program] : [])
-                + (options.isRecovering ? [StageDescription.recovery.program] : []),
-            folder: folder,
-            environment: context.environment,
-            inheriting: options.inheritedPrefixes
-        )
-        for worker in workers {
-            try programs?.start(worker, ["--config", folder.path(of: Self.settingsFile)])
-        }
+                + (options.isRecovering ? [StageDescription.recovery.program] : []), folder: folder,
+            environment: context.environment, inheriting: options.inheritedPrefixes)
+        for worker in workers { try programs?.start(worker, ["--config", folder.path(of: Self.settingsFile)]) }
         progress.finish("running on \(await servers.description)")
         return traffic
     }
 
     private func settings(_ apps: [DemoApp]) async -> DemoSettings {
         DemoSettings(
-            bootstrap: await servers.bootstrap,
-            prefix: servers.topicPrefix,
-            databaseURL: await servers.databaseURL,
-            apps: apps,
-            rootFile: folder.path(of: Self.rootFile),
-            codec: await servers.codec
-        )
+            bootstrap: await servers.bootstrap, prefix: servers.topicPrefix, databaseURL: await servers.databaseURL,
+            apps: apps, rootFile: folder.path(of: Self.rootFile), codec: await servers.codec)
     }
 
     private func publish(_ items: [DemoItem]) async throws {
@@ -160,9 +137,7 @@ actor DemoRun {
         try await KafkaAdmin.with(configuration) { admin in
             try await KafkaProducer.with(configuration) { producer in
                 var publishing = DemoPublishing(
-                    producer,
-                    topic: servers.topicPrefix + Topic.raw,
-                    unsettledBytesMax: await servers.unsettledBytesMax
+                    producer, topic: servers.topicPrefix + Topic.raw, unsettledBytesMax: await servers.unsettledBytesMax
                 )
                 for item in items {
                     try Task.checkCancellation()
@@ -170,9 +145,7 @@ actor DemoRun {
                     while publishing.mustWait {
                         try programs?.requireRunning()
                         publishing.note(try await AccountReader(admin, settings).read())
-                        if publishing.mustWait {
-                            try await Task.sleep(for: DemoSettling.pause)
-                        }
+                        if publishing.mustWait { try await Task.sleep(for: DemoSettling.pause) }
                     }
                     let count = publishing.count
                     progress.show("publishing", done: count, of: items.count, "body", "bodies")
@@ -214,25 +187,20 @@ actor DemoRun {
         progress.finish(
             "lost \(Quantity.counted(lostCount, "notification")) on the way: "
                 + "\(Quantity.counted(lacking, "user")) of \(traffic.users.count) lack what they "
-                + "bought, or keep what they gave back"
-        )
+                + "bought, or keep what they gave back")
         let apple = try SimulatedApple(traffic)
         self.apple = apple
         try programs?.start(
-            StageDescription.recovery.program,
-            ["--config", folder.path(of: Self.settingsFile)],
+            StageDescription.recovery.program, ["--config", folder.path(of: Self.settingsFile)],
             // Answers about stale subscriptions would be bodies beside those that are counted.
-            environment: apple.environment.merging(["RECOVERY_STALE_MAX": "0"]) { $1 }
-        )
+            environment: apple.environment.merging(["RECOVERY_STALE_MAX": "0"]) { $1 })
         let settings = try await workerSettings()
         let end = ContinuousClock.now + DemoRecovery.durationMax
         var account = try await AppleAccount.read(since: DemoRecovery.since, settings)
         while !account.isBalanced {
             guard ContinuousClock.now < end else {
                 throw CommandError(
-                    ExitCode.software,
-                    "what was lost was not fetched within \(DemoRecovery.durationMax)"
-                )
+                    ExitCode.software, "what was lost was not fetched within \(DemoRecovery.durationMax)")
             }
             try programs?.requireRunning()
             progress.show("asking Apple", account.progress)
@@ -245,27 +213,20 @@ actor DemoRun {
         try await settle(bodyCount: traffic.items.count - lostCount + count)
     }
 
-    private func result(
-        _ traffic: DemoTraffic,
-        _ duration: Duration,
-        failedWorkers: [String]
-    ) async throws -> DemoResult {
+    private func result(_ traffic: DemoTraffic, _ duration: Duration, failedWorkers: [String]) async throws
+        -> DemoResult
+    {
         let configuration = await servers.kafkaConfiguration
         let settings = try await workerSettings()
         let reconciliation = try await KafkaAdmin.lend(configuration) { admin in
             try await AccountReader(admin, settings).read()
         }
         let letters = try await DemoLetters.read(
-            DeadLetterTopic(
-                name: servers.topicPrefix + Topic.deadLetter,
-                configuration: configuration
-            )
-        )
+            DeadLetterTopic(name: servers.topicPrefix + Topic.deadLetter, configuration: configuration))
         let shown = traffic.tellingUserIDs
         let shownIDs = shown.map { Identifier($0) }
         let database = await servers.database
-        let (states, holdings, credits) = try await PostgresConnection.lend(database) {
-            connection in
+        let (states, holdings, credits) = try await PostgresConnection.lend(database) { connection in
             (
                 try await DemoUserState.all(on: connection),
                 Array(try await connection.run(EntitlementDetails.held, shownIDs)),
@@ -273,19 +234,9 @@ actor DemoRun {
             )
         }
         return DemoResult(
-            runName: servers.runName,
-            items: traffic.items,
-            recovery: recovery,
-            users: traffic.users,
-            duration: duration,
-            reconciliation: reconciliation,
-            letters: letters,
-            states: states,
-            holdings: holdings,
-            credits: credits,
-            shownUserIDs: shown,
-            failedWorkers: failedWorkers
-        )
+            runName: servers.runName, items: traffic.items, recovery: recovery, users: traffic.users,
+            duration: duration, reconciliation: reconciliation, letters: letters, states: states, holdings: holdings,
+            credits: credits, shownUserIDs: shown, failedWorkers: failedWorkers)
     }
 
     private func show(_ result: DemoResult) {
@@ -313,8 +264,7 @@ actor DemoRun {
               \(context.executables)/dead-letter list --config \(settings)
             The database's URL and all other settings are in \(settings),
             the workers' logs beside it.
-            """
-        )
+            """)
         await Interruption.wait()
         console.note("stopping")
     }
@@ -340,8 +290,6 @@ actor DemoRun {
             try await Task.sleep(for: DemoSettling.pause)
         }
         throw CommandError(
-            ExitCode.unavailable,
-            "the index and the console were not ready within \(DemoAuditing.startMax)"
-        )
+            ExitCode.unavailable, "the index and the console were not ready within \(DemoAuditing.startMax)")
     }
 }

@@ -44,9 +44,7 @@ actor DemoServers {
 
     var database: PostgresOptions { Self.options(databaseURL) }
 
-    var layout: TopicLayout {
-        TopicLayout(prefix: topicPrefix, partitions: Self.partitions)
-    }
+    var layout: TopicLayout { TopicLayout(prefix: topicPrefix, partitions: Self.partitions) }
 
     var kafkaConfiguration: [String: String] {
         let client = ["bootstrap.servers": bootstrap, "client.id": DemoTool.name]
@@ -69,9 +67,7 @@ actor DemoServers {
         let cluster = try MockCluster()
         mock = cluster
         bootstrap = cluster.bootstrapServers
-        for plan in layout.plans {
-            try cluster.createTopic(plan.name, partitions: Int(plan.partitions))
-        }
+        for plan in layout.plans { try cluster.createTopic(plan.name, partitions: Int(plan.partitions)) }
     }
 
     /// Starts or finds PostgreSQL and makes the database.
@@ -84,9 +80,7 @@ actor DemoServers {
         }
         let administration = Self.options(given)
         let name = databaseName
-        try await PostgresConnection.lend(administration) { connection in
-            try await Self.create(name, on: connection)
-        }
+        try await PostgresConnection.lend(administration) { connection in try await Self.create(name, on: connection) }
         ownDatabase = administration
         databaseURL = Self.naming(database: name, in: given)
     }
@@ -96,18 +90,10 @@ actor DemoServers {
     /// - Returns: what could not be removed, for a person to do.
     func stop() async -> [String] {
         var left: [String] = []
-        if hasTopics {
-            left += await removeTopics()
-        }
-        if let ownDatabase {
-            left += await removeDatabase(ownDatabase)
-        }
+        if hasTopics { left += await removeTopics() }
+        if let ownDatabase { left += await removeDatabase(ownDatabase) }
         mock?.stop()
-        do {
-            try await server?.remove()
-        } catch {
-            left.append("the private PostgreSQL: \(error)")
-        }
+        do { try await server?.remove() } catch { left.append("the private PostgreSQL: \(error)") }
         (mock, server, ownDatabase, hasTopics) = (nil, nil, nil, false)
         return left
     }
@@ -115,36 +101,30 @@ actor DemoServers {
     /// Where things are, for the first lines of the demo.
     var description: String {
         let kafka = mock == nil ? "Kafka at \(bootstrap)" : "librdkafka's mock cluster"
-        let postgres =
-            server == nil ? "a database of its own, \(databaseName)" : "a private PostgreSQL"
+        let postgres = server == nil ? "a database of its own, \(databaseName)" : "a private PostgreSQL"
         return "\(kafka) (topics \(topicPrefix)*) and \(postgres)"
     }
 
-    private var databaseName: String {
-        runName.split(separator: "-").joined(separator: "_")
-    }
+    private var databaseName: String { runName.split(separator: "-").joined(separator: "_") }
 
     private static func options(_ url: String) -> PostgresOptions {
         PostgresOptions(connectionString: url, applicationName: DemoTool.name)
     }
 
     private static func create(_ name: String, on connection: PostgresConnection) async throws {
-        do {
-            try await DatabaseAdministration.create(name, on: connection)
-        } catch let error as PostgresError where error.sqlState == .insufficientPrivilege {
+        do { try await DatabaseAdministration.create(name, on: connection) } catch let error as PostgresError
+            where error.sqlState == .insufficientPrivilege
+        {
             throw CommandError(
                 ExitCode.configuration,
                 "the demo works in a database of its own, \(name), and this user may not create "
-                    + "one: ALTER ROLE … CREATEDB, or name another user in --postgres"
-            )
+                    + "one: ALTER ROLE … CREATEDB, or name another user in --postgres")
         }
     }
 
     /// The same server and user with another database: of what is said twice, libpq takes the last.
     static func naming(database: String, in connectionString: String) -> String {
-        guard connectionString.contains("://") else {
-            return "\(connectionString) dbname=\(database)"
-        }
+        guard connectionString.contains("://") else { return "\(connectionString) dbname=\(database)" }
         let separator = connectionString.contains("?") ? "&" : "?"
         return "\(connectionString)\(separator)dbname=\(database)"
     }
@@ -156,11 +136,8 @@ actor DemoServers {
             let failures = try await KafkaAdmin.lend(kafkaConfiguration) { admin in
                 try await admin.deleteTopics(topics, deadline: deadline)
             }
-            return failures.filter { $0.value.code != .unknownTopicOrPartition }
-                .map { "topic \($0.key): \($0.value)" }
-        } catch {
-            return ["the topics \(topicPrefix)*: \(error)"]
-        }
+            return failures.filter { $0.value.code != .unknownTopicOrPartition }.map { "topic \($0.key): \($0.value)" }
+        } catch { return ["the topics \(topicPrefix)*: \(error)"] }
     }
 
     private func removeDatabase(_ administration: PostgresOptions) async -> [String] {
@@ -170,8 +147,6 @@ actor DemoServers {
                 try await DatabaseAdministration.drop(name, on: connection)
             }
             return []
-        } catch {
-            return ["the database \(name): \(error)"]
-        }
+        } catch { return ["the database \(name): \(error)"] }
     }
 }

@@ -14,8 +14,7 @@ package struct DemoSettings: Sendable {
 
     package var json: [UInt8] {
         let kafka: JSONContent = [
-            "bootstrap": bootstrap, "topic_prefix": prefix, "group_prefix": prefix,
-            "session_timeout": "10s",
+            "bootstrap": bootstrap, "topic_prefix": prefix, "group_prefix": prefix, "session_timeout": "10s",
         ]
         let settings: JSONContent = [
             "kafka": kafka, "database": ["url": databaseURL] as JSONContent,
@@ -31,12 +30,11 @@ package struct DemoSettings: Sendable {
         .array(
             apps.map { app in
                 let entry: JSONContent = [
-                    "bundle_id": app.bundleID, "environment": app.environment,
-                    "app_apple_id": app.appAppleID, "roots": [rootFile],
+                    "bundle_id": app.bundleID, "environment": app.environment, "app_apple_id": app.appAppleID,
+                    "roots": [rootFile],
                 ]
                 guard app.environment == "Production" else { return entry }
                 return entry + ["test_root_in_production": true]
-            }
-        )
+            })
     }
 }

@@ -15,21 +15,16 @@ package struct DemoSettling: Sendable {
     private var settledCount: Int64 = -1
     private var lastProgress: ContinuousClock.Instant?
 
-    package init(bodyCount: Int) {
-        self.bodyCount = bodyCount
-    }
+    package init(bodyCount: Int) { self.bodyCount = bodyCount }
 
     /// Whether every stage has settled everything.
     ///
     /// - Throws: when nothing was settled for too long.
-    package mutating func isOver(
-        _ reconciliation: Reconciliation,
-        at now: ContinuousClock.Instant
-    ) throws(Standstill) -> Bool {
+    package mutating func isOver(_ reconciliation: Reconciliation, at now: ContinuousClock.Instant) throws(Standstill)
+        -> Bool
+    {
         let given = reconciliation[.verify]?.end ?? 0
-        if reconciliation.isSettled, given >= Int64(bodyCount) {
-            return true
-        }
+        if reconciliation.isSettled, given >= Int64(bodyCount) { return true }
         let settled = reconciliation.stages.reduce(0) { $0 + $1.settled }
         if settled != settledCount || lastProgress == nil {
             settledCount = settled
@@ -37,9 +32,7 @@ package struct DemoSettling: Sendable {
         }
         guard let lastProgress, now - lastProgress > Self.standstillMax else { return false }
         throw Standstill(
-            lasted: Self.standstillMax,
-            waiting: reconciliation.stages.filter { $0.lag > 0 }.map { ($0.stage, $0.lag) }
-        )
+            lasted: Self.standstillMax, waiting: reconciliation.stages.filter { $0.lag > 0 }.map { ($0.stage, $0.lag) })
     }
 
     /// The stages whose workers make no progress.
@@ -54,10 +47,7 @@ package struct DemoSettling: Sendable {
                 return "\n  \(stage.name) has \(Quantity.grouped(count)) waiting"
                     + (said.isEmpty ? "" : ", its worker said last:\(said)")
             }
-            return CommandError(
-                ExitCode.software,
-                "nothing was settled for \(lasted):\(stages.joined())"
-            )
+            return CommandError(ExitCode.software, "nothing was settled for \(lasted):\(stages.joined())")
         }
     }
 }

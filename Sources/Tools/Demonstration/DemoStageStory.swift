@@ -7,13 +7,10 @@ import Topology
 enum DemoStageStory {
     static func lines(of reconciliation: Reconciliation) -> [String] {
         var lines = ["2. What became of every record, stage by stage", ""]
-        for stage in reconciliation.stages {
-            lines += self.lines(of: stage).map { DemoResult.margin + $0 }
-        }
+        for stage in reconciliation.stages { lines += self.lines(of: stage).map { DemoResult.margin + $0 } }
         let verdict =
             reconciliation.isBalanced
-            ? "It adds up: each record has one disposition, each topic was given what was "
-                + "forwarded."
+            ? "It adds up: each record has one disposition, each topic was given what was forwarded."
             : "It does NOT add up."
         return lines + ["", DemoResult.margin + verdict]
     }
@@ -21,10 +18,7 @@ enum DemoStageStory {
     private static func lines(of stage: StageAccount) -> [String] {
         var table = TextTable([.init("", .right), .init(""), .init("")])
         for (disposition, count) in stage.stage.sorted(stage.counts) {
-            table.add([
-                "\(Quantity.grouped(count))", disposition.phrase,
-                meaning(of: disposition, in: stage),
-            ])
+            table.add(["\(Quantity.grouped(count))", disposition.phrase, meaning(of: disposition, in: stage)])
         }
         let what = stage.stage == .verify ? "bodies" : "observations"
         let heading = "\(stage.stage.name): \(Quantity.grouped(stage.settled)) \(what) in"
@@ -48,7 +42,6 @@ enum DemoStageStory {
         let news: [Disposition] = [.forwarded, .refreshed, .superseded]
         let answered = stage.forwarded - news.reduce(0) { $0 + (stage.counts[$1] ?? 0) }
         guard answered > 0 else { return "known already" }
-        return "known already; \(Quantity.grouped(answered)) go on, marked, because somebody waits "
-            + "for the answer"
+        return "known already; \(Quantity.grouped(answered)) go on, marked, because somebody waits for the answer"
     }
 }

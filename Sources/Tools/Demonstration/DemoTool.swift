@@ -6,11 +6,7 @@ import Simulation
 package enum DemoTool {
     static let name = "demo"
 
-    package static let tool = CommandTool(
-        name,
-        settings: ToolSettings.known,
-        commands: [sample, demo]
-    )
+    package static let tool = CommandTool(name, settings: ToolSettings.known, commands: [sample, demo])
 
     private static let demo = ToolCommand(
         syntax: CommandSyntax(
@@ -29,45 +25,24 @@ package enum DemoTool {
                 + "'\(name) sample' writes bodies for an app of your own, '\(name) completion' the "
                 + "completion of a shell.",
             options: [
+                CommandOption("kafka", argument: "HOST:PORT,…", "Bootstrap servers of a Kafka that is there already."),
+                CommandOption("postgres", argument: "URL", "A PostgreSQL server that is there already."),
                 CommandOption(
-                    "kafka",
-                    argument: "HOST:PORT,…",
-                    "Bootstrap servers of a Kafka that is there already."
-                ),
+                    "count", short: "n", argument: "N",
+                    "How many bodies, \(DemoTraffic.bodyCountMin) at least; 2000 unless given."),
                 CommandOption(
-                    "postgres",
-                    argument: "URL",
-                    "A PostgreSQL server that is there already."
-                ),
-                CommandOption(
-                    "count",
-                    short: "n",
-                    argument: "N",
-                    "How many bodies, \(DemoTraffic.bodyCountMin) at least; 2000 unless given."
-                ),
-                CommandOption(
-                    "seed",
-                    argument: "N",
-                    "The same seed makes the same customers and purchases; 1 unless given."
-                ),
+                    "seed", argument: "N", "The same seed makes the same customers and purchases; 1 unless given."),
                 CommandOption(
                     "keep",
                     "Leave everything running until Ctrl-C, to look around, and start the index "
-                        + "of dead letters and the auditors' console too."
-                ),
+                        + "of dead letters and the auditors' console too."),
                 CommandOption(
                     "recovery",
                     "Lose every third notification before it reaches Kafka, and fetch them from a "
-                        + "simulated Apple server with recovery-worker."
-                ),
-                CommandOption.json, .version,
-            ]
-        ),
+                        + "simulated Apple server with recovery-worker."), CommandOption.json, .version,
+            ]),
         run: { arguments, context in
             let options = try DemoOptions(arguments)
-            return try await Interruption.cancelling {
-                try await DemoRun(options, context).run()
-            }
-        }
-    )
+            return try await Interruption.cancelling { try await DemoRun(options, context).run() }
+        })
 }

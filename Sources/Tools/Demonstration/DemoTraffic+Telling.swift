@@ -7,23 +7,14 @@ extension DemoTraffic {
     package var accountLinks: [AccountLink] {
         let linked = links.map { link in
             AccountLink(
-                kind: LinkKind(link.kind),
-                key: Identifier(link.value),
-                environment: link.app.environment,
-                bundleID: Identifier(link.app.bundleID),
-                userID: Identifier(link.userID)
-            )
+                kind: LinkKind(link.kind), key: Identifier(link.value), environment: link.app.environment,
+                bundleID: Identifier(link.app.bundleID), userID: Identifier(link.userID))
         }
         let tokens = Set(links.map(\.value))
         let own = users.compactMap { user in
             user.accountToken.flatMap { token in
                 tokens.contains(token)
-                    ? nil
-                    : AccountLink(
-                        kind: .accountToken,
-                        key: Identifier(token),
-                        userID: Identifier(user.userID)
-                    )
+                    ? nil : AccountLink(kind: .accountToken, key: Identifier(token), userID: Identifier(user.userID))
             }
         }
         return linked + own
@@ -32,12 +23,9 @@ extension DemoTraffic {
     /// A few customers with different stories, the first of each.
     var tellingUserIDs: [String] {
         let stories: [(DemoUser) -> Bool] = [
-            { $0.entitlements == ["pro"] && $0.userID.hasPrefix("customer-") },
-            { $0.entitlements.contains("premium") },
-            { $0.userID.hasPrefix("family-") },
-            { $0.entitlements.contains("season") },
-            { $0.entitlements.contains("lifetime") },
-            { $0.coins > 0 },
+            { $0.entitlements == ["pro"] && $0.userID.hasPrefix("customer-") }, { $0.entitlements.contains("premium") },
+            { $0.userID.hasPrefix("family-") }, { $0.entitlements.contains("season") },
+            { $0.entitlements.contains("lifetime") }, { $0.coins > 0 },
             { !$0.sandboxEntitlements.isEmpty && $0.entitlements.isEmpty },
             { $0.entitlements.isEmpty && $0.sandboxEntitlements.isEmpty && $0.coins == 0 },
         ]

@@ -13,17 +13,11 @@ package struct DemoUserState: Hashable, Sendable {
 extension DemoUserState {
     /// The state that a user must have at the end.
     package init(_ user: DemoUser) {
-        self.init(
-            entitlements: user.entitlements,
-            sandboxEntitlements: user.sandboxEntitlements,
-            coins: user.coins
-        )
+        self.init(entitlements: user.entitlements, sandboxEntitlements: user.sandboxEntitlements, coins: user.coins)
     }
 
     /// Everybody who has anything, by user ID.
-    package static func all(on connection: PostgresConnection) async throws -> [String:
-        DemoUserState]
-    {
+    package static func all(on connection: PostgresConnection) async throws -> [String: DemoUserState] {
         var states: [String: DemoUserState] = [:]
         var pipeline = Pipeline()
         let held = pipeline.add(EntitlementDetails.active, .production)
@@ -31,13 +25,10 @@ extension DemoUserState {
         let balances = pipeline.add(EntitlementDetails.balances, "coins")
         let answers = try await connection.run(pipeline)
         for active in answers[held] {
-            states[active.userID.text, default: DemoUserState()].entitlements.insert(
-                active.key.text
-            )
+            states[active.userID.text, default: DemoUserState()].entitlements.insert(active.key.text)
         }
         for active in answers[inSandbox] {
-            states[active.userID.text, default: DemoUserState()].sandboxEntitlements
-                .insert(active.key.text)
+            states[active.userID.text, default: DemoUserState()].sandboxEntitlements.insert(active.key.text)
         }
         for (userID, balance) in answers[balances] where balance != 0 {
             states[userID.text, default: DemoUserState()].coins = balance

@@ -20,31 +20,16 @@ extension DemoTool {
                 + "two stories need a database each.",
             options: [
                 CommandOption("bundle-id", argument: "ID", "The app's bundle ID; required."),
+                CommandOption("environment", argument: "NAME", "Sandbox, which is the default, or Production."),
                 CommandOption(
-                    "environment",
-                    argument: "NAME",
-                    "Sandbox, which is the default, or Production."
-                ),
-                CommandOption(
-                    "user-token",
-                    argument: "UUID",
-                    "The appAccountToken of all purchases; a new one for each unless given."
-                ),
-                CommandOption(
-                    "product",
-                    argument: "ID",
-                    "The product; named after the app unless given."
-                ),
+                    "user-token", argument: "UUID",
+                    "The appAccountToken of all purchases; a new one for each unless given."),
+                CommandOption("product", argument: "ID", "The product; named after the app unless given."),
                 CommandOption("kind", argument: "KIND", "What happens; purchase unless given."),
                 CommandOption("count", short: "n", argument: "N", "How many times; 1 by default."),
                 CommandOption("story", argument: "FILE", "A scenario instead of a kind."),
-                CommandOption(
-                    "folder",
-                    argument: "PATH",
-                    "Where the authority is; ./sample unless given."
-                ),
-            ]
-        ),
+                CommandOption("folder", argument: "PATH", "Where the authority is; ./sample unless given."),
+            ]),
         run: { arguments, context in
             let folder = try SampleFolder(arguments.value("folder") ?? "sample")
             let sample = try Sample(arguments, signers: { try folder.signers() })
@@ -52,8 +37,7 @@ extension DemoTool {
             sample.bodies.forEach { context.console.print(json: $0) }
             context.console.note(next)
             return ExitCode.success
-        }
-    )
+        })
 }
 
 /// The bodies that a command line asks for, and what belongs to them.
@@ -84,10 +68,7 @@ struct Sample {
             notes = story.remarks
             return
         }
-        let app = DemoApp(
-            bundleID: bundleID,
-            environment: try Self.choice("environment", arguments, Self.environments)
-        )
+        let app = DemoApp(bundleID: bundleID, environment: try Self.choice("environment", arguments, Self.environments))
         let kinds = SampleKind.allCases.map(\.rawValue)
         let kind = SampleKind(rawValue: try Self.choice("kind", arguments, kinds)) ?? .purchase
         let traffic = SampleTraffic(kind, of: try Self.identifier("product", arguments), in: app)
@@ -97,9 +78,7 @@ struct Sample {
         apps = [app]
         catalog = traffic.catalog
         // A receipt names no token.
-        let key =
-            kind == .receipt
-            ? "original_transaction_id \(made.originals[0])" : "account_token \(tokens[0])"
+        let key = kind == .receipt ? "original_transaction_id \(made.originals[0])" : "account_token \(tokens[0])"
         notes = ["pipeline link add \(key) USER"]
     }
 
@@ -117,24 +96,17 @@ struct Sample {
     }
 
     /// The first of the choices unless given.
-    private static func choice(
-        _ option: String,
-        _ arguments: CommandArguments,
-        _ choices: [String]
-    ) throws(UsageError) -> String {
+    private static func choice(_ option: String, _ arguments: CommandArguments, _ choices: [String]) throws(UsageError)
+        -> String
+    {
         let text = arguments.value(option) ?? choices[0]
         guard choices.contains(text) else {
-            throw UsageError(
-                "--\(option): expected one of \(choices.joined(separator: ", ")), found \"\(text)\""
-            )
+            throw UsageError("--\(option): expected one of \(choices.joined(separator: ", ")), found \"\(text)\"")
         }
         return text
     }
 
-    private static func identifier(
-        _ option: String,
-        _ arguments: CommandArguments
-    ) throws(UsageError) -> String? {
+    private static func identifier(_ option: String, _ arguments: CommandArguments) throws(UsageError) -> String? {
         guard let text = arguments.value(option) else { return nil }
         guard Identifier(entering: text) != nil else {
             throw UsageError("--\(option): expected \(Identifier.entryRule)")

@@ -24,19 +24,13 @@ struct SampleFolder {
     func signers() throws -> DemoSigners {
         let signers = DemoSigners(
             jws: try authority(Self.authorityFile) { try CertificateAuthority(name: "Sample") },
-            receipts: try authority(Self.receiptAuthorityFile) {
-                try CertificateAuthority(.receipts(name: "Sample"))
-            }
-        )
+            receipts: try authority(Self.receiptAuthorityFile) { try CertificateAuthority(.receipts(name: "Sample")) })
         let roots = signers.jws.rootPEM + signers.receipts.rootPEM
         try folder.write(roots.utf8, to: Self.rootFile)
         return signers
     }
 
-    private func authority(
-        _ name: String,
-        _ make: () throws -> CertificateAuthority
-    ) throws -> CertificateAuthority {
+    private func authority(_ name: String, _ make: () throws -> CertificateAuthority) throws -> CertificateAuthority {
         let path = folder.path(of: name)
         guard FileManager.default.fileExists(atPath: path) else {
             let made = try make()
@@ -48,10 +42,7 @@ struct SampleFolder {
         }
         guard let found = CertificateAuthority(pem: Array(bytes)) else {
             throw CommandError(
-                ExitCode.data,
-                "\(path) is no authority that this command made: remove it, or choose another "
-                    + "--folder"
-            )
+                ExitCode.data, "\(path) is no authority that this command made: remove it, or choose another --folder")
         }
         return found
     }

@@ -23,12 +23,8 @@ struct SampleStory {
             guard let list = root["events"], list.count > 0, root["catalog"] != nil else {
                 throw ScenarioError("expected a scenario, with a catalog and events")
             }
-            events = try list.elements.enumerated().map {
-                try ScenarioEvent(json: $1, offset: Int64($0))
-            }
-        } catch {
-            throw Self.fault(path, error)
-        }
+            events = try list.elements.enumerated().map { try ScenarioEvent(json: $1, offset: Int64($0)) }
+        } catch { throw Self.fault(path, error) }
     }
 
     private static func fault(_ path: String, _ error: any Error) -> CommandError {
@@ -36,10 +32,7 @@ struct SampleStory {
     }
 
     func bodies(_ signers: DemoSigners) throws -> [[UInt8]] {
-        let maker = ScenarioBodies(
-            app: DemoApp(bundleID: bundleID, environment: ""),
-            signers: signers
-        ) { name, text in
+        let maker = ScenarioBodies(app: DemoApp(bundleID: bundleID, environment: ""), signers: signers) { name, text in
             name == "bundleId" && text == ScenarioEvent.bundleID ? bundleID : nil
         }
         do {
@@ -52,22 +45,13 @@ struct SampleStory {
                     throw ScenarioError("event \(event.offset) is signed below another root")
                 }
                 let uuid = event.json["notification"]?["uuid"]?.string
-                return try maker.body(
-                    of: event,
-                    notificationUUID: uuid ?? UUID().uuidString.lowercased()
-                )
+                return try maker.body(of: event, notificationUUID: uuid ?? UUID().uuidString.lowercased())
             }
-        } catch {
-            throw Self.fault(path, error)
-        }
+        } catch { throw Self.fault(path, error) }
     }
 
     /// The app in each environment that occurs.
-    var apps: [DemoApp] {
-        Set(events.map(\.environment)).sorted().map {
-            DemoApp(bundleID: bundleID, environment: $0)
-        }
-    }
+    var apps: [DemoApp] { Set(events.map(\.environment)).sorted().map { DemoApp(bundleID: bundleID, environment: $0) } }
 
     var catalog: [UInt8] { root["catalog"].map { Array($0.rawBytes) } ?? [] }
 
@@ -80,9 +64,7 @@ struct SampleStory {
         var lines: [UInt8] = []
         for link in root["links"]?.elements.map(\.self) ?? [] {
             for (member, kind) in kinds {
-                guard let key = link[member]?.string, let user = link["user"]?.string else {
-                    continue
-                }
+                guard let key = link[member]?.string, let user = link["user"]?.string else { continue }
                 let line: JSONContent = ["kind": kind, "key": key, "user": user]
                 lines += line.bytes + Array("\n".utf8)
             }

@@ -19,12 +19,8 @@ struct DeadLetterPrune: Sendable {
         try progress.requireOwner(topic)
         let marks = try await topic.watermarks()
         try Self.require(marks, toReach: progress)
-        let beginnings = marks.map { partition, marks in
-            (partition: partition, offset: marks.low)
-        }
-        guard isRemoving else {
-            return Int(try await client.run(DeadLetterPruning.count, beginnings)[0])
-        }
+        let beginnings = marks.map { partition, marks in (partition: partition, offset: marks.low) }
+        guard isRemoving else { return Int(try await client.run(DeadLetterPruning.count, beginnings)[0]) }
         var total = 0
         for beginning in beginnings.sorted(by: { $0.partition < $1.partition }) {
             var removed = 0
@@ -38,17 +34,15 @@ struct DeadLetterPrune: Sendable {
     }
 
     /// Throws if the topic was recreated, or is one of this name in another cluster.
-    private static func require(
-        _ marks: [Int32: Watermarks],
-        toReach progress: [DeadLetterIndexTable.Progress]
-    ) throws(CommandError) {
+    private static func require(_ marks: [Int32: Watermarks], toReach progress: [DeadLetterIndexTable.Progress])
+        throws(CommandError)
+    {
         let ahead = progress.first { $0.nextOffset > marks[$0.partition]?.high ?? 0 }
         guard let ahead else { return }
         throw CommandError(
             ExitCode.configuration,
             "\(ahead.topic) ends before what is indexed of its partition \(ahead.partition): it "
                 + "was recreated, or this is another cluster; nothing is removed "
-                + "('\(DeadLetterTool.name) index --rebuild' removes all and reads it again)"
-        )
+                + "('\(DeadLetterTool.name) index --rebuild' removes all and reads it again)")
     }
 }

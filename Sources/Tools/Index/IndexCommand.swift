@@ -22,33 +22,27 @@ package enum IndexCommand: DeadLetterCommand {
             "rebuild",
             "Remove all rows and set the group back to the topic's beginning, while no copy runs: "
                 + "the next one reads the topic again. Without --yes only count the rows. What was "
-                + "done about the letters stays."
-        ),
+                + "done about the letters stays."),
         CommandOption(
             "prune",
             "Remove the rows of letters that the topic's retention has removed, without "
                 + "reading the topic; without --yes only count them. What was done about "
-                + "them stays. May run beside the index, from a timer."
-        ),
+                + "them stays. May run beside the index, from a timer."),
         CommandOption("yes", short: "y", "With --prune and --rebuild: remove them."),
-        MetricsFile.option("With --prune --yes: write when it last succeeded"),
-        .check, .connect,
+        MetricsFile.option("With --prune --yes: write when it last succeeded"), .check, .connect,
     ]
 
     package static func run(_ context: ToolContext) async throws -> Int32 {
         let modes = ["until-end", "rebuild", "prune", "check"].filter(context.arguments.isSet)
         let isCheck = try CommandOption.isCheckWanted(context.arguments)
-        guard modes.count <= 1 else {
-            throw UsageError("expected one of --\(modes.joined(separator: " and --"))")
-        }
+        guard modes.count <= 1 else { throw UsageError("expected one of --\(modes.joined(separator: " and --"))") }
         let isRemoving = context.arguments.isSet("yes")
         let metricsFile = try MetricsFile(context.arguments)
         guard metricsFile == nil || (modes == ["prune"] && isRemoving) else {
             throw UsageError("--metrics is for --prune --yes")
         }
         switch modes.first {
-        case "rebuild":
-            return show(try await rebuild(context, isRemoving), isRemoved: isRemoving, context)
+        case "rebuild": return show(try await rebuild(context, isRemoving), isRemoved: isRemoving, context)
         case "prune":
             let count = try await prune(context, isRemoving)
             try metricsFile?.write("prune", isSuccess: true)
@@ -58,27 +52,18 @@ package enum IndexCommand: DeadLetterCommand {
         guard !isRemoving else { throw UsageError("--yes is for --prune and --rebuild") }
         let source = SettingsSource(
             schema: WorkerProgram.deadLetterIndex.schema,
-            environment: context.arguments.laid(
-                over: context.environment,
-                by: DatabaseSettings.overrides
-            ),
-            filePath: context.arguments.value("config"),
-            problems: { WorkerProcess.problems(.deadLetterIndex, $0) }
-        )
+            environment: context.arguments.laid(over: context.environment, by: DatabaseSettings.overrides),
+            filePath: context.arguments.value("config"), problems: { WorkerProcess.problems(.deadLetterIndex, $0) })
         let values = try source.read()
         if isCheck { return await check(context, values) }
-        guard modes.first == "until-end" else {
-            return await WorkerProcess.run(.deadLetterIndex, values, source)
-        }
+        guard modes.first == "until-end" else { return await WorkerProcess.run(.deadLetterIndex, values, source) }
         let end = IndexEnd(topic: context.topic, client: try await context.database())
         let isReached = Atomic(false)
         let exitCode = await WorkerProcess.run(.deadLetterIndex, values, source) {
             await end.reach()
             isReached.store(!Task.isCancelled, ordering: .releasing)
         }
-        guard exitCode != ExitCode.success || isReached.load(ordering: .acquiring) else {
-            throw CancellationError()
-        }
+        guard exitCode != ExitCode.success || isReached.load(ordering: .acquiring) else { throw CancellationError() }
         return exitCode
     }
 
@@ -86,8 +71,8 @@ package enum IndexCommand: DeadLetterCommand {
         context.console.print(text: values.report)
         guard context.arguments.isSet(CommandOption.connect.long) else { return ExitCode.success }
         context.console.print()
-        return await WorkerProcess.findings(.deadLetterIndex, values)
-            .report(of: "\(DeadLetterTool.name) \(name)", on: context.console)
+        return await WorkerProcess.findings(.deadLetterIndex, values).report(
+            of: "\(DeadLetterTool.name) \(name)", on: context.console)
     }
 
     /// - Returns: the number of rows that are removed, or would be.
@@ -98,20 +83,15 @@ package enum IndexCommand: DeadLetterCommand {
 
     private static func rebuild(_ context: ToolContext, _ isRemoving: Bool) async throws -> Int {
         let rebuild = DeadLetterRebuild(
-            topic: context.topic,
-            group: context.group(.deadLetterIndex),
-            client: try await context.database()
-        )
+            topic: context.topic, group: context.group(.deadLetterIndex), client: try await context.database())
         return try await rebuild.run(isRemoving: isRemoving)
     }
 
     private static func show(_ count: Int, isRemoved: Bool, _ context: ToolContext) -> Int32 {
         let rows = Quantity.counted(Int64(count), "row")
         context.console.print(
-            ["rows": count, "is_removed": isRemoved],
-            or: "\(rows) \(isRemoved ? "removed" : "would be removed")",
-            context.arguments
-        )
+            ["rows": count, "is_removed": isRemoved], or: "\(rows) \(isRemoved ? "removed" : "would be removed")",
+            context.arguments)
         guard !isRemoved, count > 0 else { return ExitCode.success }
         context.console.note("nothing is removed yet: run it again with --yes")
         return ExitCode.negative

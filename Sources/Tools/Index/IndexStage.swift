@@ -51,9 +51,7 @@ package final class IndexStage: DatabaseStage {
         var read = part.map { record -> DeadLetterIndexTable.Record in
             (record.topicPartition.partition, record.offset, DeadLetterRow(record))
         }
-        do {
-            try await write(read)
-        } catch let error as PostgresError where error.isRecordFault && read.count == 1 {
+        do { try await write(read) } catch let error as PostgresError where error.isRecordFault && read.count == 1 {
             report(read[0], error.recordFaultDetail)
             read[0].row = nil
             try await write(read)
@@ -68,12 +66,7 @@ package final class IndexStage: DatabaseStage {
 
     private func write(_ records: [DeadLetterIndexTable.Record]) async throws {
         let next = Dictionary(records.map { ($0.partition, $0.offset + 1) }, uniquingKeysWith: max)
-        _ = try await DeadLetterIndexTable.add(
-            records,
-            of: topic.name,
-            nextOffsets: next,
-            on: client
-        )
+        _ = try await DeadLetterIndexTable.add(records, of: topic.name, nextOffsets: next, on: client)
     }
 
     private func report(_ record: DeadLetterIndexTable.Record, _ reason: String) {
@@ -82,8 +75,7 @@ package final class IndexStage: DatabaseStage {
             [
                 "kafka.partition": .int(record.partition), "kafka.offset": .int(record.offset),
                 "index.reason": .string(reason),
-            ]
-        )
+            ])
     }
 
     /// Begins the index of a partition again if its topic was recreated.
@@ -94,22 +86,15 @@ package final class IndexStage: DatabaseStage {
         for record in records.reversed() { first[record.topicPartition.partition] = record.offset }
         let jumped = expected.withLock { expected in first.filter { expected[$0.key] != $0.value } }
         guard !jumped.isEmpty else { return }
-        let indexed = try await DeadLetterIndexTable.progress(on: client).nextOffsets(
-            of: topic.name
-        )
+        let indexed = try await DeadLetterIndexTable.progress(on: client).nextOffsets(of: topic.name)
         let repeated = jumped.filter { $0.value < indexed[$0.key] ?? 0 }.keys
         guard !repeated.isEmpty else { return }
         let marks = try await topic.watermarks()
         for partition in repeated where marks[partition]?.high ?? 0 < indexed[partition] ?? 0 {
             log.warning(
                 "topic recreated, its letters are indexed again",
-                ["kafka.topic": .string(topic.name), "kafka.partition": .int(partition)]
-            )
-            let start = DeadLetterIndexTable.Progress(
-                topic: topic.name,
-                partition: partition,
-                nextOffset: 0
-            )
+                ["kafka.topic": .string(topic.name), "kafka.partition": .int(partition)])
+            let start = DeadLetterIndexTable.Progress(topic: topic.name, partition: partition, nextOffset: 0)
             try await DeadLetterIndexTable.set([start], on: client)
         }
     }

@@ -16,8 +16,7 @@ package struct HTTPSAddress: Hashable, Sendable {
         let extra = [CURLUPART_USER, CURLUPART_PASSWORD, CURLUPART_QUERY, CURLUPART_FRAGMENT]
         guard let parsed = ParsedURL(url), parsed.hasScheme("https"),
             parsed.part(CURLUPART_PATH)?.utf8.elementsEqual("/".utf8) == true,
-            !extra.contains(where: { parsed.part($0) != nil }),
-            let host = parsed.part(CURLUPART_HOST),
+            !extra.contains(where: { parsed.part($0) != nil }), let host = parsed.part(CURLUPART_HOST),
             let port = parsed.part(CURLUPART_PORT, defaultPort: true).flatMap({ UInt16($0) })
         else { return nil }
         self.init(host: host.utf8.lowercasedASCII, port: port)
@@ -27,8 +26,9 @@ package struct HTTPSAddress: Hashable, Sendable {
 
     /// Whether only this machine can answer: libcurl asks no name server for `localhost`.
     package var isLoopback: Bool {
-        let octets = host.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-            .map { UInt8(String(decoding: $0, as: UTF8.self)) }
+        let octets = host.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).map {
+            UInt8(String(decoding: $0, as: UTF8.self))
+        }
         return host.utf8.elementsEqual("localhost".utf8) || host.utf8.elementsEqual("[::1]".utf8)
             || octets.count == 4 && octets[0] == 127 && octets.allSatisfy { $0 != nil }
     }

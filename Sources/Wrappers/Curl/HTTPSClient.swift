@@ -18,16 +18,12 @@ package final class HTTPSClient: Sendable {
         self.options = options
         if let proxy = options.proxy, !Self.isProxy(proxy) {
             throw HTTPSError(
-                code: .invalidRequest,
-                message: "the proxy is not of the form http://HOST:PORT or https://HOST:PORT"
-            )
+                code: .invalidRequest, message: "the proxy is not of the form http://HOST:PORT or https://HOST:PORT")
         }
         loop = try TransferLoop.start(connectionsMax: options.connectionsMax)
     }
 
-    private static func isProxy(_ url: String) -> Bool {
-        ParsedURL(url)?.hasScheme("http", "https") == true
-    }
+    private static func isProxy(_ url: String) -> Bool { ParsedURL(url)?.hasScheme("http", "https") == true }
 
     /// Sends a request once; returns any response that is whole, whatever its status.
     ///
@@ -48,9 +44,7 @@ package final class HTTPSClient: Sendable {
         return try result.get()
     }
 
-    deinit {
-        loop.stop()
-    }
+    deinit { loop.stop() }
 }
 
 /// Trust and bounds of a client's requests.

@@ -38,8 +38,7 @@ extension HTTPSError: CustomStringConvertible {
 extension HTTPSError {
     /// - Parameter detail: the text in the handle's error buffer; it may quote the server where
     ///   the response is malformed.
-    @safe
-    init(_ result: CURLcode, detail: String) {
+    @safe init(_ result: CURLcode, detail: String) {
         code = Code(result)
         let isQuotable = code != .malformedResponse && !detail.isEmpty
         message = isQuotable ? detail : unsafe String(cString: curl_easy_strerror(result))
@@ -50,16 +49,14 @@ extension HTTPSError.Code {
     init(_ result: CURLcode) {
         self =
             switch result {
-            case CURLE_URL_MALFORMAT, CURLE_UNKNOWN_OPTION,
-                CURLE_BAD_FUNCTION_ARGUMENT, CURLE_NOT_BUILT_IN:
+            case CURLE_URL_MALFORMAT, CURLE_UNKNOWN_OPTION, CURLE_BAD_FUNCTION_ARGUMENT, CURLE_NOT_BUILT_IN:
                 .invalidRequest
             case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: .hostNotFound
             case CURLE_COULDNT_CONNECT: .notConnected
             case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR: .certificateRefused
             case CURLE_SSL_CACERT_BADFILE: .authorityUnreadable
             case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER: .tlsFailed
-            case CURLE_PARTIAL_FILE, CURLE_GOT_NOTHING, CURLE_RECV_ERROR, CURLE_SEND_ERROR:
-                .connectionLost
+            case CURLE_PARTIAL_FILE, CURLE_GOT_NOTHING, CURLE_RECV_ERROR, CURLE_SEND_ERROR: .connectionLost
             case CURLE_OPERATION_TIMEDOUT: .timedOut
             case CURLE_WRITE_ERROR, CURLE_FILESIZE_EXCEEDED: .responseTooLarge
             case CURLE_OUT_OF_MEMORY, CURLE_FAILED_INIT: .systemLimit

@@ -46,9 +46,7 @@ package struct HTTPSResponse: Sendable {
     /// The first field's value.
     ///
     /// - Parameter name: in lower case.
-    package func header(_ name: String) -> String? {
-        headers.first { $0.name.utf8.elementsEqual(name.utf8) }?.value
-    }
+    package func header(_ name: String) -> String? { headers.first { $0.name.utf8.elementsEqual(name.utf8) }?.value }
 }
 
 extension HTTPSHeader {
@@ -58,10 +56,7 @@ extension HTTPSHeader {
         let isBlank: (UInt8) -> Bool = { $0 == 0x20 || (0x09...0x0D).contains($0) }
         let value = line[line.index(after: colon)...].drop(while: isBlank)
         let blanks = value.reversed().prefix(while: isBlank).count
-        self.init(
-            line[..<colon].lowercasedASCII,
-            String(decoding: value.dropLast(blanks), as: UTF8.self)
-        )
+        self.init(line[..<colon].lowercasedASCII, String(decoding: value.dropLast(blanks), as: UTF8.self))
     }
 }
 

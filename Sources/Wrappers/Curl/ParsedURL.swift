@@ -1,8 +1,7 @@
 internal import CCurl
 
 /// A URL as libcurl takes it apart.
-@safe
-struct ParsedURL: ~Copyable {
+@safe struct ParsedURL: ~Copyable {
     private let handle: OpaquePointer
 
     /// Nil unless it has a scheme that libcurl knows, and a host.
@@ -15,17 +14,13 @@ struct ParsedURL: ~Copyable {
         unsafe self.handle = unsafe handle
     }
 
-    deinit {
-        unsafe curl_url_cleanup(handle)
-    }
+    deinit { unsafe curl_url_cleanup(handle) }
 
     /// Nil if the URL does not have the part.
     func part(_ part: CURLUPart, defaultPort: Bool = false) -> String? {
         var text: UnsafeMutablePointer<CChar>?
         let flags = defaultPort ? UInt32(CURLU_DEFAULT_PORT) : 0
-        guard unsafe curl_url_get(handle, part, &text, flags) == CURLUE_OK,
-            let text = unsafe text
-        else { return nil }
+        guard unsafe curl_url_get(handle, part, &text, flags) == CURLUE_OK, let text = unsafe text else { return nil }
         defer { unsafe curl_free(text) }
         return unsafe String(cString: text)
     }

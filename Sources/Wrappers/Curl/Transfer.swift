@@ -4,8 +4,7 @@ import Synchronization
 /// One request on its way, and the library's easy handle for it.
 ///
 /// All fields but the first two are used by the loop's thread alone.
-@safe
-final class Transfer: @unchecked Sendable {
+@safe final class Transfer: @unchecked Sendable {
     typealias Continuation = CheckedContinuation<Result<HTTPSResponse, HTTPSError>, Never>
 
     let isCancelled = Atomic(false)
@@ -31,9 +30,7 @@ final class Transfer: @unchecked Sendable {
         unsafe errorBuffer.deallocate()
     }
 
-    func begin(_ continuation: Continuation) {
-        self.continuation.withLock { $0 = continuation }
-    }
+    func begin(_ continuation: Continuation) { self.continuation.withLock { $0 = continuation } }
 
     /// Resumes the caller; only the first call has an effect.
     func finish(_ result: Result<HTTPSResponse, HTTPSError>) {
@@ -46,9 +43,7 @@ final class Transfer: @unchecked Sendable {
 
     /// Frees the easy handle, which is in no multi handle any more.
     func close() {
-        if let easy = unsafe easy {
-            unsafe curl_easy_cleanup(easy)
-        }
+        if let easy = unsafe easy { unsafe curl_easy_cleanup(easy) }
         unsafe curl_slist_free_all(headerList)
         unsafe (easy, headerList) = (nil, nil)
     }
@@ -84,8 +79,7 @@ final class Transfer: @unchecked Sendable {
 
 extension Transfer {
     /// Makes the easy handle, which this transfer owns.
-    @unsafe
-    func open() throws(HTTPSError) -> UnsafeMutableRawPointer {
+    @unsafe func open() throws(HTTPSError) -> UnsafeMutableRawPointer {
         // libcurl reports another protocol with the code of a response that is not HTTP.
         guard request.url.utf8.starts(with: "https://".utf8) else {
             throw HTTPSError(code: .invalidRequest, message: "the URL is not of https")
@@ -145,9 +139,7 @@ extension Transfer {
     private func addHeaders() throws(HTTPSError) {
         // Without the second, a body of a megabyte would wait for the server's permission.
         for line in request.headers.map(\.line) + ["Expect:"] {
-            guard let line else {
-                throw HTTPSError(code: .invalidRequest, message: "a header is not printable ASCII")
-            }
+            guard let line else { throw HTTPSError(code: .invalidRequest, message: "a header is not printable ASCII") }
             guard let longer = unsafe curl_slist_append(headerList, line) else {
                 throw HTTPSError(code: .systemLimit, message: "no memory for the headers")
             }
@@ -157,57 +149,34 @@ extension Transfer {
 }
 
 /// The options of one handle, and the result of the first that the library refuses.
-@safe
-private struct EasyOptions {
+@safe private struct EasyOptions {
     private let easy: UnsafeMutableRawPointer
     private(set) var result = CURLE_OK
 
-    init(_ easy: UnsafeMutableRawPointer) {
-        unsafe self.easy = unsafe easy
-    }
+    init(_ easy: UnsafeMutableRawPointer) { unsafe self.easy = unsafe easy }
 
-    mutating func number(_ option: CURLoption, _ value: Int) {
-        unsafe apply(ccurl_set_number(easy, option, value))
-    }
+    mutating func number(_ option: CURLoption, _ value: Int) { unsafe apply(ccurl_set_number(easy, option, value)) }
 
-    mutating func text(_ option: CURLoption, _ value: String?) {
-        unsafe apply(ccurl_set_text(easy, option, value))
-    }
+    mutating func text(_ option: CURLoption, _ value: String?) { unsafe apply(ccurl_set_text(easy, option, value)) }
 
-    mutating func apply(_ code: CURLcode) {
-        if result == CURLE_OK {
-            result = code
-        }
-    }
+    mutating func apply(_ code: CURLcode) { if result == CURLE_OK { result = code } }
 }
 
-extension Duration {
-    fileprivate var milliseconds: Int {
-        Int(clamping: max(1, Int64(self / .milliseconds(1))))
-    }
-}
+extension Duration { fileprivate var milliseconds: Int { Int(clamping: max(1, Int64(self / .milliseconds(1)))) } }
 
-private typealias Receiver =
-    @convention(c) (UnsafeMutablePointer<CChar>?, Int, Int, UnsafeMutableRawPointer?) -> Int
+private typealias Receiver = @convention(c) (UnsafeMutablePointer<CChar>?, Int, Int, UnsafeMutableRawPointer?) -> Int
 
 /// The library ends the transfer where another number than that of the bytes is returned.
 private let headerReceived: Receiver = { start, size, count, context in
-    unsafe received(start, size, count, context) { transfer, bytes in
-        unsafe transfer.receive(header: bytes)
-    }
+    unsafe received(start, size, count, context) { transfer, bytes in unsafe transfer.receive(header: bytes) }
 }
 
 private let bodyReceived: Receiver = { start, size, count, context in
-    unsafe received(start, size, count, context) { transfer, bytes in
-        unsafe transfer.receive(body: bytes)
-    }
+    unsafe received(start, size, count, context) { transfer, bytes in unsafe transfer.receive(body: bytes) }
 }
 
 private func received(
-    _ start: UnsafeMutablePointer<CChar>?,
-    _ size: Int,
-    _ count: Int,
-    _ context: UnsafeMutableRawPointer?,
+    _ start: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?,
     _ receive: (Transfer, UnsafeRawBufferPointer) -> Bool
 ) -> Int {
     let (bytes, isTooLong) = size.multipliedReportingOverflow(by: count)

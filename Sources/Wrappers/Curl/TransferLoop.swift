@@ -5,8 +5,7 @@ import Threads
 /// The thread that carries a client's transfers, and the library's multi handle, which it owns.
 ///
 /// The thread keeps the loop alive; `stop()` ends both.
-@safe
-final class TransferLoop: @unchecked Sendable {
+@safe final class TransferLoop: @unchecked Sendable {
     private struct State {
         var arrivals: [Transfer] = []
         var isStopped = false
@@ -17,9 +16,7 @@ final class TransferLoop: @unchecked Sendable {
     private let state = Mutex(State())
     private let multi: UnsafeMutableRawPointer
 
-    private init(takingOwnershipOf multi: UnsafeMutableRawPointer) {
-        unsafe self.multi = unsafe multi
-    }
+    private init(takingOwnershipOf multi: UnsafeMutableRawPointer) { unsafe self.multi = unsafe multi }
 
     static func start(connectionsMax: Int) throws(HTTPSError) -> TransferLoop {
         let connections = Int(clamping: max(1, connectionsMax))
@@ -41,16 +38,10 @@ final class TransferLoop: @unchecked Sendable {
 
     func add(_ transfer: Transfer) {
         let isStopped = state.withLock { state in
-            if !state.isStopped {
-                state.arrivals.append(transfer)
-            }
+            if !state.isStopped { state.arrivals.append(transfer) }
             return state.isStopped
         }
-        if isStopped {
-            transfer.finish(.failure(.cancelled))
-        } else {
-            wake()
-        }
+        if isStopped { transfer.finish(.failure(.cancelled)) } else { wake() }
     }
 
     func stop() {
@@ -59,13 +50,7 @@ final class TransferLoop: @unchecked Sendable {
     }
 
     /// Lets the thread look for arrivals and cancellations.
-    func wake() {
-        state.withLock { state in
-            if state.isOpen {
-                _ = unsafe curl_multi_wakeup(multi)
-            }
-        }
-    }
+    func wake() { state.withLock { state in if state.isOpen { _ = unsafe curl_multi_wakeup(multi) } } }
 
     private func run() {
         // By the address of the easy handle.
@@ -113,9 +98,7 @@ final class TransferLoop: @unchecked Sendable {
                     throw HTTPSError(code: .systemLimit, message: "libcurl takes no request")
                 }
                 running[UInt(bitPattern: easy)] = transfer
-            } catch {
-                transfer.finish(.failure(error))
-            }
+            } catch { transfer.finish(.failure(error)) }
         }
         return !isStopped
     }
@@ -141,6 +124,4 @@ final class TransferLoop: @unchecked Sendable {
     }
 }
 
-extension HTTPSError {
-    static let cancelled = HTTPSError(code: .cancelled, message: "the request was cancelled")
-}
+extension HTTPSError { static let cancelled = HTTPSError(code: .cancelled, message: "the request was cancelled") }

@@ -37,9 +37,7 @@ package struct HTTPLimits: Sendable {
     /// Twice the limit, since the library counts a connection for a moment after its shutdown.
     var libraryConnectionsMax: UInt32 { UInt32(clamping: connectionsMax * 2) }
 
-    var idleSeconds: UInt32 {
-        UInt32(clamping: max(1, idleDurationMax.components.seconds))
-    }
+    var idleSeconds: UInt32 { UInt32(clamping: max(1, idleDurationMax.components.seconds)) }
 }
 
 /// Keeps clients that are slow on purpose from keeping the others out.
@@ -72,14 +70,10 @@ final class ConnectionLimits: @unchecked Sendable {
     private var begunCount = 0
     private var isStopped = false
 
-    init(_ limits: HTTPLimits) {
-        self.limits = limits
-    }
+    init(_ limits: HTTPLimits) { self.limits = limits }
 
     func start() {
-        let isStarted = OwnThread.start(name: "http-deadlines", stackBytes: 256 * 1024) { [self] in
-            run()
-        }
+        let isStarted = OwnThread.start(name: "http-deadlines", stackBytes: 256 * 1024) { [self] in run() }
         precondition(isStarted, "the system starts no more threads")
     }
 
@@ -102,11 +96,8 @@ final class ConnectionLimits: @unchecked Sendable {
             let now = ContinuousClock.now
             begunCount += 1
             connections[descriptor] = Connection(
-                network: network,
-                number: begunCount,
-                began: now,
-                end: now + min(limits.headDurationMax, limits.requestDurationMax)
-            )
+                network: network, number: begunCount, began: now,
+                end: now + min(limits.headDurationMax, limits.requestDurationMax))
             condition.signal()
         }
     }
@@ -121,17 +112,12 @@ final class ConnectionLimits: @unchecked Sendable {
         }
     }
 
-    func ended(_ descriptor: Int32) {
-        condition.withLock {
-            connections[descriptor] = nil
-        }
-    }
+    func ended(_ descriptor: Int32) { condition.withLock { connections[descriptor] = nil } }
 
     /// The first of those that have not sent their head, else the first of all.
     private func endSlowest(of candidates: [Int32: Connection]) {
         let slowest = candidates.min {
-            ($0.value.hasHead ? 1 : 0, $0.value.number)
-                < ($1.value.hasHead ? 1 : 0, $1.value.number)
+            ($0.value.hasHead ? 1 : 0, $0.value.number) < ($1.value.hasHead ? 1 : 0, $1.value.number)
         }
         if let slowest { end(slowest.key) }
     }
@@ -145,9 +131,7 @@ final class ConnectionLimits: @unchecked Sendable {
         condition.withLock {
             while !isStopped {
                 let now = ContinuousClock.now
-                for (descriptor, connection) in connections where connection.end <= now {
-                    end(descriptor)
-                }
+                for (descriptor, connection) in connections where connection.end <= now { end(descriptor) }
                 if let next = connections.values.map(\.end).min() {
                     condition.wait(atMost: next - now)
                 } else {

@@ -8,20 +8,16 @@ final class DeferredAnswers: @unchecked Sendable {
     private var tasks: [ObjectIdentifier: Task<Void, Never>] = [:]
     private var isStopped = false
 
-    init(countMax: Int) {
-        self.countMax = countMax
-    }
+    init(countMax: Int) { self.countMax = countMax }
 
     static let busy = HTTPResponse.text("too many requests at once: try again\n", status: 503)
 
     /// Suspends the connection and answers it in a task of its own.
     ///
     /// - Returns: what is answered at once instead, as too many tasks run or the server stops.
-    func start(
-        _ connection: borrowing HTTPConnection,
-        _ exchange: HTTPExchange,
-        _ answer: @escaping HTTPServer.Answer
-    ) -> HTTPResponse? {
+    func start(_ connection: borrowing HTTPConnection, _ exchange: HTTPExchange, _ answer: @escaping HTTPServer.Answer)
+        -> HTTPResponse?
+    {
         condition.withLock {
             guard !isStopped, tasks.count < countMax else { return Self.busy }
             let suspended = connection.suspend()
@@ -40,9 +36,7 @@ final class DeferredAnswers: @unchecked Sendable {
         condition.withLock {
             isStopped = true
             tasks.values.forEach { $0.cancel() }
-            while !tasks.isEmpty {
-                condition.wait()
-            }
+            while !tasks.isEmpty { condition.wait() }
         }
     }
 

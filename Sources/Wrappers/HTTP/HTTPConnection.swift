@@ -1,26 +1,17 @@
 import CMicroHTTPD
 
 /// A connection of the library's, which owns it; valid for the length of one callback.
-@safe
-struct HTTPConnection: ~Copyable {
+@safe struct HTTPConnection: ~Copyable {
     private let pointer: OpaquePointer
 
-    init(borrowing pointer: OpaquePointer) {
-        unsafe self.pointer = pointer
-    }
+    init(borrowing pointer: OpaquePointer) { unsafe self.pointer = pointer }
 
-    var socket: Int32 {
-        unsafe cmicrohttpd_socket(pointer)
-    }
+    var socket: Int32 { unsafe cmicrohttpd_socket(pointer) }
 
     /// The header fields, names in lower case.
-    var headerItems: [HTTPItem] {
-        items(of: .HEADER_KIND).map { HTTPItem($0.name.lowercased(), $0.value) }
-    }
+    var headerItems: [HTTPItem] { items(of: .HEADER_KIND).map { HTTPItem($0.name.lowercased(), $0.value) } }
 
-    var queryItems: [HTTPItem] {
-        items(of: .GET_ARGUMENT_KIND)
-    }
+    var queryItems: [HTTPItem] { items(of: .GET_ARGUMENT_KIND) }
 
     /// Suspends the connection until `SuspendedConnection.resume`; from a callback only.
     func suspend() -> SuspendedConnection {
@@ -38,23 +29,16 @@ struct HTTPConnection: ~Copyable {
         headers["Cache-Control"] = headers["Cache-Control"] ?? "no-store"
         headers["X-Content-Type-Options"] = "nosniff"
         headers["Connection"] = "close"
-        for (name, value) in headers {
-            _ = unsafe MHD_add_response_header(made, name, value)
-        }
+        for (name, value) in headers { _ = unsafe MHD_add_response_header(made, name, value) }
         return unsafe MHD_queue_response(pointer, UInt32(response.status), made) == .YES
     }
 
     private static func make(_ response: HTTPResponse) -> OpaquePointer? {
-        if let transfer = response.transfer {
-            return unsafe transfer.makeResponse(of: response.body)
-        }
+        if let transfer = response.transfer { return unsafe transfer.makeResponse(of: response.body) }
         return unsafe response.body.withUnsafeBytes { bytes in
             // The library copies the bytes: they are not ours beyond this call.
             unsafe MHD_create_response_from_buffer(
-                bytes.count,
-                UnsafeMutableRawPointer(mutating: bytes.baseAddress),
-                .RESPMEM_MUST_COPY
-            )
+                bytes.count, UnsafeMutableRawPointer(mutating: bytes.baseAddress), .RESPMEM_MUST_COPY)
         }
     }
 
@@ -68,21 +52,16 @@ struct HTTPConnection: ~Copyable {
 }
 
 /// A connection that rests; the library keeps it until it is resumed, which has to happen once.
-@safe
-struct SuspendedConnection: @unchecked Sendable {
+@safe struct SuspendedConnection: @unchecked Sendable {
     let pointer: OpaquePointer
 
     /// Makes the library call back for the answer; callable on any thread.
-    func resume() {
-        unsafe MHD_resume_connection(pointer)
-    }
+    func resume() { unsafe MHD_resume_connection(pointer) }
 }
 
 /// Called by the library for each value, with the list to append it to.
 private func collectValue(
-    _ target: UnsafeMutableRawPointer?,
-    _ kind: MHD_ValueKind,
-    _ name: UnsafePointer<CChar>?,
+    _ target: UnsafeMutableRawPointer?, _ kind: MHD_ValueKind, _ name: UnsafePointer<CChar>?,
     _ value: UnsafePointer<CChar>?
 ) -> MHD_Result {
     guard let target = unsafe target, let name = unsafe name else { return .NO }
@@ -97,18 +76,12 @@ private func collectValue(
 /// The exchange is kept alive by the request's own slot, `state`, from the first call until
 /// `requestCompleted`.
 func requestReceived(
-    _ context: UnsafeMutableRawPointer?,
-    _ connection: OpaquePointer?,
-    _ path: UnsafePointer<CChar>?,
-    _ method: UnsafePointer<CChar>?,
-    _ version: UnsafePointer<CChar>?,
-    _ upload: UnsafePointer<CChar>?,
-    _ uploadSize: UnsafeMutablePointer<Int>?,
-    _ state: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
+    _ context: UnsafeMutableRawPointer?, _ connection: OpaquePointer?, _ path: UnsafePointer<CChar>?,
+    _ method: UnsafePointer<CChar>?, _ version: UnsafePointer<CChar>?, _ upload: UnsafePointer<CChar>?,
+    _ uploadSize: UnsafeMutablePointer<Int>?, _ state: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
 ) -> MHD_Result {
-    guard let context = unsafe context, let connection = unsafe connection,
-        let path = unsafe path, let method = unsafe method,
-        let uploadSize = unsafe uploadSize, let state = unsafe state
+    guard let context = unsafe context, let connection = unsafe connection, let path = unsafe path,
+        let method = unsafe method, let uploadSize = unsafe uploadSize, let state = unsafe state
     else { return .NO }
     let service = unsafe Unmanaged<HTTPService>.fromOpaque(context).takeUnretainedValue()
     let borrowed = unsafe HTTPConnection(borrowing: connection)
@@ -116,8 +89,7 @@ func requestReceived(
     guard let kept = unsafe state.pointee else {
         let (methodText, pathText) = unsafe (String(cString: method), String(cString: path))
         switch service.begin(borrowed, method: methodText, path: pathText) {
-        case .refused(let response):
-            return borrowed.queue(response) ? .YES : .NO
+        case .refused(let response): return borrowed.queue(response) ? .YES : .NO
         case .exchange(let exchange):
             unsafe state.pointee = unsafe Unmanaged.passRetained(exchange).toOpaque()
             return .YES
@@ -136,10 +108,8 @@ func requestReceived(
 
 /// Called once for each request, however it ended: gives the exchange back.
 func requestCompleted(
-    _ context: UnsafeMutableRawPointer?,
-    _ connection: OpaquePointer?,
-    _ state: UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
-    _ reason: MHD_RequestTerminationCode
+    _ context: UnsafeMutableRawPointer?, _ connection: OpaquePointer?,
+    _ state: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, _ reason: MHD_RequestTerminationCode
 ) {
     guard let state = unsafe state, let kept = unsafe state.pointee else { return }
     unsafe Unmanaged<HTTPExchange>.fromOpaque(kept).release()
@@ -148,10 +118,8 @@ func requestCompleted(
 
 /// Called when a connection was accepted, and before its socket is closed.
 func connectionChanged(
-    _ context: UnsafeMutableRawPointer?,
-    _ connection: OpaquePointer?,
-    _ state: UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
-    _ event: MHD_ConnectionNotificationCode
+    _ context: UnsafeMutableRawPointer?, _ connection: OpaquePointer?,
+    _ state: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, _ event: MHD_ConnectionNotificationCode
 ) {
     guard let context = unsafe context, let connection = unsafe connection else { return }
     let service = unsafe Unmanaged<HTTPService>.fromOpaque(context).takeUnretainedValue()

@@ -54,9 +54,7 @@ final class HTTPExchange: Sendable {
         body.withLock { $0.bytes += piece }
     }
 
-    var isTooLarge: Bool {
-        body.withLock { $0.isTooLarge }
-    }
+    var isTooLarge: Bool { body.withLock { $0.isTooLarge } }
 
     /// The response from the task of a deferred answer; nil until the task ends.
     var response: HTTPResponse? {
@@ -68,18 +66,10 @@ final class HTTPExchange: Sendable {
         var headers: [String: String] = [:]
         var repeated: Set<String> = []
         for item in head.headerItems {
-            if headers.updateValue(item.value, forKey: item.name) != nil {
-                repeated.insert(item.name)
-            }
+            if headers.updateValue(item.value, forKey: item.name) != nil { repeated.insert(item.name) }
         }
         return HTTPRequest(
-            method: head.method,
-            path: head.path,
-            queryItems: head.queryItems,
-            headers: headers,
-            repeatedHeaders: repeated,
-            body: body.withLock { $0.bytes },
-            peer: head.peer
-        )
+            method: head.method, path: head.path, queryItems: head.queryItems, headers: headers,
+            repeatedHeaders: repeated, body: body.withLock { $0.bytes }, peer: head.peer)
     }
 }

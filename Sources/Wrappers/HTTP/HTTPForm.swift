@@ -16,8 +16,7 @@ package enum HTTPForm {
 
     /// The same, the other way round, for links.
     package static func encoded(_ items: [HTTPItem]) -> String {
-        items.map { "\($0.name.percentEncoded)=\($0.value.percentEncoded)" }
-            .joined(separator: "&")
+        items.map { "\($0.name.percentEncoded)=\($0.value.percentEncoded)" }.joined(separator: "&")
     }
 
     /// The cookies of a request's `Cookie` field (RFC 6265, section 4.2); the first of a name wins,
@@ -38,10 +37,7 @@ package enum HTTPForm {
             let byte = text[index]
             index += 1
             if byte == UInt8(ascii: "%"), index + 1 < text.endIndex,
-                let value = UInt8(
-                    String(decoding: text[index...(index + 1)], as: UTF8.self),
-                    radix: 16
-                ),
+                let value = UInt8(String(decoding: text[index...(index + 1)], as: UTF8.self), radix: 16),
                 text[index] != UInt8(ascii: "+"), text[index] != UInt8(ascii: "-")
             {
                 bytes.append(value)

@@ -39,9 +39,7 @@ package struct HTTPRequest: Sendable {
     package let peer: IPAddress?
 
     /// The arguments of the query string; the last of a name wins.
-    package var query: [String: String] {
-        Dictionary(queryItems.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
-    }
+    package var query: [String: String] { Dictionary(queryItems.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 }) }
 }
 
 /// The response of a route.
@@ -54,9 +52,7 @@ package struct HTTPResponse: Sendable, Equatable {
     package var transfer: HTTPTransfer?
 
     package init(
-        status: Int = 200,
-        contentType: String = "text/plain; charset=utf-8",
-        headers: [String: String] = [:],
+        status: Int = 200, contentType: String = "text/plain; charset=utf-8", headers: [String: String] = [:],
         body: [UInt8] = []
     ) {
         self.status = status
@@ -108,19 +104,14 @@ struct HTTPRouter: Sendable {
     init(_ routes: [HTTPRoute]) {
         var handlers: [String: [HTTPMethod: HTTPRoute.Handler]] = [:]
         for route in routes {
-            let former = handlers[route.path, default: [:]].updateValue(
-                route.handler,
-                forKey: route.method
-            )
+            let former = handlers[route.path, default: [:]].updateValue(route.handler, forKey: route.method)
             precondition(former == nil, "two routes for one method of \(route.path)")
         }
         self.handlers = handlers
     }
 
     func match(_ method: String, _ path: String) -> Match {
-        guard let ofPath = handlers[path] else {
-            return .refused(.text("not found\n", status: 404))
-        }
+        guard let ofPath = handlers[path] else { return .refused(.text("not found\n", status: 404)) }
         let sought = HTTPMethod(rawValue: method == "HEAD" ? "GET" : method)
         guard let sought, let handler = ofPath[sought] else {
             var response = HTTPResponse.text("method not allowed\n", status: 405)
@@ -132,9 +123,7 @@ struct HTTPRouter: Sendable {
 
     private func allowed(_ ofPath: [HTTPMethod: HTTPRoute.Handler]) -> String {
         var names = ofPath.keys.map(\.rawValue)
-        if ofPath[.get] != nil {
-            names.append("HEAD")
-        }
+        if ofPath[.get] != nil { names.append("HEAD") }
         return names.sorted().joined(separator: ", ")
     }
 }

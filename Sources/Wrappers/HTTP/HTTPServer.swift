@@ -5,8 +5,7 @@ import Synchronization
 ///
 /// One thread reads and writes; each connection carries one request. It listens from the
 /// end of `init` until `stop()`, which the last reference to it calls as well.
-@safe
-package final class HTTPServer: Sendable {
+@safe package final class HTTPServer: Sendable {
     /// Answers any request, in a task of its own.
     package typealias Answer = @Sendable (HTTPRequest) async -> HTTPResponse
 
@@ -17,8 +16,7 @@ package final class HTTPServer: Sendable {
     private let daemon: Mutex<Daemon?>
 
     /// The library's daemon and the reference that its callbacks hold; both end in `stop`.
-    @safe
-    private struct Daemon: @unchecked Sendable {
+    @safe private struct Daemon: @unchecked Sendable {
         let pointer: OpaquePointer
         let context: Unmanaged<HTTPService>
     }
@@ -29,10 +27,7 @@ package final class HTTPServer: Sendable {
     ///   - address: an IPv4 or IPv6 address of this machine; loopback by default.
     ///   - port: 0 for any free one.
     package convenience init(
-        address: String = "127.0.0.1",
-        port: UInt16 = 0,
-        routes: [HTTPRoute],
-        limits: HTTPLimits = .standard
+        address: String = "127.0.0.1", port: UInt16 = 0, routes: [HTTPRoute], limits: HTTPLimits = .standard
     ) throws(HTTPServerError) {
         let router = HTTPRouter(routes)
         try self.init(address: address, port: port, HTTPService(limits, router.match), limits)
@@ -48,11 +43,7 @@ package final class HTTPServer: Sendable {
     ///   - port: 0 for any free one.
     ///   - identity: makes it a server of HTTPS alone.
     package convenience init(
-        address: String,
-        port: UInt16,
-        limits: HTTPLimits,
-        identity: HTTPIdentity? = nil,
-        answer: @escaping Answer
+        address: String, port: UInt16, limits: HTTPLimits, identity: HTTPIdentity? = nil, answer: @escaping Answer
     ) throws(HTTPServerError) {
         let service = HTTPService(limits) { method, _ in
             guard let known = HTTPMethod(rawValue: method == "HEAD" ? "GET" : method) else {
@@ -64,29 +55,16 @@ package final class HTTPServer: Sendable {
     }
 
     private init(
-        address: String,
-        port: UInt16,
-        _ service: HTTPService,
-        _ limits: HTTPLimits,
-        _ identity: HTTPIdentity? = nil
+        address: String, port: UInt16, _ service: HTTPService, _ limits: HTTPLimits, _ identity: HTTPIdentity? = nil
     ) throws(HTTPServerError) {
         let socket = try ListeningSocket(address: address, port: port)
         self.port = socket.port
         self.service = service
         let context = unsafe Unmanaged.passRetained(service)
         let pointer = unsafe cmicrohttpd_start(
-            socket.take(),
-            limits.libraryConnectionsMax,
-            limits.headerBytesMax,
-            limits.idleSeconds,
-            1,
-            identity?.certificates,
-            identity?.key,
-            requestReceived,
-            requestCompleted,
-            connectionChanged,
-            context.toOpaque()
-        )
+            socket.take(), limits.libraryConnectionsMax, limits.headerBytesMax, limits.idleSeconds, 1,
+            identity?.certificates, identity?.key, requestReceived, requestCompleted, connectionChanged,
+            context.toOpaque())
         guard let pointer = unsafe pointer else {
             unsafe context.release()
             daemon = Mutex(nil)
@@ -94,8 +72,7 @@ package final class HTTPServer: Sendable {
                 code: .systemLimit,
                 description: "the HTTP server for \(address) port \(port) could not start: "
                     + (identity == nil ? "" : "a certificate or key it cannot use, or ")
-                    + "too few descriptors, threads or memory"
-            )
+                    + "too few descriptors, threads or memory")
         }
         daemon = unsafe Mutex(Daemon(pointer: pointer, context: context))
         service.connections.start()
@@ -118,9 +95,7 @@ package final class HTTPServer: Sendable {
         unsafe running.context.release()
     }
 
-    deinit {
-        stop()
-    }
+    deinit { stop() }
 }
 
 /// A server's certificates, its own first and then their issuers', and its private key, in PEM.
@@ -161,16 +136,11 @@ final class HTTPService: Sendable {
     func begin(_ connection: borrowing HTTPConnection, method: String, path: String) -> Beginning {
         connections.headRead(connection.socket)
         switch match(method, path) {
-        case .refused(let response):
-            return .refused(response)
+        case .refused(let response): return .refused(response)
         case .found(let method, let handling):
             let head = HTTPExchange.Head(
-                method: method,
-                path: path,
-                queryItems: connection.queryItems,
-                headerItems: connection.headerItems,
-                peer: IPAddress(ofPeer: connection.socket)
-            )
+                method: method, path: path, queryItems: connection.queryItems, headerItems: connection.headerItems,
+                peer: IPAddress(ofPeer: connection.socket))
             let announced = head.headerItems.last { $0.name == "content-length" }
             if let bytes = announced.flatMap({ Int($0.value) }), bytes > bodyBytesMax {
                 return .refused(HTTPExchange.tooLarge)
@@ -181,16 +151,11 @@ final class HTTPService: Sendable {
 
     /// The answer to a request that is read whole; nil if the connection rests until a task
     /// has it.
-    func respond(
-        _ connection: borrowing HTTPConnection,
-        _ exchange: HTTPExchange
-    ) -> HTTPResponse? {
+    func respond(_ connection: borrowing HTTPConnection, _ exchange: HTTPExchange) -> HTTPResponse? {
         guard !exchange.isTooLarge else { return HTTPExchange.tooLarge }
         switch exchange.handling {
-        case .immediate(let handler):
-            return handler(exchange.request)
-        case .deferred(let answer):
-            return exchange.response ?? answers.start(connection, exchange, answer)
+        case .immediate(let handler): return handler(exchange.request)
+        case .deferred(let answer): return exchange.response ?? answers.start(connection, exchange, answer)
         }
     }
 }

@@ -19,12 +19,7 @@ package struct HTTPTransfer: Sendable, Equatable {
     func makeResponse(of body: [UInt8]) -> OpaquePointer? {
         let context = unsafe Unmanaged.passRetained(Sending(body: body, bytePause: bytePause))
         let made = unsafe MHD_create_response_from_callback(
-            UInt64(announcedBytes),
-            Self.blockBytes,
-            nextBytes,
-            context.toOpaque(),
-            bodySent
-        )
+            UInt64(announcedBytes), Self.blockBytes, nextBytes, context.toOpaque(), bodySent)
         if unsafe made == nil { unsafe context.release() }
         return unsafe made
     }
@@ -53,10 +48,7 @@ package struct HTTPTransfer: Sendable, Equatable {
 
 /// Called by the library for the next bytes of a body.
 private func nextBytes(
-    _ context: UnsafeMutableRawPointer?,
-    _ position: UInt64,
-    _ buffer: UnsafeMutablePointer<CChar>?,
-    _ count: Int
+    _ context: UnsafeMutableRawPointer?, _ position: UInt64, _ buffer: UnsafeMutablePointer<CChar>?, _ count: Int
 ) -> Int {
     // MHD_CONTENT_READER_END_WITH_ERROR, a cast that is not imported.
     let end = -2

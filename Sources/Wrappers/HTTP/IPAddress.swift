@@ -39,20 +39,14 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     private static let mappedPrefix: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]
 
     package var isLoopback: Bool {
-        bytes.count == 4
-            ? bytes[0] == 127 : bytes.dropLast().allSatisfy { $0 == 0 } && bytes[15] == 1
+        bytes.count == 4 ? bytes[0] == 127 : bytes.dropLast().allSatisfy { $0 == 0 } && bytes[15] == 1
     }
 
     package var description: String {
         let family = bytes.count == 4 ? AF_INET : AF_INET6
         var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
-        guard unsafe inet_ntop(family, bytes, &text, socklen_t(text.count)) != nil else {
-            return "?"
-        }
-        return String(
-            decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) },
-            as: UTF8.self
-        )
+        guard unsafe inet_ntop(family, bytes, &text, socklen_t(text.count)) != nil else { return "?" }
+        return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 }
 
@@ -97,7 +91,5 @@ package struct IPNetwork: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    package var description: String {
-        bits == address.bytes.count * 8 ? address.description : "\(address)/\(bits)"
-    }
+    package var description: String { bits == address.bytes.count * 8 ? address.description : "\(address)/\(bits)" }
 }

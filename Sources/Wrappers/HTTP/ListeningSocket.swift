@@ -10,9 +10,7 @@ struct ListeningSocket: ~Copyable {
 
     init(address: String, port: UInt16) throws(HTTPServerError) {
         let (descriptor, failure) = Self.open(address: address, port: port)
-        guard descriptor >= 0 else {
-            throw Self.error(failure, address: address, port: port)
-        }
+        guard descriptor >= 0 else { throw Self.error(failure, address: address, port: port) }
         self.descriptor = descriptor
         self.port = Self.boundPort(descriptor)
     }
@@ -24,9 +22,7 @@ struct ListeningSocket: ~Copyable {
         return taken
     }
 
-    deinit {
-        close(descriptor)
-    }
+    deinit { close(descriptor) }
 
     /// Returns a listening descriptor, or -1 and the `errno` that says why not.
     private static func open(address: String, port: UInt16) -> (Int32, Int32) {
@@ -34,24 +30,17 @@ struct ListeningSocket: ~Copyable {
         unsafe hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE
         unsafe hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
         var found: UnsafeMutablePointer<addrinfo>?
-        guard unsafe getaddrinfo(address, String(port), &hints, &found) == 0,
-            let info = unsafe found
-        else { return (-1, EADDRNOTAVAIL) }
+        guard unsafe getaddrinfo(address, String(port), &hints, &found) == 0, let info = unsafe found else {
+            return (-1, EADDRNOTAVAIL)
+        }
         defer { unsafe freeaddrinfo(found) }
 
         let type = unsafe info.pointee.ai_socktype | Int32(SOCK_CLOEXEC.rawValue)
         let descriptor = unsafe socket(info.pointee.ai_family, type, info.pointee.ai_protocol)
         guard descriptor >= 0 else { return (-1, errno) }
         var on: Int32 = 1
-        _ = unsafe setsockopt(
-            descriptor,
-            SOL_SOCKET,
-            SO_REUSEADDR,
-            &on,
-            socklen_t(MemoryLayout<Int32>.size)
-        )
-        let isBound =
-            unsafe bind(descriptor, info.pointee.ai_addr, info.pointee.ai_addrlen) == 0
+        _ = unsafe setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
+        let isBound = unsafe bind(descriptor, info.pointee.ai_addr, info.pointee.ai_addrlen) == 0
         guard isBound, listen(descriptor, SOMAXCONN) == 0 else {
             let failure = errno
             close(descriptor)
@@ -78,25 +67,16 @@ struct ListeningSocket: ~Copyable {
         switch failure {
         case EADDRINUSE:
             return HTTPServerError(
-                code: .portInUse,
-                description: "\(place) is in use: choose another port, or 0 for any free one"
-            )
+                code: .portInUse, description: "\(place) is in use: choose another port, or 0 for any free one")
         case EACCES, EPERM:
             return HTTPServerError(
                 code: .portForbidden,
-                description:
-                    "\(place) needs rights this process does not have: choose a port above 1023"
-            )
+                description: "\(place) needs rights this process does not have: choose a port above 1023")
         case EADDRNOTAVAIL, EAFNOSUPPORT, EINVAL:
             return HTTPServerError(
-                code: .addressUnusable,
-                description: "\(address) is not an IPv4 or IPv6 address of this machine"
-            )
+                code: .addressUnusable, description: "\(address) is not an IPv4 or IPv6 address of this machine")
         default:
-            return HTTPServerError(
-                code: .systemLimit,
-                description: "no socket for \(place): system error \(failure)"
-            )
+            return HTTPServerError(code: .systemLimit, description: "no socket for \(place): system error \(failure)")
         }
     }
 }

@@ -33,16 +33,12 @@ final class ClientCallbacks: Sendable {
     func report(_ code: rd_kafka_resp_err_t, _ reason: String) {
         let words = [reason, code == RD_KAFKA_RESP_ERR__AUTHENTICATION ? warning : nil]
         let error = KafkaError(code, message: words.compactMap(\.self).joined(separator: "; "))
-        if error.code == .unauthenticated || reason.includes("security.protocol") {
-            refusal.withLock { $0 = error }
-        }
+        if error.code == .unauthenticated || reason.includes("security.protocol") { refusal.withLock { $0 = error } }
         handlers.onError(error)
     }
 
     /// Forgets a failed authentication or handshake, as brokers have answered since.
-    func recordAnswer() {
-        refusal.withLock { $0 = nil }
-    }
+    func recordAnswer() { refusal.withLock { $0 = nil } }
 
     /// The failed authentication or handshake that explains a call's error, or the error itself.
     func explained(_ error: KafkaError) -> KafkaError {
@@ -60,30 +56,22 @@ final class ClientCallbacks: Sendable {
             && !hasBeenAssigned.load(ordering: .acquiring)
     }
 
-    func recordSubscription() {
-        hasSubscribed.store(true, ordering: .releasing)
-    }
+    func recordSubscription() { hasSubscribed.store(true, ordering: .releasing) }
 
     /// Called with every assignment, on the consumer's thread.
-    func recordAssignment() {
-        hasBeenAssigned.store(true, ordering: .releasing)
-    }
+    func recordAssignment() { hasBeenAssigned.store(true, ordering: .releasing) }
 
     /// Logs that a record is sent again because its offset is unknown.
     func logRepeated(_ message: UnsafePointer<rd_kafka_message_t>) {
         let topic = unsafe String(optionalCString: rd_kafka_topic_name(message.pointee.rkt))
         let line = unsafe KafkaLogLine(
-            level: 4,
-            facility: "NOOFFSET",
+            level: 4, facility: "NOOFFSET",
             message: "\(topic) [\(message.pointee.partition)]: a record was reported as written "
-                + "without an offset, sending it again"
-        )
+                + "without an offset, sending it again")
         handlers.onLog(line)
     }
 
-    func record(_ event: RebalanceEvent) {
-        rebalances.withLock { $0.append(event) }
-    }
+    func record(_ event: RebalanceEvent) { rebalances.withLock { $0.append(event) } }
 
     func takeRebalances() -> [RebalanceEvent] {
         rebalances.withLock { events in
@@ -99,8 +87,7 @@ final class ClientCallbacks: Sendable {
     /// in it cannot hold a quotation mark.
     func record(statistics: String) {
         let isBalanced =
-            statistics.includes(#""cgrp": { "state": "up""#)
-            && statistics.includes(#""join_state": "steady""#)
+            statistics.includes(#""cgrp": { "state": "up""#) && statistics.includes(#""join_state": "steady""#)
         balance.withLock { $0 = isBalanced }
     }
 
@@ -119,39 +106,25 @@ final class ClientCallbacks: Sendable {
 }
 
 /// Called on librdkafka's threads, and while the client is still being made.
-func clientLogged(
-    client: OpaquePointer?,
-    level: Int32,
-    facility: UnsafePointer<CChar>?,
-    message: UnsafePointer<CChar>?
-) {
-    guard let client = unsafe client,
-        let callbacks = unsafe ClientCallbacks.behind(rd_kafka_opaque(client))
-    else { return }
+func clientLogged(client: OpaquePointer?, level: Int32, facility: UnsafePointer<CChar>?, message: UnsafePointer<CChar>?)
+{
+    guard let client = unsafe client, let callbacks = unsafe ClientCallbacks.behind(rd_kafka_opaque(client)) else {
+        return
+    }
     let line = unsafe KafkaLogLine(
-        level: level,
-        facility: String(optionalCString: facility),
-        message: String(optionalCString: message)
-    )
+        level: level, facility: String(optionalCString: facility), message: String(optionalCString: message))
     callbacks.handlers.onLog(line)
 }
 
-func clientFailed(
-    client: OpaquePointer?,
-    code: Int32,
-    reason: UnsafePointer<CChar>?,
-    opaque: UnsafeMutableRawPointer?
-) {
+func clientFailed(client: OpaquePointer?, code: Int32, reason: UnsafePointer<CChar>?, opaque: UnsafeMutableRawPointer?)
+{
     guard let callbacks = unsafe ClientCallbacks.behind(opaque) else { return }
     callbacks.report(rd_kafka_resp_err_t(code), unsafe String(optionalCString: reason))
 }
 
 /// Zero tells librdkafka to free the text itself.
 func clientStatistics(
-    client: OpaquePointer?,
-    json: UnsafeMutablePointer<CChar>?,
-    bytes: Int,
-    opaque: UnsafeMutableRawPointer?
+    client: OpaquePointer?, json: UnsafeMutablePointer<CChar>?, bytes: Int, opaque: UnsafeMutableRawPointer?
 ) -> Int32 {
     if let callbacks = unsafe ClientCallbacks.behind(opaque) {
         unsafe callbacks.record(statistics: String(optionalCString: json))
@@ -164,20 +137,16 @@ func clientStatistics(
 /// An assignment and an ordinary revocation are answered later, which librdkafka allows: it waits
 /// for the call. Lost partitions are let go here, because nothing about them can be finished.
 func consumerRebalanced(
-    client: OpaquePointer?,
-    code: rd_kafka_resp_err_t,
-    partitions: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?,
-    opaque: UnsafeMutableRawPointer?
+    client: OpaquePointer?, code: rd_kafka_resp_err_t,
+    partitions: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?, opaque: UnsafeMutableRawPointer?
 ) {
     guard let callbacks = unsafe ClientCallbacks.behind(opaque) else { return }
     let named = unsafe PartitionList.elements(of: partitions).map(\.topicPartition)
     let isClosing = callbacks.isClosing.load(ordering: .acquiring)
     if code == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS { callbacks.recordAssignment() }
     switch code {
-    case RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS where !isClosing:
-        callbacks.record(.assigned(named))
-    case RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS:
-        unsafe discard(rd_kafka_incremental_assign(client, partitions))
+    case RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS where !isClosing: callbacks.record(.assigned(named))
+    case RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS: unsafe discard(rd_kafka_incremental_assign(client, partitions))
     case RD_KAFKA_RESP_ERR__REVOKE_PARTITIONS:
         if unsafe isClosing || rd_kafka_assignment_lost(client) != 0 {
             unsafe discard(rd_kafka_incremental_unassign(client, partitions))
@@ -194,18 +163,10 @@ func consumerRebalanced(
 }
 
 /// Frees an error that changes nothing, such as one about partitions that were gone already.
-func discard(_ error: OpaquePointer?) {
-    if let error = unsafe error {
-        unsafe rd_kafka_error_destroy(error)
-    }
-}
+func discard(_ error: OpaquePointer?) { if let error = unsafe error { unsafe rd_kafka_error_destroy(error) } }
 
 /// Called on librdkafka's background thread; frees the event.
-func consumerBackgroundEvent(
-    client: OpaquePointer?,
-    event: OpaquePointer?,
-    opaque: UnsafeMutableRawPointer?
-) {
+func consumerBackgroundEvent(client: OpaquePointer?, event: OpaquePointer?, opaque: UnsafeMutableRawPointer?) {
     defer { unsafe rd_kafka_event_destroy(event) }
     guard unsafe rd_kafka_event_type(event) == RD_KAFKA_EVENT_OFFSET_COMMIT,
         let callbacks = unsafe ClientCallbacks.behind(opaque)
@@ -224,20 +185,17 @@ func consumerBackgroundEvent(
 /// records as written, because later ones are. So a record without an offset is sent again, once: a
 /// repetition is harmless, a loss is not.
 func producerDelivered(
-    client: OpaquePointer?,
-    message: UnsafePointer<rd_kafka_message_t>?,
-    opaque: UnsafeMutableRawPointer?
+    client: OpaquePointer?, message: UnsafePointer<rd_kafka_message_t>?, opaque: UnsafeMutableRawPointer?
 ) {
-    guard let client = unsafe client, let message = unsafe message,
-        let ticket = unsafe message.pointee._private
-    else { return }
+    guard let client = unsafe client, let message = unsafe message, let ticket = unsafe message.pointee._private else {
+        return
+    }
     let code = unsafe message.pointee.err
     let offset = unsafe message.pointee.offset
     var error = code == RD_KAFKA_RESP_ERR_NO_ERROR ? nil : KafkaError(code)
     if error == nil, offset < 0 {
         error = .withoutOffset
-        if let callbacks = unsafe ClientCallbacks.behind(opaque),
-            !callbacks.isClosing.load(ordering: .acquiring),
+        if let callbacks = unsafe ClientCallbacks.behind(opaque), !callbacks.isClosing.load(ordering: .acquiring),
             unsafe DeliveryTickets.mayRepeat(ticket)
         {
             unsafe callbacks.logRepeated(message)

@@ -4,23 +4,16 @@ import Platform
 import Synchronization
 
 /// librdkafka's configuration of a client, owned here until the client is made.
-@safe
-struct ClientConfiguration: ~Copyable {
+@safe struct ClientConfiguration: ~Copyable {
     private var pointer: OpaquePointer?
 
     /// Fails at the first property whose name or value librdkafka does not accept.
     init(_ properties: [String: String]) throws(KafkaError) {
         unsafe pointer = rd_kafka_conf_new()
-        for (name, value) in properties.sorted(by: { $0.key < $1.key }) {
-            try set(name, value)
-        }
+        for (name, value) in properties.sorted(by: { $0.key < $1.key }) { try set(name, value) }
     }
 
-    deinit {
-        if let pointer = unsafe pointer {
-            unsafe rd_kafka_conf_destroy(pointer)
-        }
-    }
+    deinit { if let pointer = unsafe pointer { unsafe rd_kafka_conf_destroy(pointer) } }
 
     private func set(_ name: String, _ value: String) throws(KafkaError) {
         var outcome = RD_KAFKA_CONF_OK
@@ -31,9 +24,7 @@ struct ClientConfiguration: ~Copyable {
         // librdkafka's reason quotes the value, which may be a password.
         let shown = KafkaPropertyCheck.isSecret(name) ? "its value is not accepted" : reason
         throw KafkaError(
-            code: .invalidConfiguration,
-            name: "INVALID_CONFIGURATION",
-            message: "librdkafka property \(name): \(shown)"
+            code: .invalidConfiguration, name: "INVALID_CONFIGURATION", message: "librdkafka property \(name): \(shown)"
         )
     }
 
@@ -52,9 +43,7 @@ struct ClientConfiguration: ~Copyable {
         unsafe rd_kafka_conf_set_background_event_cb(pointer, consumerBackgroundEvent)
     }
 
-    func setProducerCallbacks() {
-        unsafe rd_kafka_conf_set_dr_msg_cb(pointer, producerDelivered)
-    }
+    func setProducerCallbacks() { unsafe rd_kafka_conf_set_dr_msg_cb(pointer, producerDelivered) }
 
     /// Whether the last consumer could not be made.
     private static let hasFailed = Atomic(false)
@@ -72,9 +61,7 @@ struct ClientConfiguration: ~Copyable {
         }
         if Self.hasFailed.load(ordering: .relaxed) {
             let trial = unsafe rd_kafka_conf_dup(pointer)
-            do {
-                unsafe rd_kafka_destroy(try Self.make(type, trial))
-            } catch {
+            do { unsafe rd_kafka_destroy(try Self.make(type, trial)) } catch {
                 unsafe rd_kafka_conf_destroy(trial)
                 throw error
             }
@@ -92,20 +79,15 @@ struct ClientConfiguration: ~Copyable {
         }
     }
 
-    private static func make(
-        _ type: rd_kafka_type_t,
-        _ configuration: OpaquePointer?
-    ) throws(KafkaError) -> OpaquePointer {
+    private static func make(_ type: rd_kafka_type_t, _ configuration: OpaquePointer?) throws(KafkaError)
+        -> OpaquePointer
+    {
         var made: OpaquePointer?
         let reason = unsafe ErrorText.written { text, count in
             unsafe made = rd_kafka_new(type, configuration, text, count)
         }
         guard let client = unsafe made else {
-            throw KafkaError(
-                code: .invalidConfiguration,
-                name: "INVALID_CONFIGURATION",
-                message: reason
-            )
+            throw KafkaError(code: .invalidConfiguration, name: "INVALID_CONFIGURATION", message: reason)
         }
         return unsafe client
     }
@@ -115,8 +97,7 @@ struct ClientConfiguration: ~Copyable {
 package enum KafkaPropertyCheck {
     /// Whether a property's value is shown to nobody.
     package static func isSecret(_ name: String) -> Bool {
-        ["password", "secret", ".pem", "token", "oauthbearer.config", "jaas"]
-            .contains { name.includes($0) }
+        ["password", "secret", ".pem", "token", "oauthbearer.config", "jaas"].contains { name.includes($0) }
     }
 
     /// The fault of a property in librdkafka's words; nil if it has none.
@@ -124,9 +105,7 @@ package enum KafkaPropertyCheck {
         do {
             _ = try ClientConfiguration([name: value])
             return nil
-        } catch {
-            return error.message
-        }
+        } catch { return error.message }
     }
 }
 

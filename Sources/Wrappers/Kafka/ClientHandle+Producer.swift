@@ -3,77 +3,45 @@ import Synchronization
 
 extension ClientHandle {
     /// Copies one record into librdkafka's queue; nil when it was taken.
-    func produce(
-        _ record: ProducerRecord,
-        to topic: OpaquePointer,
-        _ tickets: DeliveryTickets,
-        _ index: Int
-    ) -> KafkaError? {
+    func produce(_ record: ProducerRecord, to topic: OpaquePointer, _ tickets: DeliveryTickets, _ index: Int)
+        -> KafkaError?
+    {
         let ticket = unsafe tickets.issue(index)
         let headers = unsafe Self.makeHeaders(record.headers)
         let error = unsafe Self.withBytes(record.key) { key in
             unsafe Self.withBytes(record.value) { value in
-                unsafe Self.produce(
-                    pointer,
-                    topic,
-                    record.partition ?? -1,
-                    key: key,
-                    value: value,
-                    headers,
-                    ticket
-                )
+                unsafe Self.produce(pointer, topic, record.partition ?? -1, key: key, value: value, headers, ticket)
             }
         }
-        if error != nil, let ticket = unsafe ticket {
-            _ = unsafe DeliveryTickets.redeem(ticket)
-        }
+        if error != nil, let ticket = unsafe ticket { _ = unsafe DeliveryTickets.redeem(ticket) }
         return error
     }
 
     /// Copies a record that is being reported on into librdkafka's queue again, for the same ticket
     /// and partition; nil when it was taken.
-    static func produceAgain(
-        _ client: OpaquePointer,
-        _ message: UnsafePointer<rd_kafka_message_t>
-    ) -> KafkaError? {
+    static func produceAgain(_ client: OpaquePointer, _ message: UnsafePointer<rd_kafka_message_t>) -> KafkaError? {
         let record = unsafe message.pointee
         var headers: OpaquePointer?
         if unsafe rd_kafka_message_headers(message, &headers) == RD_KAFKA_RESP_ERR_NO_ERROR {
             unsafe headers = rd_kafka_headers_copy(headers)
         }
         return unsafe produce(
-            client,
-            record.rkt,
-            record.partition,
-            key: Memory(ptr: record.key, size: record.key_len),
-            value: Memory(ptr: record.payload, size: record.len),
-            headers,
-            record._private
-        )
+            client, record.rkt, record.partition, key: Memory(ptr: record.key, size: record.key_len),
+            value: Memory(ptr: record.payload, size: record.len), headers, record._private)
     }
 
     /// - Parameters:
     ///   - headers: librdkafka's, or freed, after the call.
     ///   - ticket: librdkafka's if the record was taken, and else the caller's.
     private static func produce(
-        _ client: OpaquePointer,
-        _ topic: OpaquePointer,
-        _ partition: Int32,
-        key: Memory,
-        value: Memory,
-        _ headers: OpaquePointer?,
-        _ ticket: UnsafeMutableRawPointer?
+        _ client: OpaquePointer, _ topic: OpaquePointer, _ partition: Int32, key: Memory, value: Memory,
+        _ headers: OpaquePointer?, _ ticket: UnsafeMutableRawPointer?
     ) -> KafkaError? {
-        let failure = unsafe withUnsafeTemporaryAllocation(
-            of: rd_kafka_vu_t.self,
-            capacity: 7
-        ) { slots in
+        let failure = unsafe withUnsafeTemporaryAllocation(of: rd_kafka_vu_t.self, capacity: 7) { slots in
             var arguments = unsafe ProduceArguments(slots)
             unsafe arguments.append(RD_KAFKA_VTYPE_RKT) { unsafe $0.rkt = topic }
             unsafe arguments.append(RD_KAFKA_VTYPE_PARTITION) { unsafe $0.i32 = partition }
-            unsafe arguments.append(RD_KAFKA_VTYPE_MSGFLAGS) {
-                unsafe $0.i = Int32(RD_KAFKA_MSG_F_COPY)
-            }
+            unsafe arguments.append(RD_KAFKA_VTYPE_MSGFLAGS) { unsafe $0.i = Int32(RD_KAFKA_MSG_F_COPY) }
             unsafe arguments.append(RD_KAFKA_VTYPE_KEY) { unsafe $0.mem = key }
             unsafe arguments.append(RD_KAFKA_VTYPE_VALUE) { unsafe $0.mem = value }
             unsafe arguments.append(RD_KAFKA_VTYPE_OPAQUE) { unsafe $0.ptr = ticket }
@@ -84,9 +52,7 @@ extension ClientHandle {
         }
         guard let failure = unsafe failure else { return nil }
         // Only what was taken belongs to librdkafka.
-        if let headers = unsafe headers {
-            unsafe rd_kafka_headers_destroy(headers)
-        }
+        if let headers = unsafe headers { unsafe rd_kafka_headers_destroy(headers) }
         return unsafe KafkaError(takingOwnershipOf: failure)
     }
 
@@ -100,12 +66,7 @@ extension ClientHandle {
             unsafe header.nameBytes.withUnsafeBytes { name in
                 unsafe withBytes(header.value) { value in
                     _ = unsafe rd_kafka_header_add(
-                        list,
-                        name.baseAddress?.assumingMemoryBound(to: CChar.self),
-                        name.count,
-                        value.ptr,
-                        value.size
-                    )
+                        list, name.baseAddress?.assumingMemoryBound(to: CChar.self), name.count, value.ptr, value.size)
                 }
             }
         }
@@ -116,34 +77,23 @@ extension ClientHandle {
 
     /// Null for nil, and a pointer that is not null for an empty value: to Kafka they differ.
     private static func withBytes<Result>(_ bytes: [UInt8]?, _ body: (Memory) -> Result) -> Result {
-        guard let bytes else {
-            return unsafe body(Memory(ptr: nil, size: 0))
-        }
+        guard let bytes else { return unsafe body(Memory(ptr: nil, size: 0)) }
         return unsafe bytes.withUnsafeBytes { buffer in
             let start = unsafe buffer.baseAddress ?? UnsafeRawPointer(bitPattern: 1)
-            let memory = unsafe Memory(
-                ptr: UnsafeMutableRawPointer(mutating: start),
-                size: buffer.count
-            )
+            let memory = unsafe Memory(ptr: UnsafeMutableRawPointer(mutating: start), size: buffer.count)
             return unsafe body(memory)
         }
     }
 }
 
 /// The arguments of one `rd_kafka_produceva`, filled into memory of the caller.
-@safe
-struct ProduceArguments {
+@safe struct ProduceArguments {
     private let slots: UnsafeMutableBufferPointer<rd_kafka_vu_t>
     private(set) var count = 0
 
-    init(_ slots: UnsafeMutableBufferPointer<rd_kafka_vu_t>) {
-        unsafe self.slots = slots
-    }
+    init(_ slots: UnsafeMutableBufferPointer<rd_kafka_vu_t>) { unsafe self.slots = slots }
 
-    mutating func append(
-        _ type: rd_kafka_vtype_t,
-        _ fill: (inout rd_kafka_vu_s.__Unnamed_union_u) -> Void
-    ) {
+    mutating func append(_ type: rd_kafka_vtype_t, _ fill: (inout rd_kafka_vu_s.__Unnamed_union_u) -> Void) {
         var argument = unsafe rd_kafka_vu_t()
         unsafe argument.vtype = type
         unsafe fill(&argument.u)
@@ -153,10 +103,8 @@ struct ProduceArguments {
 }
 
 /// The topics that a producer writes to, looked up once each.
-@safe
-final class TopicHandles: @unchecked Sendable {
-    @safe
-    private struct State {
+@safe final class TopicHandles: @unchecked Sendable {
+    @safe private struct State {
         /// Nil once closed; keeps the client alive for as long as there are handles.
         var client: ClientHandle?
         var handles: [String: OpaquePointer] = unsafe [:]
@@ -173,15 +121,10 @@ final class TopicHandles: @unchecked Sendable {
     /// Stays librdkafka's; nil once closed.
     func handle(_ topic: String) -> OpaquePointer? {
         unsafe state.withLock { state in
-            if let handle = unsafe state.handles[topic] {
-                return unsafe handle
-            }
+            if let handle = unsafe state.handles[topic] { return unsafe handle }
             guard let client = state.client,
                 let handle = unsafe rd_kafka_topic_new(
-                    client.pointer,
-                    topic,
-                    isUncompressed(topic) ? uncompressed(client) : nil
-                )
+                    client.pointer, topic, isUncompressed(topic) ? uncompressed(client) : nil)
             else { return nil }
             unsafe state.handles[topic] = handle
             return unsafe handle
@@ -191,13 +134,7 @@ final class TopicHandles: @unchecked Sendable {
     /// The client's defaults for topics without their codec; librdkafka takes the copy.
     private func uncompressed(_ client: ClientHandle) -> OpaquePointer? {
         let configuration = unsafe rd_kafka_default_topic_conf_dup(client.pointer)
-        let status = unsafe rd_kafka_topic_conf_set(
-            configuration,
-            "compression.codec",
-            "none",
-            nil,
-            0
-        )
+        let status = unsafe rd_kafka_topic_conf_set(configuration, "compression.codec", "none", nil, 0)
         precondition(status == RD_KAFKA_CONF_OK, "librdkafka knows the codec none")
         return unsafe configuration
     }
@@ -210,7 +147,5 @@ final class TopicHandles: @unchecked Sendable {
         }
     }
 
-    deinit {
-        close()
-    }
+    deinit { close() }
 }

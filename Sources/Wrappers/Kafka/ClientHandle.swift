@@ -6,8 +6,7 @@ import Synchronization
 ///
 /// librdkafka's calls are thread-safe, but not on a destroyed client, which the reference count
 /// rules out.
-@safe
-final class ClientHandle: @unchecked Sendable {
+@safe final class ClientHandle: @unchecked Sendable {
     let pointer: OpaquePointer
     let callbacks: ClientCallbacks
     private let destroyFlags: Int32
@@ -17,12 +16,7 @@ final class ClientHandle: @unchecked Sendable {
     /// - Parameters:
     ///   - pointer: owned from here on.
     ///   - servers: `bootstrap.servers`, for messages.
-    init(
-        takingOwnershipOf pointer: OpaquePointer,
-        callbacks: ClientCallbacks,
-        isConsumer: Bool,
-        servers: String
-    ) {
+    init(takingOwnershipOf pointer: OpaquePointer, callbacks: ClientCallbacks, isConsumer: Bool, servers: String) {
         unsafe self.pointer = pointer
         self.callbacks = callbacks
         self.servers = servers
@@ -31,77 +25,48 @@ final class ClientHandle: @unchecked Sendable {
         destroyFlags = isConsumer ? Int32(RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE) : 0
     }
 
-    static func consumer(
-        _ configuration: [String: String],
-        handlers: KafkaHandlers
-    ) throws(KafkaError) -> ClientHandle {
-        let client = try make(RD_KAFKA_CONSUMER, configuration, handlers) {
-            $0.setConsumerCallbacks()
-        }
+    static func consumer(_ configuration: [String: String], handlers: KafkaHandlers) throws(KafkaError) -> ClientHandle
+    {
+        let client = try make(RD_KAFKA_CONSUMER, configuration, handlers) { $0.setConsumerCallbacks() }
         // Errors and events then arrive in the one queue that the consumer polls.
         unsafe rd_kafka_poll_set_consumer(client.pointer)
         return client
     }
 
-    static func producer(
-        _ configuration: [String: String],
-        handlers: KafkaHandlers
-    ) throws(KafkaError) -> ClientHandle {
-        try make(RD_KAFKA_PRODUCER, configuration, handlers) { $0.setProducerCallbacks() }
-    }
+    static func producer(_ configuration: [String: String], handlers: KafkaHandlers) throws(KafkaError) -> ClientHandle
+    { try make(RD_KAFKA_PRODUCER, configuration, handlers) { $0.setProducerCallbacks() } }
 
     /// A client for metadata and administration: a producer, as librdkafka has no admin type.
-    static func admin(
-        _ configuration: [String: String],
-        handlers: KafkaHandlers,
-        isOfNewestIdentity: Bool
-    ) throws(KafkaError) -> ClientHandle {
-        try make(
-            RD_KAFKA_PRODUCER,
-            configuration,
-            handlers,
-            isOfNewestIdentity: isOfNewestIdentity
-        ) { _ in }
-    }
+    static func admin(_ configuration: [String: String], handlers: KafkaHandlers, isOfNewestIdentity: Bool)
+        throws(KafkaError) -> ClientHandle
+    { try make(RD_KAFKA_PRODUCER, configuration, handlers, isOfNewestIdentity: isOfNewestIdentity) { _ in } }
 
     private static func make(
-        _ type: rd_kafka_type_t,
-        _ configuration: [String: String],
-        _ handlers: KafkaHandlers,
-        isOfNewestIdentity: Bool = true,
-        settingCallbacks: (borrowing ClientConfiguration) -> Void
+        _ type: rd_kafka_type_t, _ configuration: [String: String], _ handlers: KafkaHandlers,
+        isOfNewestIdentity: Bool = true, settingCallbacks: (borrowing ClientConfiguration) -> Void
     ) throws(KafkaError) -> ClientHandle {
         // Passwords and certificates may have been replaced since these properties were read.
         let own = KafkaIdentity(configuration)
         let identity = isOfNewestIdentity ? own.newest : own
         let configuration = configuration.merging(identity.properties) { $1 }
-        let callbacks = ClientCallbacks(
-            handlers: handlers,
-            warning: ScramSupport.warning(configuration)
-        )
+        let callbacks = ClientCallbacks(handlers: handlers, warning: ScramSupport.warning(configuration))
         let conf = try ClientConfiguration(configuration)
         conf.setCallbacks(callbacks)
         settingCallbacks(conf)
         let client = unsafe ClientHandle(
-            takingOwnershipOf: try conf.makeClient(type),
-            callbacks: callbacks,
-            isConsumer: type == RD_KAFKA_CONSUMER,
-            servers: configuration["bootstrap.servers"] ?? ""
-        )
+            takingOwnershipOf: try conf.makeClient(type), callbacks: callbacks, isConsumer: type == RD_KAFKA_CONSUMER,
+            servers: configuration["bootstrap.servers"] ?? "")
         if isOfNewestIdentity { KafkaIdentity.register(client, identity) }
         return client
     }
 
     /// Begins a wait for the brokers, reported if it is long; nil if waits are not reported.
-    func wait(within limit: Duration? = nil) -> ServerWait? {
-        .begin(for: "Kafka at \(servers)", within: limit)
-    }
+    func wait(within limit: Duration? = nil) -> ServerWait? { .begin(for: "Kafka at \(servers)", within: limit) }
 
     /// The client's fatal error, if it has one.
     var fatalError: KafkaError? {
         var code = RD_KAFKA_RESP_ERR_NO_ERROR
-        let reason = unsafe ErrorText.written { text, count in
-            unsafe code = rd_kafka_fatal_error(pointer, text, count)
+        let reason = unsafe ErrorText.written { text, count in unsafe code = rd_kafka_fatal_error(pointer, text, count)
         }
         guard code != RD_KAFKA_RESP_ERR_NO_ERROR else { return nil }
         return KafkaError(code, message: reason, isFatal: true)
@@ -135,12 +100,7 @@ extension ClientHandle {
         let queue = unsafe rd_kafka_queue_get_background(pointer)
         defer { unsafe rd_kafka_queue_destroy(queue) }
         let code = unsafe rd_kafka_commit_queue(
-            pointer,
-            list.pointer,
-            queue,
-            nil,
-            UnsafeMutableRawPointer(bitPattern: number)
-        )
+            pointer, list.pointer, queue, nil, UnsafeMutableRawPointer(bitPattern: number))
         return code == RD_KAFKA_RESP_ERR_NO_ERROR ? nil : KafkaError(code)
     }
 
@@ -148,13 +108,7 @@ extension ClientHandle {
     func cachedWatermarks(_ partition: TopicPartition) -> Watermarks? {
         var low: Int64 = 0
         var high: Int64 = 0
-        let code = unsafe rd_kafka_get_watermark_offsets(
-            pointer,
-            partition.topic,
-            partition.partition,
-            &low,
-            &high
-        )
+        let code = unsafe rd_kafka_get_watermark_offsets(pointer, partition.topic, partition.partition, &low, &high)
         guard code == RD_KAFKA_RESP_ERR_NO_ERROR, low >= 0, high >= 0 else { return nil }
         return Watermarks(low: low, high: high)
     }
@@ -164,15 +118,9 @@ extension ClientHandle {
 final class SharedClient: Sendable {
     private let state: Mutex<ClientHandle?>
 
-    init(_ client: ClientHandle) {
-        state = Mutex(client)
-    }
+    init(_ client: ClientHandle) { state = Mutex(client) }
 
-    var client: ClientHandle? {
-        state.withLock { $0 }
-    }
+    var client: ClientHandle? { state.withLock { $0 } }
 
-    func close() {
-        state.withLock { $0 = nil }
-    }
+    func close() { state.withLock { $0 = nil } }
 }

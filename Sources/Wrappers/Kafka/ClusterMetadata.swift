@@ -6,9 +6,7 @@ package struct ClusterMetadata: Sendable, Equatable {
     package let brokerIDs: [Int32]
     package let topics: [TopicMetadata]
 
-    package subscript(topic name: String) -> TopicMetadata? {
-        topics.first { $0.name == name }
-    }
+    package subscript(topic name: String) -> TopicMetadata? { topics.first { $0.name == name } }
 }
 
 /// The partitions that the cluster reports for one topic.
@@ -38,17 +36,13 @@ package struct Watermarks: Sendable, Equatable {
 
 extension ClusterMetadata {
     init(_ metadata: rd_kafka_metadata) {
-        brokerIDs = (0..<Int(unsafe metadata.broker_cnt)).map { index in
-            unsafe metadata.brokers[index].id
-        }
+        brokerIDs = (0..<Int(unsafe metadata.broker_cnt)).map { index in unsafe metadata.brokers[index].id }
         topics = (0..<Int(unsafe metadata.topic_cnt)).map { index in
             let topic = unsafe metadata.topics[index]
             let code = unsafe topic.err
             return unsafe TopicMetadata(
-                name: String(optionalCString: topic.topic),
-                partitionCount: Int(topic.partition_cnt),
-                error: code == RD_KAFKA_RESP_ERR_NO_ERROR ? nil : KafkaError(code)
-            )
+                name: String(optionalCString: topic.topic), partitionCount: Int(topic.partition_cnt),
+                error: code == RD_KAFKA_RESP_ERR_NO_ERROR ? nil : KafkaError(code))
         }
     }
 }

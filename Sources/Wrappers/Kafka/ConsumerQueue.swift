@@ -2,13 +2,10 @@ import CRDKafka
 import Synchronization
 
 /// The queue that a consumer polls, for what has to reach it past the polling.
-@safe
-final class ConsumerQueue: @unchecked Sendable {
+@safe final class ConsumerQueue: @unchecked Sendable {
     private let pointer: Mutex<OpaquePointer?>
 
-    init(_ client: ClientHandle) {
-        unsafe pointer = Mutex(rd_kafka_queue_get_consumer(client.pointer))
-    }
+    init(_ client: ClientHandle) { unsafe pointer = Mutex(rd_kafka_queue_get_consumer(client.pointer)) }
 
     /// The records that wait in it, and what else has to be polled.
     var count: Int {
@@ -21,9 +18,7 @@ final class ConsumerQueue: @unchecked Sendable {
     /// Does nothing while the consumer is being closed, which is when the queue is held.
     func wake() {
         _ = unsafe pointer.withLockIfAvailable { pointer in
-            if let pointer = unsafe pointer {
-                unsafe rd_kafka_queue_yield(pointer)
-            }
+            if let pointer = unsafe pointer { unsafe rd_kafka_queue_yield(pointer) }
         }
     }
 
@@ -36,11 +31,8 @@ final class ConsumerQueue: @unchecked Sendable {
     ///   - revoked: revoked and not yet given up.
     ///   - isLeaving: whether a static member gives up its place in the group too.
     func close(
-        _ client: ClientHandle,
-        taking assigned: Set<TopicPartition>?,
-        givingUp revoked: Set<TopicPartition>,
-        isLeaving: Bool,
-        deadline: Duration
+        _ client: ClientHandle, taking assigned: Set<TopicPartition>?, givingUp revoked: Set<TopicPartition>,
+        isLeaving: Bool, deadline: Duration
     ) -> Bool {
         let end = ContinuousClock.now + deadline
         return unsafe pointer.withLock { pointer in
@@ -59,9 +51,7 @@ final class ConsumerQueue: @unchecked Sendable {
             }
             if isLeaving { leave(client, until: end) }
             unsafe discard(rd_kafka_consumer_close_queue(client.pointer, queue))
-            return serve(client, until: end) {
-                unsafe rd_kafka_consumer_closed(client.pointer) != 0
-            }
+            return serve(client, until: end) { unsafe rd_kafka_consumer_closed(client.pointer) != 0 }
         }
     }
 
@@ -70,9 +60,7 @@ final class ConsumerQueue: @unchecked Sendable {
     /// A closing one only goes silent, and the group keeps its partitions for it (KIP-345); one
     /// without a subscription leaves like any other.
     private func leave(_ client: ClientHandle, until end: ContinuousClock.Instant) {
-        guard unsafe rd_kafka_unsubscribe(client.pointer) == RD_KAFKA_RESP_ERR_NO_ERROR else {
-            return
-        }
+        guard unsafe rd_kafka_unsubscribe(client.pointer) == RD_KAFKA_RESP_ERR_NO_ERROR else { return }
         _ = serve(client, until: end) {
             // Taken back once the request to leave is on its way, for which closing waits.
             guard let member = unsafe rd_kafka_memberid(client.pointer) else { return true }
@@ -82,11 +70,7 @@ final class ConsumerQueue: @unchecked Sendable {
     }
 
     /// Serves the callbacks until something is done; false if the end has come before.
-    private func serve(
-        _ client: ClientHandle,
-        until end: ContinuousClock.Instant,
-        _ isDone: () -> Bool
-    ) -> Bool {
+    private func serve(_ client: ClientHandle, until end: ContinuousClock.Instant, _ isDone: () -> Bool) -> Bool {
         while !isDone() {
             guard ContinuousClock.now < end else { return false }
             // Records that still come are dropped, uncommitted.
@@ -98,10 +82,7 @@ final class ConsumerQueue: @unchecked Sendable {
     }
 
     deinit {
-        unsafe pointer.withLock { pointer in
-            if let pointer = unsafe pointer {
-                unsafe rd_kafka_queue_destroy(pointer)
-            }
+        unsafe pointer.withLock { pointer in if let pointer = unsafe pointer { unsafe rd_kafka_queue_destroy(pointer) }
         }
     }
 }
@@ -112,9 +93,7 @@ struct MessageReader {
     private var headerNames = HeaderNames()
 
     /// Forgets the topics' names; the next messages look them up again.
-    mutating func reset() {
-        topics.removeAll()
-    }
+    mutating func reset() { topics.removeAll() }
 
     mutating func topicPartition(of message: rd_kafka_message_t) -> TopicPartition {
         unsafe TopicPartition(topic: topics[message.rkt], partition: message.partition)
@@ -123,21 +102,15 @@ struct MessageReader {
     /// - Parameters:
     ///   - pointer: stays the caller's, who destroys it.
     ///   - takesValue: whether the value is copied; otherwise it is nil.
-    mutating func record(
-        _ pointer: UnsafeMutablePointer<rd_kafka_message_t>,
-        takesValue: Bool
-    ) -> ConsumerRecord {
+    mutating func record(_ pointer: UnsafeMutablePointer<rd_kafka_message_t>, takesValue: Bool) -> ConsumerRecord {
         let message = unsafe pointer.pointee
         var kind = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE
         let timestamp = unsafe rd_kafka_message_timestamp(pointer, &kind)
         return unsafe ConsumerRecord(
-            topicPartition: topicPartition(of: message),
-            offset: message.offset,
+            topicPartition: topicPartition(of: message), offset: message.offset,
             timestampMilliseconds: kind == RD_KAFKA_TIMESTAMP_NOT_AVAILABLE ? nil : timestamp,
-            key: bytes(message.key, message.key_len),
-            value: takesValue ? bytes(message.payload, message.len) : nil,
-            headers: headers(pointer)
-        )
+            key: bytes(message.key, message.key_len), value: takesValue ? bytes(message.payload, message.len) : nil,
+            headers: headers(pointer))
     }
 
     private func bytes(_ start: UnsafeRawPointer?, _ count: Int) -> [UInt8]? {
@@ -145,25 +118,17 @@ struct MessageReader {
         return unsafe Array(UnsafeRawBufferPointer(start: start, count: count))
     }
 
-    private mutating func headers(
-        _ message: UnsafeMutablePointer<rd_kafka_message_t>
-    ) -> [KafkaHeader] {
+    private mutating func headers(_ message: UnsafeMutablePointer<rd_kafka_message_t>) -> [KafkaHeader] {
         var list: OpaquePointer?
-        guard unsafe rd_kafka_message_headers(message, &list) == RD_KAFKA_RESP_ERR_NO_ERROR else {
-            return []
-        }
+        guard unsafe rd_kafka_message_headers(message, &list) == RD_KAFKA_RESP_ERR_NO_ERROR else { return [] }
         var headers: [KafkaHeader] = []
         headers.reserveCapacity(unsafe rd_kafka_header_cnt(list))
         var name: UnsafePointer<CChar>?
         var value: UnsafeRawPointer?
         var count = 0
-        while unsafe rd_kafka_header_get_all(list, headers.count, &name, &value, &count)
-            == RD_KAFKA_RESP_ERR_NO_ERROR
-        {
+        while unsafe rd_kafka_header_get_all(list, headers.count, &name, &value, &count) == RD_KAFKA_RESP_ERR_NO_ERROR {
             guard let name = unsafe name else { break }
-            headers.append(
-                unsafe KafkaHeader(nameBytes: headerNames.bytes(name), value: bytes(value, count))
-            )
+            headers.append(unsafe KafkaHeader(nameBytes: headerNames.bytes(name), value: bytes(value, count)))
         }
         return headers
     }

@@ -29,14 +29,10 @@ package final class Delivery: Sendable {
 
     private let state: Mutex<State>
 
-    init(count: Int) {
-        state = Mutex(State(remaining: count, offsets: Array(repeating: -1, count: count)))
-    }
+    init(count: Int) { state = Mutex(State(remaining: count, offsets: Array(repeating: -1, count: count))) }
 
     /// Whether every record has been reported on.
-    package var isComplete: Bool {
-        state.withLock { $0.remaining == 0 }
-    }
+    package var isComplete: Bool { state.withLock { $0.remaining == 0 } }
 
     /// Waits until every record is acknowledged or has failed.
     package func report() async -> DeliveryReport {
@@ -48,9 +44,7 @@ package final class Delivery: Sendable {
                 state.waiting.append(continuation)
                 return nil
             }
-            if let report {
-                continuation.resume(returning: report)
-            }
+            if let report { continuation.resume(returning: report) }
         }
     }
 
@@ -64,10 +58,7 @@ package final class Delivery: Sendable {
                 let remaining = count.map { state.offsets.count - $0 } ?? 0
                 guard state.remaining > remaining else { return nil }
                 state.impatientCount += 1
-                state.impatient[state.impatientCount] = Impatient(
-                    remaining: remaining,
-                    continuation: continuation
-                )
+                state.impatient[state.impatientCount] = Impatient(remaining: remaining, continuation: continuation)
                 return state.impatientCount
             }
             guard let number else {
@@ -76,8 +67,7 @@ package final class Delivery: Sendable {
             }
             timer = Task {
                 try? await Task.sleep(for: limit)
-                state.withLock { $0.impatient.removeValue(forKey: number) }?
-                    .continuation.resume()
+                state.withLock { $0.impatient.removeValue(forKey: number) }?.continuation.resume()
             }
         }
         timer?.cancel()
@@ -86,9 +76,7 @@ package final class Delivery: Sendable {
     /// Records that a record is to be sent again.
     ///
     /// - Returns: whether it is the first time.
-    func mayRepeat(_ index: Int) -> Bool {
-        state.withLock { $0.repeated.insert(index).inserted }
-    }
+    func mayRepeat(_ index: Int) -> Bool { state.withLock { $0.repeated.insert(index).inserted } }
 
     /// Called once for each record.
     func settle(_ index: Int, offset: Int64, error: KafkaError?) {
@@ -102,14 +90,10 @@ package final class Delivery: Sendable {
             defer { state.waiting = [] }
             return (served, state)
         }
-        for continuation in served {
-            continuation.resume()
-        }
+        for continuation in served { continuation.resume() }
         guard let finished else { return }
         let report = DeliveryReport(offsets: finished.offsets, failures: finished.failures)
-        for continuation in finished.waiting {
-            continuation.resume(returning: report)
-        }
+        for continuation in finished.waiting { continuation.resume(returning: report) }
     }
 
     private typealias Served = CheckedContinuation<Void, Never>
@@ -128,10 +112,8 @@ package struct DeliveryReport: Sendable, Equatable {
 /// The opaque pointers of one delivery's records: each points to a ticket that names its place.
 ///
 /// One allocation for the whole delivery, freed with the last of its tickets.
-@safe
-final class DeliveryTickets: @unchecked Sendable {
-    @safe
-    struct Ticket {
+@safe final class DeliveryTickets: @unchecked Sendable {
+    @safe struct Ticket {
         let owner: Unmanaged<DeliveryTickets>
         let index: Int
     }
@@ -148,9 +130,7 @@ final class DeliveryTickets: @unchecked Sendable {
         }
     }
 
-    deinit {
-        unsafe tickets.deallocate()
-    }
+    deinit { unsafe tickets.deallocate() }
 
     /// A pointer for librdkafka, which gives it back exactly once: to `redeem(_:)`.
     func issue(_ index: Int) -> UnsafeMutableRawPointer? {
@@ -162,9 +142,7 @@ final class DeliveryTickets: @unchecked Sendable {
     /// Whether the record of a pointer, which stays issued, may be sent again: it may once.
     static func mayRepeat(_ pointer: UnsafeMutableRawPointer) -> Bool {
         let ticket = unsafe pointer.assumingMemoryBound(to: Ticket.self).pointee
-        return unsafe ticket.owner._withUnsafeGuaranteedRef { tickets in
-            tickets.delivery.mayRepeat(ticket.index)
-        }
+        return unsafe ticket.owner._withUnsafeGuaranteedRef { tickets in tickets.delivery.mayRepeat(ticket.index) }
     }
 
     /// Frees a ticket, and returns the delivery and the record's index that it stood for.

@@ -14,30 +14,18 @@ extension KafkaAdmin {
     ///
     /// By librdkafka's older call: an assertion of the newer one ends the process where a broker
     /// answers after the deadline (its issue 4605).
-    package func groupMembers(
-        _ group: String,
-        deadline: Duration
-    ) async throws(KafkaError) -> KafkaAnswer<[GroupMembership]> {
+    package func groupMembers(_ group: String, deadline: Duration) async throws(KafkaError) -> KafkaAnswer<
+        [GroupMembership]
+    > {
         try await answer(within: deadline) { client throws(KafkaError) in
             var list: UnsafePointer<rd_kafka_group_list>?
-            let code = unsafe rd_kafka_list_groups(
-                client.pointer,
-                group,
-                &list,
-                deadline.millisecondsClamped
-            )
-            defer {
-                if let list = unsafe list { unsafe rd_kafka_group_list_destroy(list) }
-            }
-            guard code == RD_KAFKA_RESP_ERR_NO_ERROR, let list = unsafe list else {
-                throw KafkaError(code)
-            }
+            let code = unsafe rd_kafka_list_groups(client.pointer, group, &list, deadline.millisecondsClamped)
+            defer { if let list = unsafe list { unsafe rd_kafka_group_list_destroy(list) } }
+            guard code == RD_KAFKA_RESP_ERR_NO_ERROR, let list = unsafe list else { throw KafkaError(code) }
             var members: [GroupMembership] = []
             for index in 0..<Int(unsafe list.pointee.group_cnt) {
                 let found = unsafe list.pointee.groups[index]
-                guard unsafe found.err == RD_KAFKA_RESP_ERR_NO_ERROR else {
-                    throw KafkaError(unsafe found.err)
-                }
+                guard unsafe found.err == RD_KAFKA_RESP_ERR_NO_ERROR else { throw KafkaError(unsafe found.err) }
                 for index in 0..<Int(unsafe found.member_cnt) {
                     unsafe members.append(GroupMembership(found.members[index]))
                 }
@@ -50,14 +38,11 @@ extension KafkaAdmin {
 extension GroupMembership {
     init(_ member: rd_kafka_group_member_info) {
         let assignment = unsafe UnsafeRawBufferPointer(
-            start: member.member_assignment,
-            count: Int(max(0, member.member_assignment_size))
-        )
+            start: member.member_assignment, count: Int(max(0, member.member_assignment_size)))
         unsafe self.init(
             client: String(optionalCString: member.client_id),
             host: String(String(optionalCString: member.client_host).drop { $0 == "/" }),
-            partitions: Self.partitions(in: Array(assignment)).sorted()
-        )
+            partitions: Self.partitions(in: Array(assignment)).sorted())
     }
 
     /// Reads the assignment of Kafka's consumer protocol: a version, then topics and partitions.
@@ -77,9 +62,7 @@ extension GroupMembership {
             rest = rest.dropFirst(length)
             for _ in 0..<(integer(4) ?? 0) {
                 guard let number = integer(4) else { return partitions }
-                partitions.append(
-                    TopicPartition(topic: topic, partition: Int32(clamping: number))
-                )
+                partitions.append(TopicPartition(topic: topic, partition: Int32(clamping: number)))
             }
         }
         return partitions

@@ -2,17 +2,12 @@ import CRDKafka
 
 extension KafkaAdmin {
     /// Creates topics; each one's own failure, `topicAlreadyExists` among them, is in the result.
-    package func createTopics(
-        _ topics: [NewTopic],
-        deadline: Duration
-    ) throws(KafkaError) -> [String: KafkaError] {
+    package func createTopics(_ topics: [NewTopic], deadline: Duration) throws(KafkaError) -> [String: KafkaError] {
         guard !topics.isEmpty else { return [:] }
         let client = try opened()
         var made: [OpaquePointer?] = unsafe []
         defer { unsafe rd_kafka_NewTopic_destroy_array(&made, made.count) }
-        for topic in topics {
-            unsafe made.append(try Self.make(topic))
-        }
+        for topic in topics { unsafe made.append(try Self.make(topic)) }
         let request = AdminRequest(client, RD_KAFKA_ADMIN_OP_CREATETOPICS, deadline: deadline)
         return unsafe try request.answer { client, options, queue in
             unsafe rd_kafka_CreateTopics(client, &made, made.count, options, queue)
@@ -28,26 +23,16 @@ extension KafkaAdmin {
         var made: OpaquePointer?
         let reason = unsafe ErrorText.written { text, count in
             unsafe made = rd_kafka_NewTopic_new(
-                topic.name,
-                Int32(clamping: topic.partitions),
-                Int32(clamping: topic.replication),
-                text,
-                count
-            )
+                topic.name, Int32(clamping: topic.partitions), Int32(clamping: topic.replication), text, count)
         }
         guard let made = unsafe made else {
             throw KafkaError(code: .invalidArgument, name: "INVALID_TOPIC", message: reason)
         }
-        for (name, value) in topic.configuration {
-            _ = unsafe rd_kafka_NewTopic_set_config(made, name, value)
-        }
+        for (name, value) in topic.configuration { _ = unsafe rd_kafka_NewTopic_set_config(made, name, value) }
         return unsafe made
     }
 
-    static func failures(
-        _ results: UnsafeMutablePointer<OpaquePointer?>?,
-        _ count: Int
-    ) -> [String: KafkaError] {
+    static func failures(_ results: UnsafeMutablePointer<OpaquePointer?>?, _ count: Int) -> [String: KafkaError] {
         var failures: [String: KafkaError] = [:]
         for index in 0..<count {
             guard let result = unsafe results?[index] else { continue }
@@ -63,21 +48,14 @@ extension KafkaAdmin {
     /// The topics' settings on the broker, such as `max.message.bytes`.
     ///
     /// A topic that fails, because it does not exist for one, is left out.
-    package func topicConfigurations(
-        _ topics: [String],
-        deadline: Duration
-    ) async throws(KafkaError) -> KafkaAnswer<[String: [String: TopicSetting]]> {
+    package func topicConfigurations(_ topics: [String], deadline: Duration) async throws(KafkaError) -> KafkaAnswer<
+        [String: [String: TopicSetting]]
+    > {
         guard !topics.isEmpty else { return .answered([:]) }
         return try await answer(within: deadline) { client throws(KafkaError) in
-            var resources = unsafe topics.map {
-                unsafe rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, $0)
-            }
+            var resources = unsafe topics.map { unsafe rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, $0) }
             defer { unsafe rd_kafka_ConfigResource_destroy_array(&resources, resources.count) }
-            let request = AdminRequest(
-                client,
-                RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS,
-                deadline: deadline
-            )
+            let request = AdminRequest(client, RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS, deadline: deadline)
             return unsafe try request.answer { client, options, queue in
                 unsafe rd_kafka_DescribeConfigs(client, &resources, resources.count, options, queue)
             } read: { event throws(KafkaError) in
@@ -86,9 +64,7 @@ extension KafkaAdmin {
         }
     }
 
-    private static func settings(
-        _ result: OpaquePointer?
-    ) throws(KafkaError) -> [String: [String: TopicSetting]] {
+    private static func settings(_ result: OpaquePointer?) throws(KafkaError) -> [String: [String: TopicSetting]] {
         var count = 0
         let resources = unsafe rd_kafka_DescribeConfigs_result_resources(result, &count)
         var settings: [String: [String: TopicSetting]] = [:]
@@ -116,8 +92,7 @@ extension KafkaAdmin {
             let source = unsafe rd_kafka_ConfigEntry_source(entry)
             entries[name] = unsafe TopicSetting(
                 value: String(optionalCString: rd_kafka_ConfigEntry_value(entry)),
-                isSetOnTopic: source == RD_KAFKA_CONFIG_SOURCE_DYNAMIC_TOPIC_CONFIG
-            )
+                isSetOnTopic: source == RD_KAFKA_CONFIG_SOURCE_DYNAMIC_TOPIC_CONFIG)
         }
         return entries
     }
@@ -126,21 +101,16 @@ extension KafkaAdmin {
     ///
     /// The old AlterConfigs replaces the whole set, so what stands is read first; two callers at
     /// the same moment may undo each other.
-    package func setTopicConfiguration(
-        _ topic: String,
-        _ changes: [String: String],
-        deadline: Duration
-    ) async throws(KafkaError) -> KafkaAnswer<Bool> {
+    package func setTopicConfiguration(_ topic: String, _ changes: [String: String], deadline: Duration)
+        async throws(KafkaError) -> KafkaAnswer<Bool>
+    {
         guard case .answered(let all) = try await topicConfigurations([topic], deadline: deadline),
             let present = all[topic]
         else {
             return .unanswered(
                 KafkaError(
-                    code: .unsupported,
-                    name: "NOT_DESCRIBED",
-                    message: "the broker does not tell the settings of topic \(topic)"
-                )
-            )
+                    code: .unsupported, name: "NOT_DESCRIBED",
+                    message: "the broker does not tell the settings of topic \(topic)"))
         }
         let kept = present.filter { $0.value.isSetOnTopic }.mapValues(\.value)
         let wanted = kept.merging(changes) { $1 }
@@ -148,9 +118,7 @@ extension KafkaAdmin {
         return try await answer(within: deadline) { client throws(KafkaError) in
             var resources = unsafe [rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, topic)]
             defer { unsafe rd_kafka_ConfigResource_destroy_array(&resources, resources.count) }
-            for (name, value) in wanted {
-                _ = unsafe rd_kafka_ConfigResource_set_config(resources[0], name, value)
-            }
+            for (name, value) in wanted { _ = unsafe rd_kafka_ConfigResource_set_config(resources[0], name, value) }
             let request = AdminRequest(client, RD_KAFKA_ADMIN_OP_ALTERCONFIGS, deadline: deadline)
             return unsafe try request.answer { client, options, queue in
                 unsafe rd_kafka_AlterConfigs(client, &resources, resources.count, options, queue)
@@ -177,10 +145,7 @@ extension KafkaAdmin {
 
 extension KafkaAdmin {
     /// Deletes topics with all they hold; each one's own failure is in the result.
-    package func deleteTopics(
-        _ topics: [String],
-        deadline: Duration
-    ) throws(KafkaError) -> [String: KafkaError] {
+    package func deleteTopics(_ topics: [String], deadline: Duration) throws(KafkaError) -> [String: KafkaError] {
         guard !topics.isEmpty else { return [:] }
         let client = try opened()
         var doomed = unsafe topics.map { unsafe rd_kafka_DeleteTopic_new($0) }
@@ -206,12 +171,7 @@ package struct NewTopic: Sendable, Equatable {
     /// The broker's topic settings, such as `retention.ms`.
     package let configuration: [String: String]
 
-    package init(
-        name: String,
-        partitions: Int,
-        replication: Int = -1,
-        configuration: [String: String] = [:]
-    ) {
+    package init(name: String, partitions: Int, replication: Int = -1, configuration: [String: String] = [:]) {
         self.name = name
         self.partitions = partitions
         self.replication = replication
@@ -232,10 +192,9 @@ extension KafkaAdmin {
     ///
     /// - Parameter totals: how many partitions each topic has afterwards, more than before.
     /// - Returns: each failed topic's own failure.
-    package func createPartitions(
-        _ totals: [String: Int],
-        deadline: Duration
-    ) throws(KafkaError) -> [String: KafkaError] {
+    package func createPartitions(_ totals: [String: Int], deadline: Duration) throws(KafkaError) -> [String:
+        KafkaError]
+    {
         guard !totals.isEmpty else { return [:] }
         let client = try opened()
         var made: [OpaquePointer?] = unsafe []
@@ -246,11 +205,7 @@ extension KafkaAdmin {
                 unsafe one = rd_kafka_NewPartitions_new(topic, total, text, count)
             }
             guard let one = unsafe one else {
-                throw KafkaError(
-                    code: .invalidArgument,
-                    name: "INVALID_PARTITIONS",
-                    message: reason
-                )
+                throw KafkaError(code: .invalidArgument, name: "INVALID_PARTITIONS", message: reason)
             }
             unsafe made.append(one)
         }

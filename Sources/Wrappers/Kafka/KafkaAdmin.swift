@@ -12,23 +12,15 @@ package actor KafkaAdmin {
     /// A consumer for each group that was asked about; none of them joins its group.
     private var groups: [String: KafkaRequests] = [:]
 
-    package nonisolated var unownedExecutor: UnownedSerialExecutor {
-        unsafe executor.asUnownedSerialExecutor()
-    }
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
 
     /// Makes the client; no connection is waited for.
     ///
     /// - Parameter isOfNewestIdentity: false to try an identity that another may have replaced.
     package init(
-        configuration: [String: String],
-        handlers: KafkaHandlers = KafkaHandlers(),
-        isOfNewestIdentity: Bool = true
+        configuration: [String: String], handlers: KafkaHandlers = KafkaHandlers(), isOfNewestIdentity: Bool = true
     ) throws(KafkaError) {
-        let client = try ClientHandle.admin(
-            configuration,
-            handlers: handlers,
-            isOfNewestIdentity: isOfNewestIdentity
-        )
+        let client = try ClientHandle.admin(configuration, handlers: handlers, isOfNewestIdentity: isOfNewestIdentity)
         self.client = client
         requests = KafkaRequests(client)
         self.configuration = configuration
@@ -36,10 +28,9 @@ package actor KafkaAdmin {
     }
 
     /// Lends a client to `body` and closes it afterwards, however that ends.
-    package static func with<Value>(
-        _ configuration: [String: String],
-        _ body: (KafkaAdmin) async throws -> Value
-    ) async throws -> Value {
+    package static func with<Value>(_ configuration: [String: String], _ body: (KafkaAdmin) async throws -> Value)
+        async throws -> Value
+    {
         let admin = try KafkaAdmin(configuration: configuration)
         return try await closing {
             await admin.close()
@@ -50,9 +41,7 @@ package actor KafkaAdmin {
 
     package func close() async {
         await requests.close()
-        for group in groups.values {
-            await group.close()
-        }
+        for group in groups.values { await group.close() }
         groups = [:]
         client = nil
         executor.stop()
@@ -76,19 +65,14 @@ package actor KafkaAdmin {
     ///
     /// librdkafka's mock names no controller, so such a question ends by its deadline. Brokers that
     /// answer about their topics at the same time are up and leave this question unanswered.
-    func answer<Value: Sendable>(
-        within deadline: Duration,
-        _ body: (ClientHandle) throws(KafkaError) -> Value
-    ) async throws(KafkaError) -> KafkaAnswer<Value> {
-        do {
-            return .answered(try body(try opened()))
-        } catch {
+    func answer<Value: Sendable>(within deadline: Duration, _ body: (ClientHandle) throws(KafkaError) -> Value)
+        async throws(KafkaError) -> KafkaAnswer<Value>
+    {
+        do { return .answered(try body(try opened())) } catch {
             switch error.code {
             case .unsupported, .unauthorized: return .unanswered(error)
             case .timedOut:
-                guard (try? await requests.metadata(topic: nil, deadline: deadline)) != nil else {
-                    throw error
-                }
+                guard (try? await requests.metadata(topic: nil, deadline: deadline)) != nil else { throw error }
                 return .unanswered(error)
             default: throw error
             }
@@ -100,24 +84,19 @@ package actor KafkaAdmin {
     /// Fails when no broker answers in time.
     package nonisolated func clusterID(deadline: Duration) async throws(KafkaError) -> String {
         _ = try await requests.metadata(topic: nil, deadline: deadline)
-        return await requests.clusterID()
-            ?? configuration["bootstrap.servers"] ?? ""
+        return await requests.clusterID() ?? configuration["bootstrap.servers"] ?? ""
     }
 
     /// - Parameter topic: nil asks for all. A topic that does not exist has its error, and
     ///   created by the request where the brokers are set up so: a reader asks for all.
-    package nonisolated func metadata(
-        topic: String? = nil,
-        deadline: Duration
-    ) async throws(KafkaError) -> ClusterMetadata {
-        try await requests.metadata(topic: topic, deadline: deadline)
-    }
+    package nonisolated func metadata(topic: String? = nil, deadline: Duration) async throws(KafkaError)
+        -> ClusterMetadata
+    { try await requests.metadata(topic: topic, deadline: deadline) }
 
     /// The offsets between which each partition holds records: two requests per broker.
-    package nonisolated func listOffsets(
-        _ partitions: [TopicPartition],
-        deadline: Duration
-    ) async throws(KafkaError) -> [TopicPartition: Watermarks] {
+    package nonisolated func listOffsets(_ partitions: [TopicPartition], deadline: Duration) async throws(KafkaError)
+        -> [TopicPartition: Watermarks]
+    {
         guard !partitions.isEmpty else { return [:] }
         let low = try await offsets(partitions, at: PartitionList.beginning, deadline: deadline)
         let high = try await offsets(partitions, at: PartitionList.end, deadline: deadline)
@@ -128,28 +107,24 @@ package actor KafkaAdmin {
     }
 
     /// The first offset at or after a time; a partition that has none is left out.
-    package nonisolated func offsets(
-        _ partitions: [TopicPartition],
-        atMilliseconds time: Int64,
-        deadline: Duration
-    ) async throws(KafkaError) -> [TopicPartition: Int64] {
-        try await offsets(partitions, at: time, deadline: deadline).filter { $0.value >= 0 }
-            .mapValues { KafkaBounds.offset($0) }
+    package nonisolated func offsets(_ partitions: [TopicPartition], atMilliseconds time: Int64, deadline: Duration)
+        async throws(KafkaError) -> [TopicPartition: Int64]
+    {
+        try await offsets(partitions, at: time, deadline: deadline).filter { $0.value >= 0 }.mapValues {
+            KafkaBounds.offset($0)
+        }
     }
 
-    private nonisolated func offsets(
-        _ partitions: [TopicPartition],
-        at time: Int64,
-        deadline: Duration
-    ) async throws(KafkaError) -> [TopicPartition: Int64] {
+    private nonisolated func offsets(_ partitions: [TopicPartition], at time: Int64, deadline: Duration)
+        async throws(KafkaError) -> [TopicPartition: Int64]
+    {
         let times = Dictionary(uniqueKeysWithValues: partitions.map { ($0, time) })
         return try await requests.offsets(times, deadline: deadline)
     }
 }
 
 /// One question of librdkafka's admin interface: its queue and options, freed with it.
-@safe
-struct AdminRequest: ~Copyable {
+@safe struct AdminRequest: ~Copyable {
     private let client: ClientHandle
     private let queue: OpaquePointer?
     private let options: OpaquePointer?
@@ -219,16 +194,12 @@ extension KafkaAdmin {
     /// the process where the coordinator has moved or is not there yet (its issue 5040).
     ///
     /// - Parameter partitions: those without a commit are in the result with offset nil.
-    package func committedOffsets(
-        group: String,
-        _ partitions: [TopicPartition],
-        deadline: Duration
-    ) async throws(KafkaError) -> [TopicPartition: CommittedOffset] {
+    package func committedOffsets(group: String, _ partitions: [TopicPartition], deadline: Duration)
+        async throws(KafkaError) -> [TopicPartition: CommittedOffset]
+    {
         guard !partitions.isEmpty else { return [:] }
         let requests = try requests(ofGroup: group)
-        do {
-            return try await requests.committed(partitions, deadline: deadline)
-        } catch {
+        do { return try await requests.committed(partitions, deadline: deadline) } catch {
             throw error.code == .timedOut ? await requests.refusal() ?? error : error
         }
     }

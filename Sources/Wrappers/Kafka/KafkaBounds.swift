@@ -12,9 +12,7 @@ package enum KafkaBounds {
     /// UNIX milliseconds, from 1970 to the end of the year 9999.
     package static let times: ClosedRange<Int64> = 0...253_402_300_799_999
 
-    static func offset(_ number: Int64) -> Int64 {
-        min(max(number, offsets.lowerBound), offsets.upperBound)
-    }
+    static func offset(_ number: Int64) -> Int64 { min(max(number, offsets.lowerBound), offsets.upperBound) }
 
     /// The time of a record; nil if it has none, as no producer may write one before 1970.
     static func time(_ milliseconds: Int64) -> Int64? {

@@ -58,16 +58,9 @@ extension KafkaConsumer {
         // request 4230): a deadline of 30 s was over after 30 ms.
         let isShortened = rd_kafka_version() < 0x0201_0000
         let error = unsafe rd_kafka_seek_partitions(
-            client.pointer,
-            list.pointer,
-            (isShortened ? deadline * 1_000 : deadline).millisecondsClamped
-        )
-        if let error = unsafe error {
-            throw unsafe KafkaError(takingOwnershipOf: error)
-        }
-        for element in list.elements() {
-            if let error = element.error { throw error }
-        }
+            client.pointer, list.pointer, (isShortened ? deadline * 1_000 : deadline).millisecondsClamped)
+        if let error = unsafe error { throw unsafe KafkaError(takingOwnershipOf: error) }
+        for element in list.elements() { if let error = element.error { throw error } }
     }
 
     /// The partition's watermarks as the last fetch has reported them, without asking the broker.
@@ -82,14 +75,11 @@ extension KafkaConsumer {
     /// librdkafka repeats what can be repeated while the coordinator is away, and the deadline ends
     /// the waiting: whether a commit that was given up took effect is then unknown. From any
     /// thread.
-    package nonisolated func commit(
-        _ commits: [TopicPartition: OffsetCommit],
-        deadline: Duration
-    ) async -> CommitOutcome {
+    package nonisolated func commit(_ commits: [TopicPartition: OffsetCommit], deadline: Duration) async
+        -> CommitOutcome
+    {
         guard !commits.isEmpty else { return CommitOutcome(failures: [:]) }
-        guard let client = shared.client else {
-            return .failed(commits.keys, .closed("consumer"))
-        }
+        guard let client = shared.client else { return .failed(commits.keys, .closed("consumer")) }
         let pending = client.callbacks.commits
         let number = pending.open()
         let timer = Task {
@@ -100,35 +90,26 @@ extension KafkaConsumer {
         if let error = client.sendCommit(commits, number: number) {
             pending.resolve(number, with: .failed(commits.keys, error))
         }
-        return await pending.outcome(of: number)
-            ?? .failed(commits.keys, .deadline("the commit"))
+        return await pending.outcome(of: number) ?? .failed(commits.keys, .deadline("the commit"))
     }
 
     /// The group's committed offsets.
     ///
     /// Requests them from the broker, on another thread than `poll`'s.
-    package nonisolated func committed(
-        _ partitions: [TopicPartition],
-        deadline: Duration
-    ) async throws(KafkaError) -> [TopicPartition: CommittedOffset] {
-        try await requests.committed(partitions, deadline: deadline)
-    }
+    package nonisolated func committed(_ partitions: [TopicPartition], deadline: Duration) async throws(KafkaError)
+        -> [TopicPartition: CommittedOffset]
+    { try await requests.committed(partitions, deadline: deadline) }
 
     /// The first offset of each partition's log, as its broker says now: one request per broker.
-    package nonisolated func firstOffsets(
-        _ partitions: [TopicPartition],
-        deadline: Duration
-    ) async throws(KafkaError) -> [TopicPartition: Int64] {
-        let beginnings = Dictionary(
-            uniqueKeysWithValues: partitions.map { ($0, PartitionList.beginning) }
-        )
+    package nonisolated func firstOffsets(_ partitions: [TopicPartition], deadline: Duration) async throws(KafkaError)
+        -> [TopicPartition: Int64]
+    {
+        let beginnings = Dictionary(uniqueKeysWithValues: partitions.map { ($0, PartitionList.beginning) })
         return try await requests.offsets(beginnings, deadline: deadline)
     }
 
     /// Requests all topics, which also makes the group notice one that has appeared.
-    package nonisolated func metadata(deadline: Duration) async throws(KafkaError)
-        -> ClusterMetadata
-    {
+    package nonisolated func metadata(deadline: Duration) async throws(KafkaError) -> ClusterMetadata {
         try await requests.metadata(topic: nil, deadline: deadline)
     }
 
@@ -138,20 +119,14 @@ extension KafkaConsumer {
     ///   at once. Otherwise the group keeps them for it until `session.timeout.ms` has passed
     ///   (KIP-345). Other members always leave.
     /// - Returns: whether the group has let go within the deadline; the client is gone either way.
-    @discardableResult
-    package func close(isLeaving: Bool = false, deadline: Duration) async -> Bool {
+    @discardableResult package func close(isLeaving: Bool = false, deadline: Duration) async -> Bool {
         guard let client else { return true }
         client.callbacks.isClosing.store(true, ordering: .releasing)
         shared.close()
         await requests.close()
         self.client = nil
         let isClosed = queue.close(
-            client,
-            taking: unanswered,
-            givingUp: revoking,
-            isLeaving: isLeaving,
-            deadline: deadline
-        )
+            client, taking: unanswered, givingUp: revoking, isLeaving: isLeaving, deadline: deadline)
         client.callbacks.commits.abandonAll()
         executor.stop()
         return isClosed

@@ -23,19 +23,13 @@ package actor KafkaConsumer {
     /// its answer too.
     var unanswered: Set<TopicPartition>?
 
-    package nonisolated var unownedExecutor: UnownedSerialExecutor {
-        unsafe executor.asUnownedSerialExecutor()
-    }
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
 
     /// Makes the client; no connection is waited for.
     ///
     /// - Parameter configuration: librdkafka's properties, laid over `defaults`.
-    package init(
-        configuration: [String: String],
-        handlers: KafkaHandlers = KafkaHandlers()
-    ) throws(KafkaError) {
-        let properties = Self.defaults.merging(configuration) { $1 }
-            .merging(Self.promised) { $1 }
+    package init(configuration: [String: String], handlers: KafkaHandlers = KafkaHandlers()) throws(KafkaError) {
+        let properties = Self.defaults.merging(configuration) { $1 }.merging(Self.promised) { $1 }
         let client = try ClientHandle.consumer(properties, handlers: handlers)
         self.client = client
         backlog = FetchBacklog(properties)
@@ -46,11 +40,8 @@ package actor KafkaConsumer {
 
     /// Properties that the pipeline's guarantees depend on, so that they cannot be configured.
     package static let promised: [String: String] = [
-        "enable.auto.commit": "false",
-        "enable.auto.offset.store": "false",
-        "enable.partition.eof": "true",
-        "auto.offset.reset": "earliest",
-        "partition.assignment.strategy": "cooperative-sticky",
+        "enable.auto.commit": "false", "enable.auto.offset.store": "false", "enable.partition.eof": "true",
+        "auto.offset.reset": "earliest", "partition.assignment.strategy": "cooperative-sticky",
     ]
 
     /// Bounds on what librdkafka holds for us, and fetches that are small, since a fetch counts
@@ -58,9 +49,7 @@ package actor KafkaConsumer {
     ///
     /// A broker answers a fetch as soon as it has a record, since somebody who has just paid waits
     /// for it; under load the caller lets records gather between polls.
-    package static let defaults = properties.merging(
-        mustPrompt ? [:] : ["fetch.queue.backoff.ms": "10"]
-    ) { $1 }
+    package static let defaults = properties.merging(mustPrompt ? [:] : ["fetch.queue.backoff.ms": "10"]) { $1 }
 
     /// Maximum bytes that the batches of one answer to a fetch decompress to, whatever their codec
     /// makes of the bytes that the broker counts.
@@ -70,24 +59,16 @@ package actor KafkaConsumer {
     private static let mustPrompt = rd_kafka_version() < 0x0202_0000
 
     private static let properties = [
-        "queued.max.messages.kbytes": "2048",
-        "queued.min.messages": "2000",
+        "queued.max.messages.kbytes": "2048", "queued.min.messages": "2000",
         // Bounds nothing that is read; librdkafka refuses a fetch.max.bytes below it.
-        "message.max.bytes": "65536",
-        "fetch.max.bytes": "262144",
-        "max.partition.fetch.bytes": "262144",
+        "message.max.bytes": "65536", "fetch.max.bytes": "262144", "max.partition.fetch.bytes": "262144",
         // A partition that is assigned, sought or resumed waits until the fetch under way returns.
-        "fetch.wait.max.ms": "50",
-        "topic.metadata.refresh.interval.ms": "30000",
-        "reconnect.backoff.max.ms": "2000",
-        "allow.auto.create.topics": "false",
-        "log.connection.close": "false",
+        "fetch.wait.max.ms": "50", "topic.metadata.refresh.interval.ms": "30000", "reconnect.backoff.max.ms": "2000",
+        "allow.auto.create.topics": "false", "log.connection.close": "false",
     ]
 
     /// Begins a wait for the brokers to send something; nil if waits are not reported.
-    package nonisolated func wait(within limit: Duration) -> ServerWait? {
-        shared.client?.wait(within: limit)
-    }
+    package nonisolated func wait(within limit: Duration) -> ServerWait? { shared.client?.wait(within: limit) }
 
     package func subscribe(_ topics: [String]) throws(KafkaError) {
         let client = try opened()
@@ -104,12 +85,9 @@ package actor KafkaConsumer {
     ///   - bytesMax: no further record is taken once keys, values and headers exceed it.
     ///   - wait: how long to wait for the first thing to happen; `wake()` ends it early.
     ///   - takesValues: whether values are copied; otherwise each is nil.
-    package func poll(
-        recordsMax: Int,
-        bytesMax: Int,
-        wait: Duration,
-        takesValues: Bool = true
-    ) throws(KafkaError) -> PollResult {
+    package func poll(recordsMax: Int, bytesMax: Int, wait: Duration, takesValues: Bool = true) throws(KafkaError)
+        -> PollResult
+    {
         let client = try opened()
         var result = PollResult()
         var bytes = 0
@@ -124,44 +102,31 @@ package actor KafkaConsumer {
             if unsafe message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR {
                 let record = unsafe reader.record(message, takesValue: takesValues)
                 bytes += record.payloadBytes
-                bytesHeld +=
-                    record.payloadBytes + (takesValues ? 0 : Int(unsafe message.pointee.len))
+                bytesHeld += record.payloadBytes + (takesValues ? 0 : Int(unsafe message.pointee.len))
                 result.records.append(record)
             } else if unsafe message.pointee.err == RD_KAFKA_RESP_ERR__PARTITION_EOF {
                 let partition = unsafe reader.topicPartition(of: message.pointee)
-                result.ends.append(
-                    unsafe PartitionEnd(partition: partition, offset: message.pointee.offset)
-                )
+                result.ends.append(unsafe PartitionEnd(partition: partition, offset: message.pointee.offset))
             } else {
                 unsafe result.errors.append(error(message.pointee, of: client))
             }
         }
         result.isFull = result.records.count >= recordsMax || bytes >= bytesMax
-        let isFetchingDue = backlog.took(
-            records: result.records.count,
-            bytes: bytesHeld,
-            leaving: queue.count
-        )
-        if isFetchingDue, Self.mustPrompt {
-            requests.promptFetching(Set(result.records.map(\.topicPartition)))
-        }
+        let isFetchingDue = backlog.took(records: result.records.count, bytes: bytesHeld, leaving: queue.count)
+        if isFetchingDue, Self.mustPrompt { requests.promptFetching(Set(result.records.map(\.topicPartition))) }
         let passedOver = decompression_passed_over()
         result.batchesPassedOver = Int(passedOver &- batchesPassedOver)
         batchesPassedOver = passedOver
         result.isGroupBalanced = client.callbacks.takeBalance()
         result.events = client.callbacks.takeRebalances()
-        if !result.events.isEmpty {
-            record(result.events)
-        }
+        if !result.events.isEmpty { record(result.events) }
         return result
     }
 
     /// Ends a waiting `poll`, or the next one, without a result.
     ///
     /// From any thread.
-    package nonisolated func wake() {
-        queue.wake()
-    }
+    package nonisolated func wake() { queue.wake() }
 
     private func record(_ events: [RebalanceEvent]) {
         reader.reset()
@@ -213,9 +178,7 @@ package struct PollResult: Sendable {
     /// From before `events`; nil if unknown, as it is reported every `statistics.interval.ms`.
     package var isGroupBalanced: Bool?
 
-    package var isEmpty: Bool {
-        records.isEmpty && events.isEmpty && errors.isEmpty && ends.isEmpty
-    }
+    package var isEmpty: Bool { records.isEmpty && events.isEmpty && errors.isEmpty && ends.isEmpty }
 }
 
 /// A decision of the group's coordinator about this consumer's partitions.

@@ -13,13 +13,7 @@ package struct KafkaError: Error, Sendable {
     /// Whether the client can do no more and must be recreated.
     package let isFatal: Bool
 
-    package init(
-        code: Code,
-        name: String,
-        message: String,
-        isRetriable: Bool = false,
-        isFatal: Bool = false
-    ) {
+    package init(code: Code, name: String, message: String, isRetriable: Bool = false, isFatal: Bool = false) {
         self.code = code
         self.name = name
         self.message = message
@@ -29,8 +23,7 @@ package struct KafkaError: Error, Sendable {
 
     /// The errors that this product treats apart.
     package enum Code: Hashable, Sendable {
-        case transport, allBrokersDown, timedOut, messageTimedOut, waitingForCoordinator,
-            leaderMoved
+        case transport, allBrokersDown, timedOut, messageTimedOut, waitingForCoordinator, leaderMoved
         case messageTooLarge, recordListTooLarge, invalidRecord, invalidTimestamp
         case unknownTopicOrPartition, topicAlreadyExists
         case illegalGeneration, unknownMember, rebalanceInProgress, fenced, assignmentLost
@@ -68,26 +61,17 @@ package struct KafkaError: Error, Sendable {
 
     /// A record was reported as written, and not where: it may be lost.
     package static let withoutOffset = KafkaError(
-        code: .withoutOffset,
-        name: "NO_OFFSET",
-        message: "the record was reported as written without an offset",
-        isRetriable: true
-    )
+        code: .withoutOffset, name: "NO_OFFSET", message: "the record was reported as written without an offset",
+        isRetriable: true)
 
     package static func deadline(_ what: String) -> KafkaError {
         KafkaError(
-            code: .timedOut,
-            name: "DEADLINE",
-            message: "\(what) did not end within its deadline",
-            isRetriable: true
-        )
+            code: .timedOut, name: "DEADLINE", message: "\(what) did not end within its deadline", isRetriable: true)
     }
 }
 
 extension KafkaError: Equatable {
-    package static func == (left: KafkaError, right: KafkaError) -> Bool {
-        left.code == right.code
-    }
+    package static func == (left: KafkaError, right: KafkaError) -> Bool { left.code == right.code }
 }
 
 extension KafkaError: CustomStringConvertible {
@@ -103,12 +87,9 @@ extension KafkaError {
     init(_ error: rd_kafka_resp_err_t, message: String? = nil, isFatal: Bool = false) {
         let code = Code(error)
         self.init(
-            code: code,
-            name: unsafe String(optionalCString: rd_kafka_err2name(error)),
+            code: code, name: unsafe String(optionalCString: rd_kafka_err2name(error)),
             message: unsafe message ?? String(optionalCString: rd_kafka_err2str(error)),
-            isRetriable: !isFatal && code.isRetriable,
-            isFatal: isFatal || error == RD_KAFKA_RESP_ERR__FATAL
-        )
+            isRetriable: !isFatal && code.isRetriable, isFatal: isFatal || error == RD_KAFKA_RESP_ERR__FATAL)
     }
 
     /// Reads and frees `error`.
@@ -122,33 +103,24 @@ extension KafkaError {
 }
 
 extension KafkaError.Code {
-    init(_ error: rd_kafka_resp_err_t) {
-        self = Self.known[error.rawValue] ?? .other(error.rawValue)
-    }
+    init(_ error: rd_kafka_resp_err_t) { self = Self.known[error.rawValue] ?? .other(error.rawValue) }
 
     /// By librdkafka's own numbers, and by the brokers'.
     private static let known: [Int32: Self] = [
-        RD_KAFKA_RESP_ERR__TRANSPORT.rawValue: .transport,
-        RD_KAFKA_RESP_ERR__RESOLVE.rawValue: .transport,
-        RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN.rawValue: .allBrokersDown,
-        RD_KAFKA_RESP_ERR__TIMED_OUT.rawValue: .timedOut,
+        RD_KAFKA_RESP_ERR__TRANSPORT.rawValue: .transport, RD_KAFKA_RESP_ERR__RESOLVE.rawValue: .transport,
+        RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN.rawValue: .allBrokersDown, RD_KAFKA_RESP_ERR__TIMED_OUT.rawValue: .timedOut,
         RD_KAFKA_RESP_ERR__TIMED_OUT_QUEUE.rawValue: .timedOut,
         RD_KAFKA_RESP_ERR__MSG_TIMED_OUT.rawValue: .messageTimedOut,
         RD_KAFKA_RESP_ERR__WAIT_COORD.rawValue: .waitingForCoordinator,
         RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC.rawValue: .unknownTopicOrPartition,
         RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION.rawValue: .unknownTopicOrPartition,
-        RD_KAFKA_RESP_ERR__FENCED.rawValue: .fenced,
-        RD_KAFKA_RESP_ERR__ASSIGNMENT_LOST.rawValue: .assignmentLost,
+        RD_KAFKA_RESP_ERR__FENCED.rawValue: .fenced, RD_KAFKA_RESP_ERR__ASSIGNMENT_LOST.rawValue: .assignmentLost,
         RD_KAFKA_RESP_ERR__MAX_POLL_EXCEEDED.rawValue: .maxPollExceeded,
         RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET.rawValue: .offsetOutOfRange,
-        RD_KAFKA_RESP_ERR__NO_OFFSET.rawValue: .noOffset,
-        RD_KAFKA_RESP_ERR__AUTHENTICATION.rawValue: .unauthenticated,
-        RD_KAFKA_RESP_ERR__SSL.rawValue: .unauthenticated,
-        RD_KAFKA_RESP_ERR__QUEUE_FULL.rawValue: .queueFull,
-        RD_KAFKA_RESP_ERR__PURGE_QUEUE.rawValue: .purged,
-        RD_KAFKA_RESP_ERR__PURGE_INFLIGHT.rawValue: .purged,
-        RD_KAFKA_RESP_ERR__FATAL.rawValue: .fatal,
-        RD_KAFKA_RESP_ERR__DESTROY.rawValue: .closed,
+        RD_KAFKA_RESP_ERR__NO_OFFSET.rawValue: .noOffset, RD_KAFKA_RESP_ERR__AUTHENTICATION.rawValue: .unauthenticated,
+        RD_KAFKA_RESP_ERR__SSL.rawValue: .unauthenticated, RD_KAFKA_RESP_ERR__QUEUE_FULL.rawValue: .queueFull,
+        RD_KAFKA_RESP_ERR__PURGE_QUEUE.rawValue: .purged, RD_KAFKA_RESP_ERR__PURGE_INFLIGHT.rawValue: .purged,
+        RD_KAFKA_RESP_ERR__FATAL.rawValue: .fatal, RD_KAFKA_RESP_ERR__DESTROY.rawValue: .closed,
         RD_KAFKA_RESP_ERR__INVALID_ARG.rawValue: .invalidArgument,
         RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE.rawValue: .unsupported,
         RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE.rawValue: .offsetOutOfRange,
@@ -181,18 +153,16 @@ extension KafkaError.Code {
     ]
 
     /// The broker that was asked is not, or not yet, the one that answers this.
-    var isAskedOfAnother: Bool {
-        self == .waitingForCoordinator || self == .leaderMoved
-    }
+    var isAskedOfAnother: Bool { self == .waitingForCoordinator || self == .leaderMoved }
 
     /// Whether the same call may succeed later.
     ///
     /// An unknown error is retriable: an unforeseen error is no reason to give up a record.
     var isRetriable: Bool {
         switch self {
-        case .messageTooLarge, .recordListTooLarge, .invalidRecord, .invalidArgument,
-            .invalidConfiguration, .unsupported, .fatal, .closed, .topicAlreadyExists,
-            .offsetMetadataTooLarge, .illegalGeneration, .unknownMember, .fenced, .assignmentLost:
+        case .messageTooLarge, .recordListTooLarge, .invalidRecord, .invalidArgument, .invalidConfiguration,
+            .unsupported, .fatal, .closed, .topicAlreadyExists, .offsetMetadataTooLarge, .illegalGeneration,
+            .unknownMember, .fenced, .assignmentLost:
             false
         default: true
         }

@@ -4,23 +4,20 @@ import Synchronization
 /// The properties that authenticate a client, which may be replaced while it is connected.
 package struct KafkaIdentity: Hashable, Sendable {
     package static let names: Set = [
-        "sasl.username", "sasl.password", "ssl.ca.pem", "ssl.certificate.pem", "ssl.key.pem",
-        "ssl.key.password", "ssl.keystore.password",
+        "sasl.username", "sasl.password", "ssl.ca.pem", "ssl.certificate.pem", "ssl.key.pem", "ssl.key.password",
+        "ssl.keystore.password",
     ]
 
     package let properties: [String: String]
 
     /// Picks these properties out of all those of a client.
-    package init(_ all: [String: String]) {
-        properties = all.filter { Self.names.contains($0.key) }
-    }
+    package init(_ all: [String: String]) { properties = all.filter { Self.names.contains($0.key) } }
 
     /// Whether only user name or password differ, which existing clients can replace.
     package func differsInLoginAlone(from other: KafkaIdentity) -> Bool {
         let names = Set(properties.keys).union(other.properties.keys)
         return names.allSatisfy { name in
-            name == "sasl.username" || name == "sasl.password"
-                || properties[name] == other.properties[name]
+            name == "sasl.username" || name == "sasl.password" || properties[name] == other.properties[name]
         }
     }
 
@@ -32,15 +29,11 @@ package struct KafkaIdentity: Hashable, Sendable {
     package static func replace(_ former: KafkaIdentity, by new: KafkaIdentity) {
         guard former != new else { return }
         let clients = replacements.withLock { $0.replace(former, by: new) }
-        for client in clients {
-            client.signIn(as: new)
-        }
+        for client in clients { client.signIn(as: new) }
     }
 
     /// The identity that has replaced this one, or itself.
-    var newest: KafkaIdentity {
-        Self.replacements.withLock { $0.newest[self] ?? self }
-    }
+    var newest: KafkaIdentity { Self.replacements.withLock { $0.newest[self] ?? self } }
 
     /// Makes a client sign in with each identity that replaces its own.
     static func register(_ client: ClientHandle, _ identity: KafkaIdentity) {
@@ -67,9 +60,7 @@ package struct KafkaIdentity: Hashable, Sendable {
 
         /// - Returns: the clients that have the former one.
         mutating func replace(_ former: KafkaIdentity, by new: KafkaIdentity) -> [ClientHandle] {
-            for (known, newest) in newest where newest == former {
-                self.newest[known] = new
-            }
+            for (known, newest) in newest where newest == former { self.newest[known] = new }
             newest[former] = new
             newest[new] = nil
             var found: [ClientHandle] = []
@@ -84,17 +75,14 @@ package struct KafkaIdentity: Hashable, Sendable {
     private struct WeakClient: @unchecked Sendable {
         weak var value: ClientHandle?
 
-        init(_ value: ClientHandle) {
-            self.value = value
-        }
+        init(_ value: ClientHandle) { self.value = value }
     }
 }
 
 extension ClientHandle {
     /// Uses another user name and password from the next connection on.
     fileprivate func signIn(as identity: KafkaIdentity) {
-        guard let name = identity.properties["sasl.username"],
-            let password = identity.properties["sasl.password"],
+        guard let name = identity.properties["sasl.username"], let password = identity.properties["sasl.password"],
             let error = unsafe rd_kafka_sasl_set_credentials(pointer, name, password)
         else { return }
         // librdkafka knows one error alone, a name or password that is nil.

@@ -27,47 +27,33 @@ package final class KafkaProducer: Sendable {
     ///     what is not UTF-8. A codec in `configuration` is that of all topics.
     ///   - patience: how long records wait at most for those that were enqueued before them.
     package init(
-        configuration: [String: String],
-        isUncompressed: @escaping @Sendable (String) -> Bool = { _ in false },
-        handlers: KafkaHandlers = KafkaHandlers(),
-        patience: Duration = .milliseconds(250)
+        configuration: [String: String], isUncompressed: @escaping @Sendable (String) -> Bool = { _ in false },
+        handlers: KafkaHandlers = KafkaHandlers(), patience: Duration = .milliseconds(250)
     ) throws(KafkaError) {
         self.patience = patience
-        let properties = Self.defaults.merging(configuration) { $1 }
-            .merging(Self.promised) { $1 }
+        let properties = Self.defaults.merging(configuration) { $1 }.merging(Self.promised) { $1 }
         requestBytesMax = properties["batch.size"].flatMap { Int($0) } ?? .max
         let client = try ClientHandle.producer(properties, handlers: handlers)
         shared = SharedClient(client)
-        let hasCodec =
-            configuration["compression.type"] != nil || configuration["compression.codec"] != nil
+        let hasCodec = configuration["compression.type"] != nil || configuration["compression.codec"] != nil
         topics = TopicHandles(client) { topic in !hasCodec && isUncompressed(topic) }
         Task { [thread] in await thread.serve(client) }
     }
 
     /// Properties that the pipeline's guarantees depend on, so that they cannot be configured.
-    package static let promised: [String: String] = [
-        "enable.idempotence": "true",
-        "acks": "all",
-    ]
+    package static let promised: [String: String] = ["enable.idempotence": "true", "acks": "all"]
 
     /// Bounds on what is held for sending; compression and requests that suit whole batches.
     ///
     /// Records linger only until the last of their batch is enqueued, as `enqueue(_:)` then has
     /// them sent.
     package static let defaults: [String: String] = [
-        "compression.type": "lz4",
-        "partitioner": "murmur2_random",
-        "linger.ms": "100",
-        "batch.size": "1000000",
+        "compression.type": "lz4", "partitioner": "murmur2_random", "linger.ms": "100", "batch.size": "1000000",
         "message.max.bytes": "3300000",
         // A larger value is compressed from where it lies, not from a copy beside the others.
-        "message.copy.max.bytes": "512",
-        "message.timeout.ms": "60000",
-        "queue.buffering.max.kbytes": "8192",
-        "queue.buffering.max.messages": "20000",
-        "topic.metadata.refresh.interval.ms": "60000",
-        "topic.metadata.propagation.max.ms": "10000",
-        "reconnect.backoff.max.ms": "2000",
+        "message.copy.max.bytes": "512", "message.timeout.ms": "60000", "queue.buffering.max.kbytes": "8192",
+        "queue.buffering.max.messages": "20000", "topic.metadata.refresh.interval.ms": "60000",
+        "topic.metadata.propagation.max.ms": "10000", "reconnect.backoff.max.ms": "2000",
         "log.connection.close": "false",
     ]
 
@@ -116,28 +102,16 @@ package final class KafkaProducer: Sendable {
     }
 
     /// Makes librdkafka send the enqueued records without waiting for more.
-    private func flush() {
-        if let client = shared.client { thread.flush(client) }
-    }
+    private func flush() { if let client = shared.client { thread.flush(client) } }
 
     /// Sends and waits until each record is acknowledged or has failed.
-    package func send(_ records: [ProducerRecord]) async -> DeliveryReport {
-        await enqueue(records).report()
-    }
+    package func send(_ records: [ProducerRecord]) async -> DeliveryReport { await enqueue(records).report() }
 
-    private func enqueue(
-        _ record: ProducerRecord,
-        _ tickets: DeliveryTickets,
-        _ index: Int
-    ) async -> KafkaError? {
+    private func enqueue(_ record: ProducerRecord, _ tickets: DeliveryTickets, _ index: Int) async -> KafkaError? {
         while true {
             guard let client = shared.client else { return .closed("producer") }
-            guard let topic = unsafe topics.handle(record.topic) else {
-                return .closed("producer")
-            }
-            guard let error = unsafe client.produce(record, to: topic, tickets, index) else {
-                return nil
-            }
+            guard let topic = unsafe topics.handle(record.topic) else { return .closed("producer") }
+            guard let error = unsafe client.produce(record, to: topic, tickets, index) else { return nil }
             guard error.code == .queueFull else { return error }
             // The producer's thread makes room as reports come in.
             thread.flush(client)
@@ -147,14 +121,10 @@ package final class KafkaProducer: Sendable {
 
     /// Lends a client to `body` and closes it afterwards, however that ends.
     package static func with<Value>(
-        _ configuration: [String: String],
-        isUncompressed: @escaping @Sendable (String) -> Bool = { _ in false },
+        _ configuration: [String: String], isUncompressed: @escaping @Sendable (String) -> Bool = { _ in false },
         _ body: (KafkaProducer) async throws -> Value
     ) async throws -> Value {
-        let producer = try KafkaProducer(
-            configuration: configuration,
-            isUncompressed: isUncompressed
-        )
+        let producer = try KafkaProducer(configuration: configuration, isUncompressed: isUncompressed)
         return try await closing {
             await producer.close(deadline: closeDeadline)
         } after: {
@@ -168,8 +138,7 @@ package final class KafkaProducer: Sendable {
     /// acknowledged then is reported as `.purged`.
     ///
     /// - Returns: whether everything was acknowledged or had failed by then.
-    @discardableResult
-    package func close(deadline: Duration) async -> Bool {
+    @discardableResult package func close(deadline: Duration) async -> Bool {
         guard let client = shared.client else { return true }
         shared.close()
         thread.stop()
@@ -179,7 +148,5 @@ package final class KafkaProducer: Sendable {
         return isDrained
     }
 
-    deinit {
-        thread.stop()
-    }
+    deinit { thread.stop() }
 }

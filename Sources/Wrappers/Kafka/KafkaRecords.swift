@@ -12,9 +12,7 @@ package struct TopicPartition: Hashable, Sendable, Comparable {
     }
 }
 
-extension TopicPartition: CustomStringConvertible {
-    package var description: String { "\(topic)[\(partition)]" }
-}
+extension TopicPartition: CustomStringConvertible { package var description: String { "\(topic)[\(partition)]" } }
 
 /// One record as it lies in its partition.
 ///
@@ -34,12 +32,8 @@ package final class ConsumerRecord: Sendable {
     package let headers: [KafkaHeader]
 
     package init(
-        topicPartition: TopicPartition,
-        offset: Int64,
-        timestampMilliseconds: Int64? = nil,
-        key: [UInt8]? = nil,
-        value: [UInt8]? = nil,
-        headers: [KafkaHeader] = []
+        topicPartition: TopicPartition, offset: Int64, timestampMilliseconds: Int64? = nil, key: [UInt8]? = nil,
+        value: [UInt8]? = nil, headers: [KafkaHeader] = []
     ) {
         self.topicPartition = topicPartition
         self.offset = KafkaBounds.offset(offset)
@@ -52,9 +46,7 @@ package final class ConsumerRecord: Sendable {
     /// The bytes of key, value and headers, which is what a batch is bounded by.
     package var payloadBytes: Int {
         var bytes = (key?.count ?? 0) + (value?.count ?? 0)
-        for header in headers {
-            bytes += header.nameBytes.count + (header.value?.count ?? 0)
-        }
+        for header in headers { bytes += header.nameBytes.count + (header.value?.count ?? 0) }
         return bytes
     }
 }
@@ -62,9 +54,8 @@ package final class ConsumerRecord: Sendable {
 extension ConsumerRecord: Equatable {
     package static func == (left: ConsumerRecord, right: ConsumerRecord) -> Bool {
         left.topicPartition == right.topicPartition && left.offset == right.offset
-            && left.timestampMilliseconds == right.timestampMilliseconds
-            && left.key == right.key && left.value == right.value
-            && left.headers == right.headers
+            && left.timestampMilliseconds == right.timestampMilliseconds && left.key == right.key
+            && left.value == right.value && left.headers == right.headers
     }
 }
 
@@ -79,11 +70,7 @@ package struct ProducerRecord: Sendable, Equatable {
     package var headers: [KafkaHeader]
 
     package init(
-        topic: String,
-        partition: Int32? = nil,
-        key: [UInt8]? = nil,
-        value: [UInt8]? = nil,
-        headers: [KafkaHeader] = []
+        topic: String, partition: Int32? = nil, key: [UInt8]? = nil, value: [UInt8]? = nil, headers: [KafkaHeader] = []
     ) {
         self.topic = topic
         self.partition = partition
@@ -103,9 +90,7 @@ extension ProducerRecord {
     package var batchBytesMax: Int {
         var bytes = Self.batchOverhead + Self.recordOverheadMax
         bytes += (key?.count ?? 0) + (value?.count ?? 0)
-        for header in headers {
-            bytes += header.nameBytes.count + (header.value?.count ?? 0) + Self.headerOverheadMax
-        }
+        for header in headers { bytes += header.nameBytes.count + (header.value?.count ?? 0) + Self.headerOverheadMax }
         return bytes
     }
 
@@ -132,13 +117,9 @@ package struct KafkaHeader: Sendable, Equatable {
         self.value = value
     }
 
-    package init(name: String, value: [UInt8]?) {
-        self.init(nameBytes: Array(name.utf8), value: value)
-    }
+    package init(name: String, value: [UInt8]?) { self.init(nameBytes: Array(name.utf8), value: value) }
 
-    package init(name: String, text: String) {
-        self.init(nameBytes: Array(name.utf8), value: Array(text.utf8))
-    }
+    package init(name: String, text: String) { self.init(nameBytes: Array(name.utf8), value: Array(text.utf8)) }
 
     /// The name as text; bytes that are not UTF-8 are repaired.
     package var name: String { String(decoding: nameBytes, as: UTF8.self) }

@@ -10,23 +10,18 @@ actor KafkaRequests {
     private var reportedRefusal: KafkaError?
     private nonisolated let prompts = Mutex(FetchPrompts())
 
-    nonisolated var unownedExecutor: UnownedSerialExecutor {
-        unsafe executor.asUnownedSerialExecutor()
-    }
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
 
-    init(_ client: ClientHandle) {
-        self.client = client
-    }
+    init(_ client: ClientHandle) { self.client = client }
 
     func close() {
         client = nil
         executor.stop()
     }
 
-    func committed(
-        _ partitions: [TopicPartition],
-        deadline: Duration
-    ) async throws(KafkaError) -> [TopicPartition: CommittedOffset] {
+    func committed(_ partitions: [TopicPartition], deadline: Duration) async throws(KafkaError) -> [TopicPartition:
+        CommittedOffset]
+    {
         try await repeating(within: deadline) { remaining throws(KafkaError) in
             let client = try opened()
             let list = PartitionList(partitions)
@@ -60,8 +55,7 @@ actor KafkaRequests {
     /// still being found, or the leader has moved; for `unknownPartitionWait` also while the
     /// partition is unknown.
     private func repeating<Answer>(
-        within deadline: Duration,
-        _ ask: (_ remaining: Duration) throws(KafkaError) -> Answer
+        within deadline: Duration, _ ask: (_ remaining: Duration) throws(KafkaError) -> Answer
     ) async throws(KafkaError) -> Answer {
         let start = ContinuousClock.now
         let end = start + deadline
@@ -74,8 +68,7 @@ actor KafkaRequests {
             } catch {
                 let isOver = ContinuousClock.now >= end || Task.isCancelled
                 let mayAppear =
-                    error.code == .unknownTopicOrPartition
-                    && ContinuousClock.now < start + Self.unknownPartitionWait
+                    error.code == .unknownTopicOrPartition && ContinuousClock.now < start + Self.unknownPartitionWait
                 guard error.code.isAskedOfAnother || mayAppear, !isOver else { throw error }
                 try? await Task.sleep(for: .milliseconds(100))
                 if error.code == .leaderMoved || mayAppear {
@@ -87,19 +80,13 @@ actor KafkaRequests {
     }
 
     /// Where a timestamp, or one of the two ends, lies in each partition: one request per broker.
-    func offsets(
-        _ times: [TopicPartition: Int64],
-        deadline: Duration
-    ) async throws(KafkaError) -> [TopicPartition: Int64] {
-        try await repeating(within: deadline) { remaining throws(KafkaError) in
-            try offsets(times, within: remaining)
-        }
-    }
+    func offsets(_ times: [TopicPartition: Int64], deadline: Duration) async throws(KafkaError) -> [TopicPartition:
+        Int64]
+    { try await repeating(within: deadline) { remaining throws(KafkaError) in try offsets(times, within: remaining) } }
 
-    private func offsets(
-        _ times: [TopicPartition: Int64],
-        within limit: Duration
-    ) throws(KafkaError) -> [TopicPartition: Int64] {
+    private func offsets(_ times: [TopicPartition: Int64], within limit: Duration) throws(KafkaError)
+        -> [TopicPartition: Int64]
+    {
         let client = try opened()
         let list = PartitionList(times)
         let timeout = limit.millisecondsClamped
@@ -111,11 +98,7 @@ actor KafkaRequests {
     /// Sends a request to the partitions' leaders: their threads then look for room in the queue.
     nonisolated func promptFetching(_ partitions: Set<TopicPartition>) {
         guard !partitions.isEmpty, prompts.withLock({ $0.add(partitions) }) else { return }
-        Task {
-            while let partitions = prompts.withLock({ $0.next() }) {
-                await askForEnds(of: partitions)
-            }
-        }
+        Task { while let partitions = prompts.withLock({ $0.next() }) { await askForEnds(of: partitions) } }
     }
 
     private func askForEnds(of partitions: Set<TopicPartition>) {
@@ -126,9 +109,7 @@ actor KafkaRequests {
 
     /// From what the last metadata said; nil if it said nothing.
     func clusterID() -> String? {
-        guard let client, let text = unsafe rd_kafka_clusterid(client.pointer, 0) else {
-            return nil
-        }
+        guard let client, let text = unsafe rd_kafka_clusterid(client.pointer, 0) else { return nil }
         defer { unsafe rd_kafka_mem_free(client.pointer, text) }
         return unsafe String(cString: text)
     }
@@ -137,23 +118,12 @@ actor KafkaRequests {
     func metadata(topic: String?, deadline: Duration) throws(KafkaError) -> ClusterMetadata {
         let client = try opened()
         var handle: OpaquePointer?
-        if let topic {
-            unsafe handle = rd_kafka_topic_new(client.pointer, topic, nil)
-        }
-        defer {
-            if let handle = unsafe handle {
-                unsafe rd_kafka_topic_destroy(handle)
-            }
-        }
+        if let topic { unsafe handle = rd_kafka_topic_new(client.pointer, topic, nil) }
+        defer { if let handle = unsafe handle { unsafe rd_kafka_topic_destroy(handle) } }
         let wait = client.wait(within: deadline)
         var answer: UnsafePointer<rd_kafka_metadata>?
         let code = unsafe rd_kafka_metadata(
-            client.pointer,
-            topic == nil ? 1 : 0,
-            handle,
-            &answer,
-            deadline.millisecondsClamped
-        )
+            client.pointer, topic == nil ? 1 : 0, handle, &answer, deadline.millisecondsClamped)
         guard code == RD_KAFKA_RESP_ERR_NO_ERROR, let answer = unsafe answer else {
             throw client.explained(KafkaError(code))
         }

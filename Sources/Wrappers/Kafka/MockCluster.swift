@@ -6,10 +6,8 @@ import Synchronization
 /// Clients of other processes may use it as well. It keeps about 4.6 MB per partition and then
 /// silently drops the oldest; it knows no CreateTopics (use `createTopic`), no DescribeConfigs, no
 /// group listing, no static membership and no size limits.
-@safe
-package final class MockCluster: Sendable {
-    @safe
-    private struct State {
+@safe package final class MockCluster: Sendable {
+    @safe private struct State {
         var cluster: OpaquePointer?
         /// The client that librdkafka wants beside the cluster for its bookkeeping.
         var client: OpaquePointer?
@@ -25,23 +23,16 @@ package final class MockCluster: Sendable {
             "log_level": "4",
         ])
         let client = unsafe try conf.makeClient(RD_KAFKA_PRODUCER)
-        guard let cluster = unsafe rd_kafka_mock_cluster_new(client, Int32(clamping: brokers))
-        else {
+        guard let cluster = unsafe rd_kafka_mock_cluster_new(client, Int32(clamping: brokers)) else {
             unsafe rd_kafka_destroy(client)
-            throw KafkaError(
-                code: .other(0),
-                name: "MOCK",
-                message: "librdkafka could not start its mock cluster"
-            )
+            throw KafkaError(code: .other(0), name: "MOCK", message: "librdkafka could not start its mock cluster")
         }
         bootstrapServers = unsafe String(optionalCString: rd_kafka_mock_cluster_bootstraps(cluster))
         state = unsafe Mutex(State(cluster: cluster, client: client))
     }
 
     package func createTopic(_ name: String, partitions: Int) throws(KafkaError) {
-        unsafe try call { cluster in
-            unsafe rd_kafka_mock_topic_create(cluster, name, Int32(clamping: partitions), 1)
-        }
+        unsafe try call { cluster in unsafe rd_kafka_mock_topic_create(cluster, name, Int32(clamping: partitions), 1) }
     }
 
     /// Disconnects a broker, or all of them for -1, and refuses new connections.
@@ -62,12 +53,7 @@ package final class MockCluster: Sendable {
     package func fail(_ request: MockRequest, with errors: [MockError]) throws(KafkaError) {
         let codes = errors.map { rd_kafka_resp_err_t($0.rawValue) }
         unsafe try call { cluster in
-            unsafe rd_kafka_mock_push_request_errors_array(
-                cluster,
-                request.rawValue,
-                codes.count,
-                codes
-            )
+            unsafe rd_kafka_mock_push_request_errors_array(cluster, request.rawValue, codes.count, codes)
             return RD_KAFKA_RESP_ERR_NO_ERROR
         }
     }
@@ -81,9 +67,7 @@ package final class MockCluster: Sendable {
     }
 
     private func call(_ body: @Sendable (OpaquePointer) -> rd_kafka_resp_err_t) throws(KafkaError) {
-        let code: rd_kafka_resp_err_t? = state.withLock { state in
-            unsafe state.cluster.map { unsafe body($0) }
-        }
+        let code: rd_kafka_resp_err_t? = state.withLock { state in unsafe state.cluster.map { unsafe body($0) } }
         guard let code else { throw .closed("mock cluster") }
         guard code == RD_KAFKA_RESP_ERR_NO_ERROR else { throw KafkaError(code) }
     }
@@ -91,19 +75,13 @@ package final class MockCluster: Sendable {
     /// Ends the brokers; clients see their connections go.
     package func stop() {
         state.withLock { state in
-            if let cluster = unsafe state.cluster {
-                unsafe rd_kafka_mock_cluster_destroy(cluster)
-            }
-            if let client = unsafe state.client {
-                unsafe rd_kafka_destroy(client)
-            }
+            if let cluster = unsafe state.cluster { unsafe rd_kafka_mock_cluster_destroy(cluster) }
+            if let client = unsafe state.client { unsafe rd_kafka_destroy(client) }
             state = State()
         }
     }
 
-    deinit {
-        stop()
-    }
+    deinit { stop() }
 }
 
 /// The errors that a mock cluster can answer with, by their number.

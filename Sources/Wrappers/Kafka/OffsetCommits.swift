@@ -39,21 +39,12 @@ extension CommitOutcome {
     /// for all of them where it is not explained by one.
     init(error: KafkaError?, elements: [PartitionListElement]) {
         var failures: [TopicPartition: KafkaError] = [:]
-        for element in elements {
-            failures[element.topicPartition] = element.error
-        }
-        if let error, failures.isEmpty {
-            for element in elements {
-                failures[element.topicPartition] = error
-            }
-        }
+        for element in elements { failures[element.topicPartition] = element.error }
+        if let error, failures.isEmpty { for element in elements { failures[element.topicPartition] = error } }
         self.init(failures: failures)
     }
 
-    static func failed(
-        _ partitions: some Sequence<TopicPartition>,
-        _ error: KafkaError
-    ) -> CommitOutcome {
+    static func failed(_ partitions: some Sequence<TopicPartition>, _ error: KafkaError) -> CommitOutcome {
         CommitOutcome(failures: Dictionary(uniqueKeysWithValues: partitions.map { ($0, error) }))
     }
 }
@@ -90,9 +81,7 @@ final class PendingCommits: Sendable {
                 if mustWait { state.waiting[number] = continuation }
                 return (mustWait, early)
             }
-            if !mustWait {
-                continuation.resume(returning: early)
-            }
+            if !mustWait { continuation.resume(returning: early) }
         }
     }
 
@@ -100,9 +89,7 @@ final class PendingCommits: Sendable {
     func resolve(_ number: Int, with outcome: CommitOutcome?) {
         let continuation: CheckedContinuation<CommitOutcome?, Never>? = state.withLock { state in
             guard state.open.remove(number) != nil else { return nil }
-            if let continuation = state.waiting.removeValue(forKey: number) {
-                return continuation
-            }
+            if let continuation = state.waiting.removeValue(forKey: number) { return continuation }
             state.early[number] = outcome
             return nil
         }
@@ -112,8 +99,6 @@ final class PendingCommits: Sendable {
     /// Gives up on everything: the consumer is closed.
     func abandonAll() {
         let numbers = state.withLock { Array($0.open) }
-        for number in numbers {
-            resolve(number, with: nil)
-        }
+        for number in numbers { resolve(number, with: nil) }
     }
 }

@@ -15,9 +15,7 @@ actor ProducerThread {
     private nonisolated let isStopped = Atomic(false)
     private nonisolated let flushing = Mutex(Flushing())
 
-    nonisolated var unownedExecutor: UnownedSerialExecutor {
-        unsafe executor.asUnownedSerialExecutor()
-    }
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
 
     /// Runs until `stop()`.
     func serve(_ client: ClientHandle) {
@@ -49,9 +47,7 @@ actor ProducerThread {
     nonisolated func flushed() async {
         await withCheckedContinuation { continuation in
             let mustWait = flushing.withLock { flushing in
-                guard flushing.isRequested || flushing.isUnderWay, !flushing.isOver else {
-                    return false
-                }
+                guard flushing.isRequested || flushing.isUnderWay, !flushing.isOver else { return false }
                 flushing.waiting.append(continuation)
                 return true
             }
@@ -94,11 +90,7 @@ actor ProducerThread {
     private static let turnMilliseconds: Int32 = 100
     private static let purgeMilliseconds: Int32 = 1_000
 
-    nonisolated func stop() {
-        isStopped.store(true, ordering: .releasing)
-    }
+    nonisolated func stop() { isStopped.store(true, ordering: .releasing) }
 
-    func end() {
-        executor.stop()
-    }
+    func end() { executor.stop() }
 }

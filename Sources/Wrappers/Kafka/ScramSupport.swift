@@ -18,9 +18,9 @@ package enum ScramSupport {
     static func warning(_ properties: [String: String], version: Int32) -> String? {
         let mechanism = properties["sasl.mechanisms"] ?? properties["sasl.mechanism"] ?? ""
         let protocolName = properties["security.protocol"]?.lowercased() ?? ""
-        guard mechanism.uppercased().hasPrefix("SCRAM-"), protocolName.hasPrefix("sasl"),
-            version < versionMin
-        else { return nil }
+        guard mechanism.uppercased().hasPrefix("SCRAM-"), protocolName.hasPrefix("sasl"), version < versionMin else {
+            return nil
+        }
         return "librdkafka \(text(version)) cannot sign in by SCRAM to Kafka 4 and later, which"
             + " refuses the right password as invalid credentials: install librdkafka 2.6.1 or"
             + " later, or use a client certificate (security.protocol=ssl) or sasl.mechanism=PLAIN"

@@ -17,9 +17,7 @@ package final class TopicScan {
         var next: Int64
         var records: [ConsumerRecord] = []
 
-        init(at offset: Int64) {
-            (start, next) = (offset, offset)
-        }
+        init(at offset: Int64) { (start, next) = (offset, offset) }
     }
 
     private let consumer: KafkaConsumer
@@ -39,9 +37,7 @@ package final class TopicScan {
     ///   - configuration: librdkafka's properties, bootstrap servers included.
     ///   - takesValues: whether values are read; otherwise each is nil.
     package static func with<Value>(
-        _ configuration: [String: String],
-        takesValues: Bool = true,
-        _ body: (TopicScan) async throws -> Value
+        _ configuration: [String: String], takesValues: Bool = true, _ body: (TopicScan) async throws -> Value
     ) async throws -> Value {
         let scan = try TopicScan(configuration, takesValues: takesValues)
         return try await closing {
@@ -61,11 +57,8 @@ package final class TopicScan {
     /// - Throws: what `visit` throws; `CancellationError`; a `KafkaError` that no retry solves, or
     ///   one that names a partition whose records do not come or whose offsets begin again.
     package func read(
-        _ ranges: [TopicPartition: Range<Int64>],
-        firstOnly: Bool = false,
-        silenceMax: Duration? = TopicScan.silenceMax,
-        progress: Progress = { _, _ in },
-        _ visit: ([ConsumerRecord]) async throws -> Void
+        _ ranges: [TopicPartition: Range<Int64>], firstOnly: Bool = false, silenceMax: Duration? = TopicScan.silenceMax,
+        progress: Progress = { _, _ in }, _ visit: ([ConsumerRecord]) async throws -> Void
     ) async throws {
         var rest = ranges.filter { !$0.value.isEmpty }
         let total = Self.size(rest)
@@ -80,11 +73,8 @@ package final class TopicScan {
             try Task.checkCancellation()
             if let silenceMax { wait = wait ?? consumer.wait(within: silenceMax) }
             let result = try await consumer.poll(
-                recordsMax: Self.pollRecordsMax,
-                bytesMax: Self.pollBytesMax,
-                wait: Self.pollWait,
-                takesValues: takesValues
-            )
+                recordsMax: Self.pollRecordsMax, bytesMax: Self.pollBytesMax, wait: Self.pollWait,
+                takesValues: takesValues)
             try add(result)
             lastError = result.errors.last?.error ?? lastError
             if !result.records.isEmpty || !result.ends.isEmpty {
@@ -134,10 +124,7 @@ package final class TopicScan {
     }
 
     /// Takes what was polled of these ranges out of the lanes, and shortens the ranges.
-    private func take(
-        _ rest: inout [TopicPartition: Range<Int64>],
-        firstOnly: Bool
-    ) -> [ConsumerRecord] {
+    private func take(_ rest: inout [TopicPartition: Range<Int64>], firstOnly: Bool) -> [ConsumerRecord] {
         var taken: [ConsumerRecord] = []
         for (partition, range) in rest.sorted(by: { $0.key < $1.key }) {
             guard var lane = lanes.removeValue(forKey: partition) else { continue }
@@ -157,9 +144,7 @@ package final class TopicScan {
 
     /// Forgets records that nobody asked for once they are too large: they can be read again.
     private func dropSurplus() {
-        let bytes = lanes.values.reduce(0) { bytes, lane in
-            lane.records.reduce(bytes) { $0 + $1.payloadBytes }
-        }
+        let bytes = lanes.values.reduce(0) { bytes, lane in lane.records.reduce(bytes) { $0 + $1.payloadBytes } }
         guard bytes > Self.surplusBytesMax else { return }
         lanes = lanes.mapValues { Lane(at: $0.next) }
     }
@@ -179,35 +164,23 @@ package final class TopicScan {
 }
 
 extension TopicScan {
-    private static func silence(
-        _ rest: [TopicPartition: Range<Int64>],
-        _ silenceMax: Duration,
-        _ error: KafkaError?
-    ) -> KafkaError {
+    private static func silence(_ rest: [TopicPartition: Range<Int64>], _ silenceMax: Duration, _ error: KafkaError?)
+        -> KafkaError
+    {
         let first = rest.min { $0.key < $1.key }
         let place = first.map { partition, range in
             ", such as \(partition) at offset \(range.lowerBound) of \(range.upperBound)"
         }
         return KafkaError(
-            code: error?.code ?? .timedOut,
-            name: error?.name ?? "DEADLINE",
+            code: error?.code ?? .timedOut, name: error?.name ?? "DEADLINE",
             message: "nothing came for \(silenceMax) of \(rest.count) partitions that are not read "
-                + "to their end\(place ?? "")" + (error.map { ": \($0.message)" } ?? ""),
-            isRetriable: true
-        )
+                + "to their end\(place ?? "")" + (error.map { ": \($0.message)" } ?? ""), isRetriable: true)
     }
 
-    private static func beganAgain(
-        _ partition: TopicPartition,
-        at offset: Int64,
-        before next: Int64
-    ) -> KafkaError {
+    private static func beganAgain(_ partition: TopicPartition, at offset: Int64, before next: Int64) -> KafkaError {
         KafkaError(
-            code: .offsetOutOfRange,
-            name: "OFFSET_OUT_OF_RANGE",
+            code: .offsetOutOfRange, name: "OFFSET_OUT_OF_RANGE",
             message: "\(partition) holds offset \(offset) where \(next) comes next: the topic was "
-                + "recreated, or has lost records",
-            isRetriable: false
-        )
+                + "recreated, or has lost records", isRetriable: false)
     }
 }

@@ -42,9 +42,7 @@ package struct ASN1Reader: Sendable {
             let start = unsafe buffer.baseAddress.map { unsafe $0 + offset }
             var position = unsafe start
             let flags = unsafe ASN1_get_object(&position, &length, &tag, &tagClass, end - offset)
-            guard let start = unsafe start, let position = unsafe position else {
-                return (Int32(0x80), 0)
-            }
+            guard let start = unsafe start, let position = unsafe position else { return (Int32(0x80), 0) }
             return unsafe (flags, position - start)
         }
         // 0x80: no element, or one that is longer than the range. 1: an indefinite length.
@@ -69,9 +67,7 @@ package struct ASN1Reader: Sendable {
     package mutating func nextInt64() -> Int64? {
         guard let content = next(.integer), (1...8).contains(content.count) else { return nil }
         var value: Int64 = bytes[content.lowerBound] >= 0x80 ? -1 : 0
-        for byte in bytes[content] {
-            value = value << 8 | Int64(byte)
-        }
+        for byte in bytes[content] { value = value << 8 | Int64(byte) }
         return value
     }
 }

@@ -6,23 +6,17 @@ extension Certificate {
     /// The maker of the certificate chose it, so it is not to be trusted. Control characters are
     /// escaped; other text that a terminal or a browser interprets is not.
     package var subject: String {
-        unsafe Self.text { output in
-            unsafe shim_print_name(output, X509_get_subject_name(outline.object.pointer))
-        }
+        unsafe Self.text { output in unsafe shim_print_name(output, X509_get_subject_name(outline.object.pointer)) }
     }
 
     /// The issuer's name as the certificate states it, for people, in the form of `subject`.
     package var issuer: String {
-        unsafe Self.text { output in
-            unsafe shim_print_name(output, X509_get_issuer_name(outline.object.pointer))
-        }
+        unsafe Self.text { output in unsafe shim_print_name(output, X509_get_issuer_name(outline.object.pointer)) }
     }
 
     /// In hexadecimal digits.
     package var serialNumber: String {
-        unsafe Self.text { output in
-            unsafe i2a_ASN1_INTEGER(output, X509_get0_serialNumber(outline.object.pointer))
-        }
+        unsafe Self.text { output in unsafe i2a_ASN1_INTEGER(output, X509_get0_serialNumber(outline.object.pointer)) }
     }
 
     /// The text that OpenSSL writes; empty if it fails.

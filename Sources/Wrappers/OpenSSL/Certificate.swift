@@ -7,8 +7,7 @@ internal import Synchronization
 /// key on P-256 or P-384 a point of its curve) and decodes no key: `keyKind`, `p256Key` and
 /// `isSigned(by:)` do at the first call, so that a chain that ends at the wrong root is refused
 /// cheaply. Immutable, so that threads may share one.
-@safe
-package final class Certificate: Sendable {
+@safe package final class Certificate: Sendable {
     package let der: [UInt8]
     package let fingerprint: SHA256Digest
     /// The first and the last second of validity, since 1970.
@@ -60,21 +59,15 @@ package final class Certificate: Sendable {
     }
 
     /// How often the extension occurs; `oid` is dotted decimal.
-    package func occurrences(ofExtension oid: String) -> Int {
-        outline.occurrences(ofExtension: oid)
-    }
+    package func occurrences(ofExtension oid: String) -> Int { outline.occurrences(ofExtension: oid) }
 
     /// The critical extensions, dotted decimal, that no rule of this product handles.
-    package var unknownCriticalExtensions: [String] {
-        outline.unknownCriticalExtensions
-    }
+    package var unknownCriticalExtensions: [String] { outline.unknownCriticalExtensions }
 
     /// Compares names as OpenSSL does, then the authority key identifier where there is one.
     ///
     /// No signature is computed: `isSigned(by:)` is the other half.
-    package func issuance(by issuer: Certificate) -> IssuanceCheck {
-        outline.issuance(by: issuer.outline)
-    }
+    package func issuance(by issuer: Certificate) -> IssuanceCheck { outline.issuance(by: issuer.outline) }
 
     /// The subject's key; decoded and checked at the first call.
     package var keyKind: KeyKind {
@@ -105,9 +98,7 @@ package final class Certificate: Sendable {
     /// Parses the certificate once more, now with its key.
     func withWhole<Result>(_ body: (ParsedCertificate?) -> sending Result) -> sending Result {
         let parsed = whole.withLock { whole in
-            if whole.parsed == nil {
-                whole.parsed = ParsedCertificate(der: der, in: .standard)
-            }
+            if whole.parsed == nil { whole.parsed = ParsedCertificate(der: der, in: .standard) }
             return whole.parsed
         }
         return body(parsed)
@@ -122,9 +113,7 @@ extension Certificate {
         defer { unsafe X509_email_free(addresses) }
         return unsafe (0..<OPENSSL_sk_num(addresses)).compactMap { index in
             let text = unsafe OPENSSL_sk_value(addresses, index)
-            return unsafe text.map { start in
-                unsafe String(cString: start.assumingMemoryBound(to: CChar.self))
-            }
+            return unsafe text.map { start in unsafe String(cString: start.assumingMemoryBound(to: CChar.self)) }
         }
     }
 }
@@ -164,9 +153,7 @@ package enum IssuanceCheck: Hashable, Sendable {
 package struct KeyUsage: OptionSet, Hashable, Sendable {
     package let rawValue: UInt32
 
-    package init(rawValue: UInt32) {
-        self.rawValue = rawValue
-    }
+    package init(rawValue: UInt32) { self.rawValue = rawValue }
 
     package static let digitalSignature = KeyUsage(rawValue: 0x80)
     package static let nonRepudiation = KeyUsage(rawValue: 0x40)

@@ -5,17 +5,16 @@
 enum CertificateDate {
     /// Seconds since 1970 in UTC; nil for any other form, or for no such day or time.
     static func seconds(fromUTCTime text: Span<UInt8>) -> Int64? {
-        guard text.count == "YYMMDDHHMMSSZ".utf8.count,
-            let year = number(in: text, at: 0, digits: 2)
-        else { return nil }
+        guard text.count == "YYMMDDHHMMSSZ".utf8.count, let year = number(in: text, at: 0, digits: 2) else {
+            return nil
+        }
         return seconds(year: year >= 50 ? 1900 + year : 2000 + year, text, monthAt: 2)
     }
 
     /// Seconds since 1970 in UTC; nil for any other form, for a year that UTCTime covers, or for no
     /// such day or time.
     static func seconds(fromGeneralizedTime text: Span<UInt8>) -> Int64? {
-        guard text.count == "YYYYMMDDHHMMSSZ".utf8.count,
-            let year = number(in: text, at: 0, digits: 4),
+        guard text.count == "YYYYMMDDHHMMSSZ".utf8.count, let year = number(in: text, at: 0, digits: 4),
             !(1950..<2050).contains(year)
         else { return nil }
         return seconds(year: year, text, monthAt: 4)
@@ -23,14 +22,12 @@ enum CertificateDate {
 
     /// Reads `MMDDHHMMSSZ` from `start` on.
     private static func seconds(year: Int, _ text: Span<UInt8>, monthAt start: Int) -> Int64? {
-        guard
-            let month = number(in: text, at: start, digits: 2), (1...12).contains(month),
+        guard let month = number(in: text, at: start, digits: 2), (1...12).contains(month),
             let day = number(in: text, at: start + 2, digits: 2),
             (1...CivilDate.daysInMonth(month, of: year)).contains(day),
             let hour = number(in: text, at: start + 4, digits: 2), hour < 24,
             let minute = number(in: text, at: start + 6, digits: 2), minute < 60,
-            let second = number(in: text, at: start + 8, digits: 2), second < 60,
-            text[start + 10] == UInt8(ascii: "Z")
+            let second = number(in: text, at: start + 8, digits: 2), second < 60, text[start + 10] == UInt8(ascii: "Z")
         else { return nil }
         let days = CivilDate(year: year, month: month, day: day).daysSinceEpoch
         return Int64(((days * 24 + hour) * 60 + minute) * 60 + second)

@@ -44,9 +44,7 @@ package struct CivilDate: Hashable, Sendable {
         }
     }
 
-    private static func isLeap(_ year: Int) -> Bool {
-        year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
-    }
+    private static func isLeap(_ year: Int) -> Bool { year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) }
 
     private static let daysPerEra = 146_097
     private static let daysFromMarchZeroToEpoch = 719_468

@@ -20,9 +20,7 @@ struct DERScan {
         var scan = DERScan(bytes: bytes)
         guard let first = scan.header(before: bytes.count) else { return .malformed }
         guard first.end == bytes.count else { return .trailingBytes }
-        guard scan.scan(first) else {
-            return scan.isWithinBound ? .malformed : .tooManyElements
-        }
+        guard scan.scan(first) else { return scan.isWithinBound ? .malformed : .tooManyElements }
         return .canonical
     }
 
@@ -41,16 +39,12 @@ struct DERScan {
 
     private var isWithinBound: Bool { elementsCount <= Self.elementsMax }
 
-    private init(bytes: [UInt8]) {
-        self.bytes = bytes
-    }
+    private init(bytes: [UInt8]) { self.bytes = bytes }
 
     private mutating func scan(_ first: Element) -> Bool {
         var ends = [first.end]
         guard enter(first) else { return false }
-        if !first.isConstructed {
-            ends.removeLast()
-        }
+        if !first.isConstructed { ends.removeLast() }
         while let end = ends.last {
             if offset == end {
                 ends.removeLast()
@@ -68,9 +62,7 @@ struct DERScan {
     /// Reads tag and length; nil for a long tag, an indefinite or padded length, or one that leaves
     /// the element around it.
     private mutating func header(before end: Int) -> Element? {
-        guard let tag = next(before: end), tag & 0x1F != 0x1F,
-            let short = next(before: end)
-        else { return nil }
+        guard let tag = next(before: end), tag & 0x1F != 0x1F, let short = next(before: end) else { return nil }
         var length = Int(short)
         if short >= 0x80 {
             let lengthBytes = Int(short & 0x7F)
@@ -97,29 +89,19 @@ struct DERScan {
     private mutating func enter(_ element: Element) -> Bool {
         elementsCount += 1
         if element.tag == 4 {
-            elementsCount += ElementCount.of(
-                bytes,
-                element.start..<element.end,
-                countMax: Self.elementsMax
-            )
+            elementsCount += ElementCount.of(bytes, element.start..<element.end, countMax: Self.elementsMax)
         }
         guard isWithinBound else { return false }
         let isSequenceOrSet = element.number == 16 || element.number == 17
-        if element.isConstructed {
-            return !element.isUniversal || isSequenceOrSet
-        }
+        if element.isConstructed { return !element.isUniversal || isSequenceOrSet }
         offset = element.end
         guard element.isUniversal else { return true }
         let count = element.end - element.start
         switch element.number {
-        case 1:
-            return count == 1 && (bytes[element.start] == 0 || bytes[element.start] == 0xFF)
-        case 2, 10:
-            return isShortestInteger(element)
-        case 5:
-            return count == 0
-        default:
-            return !isSequenceOrSet
+        case 1: return count == 1 && (bytes[element.start] == 0 || bytes[element.start] == 0xFF)
+        case 2, 10: return isShortestInteger(element)
+        case 5: return count == 0
+        default: return !isSequenceOrSet
         }
     }
 
@@ -173,10 +155,6 @@ enum ElementCount {
             for byte in bytes[offset..<offset + lengthBytes] { length = length << 8 | Int(byte) }
             offset += lengthBytes
         }
-        return Header(
-            isConstructed: bytes[start] & 0x20 != 0,
-            content: offset,
-            end: offset + min(length, end - offset)
-        )
+        return Header(isConstructed: bytes[start] & 0x20 != 0, content: offset, end: offset + min(length, end - offset))
     }
 }

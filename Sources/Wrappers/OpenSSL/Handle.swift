@@ -4,13 +4,10 @@ internal import COpenSSL
 ///
 /// The object is freed when the handle ends. `pointer` is borrowed: it is valid only as long as the
 /// handle.
-@safe
-struct Handle<Kind: Freeable>: ~Copyable {
+@safe struct Handle<Kind: Freeable>: ~Copyable {
     let pointer: OpaquePointer
 
-    init(takingOwnershipOf pointer: OpaquePointer) {
-        unsafe self.pointer = unsafe pointer
-    }
+    init(takingOwnershipOf pointer: OpaquePointer) { unsafe self.pointer = unsafe pointer }
 
     /// Nil where OpenSSL answered NULL.
     init?(takingOwnershipOf pointer: OpaquePointer?) {
@@ -18,9 +15,7 @@ struct Handle<Kind: Freeable>: ~Copyable {
         unsafe self.pointer = unsafe pointer
     }
 
-    deinit {
-        unsafe Kind.free(pointer)
-    }
+    deinit { unsafe Kind.free(pointer) }
 }
 
 extension Handle {
@@ -28,8 +23,7 @@ extension Handle {
     ///
     /// - Parameter decode: moves the position behind what it has read.
     static func decoding(
-        _ der: [UInt8],
-        _ decode: (_ position: inout UnsafePointer<UInt8>?, _ count: Int) -> OpaquePointer?
+        _ der: [UInt8], _ decode: (_ position: inout UnsafePointer<UInt8>?, _ count: Int) -> OpaquePointer?
     ) -> Handle? {
         var isWhole = false
         let made = unsafe der.withUnsafeBufferPointer { buffer -> OpaquePointer? in
@@ -52,75 +46,43 @@ protocol Freeable {
 
 /// The kinds of OpenSSL objects this module owns.
 enum Resource {
-    enum CertificateObject: Freeable {
-        static func free(_ pointer: OpaquePointer) { unsafe X509_free(pointer) }
-    }
+    enum CertificateObject: Freeable { static func free(_ pointer: OpaquePointer) { unsafe X509_free(pointer) } }
 
-    enum Key: Freeable {
-        static func free(_ pointer: OpaquePointer) { unsafe EVP_PKEY_free(pointer) }
-    }
+    enum Key: Freeable { static func free(_ pointer: OpaquePointer) { unsafe EVP_PKEY_free(pointer) } }
 
-    enum Point: Freeable {
-        static func free(_ pointer: OpaquePointer) { unsafe EC_POINT_free(pointer) }
-    }
+    enum Point: Freeable { static func free(_ pointer: OpaquePointer) { unsafe EC_POINT_free(pointer) } }
 
-    enum Group: Freeable {
-        static func free(_ pointer: OpaquePointer) { unsafe EC_GROUP_free(pointer) }
-    }
+    enum Group: Freeable { static func free(_ pointer: OpaquePointer) { unsafe EC_GROUP_free(pointer) } }
 
     /// Scratch numbers.
-    enum NumberContext: Freeable {
-        static func free(_ pointer: OpaquePointer) { unsafe BN_CTX_free(pointer) }
-    }
+    enum NumberContext: Freeable { static func free(_ pointer: OpaquePointer) { unsafe BN_CTX_free(pointer) } }
 
-    enum KeyContext: Freeable {
-        static func free(_ pointer: OpaquePointer) { unsafe EVP_PKEY_CTX_free(pointer) }
-    }
+    enum KeyContext: Freeable { static func free(_ pointer: OpaquePointer) { unsafe EVP_PKEY_CTX_free(pointer) } }
 
-    enum DigestContext: Freeable {
-        static func free(_ pointer: OpaquePointer) { unsafe EVP_MD_CTX_free(pointer) }
-    }
+    enum DigestContext: Freeable { static func free(_ pointer: OpaquePointer) { unsafe EVP_MD_CTX_free(pointer) } }
 
-    enum ObjectIdentifier: Freeable {
-        static func free(_ pointer: OpaquePointer) { unsafe ASN1_OBJECT_free(pointer) }
-    }
+    enum ObjectIdentifier: Freeable { static func free(_ pointer: OpaquePointer) { unsafe ASN1_OBJECT_free(pointer) } }
 
-    enum Signature: Freeable {
-        static func free(_ pointer: OpaquePointer) { unsafe ECDSA_SIG_free(pointer) }
-    }
+    enum Signature: Freeable { static func free(_ pointer: OpaquePointer) { unsafe ECDSA_SIG_free(pointer) } }
 
     enum SignedMessage: Freeable {
-        static func free(_ pointer: OpaquePointer) {
-            unsafe PKCS7_free(UnsafeMutablePointer(pointer))
-        }
+        static func free(_ pointer: OpaquePointer) { unsafe PKCS7_free(UnsafeMutablePointer(pointer)) }
     }
 
-    enum OCSPRequest: Freeable {
-        static func free(_ pointer: OpaquePointer) { unsafe OCSP_REQUEST_free(pointer) }
-    }
+    enum OCSPRequest: Freeable { static func free(_ pointer: OpaquePointer) { unsafe OCSP_REQUEST_free(pointer) } }
 
-    enum OCSPResponse: Freeable {
-        static func free(_ pointer: OpaquePointer) { unsafe OCSP_RESPONSE_free(pointer) }
-    }
+    enum OCSPResponse: Freeable { static func free(_ pointer: OpaquePointer) { unsafe OCSP_RESPONSE_free(pointer) } }
 
     enum OCSPBasicResponse: Freeable {
         static func free(_ pointer: OpaquePointer) { unsafe OCSP_BASICRESP_free(pointer) }
     }
 
-    enum OCSPIdentifier: Freeable {
-        static func free(_ pointer: OpaquePointer) { unsafe OCSP_CERTID_free(pointer) }
-    }
+    enum OCSPIdentifier: Freeable { static func free(_ pointer: OpaquePointer) { unsafe OCSP_CERTID_free(pointer) } }
 
-    enum Store: Freeable {
-        static func free(_ pointer: OpaquePointer) { unsafe X509_STORE_free(pointer) }
-    }
+    enum Store: Freeable { static func free(_ pointer: OpaquePointer) { unsafe X509_STORE_free(pointer) } }
 
     /// A list of objects that it does not own.
-    enum Borrowings: Freeable {
-        static func free(_ pointer: OpaquePointer) { unsafe OPENSSL_sk_free(pointer) }
-    }
+    enum Borrowings: Freeable { static func free(_ pointer: OpaquePointer) { unsafe OPENSSL_sk_free(pointer) } }
 
-    enum MemoryBuffer: Freeable {
-        static func free(_ pointer: OpaquePointer) { unsafe BIO_free_all(pointer) }
-    }
+    enum MemoryBuffer: Freeable { static func free(_ pointer: OpaquePointer) { unsafe BIO_free_all(pointer) } }
 }

@@ -5,19 +5,12 @@ package enum HexDigits {
 
     /// Nil if one of the eight bytes is no hexadecimal digit of either case.
     package static func value(ofEight digits: Span<UInt8>, from start: Int) -> UInt32? {
-        let text = UInt64(
-            bigEndian: unsafe digits.bytes.unsafeLoadUnaligned(
-                fromByteOffset: start,
-                as: UInt64.self
-            )
-        )
+        let text = UInt64(bigEndian: unsafe digits.bytes.unsafeLoadUnaligned(fromByteOffset: start, as: UInt64.self))
         // Among hexadecimal digits only letters have bit 6. A letter's value is nine more than its
         // lower half.
         let letters = (text >> 6) & ones
         let nibbles = (text & lowerHalves) &+ letters &* 9
-        guard nibbles & ~lowerHalves == 0, characters(of: nibbles) == text | (letters << 5) else {
-            return nil
-        }
+        guard nibbles & ~lowerHalves == 0, characters(of: nibbles) == text | (letters << 5) else { return nil }
         // Neighbours are joined: digits to bytes, bytes to halves, halves to the whole.
         let bytes = (nibbles | (nibbles >> 4)) & 0x00FF_00FF_00FF_00FF
         let halves = (bytes | (bytes >> 8)) & 0x0000_FFFF_0000_FFFF

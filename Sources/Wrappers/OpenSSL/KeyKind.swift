@@ -18,8 +18,7 @@ extension KeyKind {
     init(checking key: OpaquePointer) {
         let kind = unsafe KeyKind(of: key)
         switch kind {
-        case .p256, .p384:
-            self = unsafe Self.isPublicKey(key) ? kind : .malformed
+        case .p256, .p384: self = unsafe Self.isPublicKey(key) ? kind : .malformed
         case .otherCurve, .rsa, .malformed, .other: self = kind
         }
     }
@@ -27,30 +26,23 @@ extension KeyKind {
     private static func isPublicKey(_ key: OpaquePointer) -> Bool {
         defer { ERR_clear_error() }
         let made = unsafe EVP_PKEY_CTX_new_from_pkey(nil, key, nil)
-        guard let context = unsafe Handle<Resource.KeyContext>(takingOwnershipOf: made) else {
-            return false
-        }
+        guard let context = unsafe Handle<Resource.KeyContext>(takingOwnershipOf: made) else { return false }
         return unsafe EVP_PKEY_public_check(context.pointer) == 1
     }
 
     /// The kind of a key that the caller owns.
     init(of key: OpaquePointer) {
         switch unsafe EVP_PKEY_get_base_id(key) {
-        case NID_rsaEncryption, NID_rsassaPss:
-            self = .rsa(bits: Int(unsafe EVP_PKEY_get_bits(key)))
-        case NID_X9_62_id_ecPublicKey:
-            self = unsafe Self.curve(of: key)
-        default:
-            self = .other
+        case NID_rsaEncryption, NID_rsassaPss: self = .rsa(bits: Int(unsafe EVP_PKEY_get_bits(key)))
+        case NID_X9_62_id_ecPublicKey: self = unsafe Self.curve(of: key)
+        default: self = .other
         }
     }
 
     private static func curve(of key: OpaquePointer) -> KeyKind {
         let capacity = 64
         return unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: capacity) { name in
-            guard let start = name.baseAddress,
-                unsafe EVP_PKEY_get_group_name(key, start, capacity, nil) == 1
-            else {
+            guard let start = name.baseAddress, unsafe EVP_PKEY_get_group_name(key, start, capacity, nil) == 1 else {
                 ERR_clear_error()
                 return .otherCurve
             }

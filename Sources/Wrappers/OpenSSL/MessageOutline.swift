@@ -10,21 +10,13 @@ package struct MessageOutline: Sendable {
     /// - Parameters:
     ///   - certificateCounts: how many certificates it may hold.
     ///   - certificateBytesMax: how large each may be.
-    package init(
-        ber: [UInt8],
-        certificateCounts: [Int],
-        certificateBytesMax: Int
-    ) throws(SignedMessageError) {
+    package init(ber: [UInt8], certificateCounts: [Int], certificateBytesMax: Int) throws(SignedMessageError) {
         switch BERScan.outcome(of: ber) {
         case .malformed: throw .notBER
         case .trailingBytes: throw .trailingBytes
         case .certificates(let ranges):
-            guard certificateCounts.contains(ranges.count) else {
-                throw .certificateCount(ranges.count)
-            }
-            guard ranges.allSatisfy({ $0.count <= certificateBytesMax }) else {
-                throw .certificateTooLarge
-            }
+            guard certificateCounts.contains(ranges.count) else { throw .certificateCount(ranges.count) }
+            guard ranges.allSatisfy({ $0.count <= certificateBytesMax }) else { throw .certificateTooLarge }
             self.ber = ber
             certificates = ranges.map { Array(ber[$0]) }
         }
@@ -95,14 +87,10 @@ struct BERScan {
     private var frames: [Frame] = []
     private var certificates: [Range<Int>] = []
 
-    private init(bytes: [UInt8]) {
-        self.bytes = bytes
-    }
+    private init(bytes: [UInt8]) { self.bytes = bytes }
 
     private mutating func scan() -> Bool {
-        guard let first = header(before: bytes.count), first.tag == Tag.sequence, push(first) else {
-            return false
-        }
+        guard let first = header(before: bytes.count), first.tag == Tag.sequence, push(first) else { return false }
         while let frame = frames.last {
             if frame.end == offset {
                 pop()
@@ -123,12 +111,8 @@ struct BERScan {
     private mutating func enter(_ element: Element, in frame: Frame) -> Bool {
         elementsCount += 1
         guard elementsCount <= Self.elementsMax else { return false }
-        if frame.stringDepth > 0 {
-            guard element.tag & ~0x20 == Tag.octetString else { return false }
-        }
-        if element.isConstructed {
-            return push(element)
-        }
+        if frame.stringDepth > 0 { guard element.tag & ~0x20 == Tag.octetString else { return false } }
+        if element.isConstructed { return push(element) }
         guard let end = element.end, frame.role != .certificates else { return false }
         offset = end
         frames[frames.count - 1].childrenCount += 1
@@ -145,18 +129,11 @@ struct BERScan {
         let stringDepth = isString ? (parent?.stringDepth ?? 0) + 1 : 0
         guard stringDepth <= Self.stringDepthMax else { return false }
         let role = role(of: element)
-        if !frames.isEmpty {
-            frames[frames.count - 1].childrenCount += 1
-        }
+        if !frames.isEmpty { frames[frames.count - 1].childrenCount += 1 }
         frames.append(
             Frame(
-                start: element.start,
-                end: element.end,
-                limit: element.end ?? parent?.limit ?? bytes.count,
-                role: role,
-                stringDepth: stringDepth
-            )
-        )
+                start: element.start, end: element.end, limit: element.end ?? parent?.limit ?? bytes.count, role: role,
+                stringDepth: stringDepth))
         return true
     }
 
@@ -173,19 +150,14 @@ struct BERScan {
 
     private mutating func pop() {
         let frame = frames.removeLast()
-        if frame.role == .certificate {
-            certificates.append(frame.start..<offset)
-        }
+        if frame.role == .certificate { certificates.append(frame.start..<offset) }
     }
 
     /// Reads tag and length; nil for a long tag, or a length that leaves the element around it.
     private mutating func header(before limit: Int) -> Element? {
         let start = offset
-        guard let tag = next(before: limit), tag & 0x1F != 0x1F, let short = next(before: limit)
-        else { return nil }
-        guard short != 0x80 else {
-            return tag & 0x20 == 0 ? nil : Element(tag: tag, start: start, end: nil)
-        }
+        guard let tag = next(before: limit), tag & 0x1F != 0x1F, let short = next(before: limit) else { return nil }
+        guard short != 0x80 else { return tag & 0x20 == 0 ? nil : Element(tag: tag, start: start, end: nil) }
         var length = Int(short)
         if short > 0x80 {
             let lengthBytes = Int(short & 0x7F)

@@ -33,19 +33,14 @@ package struct OCSPAnswer: Hashable, Sendable {
     /// digest than SHA-256; to be about this certificate; and to be current.
     ///
     /// - Parameter now: in seconds since 1970.
-    package init(
-        der: [UInt8],
-        about certificate: Certificate,
-        issuedBy issuer: Certificate,
-        at now: Int64
-    ) throws(OCSPError) {
+    package init(der: [UInt8], about certificate: Certificate, issuedBy issuer: Certificate, at now: Int64)
+        throws(OCSPError)
+    {
         defer { ERR_clear_error() }
         let decoded = unsafe Handle<Resource.OCSPResponse>.decoding(der) { position, count in
             unsafe d2i_OCSP_RESPONSE(nil, &position, count)
         }
-        guard let response = decoded else {
-            throw OCSPError(.malformed, "the answer is not an OCSP response")
-        }
+        guard let response = decoded else { throw OCSPError(.malformed, "the answer is not an OCSP response") }
         let status = unsafe OCSP_response_status(response.pointer)
         guard status == OCSP_RESPONSE_STATUS_SUCCESSFUL else {
             throw OCSPError(.refused, "the responder's status is \(status)")
@@ -56,16 +51,14 @@ package struct OCSPAnswer: Hashable, Sendable {
         }
         try unsafe OCSPSigner.check(basic.pointer, issuer: issuer, at: now)
         let named = unsafe OCSPQuestion.identifier(of: certificate, issuedBy: issuer)
-        guard let identifier = unsafe Handle<Resource.OCSPIdentifier>(takingOwnershipOf: named)
-        else { throw OCSPError(.aboutAnother, "the certificate cannot be identified") }
+        guard let identifier = unsafe Handle<Resource.OCSPIdentifier>(takingOwnershipOf: named) else {
+            throw OCSPError(.aboutAnother, "the certificate cannot be identified")
+        }
         self = try unsafe OCSPAnswer(in: basic.pointer, about: identifier.pointer)
         let isFromFuture = thisUpdate > now + Self.clockSkewMax
         let isStale = (nextUpdate ?? .max - Self.clockSkewMax) + Self.clockSkewMax < now
         guard !isFromFuture, !isStale else {
-            throw OCSPError(
-                .outOfWindow,
-                isStale ? "the answer is out of date" : "the answer is from the future"
-            )
+            throw OCSPError(.outOfWindow, isStale ? "the answer is out of date" : "the answer is from the future")
         }
         guard thisUpdate <= nextUpdate ?? .max else {
             throw OCSPError(.outOfWindow, "the answer is out of date before it is given")
@@ -77,25 +70,13 @@ package struct OCSPAnswer: Hashable, Sendable {
         var revoked: UnsafeMutablePointer<ASN1_GENERALIZEDTIME>?
         var this: UnsafeMutablePointer<ASN1_GENERALIZEDTIME>?
         var next: UnsafeMutablePointer<ASN1_GENERALIZEDTIME>?
-        let isFound = unsafe OCSP_resp_find_status(
-            basic,
-            identifier,
-            &status,
-            nil,
-            &revoked,
-            &this,
-            &next
-        )
-        guard isFound == 1 else {
-            throw OCSPError(.aboutAnother, "the answer is not about this certificate")
-        }
+        let isFound = unsafe OCSP_resp_find_status(basic, identifier, &status, nil, &revoked, &this, &next)
+        guard isFound == 1 else { throw OCSPError(.aboutAnother, "the answer is not about this certificate") }
         guard let thisUpdate = unsafe Self.seconds(this) else {
             throw OCSPError(.malformed, "thisUpdate is not a time")
         }
         let nextUpdate = unsafe Self.seconds(next)
-        guard unsafe nextUpdate != nil || next == nil else {
-            throw OCSPError(.malformed, "nextUpdate is not a time")
-        }
+        guard unsafe nextUpdate != nil || next == nil else { throw OCSPError(.malformed, "nextUpdate is not a time") }
         switch status {
         case V_OCSP_CERTSTATUS_GOOD: self.status = .good
         case V_OCSP_CERTSTATUS_REVOKED:
@@ -115,8 +96,7 @@ package struct OCSPAnswer: Hashable, Sendable {
         defer { unsafe ASN1_STRING_free(made) }
         var days: Int32 = 0
         var seconds: Int32 = 0
-        guard let time = unsafe time, let epoch = unsafe made,
-            unsafe ASN1_TIME_diff(&days, &seconds, epoch, time) == 1
+        guard let time = unsafe time, let epoch = unsafe made, unsafe ASN1_TIME_diff(&days, &seconds, epoch, time) == 1
         else { return nil }
         return Int64(days) * 86_400 + Int64(seconds)
     }
@@ -126,11 +106,7 @@ package struct OCSPAnswer: Hashable, Sendable {
 enum OCSPSigner {
     /// Throws `.untrusted` unless the issuer, or a responder that it has authorised, has signed the
     /// response and is valid at the time.
-    static func check(
-        _ basic: OpaquePointer,
-        issuer: Certificate,
-        at now: Int64
-    ) throws(OCSPError) {
+    static func check(_ basic: OpaquePointer, issuer: Certificate, at now: Int64) throws(OCSPError) {
         guard unsafe hasStrongDigest(basic) else {
             throw OCSPError(.untrusted, "the answer is signed over a weak digest")
         }
@@ -139,10 +115,7 @@ enum OCSPSigner {
             return unsafe verify(basic, issuer.object.pointer, now)
         }
         guard isTrusted else {
-            throw OCSPError(
-                .untrusted,
-                "neither the issuer nor its responder has signed the answer"
-            )
+            throw OCSPError(.untrusted, "neither the issuer nor its responder has signed the answer")
         }
     }
 
@@ -150,18 +123,13 @@ enum OCSPSigner {
         var algorithm: OpaquePointer?
         unsafe X509_ALGOR_get0(&algorithm, nil, nil, OCSP_resp_get0_tbs_sigalg(basic))
         var digest: Int32 = 0
-        guard let algorithm = unsafe algorithm,
-            unsafe OBJ_find_sigid_algs(OBJ_obj2nid(algorithm), &digest, nil) == 1
+        guard let algorithm = unsafe algorithm, unsafe OBJ_find_sigid_algs(OBJ_obj2nid(algorithm), &digest, nil) == 1
         else { return false }
         return [NID_sha256, NID_sha384, NID_sha512].contains(digest)
     }
 
     /// OpenSSL's own check, with the issuer as the only anchor, whether it is a root or not.
-    private static func verify(
-        _ basic: OpaquePointer,
-        _ issuer: OpaquePointer,
-        _ now: Int64
-    ) -> Bool {
+    private static func verify(_ basic: OpaquePointer, _ issuer: OpaquePointer, _ now: Int64) -> Bool {
         let madeStore = unsafe X509_STORE_new()
         let madeList = unsafe OPENSSL_sk_new_null()
         guard let store = unsafe Handle<Resource.Store>(takingOwnershipOf: madeStore),

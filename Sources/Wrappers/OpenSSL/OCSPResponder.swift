@@ -9,37 +9,16 @@ package enum OCSPResponder {
     ///
     /// Blocks until the answer is complete or the deadline has passed (a name look-up may take
     /// longer): call it on a thread of its own. The process has to ignore SIGPIPE.
-    package static func ask(
-        _ question: OCSPQuestion,
-        at address: String,
-        deadlineSeconds: Int,
-        answerBytesMax: Int
-    ) throws(OCSPError) -> [UInt8] {
+    package static func ask(_ question: OCSPQuestion, at address: String, deadlineSeconds: Int, answerBytesMax: Int)
+        throws(OCSPError) -> [UInt8]
+    {
         defer { ERR_clear_error() }
         let endpoint = try Endpoint(address)
         let answer = unsafe PEM.withReader(of: question.der) { request in
             unsafe OSSL_HTTP_transfer(
-                nil,
-                endpoint.host,
-                endpoint.port,
-                endpoint.path,
-                0,
-                nil,
-                nil,
-                nil,
-                nil,
-                nil,
-                nil,
-                0,
-                nil,
-                "application/ocsp-request",
-                request,
-                "application/ocsp-response",
-                1,
-                answerBytesMax,
-                Int32(clamping: deadlineSeconds),
-                0
-            )
+                nil, endpoint.host, endpoint.port, endpoint.path, 0, nil, nil, nil, nil, nil, nil, 0, nil,
+                "application/ocsp-request", request, "application/ocsp-response", 1, answerBytesMax,
+                Int32(clamping: deadlineSeconds), 0)
         }
         guard let reader = unsafe Handle<Resource.MemoryBuffer>(takingOwnershipOf: answer) else {
             throw OCSPError(.unanswered, reason)
@@ -47,10 +26,7 @@ package enum OCSPResponder {
         return try unsafe content(of: reader.pointer, bytesMax: answerBytesMax)
     }
 
-    private static func content(
-        of reader: OpaquePointer,
-        bytesMax: Int
-    ) throws(OCSPError) -> [UInt8] {
+    private static func content(of reader: OpaquePointer, bytesMax: Int) throws(OCSPError) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: bytesMax + 1)
         var count = 0
         while count < bytes.count {
@@ -61,18 +37,14 @@ package enum OCSPResponder {
             guard read > 0 else { break }
             count += Int(read)
         }
-        guard count > 0, count <= bytesMax else {
-            throw OCSPError(.unanswered, "the answer is empty or too large")
-        }
+        guard count > 0, count <= bytesMax else { throw OCSPError(.unanswered, "the answer is empty or too large") }
         return Array(bytes[..<count])
     }
 
     /// OpenSSL's last error, if its text is a constant.
     private static var reason: String {
         let error = ERR_peek_last_error()
-        guard let text = unsafe ERR_reason_error_string(error) else {
-            return "no answer within the deadline"
-        }
+        guard let text = unsafe ERR_reason_error_string(error) else { return "no answer within the deadline" }
         return unsafe String(cString: text)
     }
 
@@ -92,19 +64,9 @@ package enum OCSPResponder {
                 unsafe CRYPTO_free(port, #file, #line)
                 unsafe CRYPTO_free(path, #file, #line)
             }
-            let isParsed = unsafe OSSL_HTTP_parse_url(
-                address,
-                nil,
-                nil,
-                &host,
-                &port,
-                nil,
-                &path,
-                nil,
-                nil
-            )
-            guard address.hasPrefix("http://"), isParsed == 1,
-                let host = unsafe host, let port = unsafe port, let path = unsafe path
+            let isParsed = unsafe OSSL_HTTP_parse_url(address, nil, nil, &host, &port, nil, &path, nil, nil)
+            guard address.hasPrefix("http://"), isParsed == 1, let host = unsafe host, let port = unsafe port,
+                let path = unsafe path
             else { throw OCSPError(.notAsked, "the responder's address is not an http address") }
             self.host = unsafe String(cString: host)
             self.port = unsafe String(cString: port)
@@ -136,14 +98,7 @@ package struct OCSPQuestion: Sendable {
     }
 
     /// The caller owns the result.
-    static func identifier(
-        of certificate: Certificate,
-        issuedBy issuer: Certificate
-    ) -> OpaquePointer? {
-        unsafe OCSP_cert_to_id(
-            EVP_sha1(),
-            certificate.outline.object.pointer,
-            issuer.outline.object.pointer
-        )
+    static func identifier(of certificate: Certificate, issuedBy issuer: Certificate) -> OpaquePointer? {
+        unsafe OCSP_cert_to_id(EVP_sha1(), certificate.outline.object.pointer, issuer.outline.object.pointer)
     }
 }

@@ -8,8 +8,7 @@ internal import COpenSSL
 /// verify thousands of signatures. All numbers here are public, so nothing runs in constant time.
 ///
 /// Immutable once made, so threads may share it: OpenSSL only reads both curves then.
-@safe
-package final class P256KeyTable: @unchecked Sendable {
+@safe package final class P256KeyTable: @unchecked Sendable {
     /// The curve with its own generator, G.
     fileprivate let curve: Handle<Resource.Group>
     /// The same curve with the key, Q, as its generator.
@@ -20,27 +19,18 @@ package final class P256KeyTable: @unchecked Sendable {
         defer { ERR_clear_error() }
         let named = unsafe EC_GROUP_new_by_curve_name(NID_X9_62_prime256v1)
         guard let curve = unsafe Handle<Resource.Group>(takingOwnershipOf: named),
-            let keyed = unsafe Handle<Resource.Group>(
-                takingOwnershipOf: EC_GROUP_dup(curve.pointer)
-            ),
+            let keyed = unsafe Handle<Resource.Group>(takingOwnershipOf: EC_GROUP_dup(curve.pointer)),
             let point = unsafe Self.point(of: key, on: keyed.pointer),
             let scratch = unsafe Handle<Resource.NumberContext>(takingOwnershipOf: BN_CTX_new()),
             unsafe EC_GROUP_set_generator(
-                keyed.pointer,
-                point.pointer,
-                EC_GROUP_get0_order(curve.pointer),
-                EC_GROUP_get0_cofactor(curve.pointer)
-            ) == 1,
-            unsafe shim_group_precompute(keyed.pointer, scratch.pointer) == 1
+                keyed.pointer, point.pointer, EC_GROUP_get0_order(curve.pointer), EC_GROUP_get0_cofactor(curve.pointer))
+                == 1, unsafe shim_group_precompute(keyed.pointer, scratch.pointer) == 1
         else { return nil }
         self.curve = curve
         self.keyed = keyed
     }
 
-    private static func point(
-        of key: P256PublicKey,
-        on curve: OpaquePointer
-    ) -> Handle<Resource.Point>? {
+    private static func point(of key: P256PublicKey, on curve: OpaquePointer) -> Handle<Resource.Point>? {
         var octets: UnsafeMutablePointer<UInt8>?
         let count = unsafe EVP_PKEY_get1_encoded_public_key(key.key.pointer, &octets)
         defer { unsafe CRYPTO_free(octets, #file, #line) }
@@ -55,8 +45,7 @@ package final class P256KeyTable: @unchecked Sendable {
 /// ECDSA verification (FIPS 186-4 §6.4) with a key's table, in reused numbers and points.
 ///
 /// OpenSSL computes every step but the inverse of s, which it checks. One thread at a time.
-@safe
-final class P256TableVerification {
+@safe final class P256TableVerification {
     private let table: P256KeyTable
     private let inverses: ScalarInverse
     private let scratch: Handle<Resource.NumberContext>
@@ -65,12 +54,8 @@ final class P256TableVerification {
 
     init(_ table: P256KeyTable) {
         guard let scratch = unsafe Handle<Resource.NumberContext>(takingOwnershipOf: BN_CTX_new()),
-            let sum = unsafe Handle<Resource.Point>(
-                takingOwnershipOf: EC_POINT_new(table.curve.pointer)
-            ),
-            let keyTerm = unsafe Handle<Resource.Point>(
-                takingOwnershipOf: EC_POINT_new(table.curve.pointer)
-            )
+            let sum = unsafe Handle<Resource.Point>(takingOwnershipOf: EC_POINT_new(table.curve.pointer)),
+            let keyTerm = unsafe Handle<Resource.Point>(takingOwnershipOf: EC_POINT_new(table.curve.pointer))
         else { preconditionFailure("out of memory for a verification") }
         self.table = table
         inverses = unsafe ScalarInverse(modulus: Self.order(of: table.curve.pointer).span.bytes)
@@ -91,27 +76,16 @@ final class P256TableVerification {
             let e = unsafe BN_CTX_get(context), let x = unsafe BN_CTX_get(context),
             let order = unsafe EC_GROUP_get0_order(table.curve.pointer),
             unsafe Self.read(signature.bytes.extracting(0..<32), into: r),
-            unsafe Self.read(signature.bytes.extracting(32..<64), into: s),
-            unsafe Self.read(words.span.bytes, into: e)
+            unsafe Self.read(signature.bytes.extracting(32..<64), into: s), unsafe Self.read(words.span.bytes, into: e)
         else { return failed() }
-        guard unsafe BN_is_zero(r) == 0 && BN_cmp(r, order) < 0,
-            unsafe BN_is_zero(s) == 0 && BN_cmp(s, order) < 0
+        guard unsafe BN_is_zero(r) == 0 && BN_cmp(r, order) < 0, unsafe BN_is_zero(s) == 0 && BN_cmp(s, order) < 0
         else { return false }
         // `x` holds 1/s first, and from then on the x coordinate of the sum.
         guard unsafe invert(signature.bytes.extracting(32..<64), s, into: x, order: order),
             unsafe addProducts(e: e, r: r, inverse: x, order: order)
         else { return failed() }
-        guard unsafe EC_POINT_is_at_infinity(table.curve.pointer, sum.pointer) == 0 else {
-            return false
-        }
-        guard
-            unsafe EC_POINT_get_affine_coordinates(
-                table.curve.pointer,
-                sum.pointer,
-                x,
-                nil,
-                context
-            ) == 1,
+        guard unsafe EC_POINT_is_at_infinity(table.curve.pointer, sum.pointer) == 0 else { return false }
+        guard unsafe EC_POINT_get_affine_coordinates(table.curve.pointer, sum.pointer, x, nil, context) == 1,
             unsafe BN_nnmod(x, x, order, context) == 1
         else { return failed() }
         return unsafe BN_cmp(x, r) == 0
@@ -121,15 +95,10 @@ final class P256TableVerification {
     ///
     /// OpenSSL's own inversion takes a third of a verification, so GMP computes it. The product of
     /// its result and s must be 1, or OpenSSL inverts: a wrong result of GMP is never used.
-    private func invert(
-        _ bytes: RawSpan,
-        _ s: OpaquePointer,
-        into inverse: OpaquePointer,
-        order: OpaquePointer
-    ) -> Bool {
+    private func invert(_ bytes: RawSpan, _ s: OpaquePointer, into inverse: OpaquePointer, order: OpaquePointer) -> Bool
+    {
         let context = unsafe scratch.pointer
-        if let found = inverses.inverse(of: bytes),
-            unsafe Self.read(found.span.bytes, into: inverse),
+        if let found = inverses.inverse(of: bytes), unsafe Self.read(found.span.bytes, into: inverse),
             unsafe BN_mod_mul(s, s, inverse, order, context) == 1, unsafe BN_is_one(s) == 1
         {
             return true
@@ -138,24 +107,13 @@ final class P256TableVerification {
     }
 
     /// Sets `sum` to (e/s)·G + (r/s)·Q; `inverse`, which is 1/s, and `e` are overwritten.
-    private func addProducts(
-        e: OpaquePointer,
-        r: OpaquePointer,
-        inverse: OpaquePointer,
-        order: OpaquePointer
-    ) -> Bool {
+    private func addProducts(e: OpaquePointer, r: OpaquePointer, inverse: OpaquePointer, order: OpaquePointer) -> Bool {
         let context = unsafe scratch.pointer
         return unsafe BN_mod_mul(e, e, inverse, order, context) == 1
             && BN_mod_mul(inverse, r, inverse, order, context) == 1
             && EC_POINT_mul(table.curve.pointer, sum.pointer, e, nil, nil, context) == 1
             && EC_POINT_mul(table.keyed.pointer, keyTerm.pointer, inverse, nil, nil, context) == 1
-            && EC_POINT_add(
-                table.curve.pointer,
-                sum.pointer,
-                sum.pointer,
-                keyTerm.pointer,
-                context
-            ) == 1
+            && EC_POINT_add(table.curve.pointer, sum.pointer, sum.pointer, keyTerm.pointer, context) == 1
     }
 
     /// The order of a curve's generator in 32 bytes, big-endian.

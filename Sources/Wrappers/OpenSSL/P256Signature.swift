@@ -11,14 +11,11 @@ struct P256Signature {
 
     /// The order n of P-256 (FIPS 186-4 D.1.2.3), big-endian.
     private static let order: InlineArray<4, UInt64> = [
-        0xFFFF_FFFF_0000_0000, 0xFFFF_FFFF_FFFF_FFFF, 0xBCE6_FAAD_A717_9E84,
-        0xF3B9_CAC2_FC63_2551,
+        0xFFFF_FFFF_0000_0000, 0xFFFF_FFFF_FFFF_FFFF, 0xBCE6_FAAD_A717_9E84, 0xF3B9_CAC2_FC63_2551,
     ]
 
     /// Both r and s are in 1…n−1, where `raw` has 64 bytes.
-    static func isInRange(_ raw: Span<UInt8>) -> Bool {
-        isScalar(raw, at: 0) && isScalar(raw, at: scalarBytes)
-    }
+    static func isInRange(_ raw: Span<UInt8>) -> Bool { isScalar(raw, at: 0) && isScalar(raw, at: scalarBytes) }
 
     /// `raw` has 64 bytes.
     init(raw: Span<UInt8>) {
@@ -49,9 +46,7 @@ struct P256Signature {
 
     private static func word(_ raw: Span<UInt8>, at start: Int) -> UInt64 {
         var word: UInt64 = 0
-        for index in start..<start + 8 {
-            word = word << 8 | UInt64(raw[index])
-        }
+        for index in start..<start + 8 { word = word << 8 | UInt64(raw[index]) }
         return word
     }
 
@@ -59,9 +54,7 @@ struct P256Signature {
     private mutating func append(_ raw: Span<UInt8>, at start: Int) {
         var first = start
         let end = start + Self.scalarBytes
-        while first < end - 1 && raw[first] == 0 {
-            first += 1
-        }
+        while first < end - 1 && raw[first] == 0 { first += 1 }
         let needsZero = raw[first] >= 0x80
         der[derCount] = 0x02
         der[derCount + 1] = UInt8(end - first + (needsZero ? 1 : 0))

@@ -5,8 +5,7 @@ internal import COpenSSL
 /// Setting up a verification costs OpenSSL 3 several allocations and look-ups under locks; here
 /// that happens once for each key. Not for use by two threads at once: each makes its own of a
 /// shared key.
-@safe
-package final class P256Verifier {
+@safe package final class P256Verifier {
     package let key: P256PublicKey
     private let context: Handle<Resource.KeyContext>
     private var table: P256TableVerification?
@@ -25,9 +24,7 @@ package final class P256Verifier {
     package var hasTable: Bool { table != nil }
 
     /// Verifies by a table of the same key from now on.
-    package func use(_ table: P256KeyTable) {
-        self.table = P256TableVerification(table)
-    }
+    package func use(_ table: P256KeyTable) { self.table = P256TableVerification(table) }
 
     /// Verifies `signature` (r and s, 32 bytes each, IEEE P1363) over the SHA-256 of `message`.
     package func verify(signature: Span<UInt8>, over message: Span<UInt8>) -> SignatureCheck {
@@ -37,13 +34,8 @@ package final class P256Verifier {
     }
 
     /// Verifies a signature over the SHA-256 of a beginning that is known and what follows it.
-    package func verify(
-        signature: Span<UInt8>,
-        over beginning: SHA256Prefix,
-        with rest: Span<UInt8>
-    ) -> SignatureCheck {
-        Self.fault(of: signature) ?? check(signature, over: beginning.digest(with: rest))
-    }
+    package func verify(signature: Span<UInt8>, over beginning: SHA256Prefix, with rest: Span<UInt8>) -> SignatureCheck
+    { Self.fault(of: signature) ?? check(signature, over: beginning.digest(with: rest)) }
 
     package func verify(signature: [UInt8], over message: [UInt8]) -> SignatureCheck {
         verify(signature: signature.span, over: message.span)
@@ -55,16 +47,12 @@ package final class P256Verifier {
 
     private static func fault(of signature: Span<UInt8>) -> SignatureCheck? {
         guard signature.count == P256Signature.byteCount else { return .wrongLength }
-        guard P256Signature.isInRange(signature) else {
-            return .outOfRange
-        }
+        guard P256Signature.isInRange(signature) else { return .outOfRange }
         return nil
     }
 
     private func check(_ signature: Span<UInt8>, over digest: SHA256Digest) -> SignatureCheck {
-        if let isValid = table?.isValid(signature, over: digest) {
-            return isValid ? .valid : .invalid
-        }
+        if let isValid = table?.isValid(signature, over: digest) { return isValid ? .valid : .invalid }
         return verify(P256Signature(raw: signature), over: digest)
     }
 
@@ -73,21 +61,13 @@ package final class P256Verifier {
         let status = unsafe signature.withDER { der in
             unsafe words.span.withUnsafeBytes { digest in
                 unsafe EVP_PKEY_verify(
-                    context.pointer,
-                    der.baseAddress,
-                    der.count,
-                    digest.baseAddress?.assumingMemoryBound(to: UInt8.self),
-                    digest.count
-                )
+                    context.pointer, der.baseAddress, der.count,
+                    digest.baseAddress?.assumingMemoryBound(to: UInt8.self), digest.count)
             }
         }
-        if status == 1 {
-            return .valid
-        }
+        if status == 1 { return .valid }
         // To OpenSSL a signature that does not verify is no error; only a malformed one leaves one.
-        if ERR_peek_error() != 0 {
-            ERR_clear_error()
-        }
+        if ERR_peek_error() != 0 { ERR_clear_error() }
         return .invalid
     }
 }
@@ -104,8 +84,7 @@ package enum SignatureCheck: Hashable, Sendable {
 }
 
 /// A public key on P-256; immutable, so that threads may share one.
-@safe
-package final class P256PublicKey: @unchecked Sendable {
+@safe package final class P256PublicKey: @unchecked Sendable {
     let key: Handle<Resource.Key>
 
     /// Reads a SubjectPublicKeyInfo (DER) that fills the bytes; nil unless it is a P-256 key.
@@ -116,9 +95,7 @@ package final class P256PublicKey: @unchecked Sendable {
         let decoded = unsafe Handle<Resource.Key>.decoding(der) { position, count in
             unsafe d2i_PUBKEY(nil, &position, count)
         }
-        guard let handle = decoded,
-            unsafe KeyKind(checking: handle.pointer) == .p256
-        else { return nil }
+        guard let handle = decoded, unsafe KeyKind(checking: handle.pointer) == .p256 else { return nil }
         self.init(takingOwnershipOf: handle)
     }
 

@@ -7,11 +7,7 @@ package enum PEM {
         defer { ERR_clear_error() }
         return unsafe withReader(of: text) { reader in
             var blocks: [[UInt8]] = []
-            while let block = unsafe next(from: reader) {
-                if block.label == label {
-                    blocks.append(block.bytes)
-                }
-            }
+            while let block = unsafe next(from: reader) { if block.label == label { blocks.append(block.bytes) } }
             return blocks
         }
     }
@@ -31,9 +27,7 @@ package enum PEM {
     static func withReader<Result>(of text: [UInt8], _ body: (OpaquePointer) -> Result) -> Result {
         unsafe text.withUnsafeBytes { buffer in
             let count = Int32(clamping: buffer.count)
-            let made =
-                count == 0
-                ? unsafe BIO_new(BIO_s_mem()) : unsafe BIO_new_mem_buf(buffer.baseAddress, count)
+            let made = count == 0 ? unsafe BIO_new(BIO_s_mem()) : unsafe BIO_new_mem_buf(buffer.baseAddress, count)
             guard let reader = unsafe Handle<Resource.MemoryBuffer>(takingOwnershipOf: made) else {
                 preconditionFailure("out of memory for a reader")
             }
@@ -62,21 +56,15 @@ extension Certificate {
     ///
     /// Throws the error of the first bad certificate, and `.notPEM` if the file holds none.
     package static func all(inFile bytes: [UInt8]) throws(CertificateError) -> [Certificate] {
-        if bytes.first == 0x30 {
-            return [try Certificate(der: bytes)]
-        }
+        if bytes.first == 0x30 { return [try Certificate(der: bytes)] }
         let blocks = PEM.blocks(labelled: "CERTIFICATE", in: bytes)
         guard !blocks.isEmpty else { throw .notPEM }
         var certificates: [Certificate] = []
-        for der in blocks {
-            certificates.append(try Certificate(der: der))
-        }
+        for der in blocks { certificates.append(try Certificate(der: der)) }
         return certificates
     }
 
-    package var pem: String {
-        PEM.encode(der, label: "CERTIFICATE")
-    }
+    package var pem: String { PEM.encode(der, label: "CERTIFICATE") }
 }
 
 extension PrivateKey {

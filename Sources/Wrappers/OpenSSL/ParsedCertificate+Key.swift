@@ -5,8 +5,7 @@ extension ParsedCertificate {
     var hasNamedCurve: Bool {
         var algorithm: UnsafeMutablePointer<X509_ALGOR>?
         let key = unsafe X509_get_X509_PUBKEY(object.pointer)
-        guard unsafe X509_PUBKEY_get0_param(nil, nil, nil, &algorithm, key) == 1,
-            let algorithm = unsafe algorithm
+        guard unsafe X509_PUBKEY_get0_param(nil, nil, nil, &algorithm, key) == 1, let algorithm = unsafe algorithm
         else { return false }
         var identifier: OpaquePointer?
         var parameterType: Int32 = 0
@@ -19,16 +18,15 @@ extension ParsedCertificate {
     private var namedCurve: NamedCurve? {
         var algorithm: UnsafeMutablePointer<X509_ALGOR>?
         let key = unsafe X509_get_X509_PUBKEY(object.pointer)
-        guard unsafe X509_PUBKEY_get0_param(nil, nil, nil, &algorithm, key) == 1,
-            let algorithm = unsafe algorithm
+        guard unsafe X509_PUBKEY_get0_param(nil, nil, nil, &algorithm, key) == 1, let algorithm = unsafe algorithm
         else { return nil }
         var identifier: OpaquePointer?
         var parameterType: Int32 = 0
         var parameter: UnsafeRawPointer?
         unsafe X509_ALGOR_get0(&identifier, &parameterType, &parameter, algorithm)
-        guard unsafe OBJ_obj2nid(identifier) == NID_X9_62_id_ecPublicKey,
-            parameterType == V_ASN1_OBJECT
-        else { return nil }
+        guard unsafe OBJ_obj2nid(identifier) == NID_X9_62_id_ecPublicKey, parameterType == V_ASN1_OBJECT else {
+            return nil
+        }
         return NamedCurve(identifier: unsafe OBJ_obj2nid(OpaquePointer(parameter)))
     }
 
@@ -38,9 +36,7 @@ extension ParsedCertificate {
         var start: UnsafePointer<UInt8>?
         var count: Int32 = 0
         let key = unsafe X509_get_X509_PUBKEY(object.pointer)
-        guard unsafe X509_PUBKEY_get0_param(nil, &start, &count, nil, key) == 1 else {
-            return false
-        }
+        guard unsafe X509_PUBKEY_get0_param(nil, &start, &count, nil, key) == 1 else { return false }
         return unsafe namedCurve.holds(UnsafeBufferPointer(start: start, count: Int(count)))
     }
 
@@ -58,8 +54,7 @@ extension ParsedCertificate {
 ///
 /// OpenSSL's decoders of keys take a hundred microseconds and accept the point at infinity, under
 /// which anybody can sign. This takes one or two, and runs for every certificate that is parsed.
-@safe
-struct NamedCurve: @unchecked Sendable {
+@safe struct NamedCurve: @unchecked Sendable {
     private let group: OpaquePointer
 
     /// Immutable, and never freed: every thread may use it until the process ends.
@@ -91,9 +86,7 @@ struct NamedCurve: @unchecked Sendable {
         guard !isCompressed else { return true }
         defer { ERR_clear_error() }
         let made = unsafe EC_POINT_new(group)
-        guard let decoded = unsafe Handle<Resource.Point>(takingOwnershipOf: made) else {
-            return false
-        }
+        guard let decoded = unsafe Handle<Resource.Point>(takingOwnershipOf: made) else { return false }
         let count = point.count
         return unsafe EC_POINT_oct2point(group, decoded.pointer, point.baseAddress, count, nil) == 1
             && EC_POINT_is_at_infinity(group, decoded.pointer) == 0

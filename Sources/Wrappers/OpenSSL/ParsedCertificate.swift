@@ -4,8 +4,7 @@ internal import COpenSSL
 ///
 /// OpenSSL changes a parsed certificate only while it caches extensions, under the object's own
 /// lock, which the initialiser has done: afterwards any thread may read.
-@safe
-final class ParsedCertificate: @unchecked Sendable {
+@safe final class ParsedCertificate: @unchecked Sendable {
     enum Library {
         /// A library without algorithms: it parses, but decodes no key and verifies nothing.
         case null
@@ -36,22 +35,19 @@ final class ParsedCertificate: @unchecked Sendable {
             guard unsafe d2i_X509(&object, &position, buffer.count) != nil else { return false }
             return unsafe position == start + buffer.count
         }
-        guard let handle = unsafe Handle<Resource.CertificateObject>(takingOwnershipOf: object),
-            isWhole
-        else { return nil }
+        guard let handle = unsafe Handle<Resource.CertificateObject>(takingOwnershipOf: object), isWhole else {
+            return nil
+        }
         _ = unsafe X509_get_extension_flags(handle.pointer)
         self.object = handle
     }
 
     /// 1 to 3.
-    var version: Int {
-        unsafe X509_get_version(object.pointer) + 1
-    }
+    var version: Int { unsafe X509_get_version(object.pointer) + 1 }
 
     var validity: ClosedRange<Int64>? {
         guard let notBefore = unsafe Self.seconds(X509_get0_notBefore(object.pointer)),
-            let notAfter = unsafe Self.seconds(X509_get0_notAfter(object.pointer)),
-            notBefore <= notAfter
+            let notAfter = unsafe Self.seconds(X509_get0_notAfter(object.pointer)), notBefore <= notAfter
         else { return nil }
         return notBefore...notAfter
     }
@@ -86,17 +82,10 @@ final class ParsedCertificate: @unchecked Sendable {
     /// The names match, and the authority key identifier, if there is one, names the issuer's key.
     func issuance(by issuer: ParsedCertificate) -> IssuanceCheck {
         let isNamed = unsafe X509_NAME_cmp(
-            X509_get_issuer_name(object.pointer),
-            X509_get_subject_name(issuer.object.pointer)
-        )
+            X509_get_issuer_name(object.pointer), X509_get_subject_name(issuer.object.pointer))
         guard isNamed == 0 else { return .nameMismatch }
         defer { ERR_clear_error() }
-        let decoded = unsafe X509_get_ext_d2i(
-            object.pointer,
-            NID_authority_key_identifier,
-            nil,
-            nil
-        )
+        let decoded = unsafe X509_get_ext_d2i(object.pointer, NID_authority_key_identifier, nil, nil)
         guard let decoded = unsafe decoded else { return .named }
         let identifier = unsafe decoded.assumingMemoryBound(to: AUTHORITY_KEYID.self)
         defer { unsafe AUTHORITY_KEYID_free(identifier) }
@@ -122,16 +111,11 @@ extension ParsedCertificate {
         return Extensions(
             isCA: flags & UInt32(EXFLAG_BCONS) != 0 && flags & UInt32(EXFLAG_CA) != 0,
             pathLengthMax: pathLength >= 0 ? Int(pathLength) : nil,
-            keyUsage: hasKeyUsage ? KeyUsage(rawValue: bits) : nil
-        )
+            keyUsage: hasKeyUsage ? KeyUsage(rawValue: bits) : nil)
     }
 
     func occurrences(ofExtension oid: String) -> Int {
-        guard
-            let identifier = unsafe Handle<Resource.ObjectIdentifier>(
-                takingOwnershipOf: OBJ_txt2obj(oid, 1)
-            )
-        else {
+        guard let identifier = unsafe Handle<Resource.ObjectIdentifier>(takingOwnershipOf: OBJ_txt2obj(oid, 1)) else {
             ERR_clear_error()
             return 0
         }
@@ -146,17 +130,16 @@ extension ParsedCertificate {
 
     /// Extensions that a rule of this product reads, or that the rules let pass.
     private static let understood: Set<Int32> = [
-        NID_basic_constraints, NID_key_usage, NID_ext_key_usage, NID_subject_alt_name,
-        NID_issuer_alt_name, NID_certificate_policies, NID_authority_key_identifier,
-        NID_subject_key_identifier, NID_crl_distribution_points, NID_info_access,
+        NID_basic_constraints, NID_key_usage, NID_ext_key_usage, NID_subject_alt_name, NID_issuer_alt_name,
+        NID_certificate_policies, NID_authority_key_identifier, NID_subject_key_identifier, NID_crl_distribution_points,
+        NID_info_access,
     ]
 
     /// Name and policy constraints are among them, as no rule enforces them.
     var unknownCriticalExtensions: [String] {
         var unknown: [String] = []
         for index in 0..<(unsafe X509_get_ext_count(object.pointer)) {
-            guard let item = unsafe X509_get_ext(object.pointer, index),
-                unsafe X509_EXTENSION_get_critical(item) != 0,
+            guard let item = unsafe X509_get_ext(object.pointer, index), unsafe X509_EXTENSION_get_critical(item) != 0,
                 let identifier = unsafe X509_EXTENSION_get_object(item)
             else { continue }
             guard !Self.understood.contains(unsafe OBJ_obj2nid(identifier)) else { continue }
@@ -168,9 +151,9 @@ extension ParsedCertificate {
     private static func dottedDecimal(_ identifier: OpaquePointer) -> String {
         let capacity = 256
         return unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: capacity) { text in
-            guard let start = text.baseAddress,
-                unsafe OBJ_obj2txt(start, Int32(capacity), identifier, 1) > 0
-            else { return "?" }
+            guard let start = text.baseAddress, unsafe OBJ_obj2txt(start, Int32(capacity), identifier, 1) > 0 else {
+                return "?"
+            }
             return unsafe String(cString: start)
         }
     }
@@ -181,16 +164,15 @@ extension ParsedCertificate {
 /// Parsing a certificate makes OpenSSL 3 decode its public key at once, through a chain of
 /// decoders that it sets up each time: 100 µs and more on top of 20. A certificate parsed in
 /// this context keeps its key undecoded, so a forged chain costs only its parsing.
-@safe
-struct NullLibrary: @unchecked Sendable {
+@safe struct NullLibrary: @unchecked Sendable {
     let pointer: OpaquePointer
 
     static let shared = NullLibrary()
 
     private init() {
-        guard let pointer = unsafe OSSL_LIB_CTX_new(),
-            unsafe OSSL_PROVIDER_load(pointer, "null") != nil
-        else { preconditionFailure("libcrypto has no null provider") }
+        guard let pointer = unsafe OSSL_LIB_CTX_new(), unsafe OSSL_PROVIDER_load(pointer, "null") != nil else {
+            preconditionFailure("libcrypto has no null provider")
+        }
         unsafe self.pointer = unsafe pointer
     }
 }

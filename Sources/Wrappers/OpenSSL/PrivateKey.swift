@@ -4,8 +4,7 @@ internal import COpenSSL
 /// tests, the demo and the benchmark.
 ///
 /// Immutable, so that threads may share one.
-@safe
-package final class PrivateKey: @unchecked Sendable {
+@safe package final class PrivateKey: @unchecked Sendable {
     package enum Algorithm: Hashable, Sendable {
         case p256
         case p384
@@ -22,13 +21,10 @@ package final class PrivateKey: @unchecked Sendable {
         let name = if case .rsa = algorithm { "RSA" } else { "EC" }
         let made = unsafe EVP_PKEY_CTX_new_from_name(nil, name, nil)
         guard let context = unsafe Handle<Resource.KeyContext>(takingOwnershipOf: made),
-            unsafe EVP_PKEY_keygen_init(context.pointer) == 1,
-            unsafe configure(context.pointer, for: algorithm)
+            unsafe EVP_PKEY_keygen_init(context.pointer) == 1, unsafe configure(context.pointer, for: algorithm)
         else { throw .notGenerated }
         var key: OpaquePointer?
-        guard unsafe EVP_PKEY_generate(context.pointer, &key) == 1, let key = unsafe key else {
-            throw .notGenerated
-        }
+        guard unsafe EVP_PKEY_generate(context.pointer, &key) == 1, let key = unsafe key else { throw .notGenerated }
         return PrivateKey(takingOwnershipOf: unsafe Handle<Resource.Key>(takingOwnershipOf: key))
     }
 
@@ -40,41 +36,29 @@ package final class PrivateKey: @unchecked Sendable {
         let key = unsafe PEM.withReader(of: pem) { reader in
             unsafe PEM_read_bio_PrivateKey(reader, nil, { _, _, _, _ in -1 }, nil)
         }
-        guard let handle = unsafe Handle<Resource.Key>(takingOwnershipOf: key) else {
-            throw .notPEM
-        }
+        guard let handle = unsafe Handle<Resource.Key>(takingOwnershipOf: key) else { throw .notPEM }
         self.init(takingOwnershipOf: handle)
     }
 
-    init(takingOwnershipOf key: consuming Handle<Resource.Key>) {
-        self.key = key
-    }
+    init(takingOwnershipOf key: consuming Handle<Resource.Key>) { self.key = key }
 
-    package var kind: KeyKind {
-        unsafe KeyKind(of: key.pointer)
-    }
+    package var kind: KeyKind { unsafe KeyKind(of: key.pointer) }
 
     /// The public half, if this is a key on P-256.
     package var p256PublicKey: P256PublicKey? {
         guard unsafe EVP_PKEY_up_ref(key.pointer) == 1 else { return nil }
-        return P256PublicKey(
-            takingOwnershipOf: unsafe Handle<Resource.Key>(takingOwnershipOf: key.pointer)
-        )
+        return P256PublicKey(takingOwnershipOf: unsafe Handle<Resource.Key>(takingOwnershipOf: key.pointer))
     }
 
     private static func configure(_ context: OpaquePointer, for algorithm: Algorithm) -> Bool {
         switch algorithm {
-        case .p256:
-            unsafe EVP_PKEY_CTX_set_group_name(context, "P-256") == 1
-        case .p384:
-            unsafe EVP_PKEY_CTX_set_group_name(context, "P-384") == 1
-        case .p521:
-            unsafe EVP_PKEY_CTX_set_group_name(context, "P-521") == 1
+        case .p256: unsafe EVP_PKEY_CTX_set_group_name(context, "P-256") == 1
+        case .p384: unsafe EVP_PKEY_CTX_set_group_name(context, "P-384") == 1
+        case .p521: unsafe EVP_PKEY_CTX_set_group_name(context, "P-521") == 1
         case .p256ExplicitParameters:
             unsafe EVP_PKEY_CTX_set_group_name(context, "P-256") == 1
                 && EVP_PKEY_CTX_set_ec_param_enc(context, OPENSSL_EC_EXPLICIT_CURVE) == 1
-        case .rsa(let bits):
-            unsafe EVP_PKEY_CTX_set_rsa_keygen_bits(context, Int32(bits)) == 1
+        case .rsa(let bits): unsafe EVP_PKEY_CTX_set_rsa_keygen_bits(context, Int32(bits)) == 1
         }
     }
 }
@@ -92,20 +76,13 @@ extension PrivateKey {
         let made = unsafe EVP_MD_CTX_new()
         guard let context = unsafe Handle<Resource.DigestContext>(takingOwnershipOf: made),
             let name = digest.opensslName,
-            unsafe EVP_DigestSignInit_ex(context.pointer, nil, name, nil, nil, key.pointer, nil)
-                == 1
+            unsafe EVP_DigestSignInit_ex(context.pointer, nil, name, nil, nil, key.pointer, nil) == 1
         else { throw .notSigned }
         var signature = [UInt8](repeating: 0, count: Self.signatureBytesMax)
         var count = signature.count
         let status = unsafe signature.withUnsafeMutableBufferPointer { output in
             unsafe message.withUnsafeBufferPointer { input in
-                unsafe EVP_DigestSign(
-                    context.pointer,
-                    output.baseAddress,
-                    &count,
-                    input.baseAddress,
-                    input.count
-                )
+                unsafe EVP_DigestSign(context.pointer, output.baseAddress, &count, input.baseAddress, input.count)
             }
         }
         guard status == 1 else { throw .notSigned }
@@ -117,14 +94,10 @@ extension PrivateKey {
     private static let signatureBytesMax = 1_024
 
     /// The public half as SubjectPublicKeyInfo.
-    package var subjectPublicKeyInfo: [UInt8] {
-        unsafe OctetBytes.encoded { unsafe i2d_PUBKEY(key.pointer, $0) }
-    }
+    package var subjectPublicKeyInfo: [UInt8] { unsafe OctetBytes.encoded { unsafe i2d_PUBKEY(key.pointer, $0) } }
 
     /// Names the key in key identifier extensions (RFC 7093 §2, method 1).
-    package var keyIdentifier: [UInt8] {
-        Array(SHA256.digest(subjectPublicKeyInfo).bytes.prefix(20))
-    }
+    package var keyIdentifier: [UInt8] { Array(SHA256.digest(subjectPublicKeyInfo).bytes.prefix(20)) }
 }
 
 /// Why a private key could not be made, read or used.

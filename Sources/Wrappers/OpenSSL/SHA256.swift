@@ -1,13 +1,9 @@
 internal import COpenSSL
 
 package enum SHA256 {
-    package static func digest(_ bytes: [UInt8]) -> SHA256Digest {
-        digest(bytes.span)
-    }
+    package static func digest(_ bytes: [UInt8]) -> SHA256Digest { digest(bytes.span) }
 
-    package static func digest(_ bytes: ArraySlice<UInt8>) -> SHA256Digest {
-        digest(bytes.span)
-    }
+    package static func digest(_ bytes: ArraySlice<UInt8>) -> SHA256Digest { digest(bytes.span) }
 
     /// One call to OpenSSL with the algorithm fetched once.
     ///
@@ -19,13 +15,8 @@ package enum SHA256 {
         let status = unsafe bytes.withUnsafeBufferPointer { input in
             unsafe span.withUnsafeMutableBytes { output in
                 unsafe EVP_Digest(
-                    input.baseAddress,
-                    input.count,
-                    output.baseAddress?.assumingMemoryBound(to: UInt8.self),
-                    nil,
-                    DigestAlgorithm.sha256.pointer,
-                    nil
-                )
+                    input.baseAddress, input.count, output.baseAddress?.assumingMemoryBound(to: UInt8.self), nil,
+                    DigestAlgorithm.sha256.pointer, nil)
             }
         }
         precondition(status == 1, "libcrypto cannot compute SHA-256")
@@ -40,20 +31,16 @@ package struct SHA256Hasher: ~Copyable {
     private let context: Handle<Resource.DigestContext>
 
     package init() {
-        guard
-            let context = unsafe Handle<Resource.DigestContext>(takingOwnershipOf: EVP_MD_CTX_new())
-        else { preconditionFailure("out of memory for a digest context") }
+        guard let context = unsafe Handle<Resource.DigestContext>(takingOwnershipOf: EVP_MD_CTX_new()) else {
+            preconditionFailure("out of memory for a digest context")
+        }
         self.context = context
         start()
     }
 
-    package func update(_ bytes: [UInt8]) {
-        update(bytes.span)
-    }
+    package func update(_ bytes: [UInt8]) { update(bytes.span) }
 
-    package func update(_ bytes: ArraySlice<UInt8>) {
-        update(bytes.span)
-    }
+    package func update(_ bytes: ArraySlice<UInt8>) { update(bytes.span) }
 
     package func update(_ bytes: Span<UInt8>) {
         let status = unsafe bytes.withUnsafeBufferPointer { input in
@@ -67,11 +54,7 @@ package struct SHA256Hasher: ~Copyable {
         var words = InlineArray<4, UInt64>(repeating: 0)
         var span = words.mutableSpan
         let status = unsafe span.withUnsafeMutableBytes { output in
-            unsafe EVP_DigestFinal_ex(
-                context.pointer,
-                output.baseAddress?.assumingMemoryBound(to: UInt8.self),
-                nil
-            )
+            unsafe EVP_DigestFinal_ex(context.pointer, output.baseAddress?.assumingMemoryBound(to: UInt8.self), nil)
         }
         precondition(status == 1, "libcrypto cannot compute SHA-256")
         start()
@@ -93,22 +76,13 @@ package final class SHA256Prefix {
     private let work: Handle<Resource.DigestContext>
 
     package init(_ bytes: [UInt8]) {
-        guard
-            let beginning = unsafe Handle<Resource.DigestContext>(
-                takingOwnershipOf: EVP_MD_CTX_new()
-            ),
+        guard let beginning = unsafe Handle<Resource.DigestContext>(takingOwnershipOf: EVP_MD_CTX_new()),
             let work = unsafe Handle<Resource.DigestContext>(takingOwnershipOf: EVP_MD_CTX_new())
         else { preconditionFailure("out of memory for a digest context") }
-        let status = unsafe EVP_DigestInit_ex2(
-            beginning.pointer,
-            DigestAlgorithm.sha256.pointer,
-            nil
-        )
+        let status = unsafe EVP_DigestInit_ex2(beginning.pointer, DigestAlgorithm.sha256.pointer, nil)
         precondition(
-            unsafe status == 1
-                && EVP_DigestUpdate(beginning.pointer, bytes, bytes.count) == 1,
-            "libcrypto cannot compute SHA-256"
-        )
+            unsafe status == 1 && EVP_DigestUpdate(beginning.pointer, bytes, bytes.count) == 1,
+            "libcrypto cannot compute SHA-256")
         self.beginning = beginning
         self.work = work
     }
@@ -121,11 +95,8 @@ package final class SHA256Prefix {
             unsafe span.withUnsafeMutableBytes { output in
                 unsafe EVP_MD_CTX_copy_ex(work.pointer, beginning.pointer) == 1
                     && EVP_DigestUpdate(work.pointer, input.baseAddress, input.count) == 1
-                    && EVP_DigestFinal_ex(
-                        work.pointer,
-                        output.baseAddress?.assumingMemoryBound(to: UInt8.self),
-                        nil
-                    ) == 1
+                    && EVP_DigestFinal_ex(work.pointer, output.baseAddress?.assumingMemoryBound(to: UInt8.self), nil)
+                        == 1
             }
         }
         precondition(status, "libcrypto cannot compute SHA-256")
@@ -148,8 +119,7 @@ package enum SHA1 {
 ///
 /// OpenSSL 3 looks an algorithm up by name, under locks, whenever it is handed `EVP_sha256()`; a
 /// fetched one skips that. It is never freed, as every thread may use it until the process ends.
-@safe
-struct DigestAlgorithm: @unchecked Sendable {
+@safe struct DigestAlgorithm: @unchecked Sendable {
     let pointer: OpaquePointer
 
     static let sha256 = DigestAlgorithm(named: "SHA256")

@@ -10,19 +10,14 @@ package struct SHA256Digest: Hashable, Sendable {
 
     package static let byteCount = 32
 
-    package init?(_ bytes: [UInt8]) {
-        self.init(bytes.span)
-    }
+    package init?(_ bytes: [UInt8]) { self.init(bytes.span) }
 
     /// Nil unless there are exactly 32 bytes.
     package init?(_ bytes: Span<UInt8>) {
         guard bytes.count == Self.byteCount else { return nil }
         var words = InlineArray<4, UInt64>(repeating: 0)
         for index in words.indices {
-            words[index] = unsafe bytes.bytes.unsafeLoadUnaligned(
-                fromByteOffset: index * 8,
-                as: UInt64.self
-            )
+            words[index] = unsafe bytes.bytes.unsafeLoadUnaligned(fromByteOffset: index * 8, as: UInt64.self)
         }
         self.init(words: words)
     }
@@ -58,16 +53,12 @@ package struct SHA256Digest: Hashable, Sendable {
         [first.bigEndian, second.bigEndian, third.bigEndian, fourth.bigEndian]
     }
 
-    package var bytes: [UInt8] {
-        (0..<Self.byteCount).map { self[$0] }
-    }
+    package var bytes: [UInt8] { (0..<Self.byteCount).map { self[$0] } }
 
     /// Lower-case, 64 digits.
     package var hex: String {
         let digits = hexDigits
-        return unsafe digits.span.withUnsafeBufferPointer {
-            unsafe String(decoding: $0, as: UTF8.self)
-        }
+        return unsafe digits.span.withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
     }
 
     /// The ASCII characters of `hex`.
@@ -104,11 +95,8 @@ package struct SHA256Digest: Hashable, Sendable {
 extension SHA256Digest: Comparable {
     /// The order of the bytes, which is the order of PostgreSQL's `bytea` as well.
     package static func < (left: Self, right: Self) -> Bool {
-        (left.first, left.second, left.third, left.fourth)
-            < (right.first, right.second, right.third, right.fourth)
+        (left.first, left.second, left.third, left.fourth) < (right.first, right.second, right.third, right.fourth)
     }
 }
 
-extension SHA256Digest: CustomStringConvertible {
-    package var description: String { hex }
-}
+extension SHA256Digest: CustomStringConvertible { package var description: String { hex } }

@@ -14,8 +14,8 @@ package struct Scrypt: Hashable, Sendable {
 
     /// Nil for what RFC 7914 (section 2) does not allow, or what takes more than `memoryBytesMax`.
     package init?(cost: Int, blockSize: Int, parallelization: Int) {
-        guard (2...(1 << 24)).contains(cost), cost.nonzeroBitCount == 1,
-            (1...32).contains(blockSize), (1...16).contains(parallelization),
+        guard (2...(1 << 24)).contains(cost), cost.nonzeroBitCount == 1, (1...32).contains(blockSize),
+            (1...16).contains(parallelization),
             128 * cost * blockSize + 128 * blockSize * parallelization <= Self.memoryBytesMax
         else { return nil }
         self.cost = cost
@@ -30,17 +30,8 @@ package struct Scrypt: Hashable, Sendable {
         var output = [UInt8](repeating: 0, count: count)
         let status = unsafe password.withUnsafeBytes { text in
             unsafe EVP_PBE_scrypt(
-                text.baseAddress?.assumingMemoryBound(to: CChar.self),
-                text.count,
-                salt,
-                salt.count,
-                UInt64(cost),
-                UInt64(blockSize),
-                UInt64(parallelization),
-                UInt64(Self.memoryBytesMax + (1 << 20)),
-                &output,
-                count
-            )
+                text.baseAddress?.assumingMemoryBound(to: CChar.self), text.count, salt, salt.count, UInt64(cost),
+                UInt64(blockSize), UInt64(parallelization), UInt64(Self.memoryBytesMax + (1 << 20)), &output, count)
         }
         guard status == 1 else {
             ERR_clear_error()

@@ -1,21 +1,16 @@
 internal import COpenSSL
 
 /// The signed attributes of a PKCS #7 signer (RFC 2315 §9.2), borrowed from its message.
-@safe
-struct SignedAttributes {
+@safe struct SignedAttributes {
     /// A `STACK_OF(X509_ATTRIBUTE)`.
     private let list: OpaquePointer
 
-    init(_ list: OpaquePointer) {
-        unsafe self.list = unsafe list
-    }
+    init(_ list: OpaquePointer) { unsafe self.list = unsafe list }
 
     /// The bytes that the signature covers; empty if OpenSSL cannot encode them.
     ///
     /// RFC 2315 §9.3: the DER of the SET OF, under its universal tag and not the message's `[0]`.
-    var encoded: [UInt8] {
-        unsafe OctetBytes.encoded { unsafe ASN1_item_i2d(list, $0, PKCS7_ATTR_VERIFY_it()) }
-    }
+    var encoded: [UInt8] { unsafe OctetBytes.encoded { unsafe ASN1_item_i2d(list, $0, PKCS7_ATTR_VERIFY_it()) } }
 
     /// Whether the attributes state the type `data` and the digest of this content, each once.
     func match(_ content: [UInt8], digest: SignatureDigest) -> Bool {
@@ -33,11 +28,8 @@ struct SignedAttributes {
         var found: UnsafeMutablePointer<ASN1_TYPE>?
         for index in 0..<max(0, unsafe OPENSSL_sk_num(list)) {
             let attribute = unsafe OpaquePointer(OPENSSL_sk_value(list, index))
-            guard unsafe OBJ_obj2nid(X509_ATTRIBUTE_get0_object(attribute)) == attributeNID
-            else { continue }
-            guard unsafe found == nil, unsafe X509_ATTRIBUTE_count(attribute) == 1 else {
-                return nil
-            }
+            guard unsafe OBJ_obj2nid(X509_ATTRIBUTE_get0_object(attribute)) == attributeNID else { continue }
+            guard unsafe found == nil, unsafe X509_ATTRIBUTE_count(attribute) == 1 else { return nil }
             unsafe found = unsafe X509_ATTRIBUTE_get0_type(attribute, 0)
         }
         guard let found = unsafe found, unsafe found.pointee.type == type else { return nil }
@@ -57,9 +49,7 @@ struct SignedAttributes {
 /// Copies the content of OpenSSL's ASN.1 strings, and what it encodes.
 enum OctetBytes {
     /// The DER that one of OpenSSL's encoders allocates; empty if it cannot encode.
-    static func encoded(
-        _ encode: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>) -> Int32
-    ) -> [UInt8] {
+    static func encoded(_ encode: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>) -> Int32) -> [UInt8] {
         var output: UnsafeMutablePointer<UInt8>?
         let count = unsafe encode(&output)
         guard let start = unsafe output, count > 0 else { return [] }
@@ -69,9 +59,7 @@ enum OctetBytes {
 
     /// Empty for NULL.
     static func of(_ string: UnsafeMutablePointer<ASN1_OCTET_STRING>?) -> [UInt8] {
-        guard let string = unsafe string, let start = unsafe ASN1_STRING_get0_data(string) else {
-            return []
-        }
+        guard let string = unsafe string, let start = unsafe ASN1_STRING_get0_data(string) else { return [] }
         let count = Int(unsafe ASN1_STRING_length(string))
         return unsafe Array(UnsafeBufferPointer(start: start, count: count))
     }

@@ -4,8 +4,7 @@ internal import COpenSSL
 ///
 /// Parsed by OpenSSL after `MessageOutline` has bounded its size and counted its certificates;
 /// only its form is checked. For one thread at a time.
-@safe
-package final class SignedMessage {
+@safe package final class SignedMessage {
     /// The octets that are signed, with the pieces of a constructed string joined.
     package let content: [UInt8]
     /// The digest under the signature, where the signer names SHA-1 or SHA-256 with RSA PKCS #1
@@ -27,8 +26,7 @@ package final class SignedMessage {
 
     /// Whether the message names the certificate as its signer, by issuer and serial number.
     package func isSigned(in certificate: Certificate) -> Bool {
-        guard let signer = unsafe Self.signer(of: message.pointer),
-            let name = unsafe signer.pointee.issuer_and_serial
+        guard let signer = unsafe Self.signer(of: message.pointer), let name = unsafe signer.pointee.issuer_and_serial
         else { return false }
         let object = unsafe certificate.outline.object.pointer
         return unsafe X509_NAME_cmp(name.pointee.issuer, X509_get_issuer_name(object)) == 0
@@ -39,9 +37,7 @@ package final class SignedMessage {
     /// any: then the attributes are signed, and they name the content's type and digest.
     package func check(with certificate: Certificate) -> MessageCheck {
         defer { ERR_clear_error() }
-        guard let digest, let signer = unsafe Self.signer(of: message.pointer) else {
-            return .invalid
-        }
+        guard let digest, let signer = unsafe Self.signer(of: message.pointer) else { return .invalid }
         var signed = content
         if let attributes = unsafe signer.pointee.auth_attr {
             let list = unsafe SignedAttributes(attributes)
@@ -53,16 +49,12 @@ package final class SignedMessage {
                 unsafe EVP_PKEY_get_base_id(key) == NID_rsaEncryption
             else { return .wrongKey }
             let signature = unsafe OctetBytes.of(signer.pointee.enc_digest)
-            return unsafe Self.isSignature(signature, over: signed, digest, by: key)
-                ? .valid : .invalid
+            return unsafe Self.isSignature(signature, over: signed, digest, by: key) ? .valid : .invalid
         }
     }
 
     private static func isSignature(
-        _ signature: [UInt8],
-        over message: [UInt8],
-        _ digest: SignatureDigest,
-        by key: OpaquePointer
+        _ signature: [UInt8], over message: [UInt8], _ digest: SignatureDigest, by key: OpaquePointer
     ) -> Bool {
         let made = unsafe EVP_MD_CTX_new()
         guard let context = unsafe Handle<Resource.DigestContext>(takingOwnershipOf: made),
@@ -72,12 +64,7 @@ package final class SignedMessage {
         return unsafe signature.withUnsafeBufferPointer { signature in
             unsafe message.withUnsafeBufferPointer { message in
                 unsafe EVP_DigestVerify(
-                    context.pointer,
-                    signature.baseAddress,
-                    signature.count,
-                    message.baseAddress,
-                    message.count
-                ) == 1
+                    context.pointer, signature.baseAddress, signature.count, message.baseAddress, message.count) == 1
             }
         }
     }
@@ -120,16 +107,12 @@ extension SignedMessage {
             // On failure this frees the object and sets the pointer to NULL.
             return unsafe d2i_PKCS7(&object, &position, buffer.count) != nil
         }
-        let handle = unsafe Handle<Resource.SignedMessage>(
-            takingOwnershipOf: object.map { OpaquePointer($0) }
-        )
+        let handle = unsafe Handle<Resource.SignedMessage>(takingOwnershipOf: object.map { OpaquePointer($0) })
         guard isRead, let handle, unsafe signedData(of: handle.pointer) != nil else { return nil }
         return handle
     }
 
-    private static func signedData(
-        of message: OpaquePointer
-    ) -> UnsafeMutablePointer<PKCS7_SIGNED>? {
+    private static func signedData(of message: OpaquePointer) -> UnsafeMutablePointer<PKCS7_SIGNED>? {
         let message = unsafe UnsafeMutablePointer<PKCS7>(message)
         guard unsafe OBJ_obj2nid(message.pointee.type) == NID_pkcs7_signed else { return nil }
         return unsafe message.pointee.d.sign
@@ -143,23 +126,19 @@ extension SignedMessage {
     /// The first signer, which lives as long as the message.
     static func signer(of message: OpaquePointer) -> UnsafeMutablePointer<PKCS7_SIGNER_INFO>? {
         guard let signed = unsafe signedData(of: message) else { return nil }
-        return unsafe OPENSSL_sk_value(signed.pointee.signer_info, 0)?
-            .assumingMemoryBound(to: PKCS7_SIGNER_INFO.self)
+        return unsafe OPENSSL_sk_value(signed.pointee.signer_info, 0)?.assumingMemoryBound(to: PKCS7_SIGNER_INFO.self)
     }
 
     /// Nil if the message holds no content, or content of another type than data.
     static func content(of message: OpaquePointer) -> [UInt8]? {
-        guard let signed = unsafe signedData(of: message),
-            let contents = unsafe signed.pointee.contents,
-            unsafe OBJ_obj2nid(contents.pointee.type) == NID_pkcs7_data,
-            let data = unsafe contents.pointee.d.data
+        guard let signed = unsafe signedData(of: message), let contents = unsafe signed.pointee.contents,
+            unsafe OBJ_obj2nid(contents.pointee.type) == NID_pkcs7_data, let data = unsafe contents.pointee.d.data
         else { return nil }
         return unsafe OctetBytes.of(data)
     }
 
     static func digest(of message: OpaquePointer) -> SignatureDigest? {
-        guard let signer = unsafe signer(of: message),
-            let digestAlgorithm = unsafe signer.pointee.digest_alg,
+        guard let signer = unsafe signer(of: message), let digestAlgorithm = unsafe signer.pointee.digest_alg,
             let signatureAlgorithm = unsafe signer.pointee.digest_enc_alg
         else { return nil }
         let signature = unsafe OBJ_obj2nid(signatureAlgorithm.pointee.algorithm)
@@ -170,8 +149,7 @@ extension SignedMessage {
         case NID_sha256:
             let isRSA = signature == NID_rsaEncryption || signature == NID_sha256WithRSAEncryption
             return isRSA ? .sha256 : nil
-        default:
-            return nil
+        default: return nil
         }
     }
 }

@@ -1,25 +1,18 @@
 extension Result where Failure == any Error {
     /// The outcome of `body`.
     package init(of body: () async throws -> Success) async {
-        do {
-            self = .success(try await body())
-        } catch {
-            self = .failure(error)
-        }
+        do { self = .success(try await body()) } catch { self = .failure(error) }
     }
 }
 
 /// Runs `body`, then `close`, however `body` ends: in Swift 6.3 a `defer` cannot `await`.
 ///
 /// Throws the error of `body`, or that of `close` if `body` has none.
-package func closing<Value>(
-    by close: () async throws -> Void,
-    after body: () async throws -> Value
-) async throws -> Value {
+package func closing<Value>(by close: () async throws -> Void, after body: () async throws -> Value) async throws
+    -> Value
+{
     let result = await Result(of: body)
-    do {
-        try await close()
-    } catch {
+    do { try await close() } catch {
         _ = try result.get()
         throw error
     }

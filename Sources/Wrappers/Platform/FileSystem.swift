@@ -3,9 +3,7 @@ import Glibc
 /// Questions about the file or folder at a path.
 package enum FileSystem {
     /// Whether a folder is there; symbolic links are followed.
-    package static func isFolder(_ path: String) -> Bool {
-        kind(path) == S_IFDIR
-    }
+    package static func isFolder(_ path: String) -> Bool { kind(path) == S_IFDIR }
 
     /// Whether something other than a folder is there that this process may read.
     package static func isReadableFile(_ path: String) -> Bool {
@@ -20,9 +18,7 @@ package enum FileSystem {
     }
 
     /// Whether a file is there that can be read twice: no folder, pipe or device.
-    package static func isRegularFile(_ path: String) -> Bool {
-        kind(path) == S_IFREG
-    }
+    package static func isRegularFile(_ path: String) -> Bool { kind(path) == S_IFREG }
 
     /// The names in a folder, in no order, without `.` and `..`; nil if it cannot be read.
     package static func names(in folder: String) -> [String]? {
@@ -66,8 +62,7 @@ extension FileSystem {
 
     /// Writes all bytes to an open descriptor, and waits for a reader that is slow; false if the
     /// reader is gone, or there is no room.
-    @discardableResult
-    package static func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
+    @discardableResult package static func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
         var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }

@@ -5,9 +5,7 @@ package final class InputFile: Sendable {
     private let descriptor: Int32
 
     /// Nil if there is no such file, or it may not be read.
-    package convenience init?(path: String) {
-        self.init(owning: open(path, O_RDONLY | O_CLOEXEC))
-    }
+    package convenience init?(path: String) { self.init(owning: open(path, O_RDONLY | O_CLOEXEC)) }
 
     /// Nil for the number that tells of a failure.
     private init?(owning descriptor: Int32) {
@@ -30,9 +28,7 @@ package final class InputFile: Sendable {
         var code: Int32 = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: countMax) { buffer, count in
             var result = 0
-            repeat {
-                result = Glibc.read(descriptor, buffer.baseAddress, countMax)
-            } while result < 0 && errno == EINTR
+            repeat { result = Glibc.read(descriptor, buffer.baseAddress, countMax) } while result < 0 && errno == EINTR
             code = result < 0 ? errno : 0
             count = max(0, result)
         }
@@ -62,9 +58,7 @@ package final class InputFile: Sendable {
 
     private static let pieceBytes = 65_536
 
-    deinit {
-        close(descriptor)
-    }
+    deinit { close(descriptor) }
 }
 
 /// Why reading failed, by the number that errno(3) lists.

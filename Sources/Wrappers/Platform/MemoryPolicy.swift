@@ -8,9 +8,7 @@ package enum MemoryPolicy {
     /// keeps the largest batch that it has ever held; and glibc raises its own threshold for blocks
     /// that are given back to the system at once with the first large one that is freed, so that a
     /// single large body would raise a worker for good (mallopt(3)).
-    package static func apply() {
-        malloc_set_policy(arenasMax, mappedBytesMin, trimBytes)
-    }
+    package static func apply() { malloc_set_policy(arenasMax, mappedBytesMin, trimBytes) }
 
     private static let arenasMax: Int32 = 1
     /// A block from this size on goes back to the system when it is freed.

@@ -3,8 +3,7 @@ extension String {
     package var percentEncoded: String {
         let digits = Array("0123456789ABCDEF".utf8)
         let encoded = utf8.flatMap { byte in
-            byte.isUnreserved
-                ? [byte] : [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            byte.isUnreserved ? [byte] : [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
         }
         return String(decoding: encoded, as: UTF8.self)
     }

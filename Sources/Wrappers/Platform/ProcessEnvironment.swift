@@ -21,9 +21,7 @@ package enum ProcessEnvironment {
         for entry in entries {
             // By code points, as an accent may follow the sign.
             let scalars = entry.unicodeScalars
-            guard let sign = scalars.firstIndex(of: "="), sign > scalars.startIndex else {
-                continue
-            }
+            guard let sign = scalars.firstIndex(of: "="), sign > scalars.startIndex else { continue }
             let name = String(scalars[..<sign])
             let value = String(scalars[scalars.index(after: sign)...])
             variables[name] = variables[name] ?? value

@@ -5,27 +5,20 @@ import Synchronization
 /// The wait is over with `answered()`, or when its last owner lets go of it: then the command's own
 /// error says what became of it.
 package final class ServerWait: Sendable {
-    private enum State {
-        case silent, reported, over
-    }
+    private enum State { case silent, reported, over }
 
     /// Receives each line.
     ///
     /// Swift 6.3 ends an optimized program that has a closure itself as a task-local value.
-    private struct Reporter: Sendable {
-        let report: @Sendable (String) -> Void
-    }
+    private struct Reporter: Sendable { let report: @Sendable (String) -> Void }
 
     /// Nil in services, which log such waits.
     @TaskLocal private static var reporter: Reporter?
 
     /// Runs a function that reports its waits, on any thread.
-    package static func reporting<T>(
-        to report: @escaping @Sendable (String) -> Void,
-        _ body: () async throws -> T
-    ) async rethrows -> T {
-        try await $reporter.withValue(Reporter(report: report), operation: body)
-    }
+    package static func reporting<T>(to report: @escaping @Sendable (String) -> Void, _ body: () async throws -> T)
+        async rethrows -> T
+    { try await $reporter.withValue(Reporter(report: report), operation: body) }
 
     private let server: String
     private let limit: Duration?
@@ -39,9 +32,7 @@ package final class ServerWait: Sendable {
     ///   - limit: the time after which the caller gives up; nil if that differs.
     ///   - patience: the time before the wait is reported.
     package static func begin(
-        for server: @autoclosure () -> String,
-        within limit: Duration? = nil,
-        patience: Duration = .seconds(2)
+        for server: @autoclosure () -> String, within limit: Duration? = nil, patience: Duration = .seconds(2)
     ) -> ServerWait? {
         guard let reporter else { return nil }
         let wait = ServerWait(server(), limit, reporter.report)
@@ -52,11 +43,7 @@ package final class ServerWait: Sendable {
         return wait
     }
 
-    private init(
-        _ server: String,
-        _ limit: Duration?,
-        _ report: @escaping @Sendable (String) -> Void
-    ) {
+    private init(_ server: String, _ limit: Duration?, _ report: @escaping @Sendable (String) -> Void) {
         self.server = server
         self.limit = limit
         self.report = report

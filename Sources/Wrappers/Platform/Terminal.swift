@@ -2,9 +2,7 @@ import Glibc
 
 /// The terminal behind an open descriptor, if it is one.
 package enum Terminal {
-    package static func isBehind(_ descriptor: Int32) -> Bool {
-        isatty(descriptor) == 1
-    }
+    package static func isBehind(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
 
     /// Whether terminals of this process understand "erase this line"; `TERM` names their kind.
     package static var isErasable: Bool {
@@ -15,8 +13,7 @@ package enum Terminal {
     /// The terminal's size now; nil without a terminal, or if it has no size.
     package static func size(of descriptor: Int32) -> (columns: Int, rows: Int)? {
         var size = winsize()
-        guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0
-        else { return nil }
+        guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else { return nil }
         return (Int(size.ws_col), Int(size.ws_row))
     }
 

@@ -15,16 +15,10 @@ package struct ConnectionCounts: Equatable, Sendable {
 actor ConnectionPool {
     private let options: PostgresOptions
     private let connectionsMax: Int
-    private var idle: [PostgresConnection] = [] {
-        didSet { show() }
-    }
-    private var openCount = 0 {
-        didSet { show() }
-    }
+    private var idle: [PostgresConnection] = [] { didSet { show() } }
+    private var openCount = 0 { didSet { show() } }
     private var backoff = ReconnectBackoff()
-    private var waiters: [(id: UInt64, continuation: CheckedContinuation<Void, Never>)] = [] {
-        didSet { show() }
-    }
+    private var waiters: [(id: UInt64, continuation: CheckedContinuation<Void, Never>)] = [] { didSet { show() } }
     private var nextWaiterID: UInt64 = 0
     private var isClosed = false
     /// The counts that `show` wrote last, for readers on other threads.
@@ -39,13 +33,10 @@ actor ConnectionPool {
     func lease() async throws(PostgresError) -> PostgresConnection {
         let deadline = ContinuousClock.now + options.connectDeadline
         while true {
-            if isClosed {
-                throw PostgresError(code: .connectionClosed, message: "the client is closed")
-            }
+            if isClosed { throw PostgresError(code: .connectionClosed, message: "the client is closed") }
             if let connection = idle.popLast() {
                 let left = max(deadline - .now, Self.attemptMin)
-                if !connection.isOfFormerLogin, await connection.isUsable(),
-                    await connection.renewIfDue(deadline: left)
+                if !connection.isOfFormerLogin, await connection.isUsable(), await connection.renewIfDue(deadline: left)
                 {
                     return connection
                 }
@@ -89,11 +80,7 @@ actor ConnectionPool {
     }
 
     private func show() {
-        let now = ConnectionCounts(
-            open: openCount,
-            lent: openCount - idle.count,
-            waiting: waiters.count
-        )
+        let now = ConnectionCounts(open: openCount, lent: openCount - idle.count, waiting: waiters.count)
         counts.withLock { $0 = now }
     }
 
@@ -102,20 +89,14 @@ actor ConnectionPool {
         let connections = idle
         idle = []
         openCount -= connections.count
-        while !waiters.isEmpty {
-            resumeFirstWaiter()
-        }
-        for connection in connections {
-            await connection.close()
-        }
+        while !waiters.isEmpty { resumeFirstWaiter() }
+        for connection in connections { await connection.close() }
     }
 
-    private func connectOrRelease(
-        until deadline: ContinuousClock.Instant
-    ) async throws(PostgresError) -> PostgresConnection {
-        do throws(PostgresError) {
-            return try await connect(until: deadline)
-        } catch {
+    private func connectOrRelease(until deadline: ContinuousClock.Instant) async throws(PostgresError)
+        -> PostgresConnection
+    {
+        do throws(PostgresError) { return try await connect(until: deadline) } catch {
             openCount -= 1
             resumeFirstWaiter()
             throw error
@@ -123,9 +104,7 @@ actor ConnectionPool {
     }
 
     /// Tries until the deadline; a fault that an operator has to mend is thrown at once.
-    private func connect(
-        until deadline: ContinuousClock.Instant
-    ) async throws(PostgresError) -> PostgresConnection {
+    private func connect(until deadline: ContinuousClock.Instant) async throws(PostgresError) -> PostgresConnection {
         var failure: PostgresError?
         let wait = options.wait(within: deadline - .now)
         while true {
@@ -134,10 +113,7 @@ actor ConnectionPool {
             let left = deadline - .now
             if let failure, left <= .zero || Task.isCancelled { throw failure }
             do throws(PostgresError) {
-                let connection = try await PostgresConnection.attempt(
-                    options,
-                    deadline: max(left, Self.attemptMin)
-                )
+                let connection = try await PostgresConnection.attempt(options, deadline: max(left, Self.attemptMin))
                 wait?.answered()
                 backoff.recordSuccess()
                 return connection
@@ -152,17 +128,11 @@ actor ConnectionPool {
     /// However late it is, one attempt gets a chance.
     private static let attemptMin = Duration.milliseconds(500)
 
-    private func waitForReturn(
-        until deadline: ContinuousClock.Instant
-    ) async throws(PostgresError) {
-        if Task.isCancelled {
-            throw PostgresError(code: .cancelled, message: "the caller's task was cancelled")
-        }
+    private func waitForReturn(until deadline: ContinuousClock.Instant) async throws(PostgresError) {
+        if Task.isCancelled { throw PostgresError(code: .cancelled, message: "the caller's task was cancelled") }
         if deadline <= .now {
             throw PostgresError(
-                code: .noConnectionFree,
-                message: "all \(connectionsMax) connections of this client are in use"
-            )
+                code: .noConnectionFree, message: "all \(connectionsMax) connections of this client are in use")
         }
         let id = nextWaiterID
         nextWaiterID += 1
@@ -171,20 +141,14 @@ actor ConnectionPool {
             resumeWaiter(id)
         }
         await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                waiters.append((id, continuation))
-            }
+            await withCheckedContinuation { continuation in waiters.append((id, continuation)) }
         } onCancel: {
             timer.cancel()
         }
         timer.cancel()
     }
 
-    private func resumeFirstWaiter() {
-        if let first = waiters.first {
-            resumeWaiter(first.id)
-        }
-    }
+    private func resumeFirstWaiter() { if let first = waiters.first { resumeWaiter(first.id) } }
 
     private func resumeWaiter(_ id: UInt64) {
         guard let index = waiters.firstIndex(where: { $0.id == id }) else { return }

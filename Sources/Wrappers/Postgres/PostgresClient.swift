@@ -34,9 +34,7 @@ package final class PostgresClient: Sendable {
     }
 
     /// Lends a connection to `body`, waiting for a free or new one up to the connect deadline.
-    package func withConnection<T>(
-        _ body: (PostgresConnection) async throws -> T
-    ) async throws -> T {
+    package func withConnection<T>(_ body: (PostgresConnection) async throws -> T) async throws -> T {
         let connection = try await lease()
         return try await closing {
             await pool.giveBack(connection)
@@ -46,9 +44,7 @@ package final class PostgresClient: Sendable {
     }
 
     /// Lends a connection beside the others to `body`, which may hold a lock of the session.
-    package func withHeldConnection<T>(
-        _ body: (PostgresConnection) async throws -> T
-    ) async throws -> T {
+    package func withHeldConnection<T>(_ body: (PostgresConnection) async throws -> T) async throws -> T {
         let connection = try await connect()
         return try await closing {
             await connection.close()
@@ -66,16 +62,14 @@ package final class PostgresClient: Sendable {
     /// Runs `body` in a transaction, and again from its start when another transaction was in the
     /// way (a deadlock or a serialization failure), up to `attemptsMax` times in all.
     package func transaction<T>(
-        deadline: Duration? = nil,
-        attemptsMax: Int = 5,
-        _ body: (PostgresConnection) async throws -> T
+        deadline: Duration? = nil, attemptsMax: Int = 5, _ body: (PostgresConnection) async throws -> T
     ) async throws -> T {
         try await withConnection { connection in
             var attempt = 1
             while true {
-                do {
-                    return try await connection.transaction(deadline: deadline, body)
-                } catch let error as PostgresError where error.isContention {
+                do { return try await connection.transaction(deadline: deadline, body) } catch let error
+                    as PostgresError where error.isContention
+                {
                     if attempt == attemptsMax { throw error }
                     attempt += 1
                 }
@@ -84,26 +78,16 @@ package final class PostgresClient: Sendable {
     }
 
     /// Runs one statement on any connection.
-    package func query(
-        _ sql: String,
-        _ parameters: [PostgresValue] = [],
-        deadline: Duration? = nil
-    ) async throws -> PostgresRows {
-        try await withConnection { connection in
-            try await connection.query(sql, parameters, deadline: deadline)
-        }
-    }
+    package func query(_ sql: String, _ parameters: [PostgresValue] = [], deadline: Duration? = nil) async throws
+        -> PostgresRows
+    { try await withConnection { connection in try await connection.query(sql, parameters, deadline: deadline) } }
 
     /// Tries the newest login, and replaces the sessions of a former one once it has worked: idle
     /// ones at once, others when they come back or are used next.
     ///
     /// - Throws: while the login does not work; the former one stays in use.
-    package func signIn() async throws(PostgresError) {
-        try await pool.signIn()
-    }
+    package func signIn() async throws(PostgresError) { try await pool.signIn() }
 
     /// Closes the idle connections, and those on loan when they come back.
-    package func close() async {
-        await pool.close()
-    }
+    package func close() async { await pool.close() }
 }

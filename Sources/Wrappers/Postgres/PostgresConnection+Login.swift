@@ -2,16 +2,12 @@
 extension PostgresConnection {
     /// Connects without reporting the wait: by the newest login, or while that is refused by the
     /// one that has worked before.
-    static func attempt(
-        _ options: PostgresOptions,
-        deadline: Duration
-    ) async throws(PostgresError) -> PostgresConnection {
+    static func attempt(_ options: PostgresOptions, deadline: Duration) async throws(PostgresError)
+        -> PostgresConnection
+    {
         let newest = options.login
-        do throws(PostgresError) {
-            return try await attempt(options, by: newest, deadline: deadline)
-        } catch {
-            guard error.fault == .operator, let former = options.workingLogin.login,
-                former != newest,
+        do throws(PostgresError) { return try await attempt(options, by: newest, deadline: deadline) } catch {
+            guard error.fault == .operator, let former = options.workingLogin.login, former != newest,
                 let connection = try? await open(options, by: former, deadline: deadline)
             else { throw error }
             return connection
@@ -19,28 +15,22 @@ extension PostgresConnection {
     }
 
     /// Connects by a login; all other sessions are replaced once it has worked.
-    static func attempt(
-        _ options: PostgresOptions,
-        by login: PostgresLogin,
-        deadline: Duration
-    ) async throws(PostgresError) -> PostgresConnection {
+    static func attempt(_ options: PostgresOptions, by login: PostgresLogin, deadline: Duration)
+        async throws(PostgresError) -> PostgresConnection
+    {
         let connection = try await open(options, by: login, deadline: deadline)
         options.workingLogin.record(login)
         return connection
     }
 
-    private static func open(
-        _ options: PostgresOptions,
-        by login: PostgresLogin,
-        deadline: Duration
-    ) async throws(PostgresError) -> PostgresConnection {
+    private static func open(_ options: PostgresOptions, by login: PostgresLogin, deadline: Duration)
+        async throws(PostgresError) -> PostgresConnection
+    {
         let connection = PostgresConnection(options, login)
         try await connection.open(until: .now + deadline)
         return connection
     }
 
     /// Whether another login has worked since.
-    nonisolated var isOfFormerLogin: Bool {
-        options.newestLogin != nil && options.workingLogin.login != login
-    }
+    nonisolated var isOfFormerLogin: Bool { options.newestLogin != nil && options.workingLogin.login != login }
 }

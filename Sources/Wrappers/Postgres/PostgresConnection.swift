@@ -23,9 +23,7 @@ package actor PostgresConnection {
     /// Renews the session while it is held.
     private var renewals: Task<Void, Never>?
 
-    package nonisolated var unownedExecutor: UnownedSerialExecutor {
-        unsafe executor.asUnownedSerialExecutor()
-    }
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
 
     init(_ options: PostgresOptions, _ login: PostgresLogin) {
         self.login = login
@@ -43,10 +41,9 @@ package actor PostgresConnection {
     ///
     /// The deadline covers everything but the look-up of the host's name, which blocks in the
     /// system's resolver for as long as that takes.
-    package static func connect(
-        _ options: PostgresOptions,
-        deadline: Duration? = nil
-    ) async throws(PostgresError) -> PostgresConnection {
+    package static func connect(_ options: PostgresOptions, deadline: Duration? = nil) async throws(PostgresError)
+        -> PostgresConnection
+    {
         let deadline = deadline ?? options.connectDeadline
         let wait = options.wait(within: deadline)
         let connection = try await attempt(options, deadline: deadline)
@@ -56,10 +53,7 @@ package actor PostgresConnection {
 
     func open(until deadline: ContinuousClock.Instant) async throws(PostgresError) {
         guard let wakePipe = WakePipe() else {
-            throw PostgresError(
-                code: .connectionFailed,
-                message: "no file descriptor left in this process"
-            )
+            throw PostgresError(code: .connectionFailed, message: "no file descriptor left in this process")
         }
         do throws(PostgresError) {
             session = try await interruptible(wakePipe) { [options] () throws(PostgresError) in
@@ -74,19 +68,14 @@ package actor PostgresConnection {
         } catch {
             guard error.code == .deadlineExceeded else { throw error }
             // No statement was slow: the server does not answer at all.
-            throw PostgresError(
-                code: .connectionFailed,
-                message: "no answer to a new connection within the deadline"
-            )
+            throw PostgresError(code: .connectionFailed, message: "no answer to a new connection within the deadline")
         }
         guard options.isHeld else { return }
         guard isWritable else {
             close()
             throw PostgresError(
-                code: .connectionFailed,
-                message: "the server is read-only: a standby, or a primary that was replaced",
-                sqlState: .readOnlyTransaction
-            )
+                code: .connectionFailed, message: "the server is read-only: a standby, or a primary that was replaced",
+                sqlState: .readOnlyTransaction)
         }
         renewWhileHeld()
     }
@@ -110,11 +99,9 @@ package actor PostgresConnection {
     }
 
     /// Runs one statement.
-    package func query(
-        _ sql: String,
-        _ parameters: [PostgresValue] = [],
-        deadline: Duration? = nil
-    ) async throws(PostgresError) -> PostgresRows {
+    package func query(_ sql: String, _ parameters: [PostgresValue] = [], deadline: Duration? = nil)
+        async throws(PostgresError) -> PostgresRows
+    {
         let rows = try await pipeline([PostgresStatement(sql, parameters)], deadline: deadline)
         guard let first = rows.first else {
             throw PostgresError(code: .unexpectedAnswer, message: "the statement had no answer")
@@ -127,18 +114,14 @@ package actor PostgresConnection {
     /// Outside of a transaction they are one: all of them take effect, or none.
     ///
     /// - Returns: the rows of each, in the same order.
-    package func pipeline(
-        _ statements: [PostgresStatement],
-        deadline: Duration? = nil
-    ) async throws(PostgresError) -> [PostgresRows] {
+    package func pipeline(_ statements: [PostgresStatement], deadline: Duration? = nil) async throws(PostgresError)
+        -> [PostgresRows]
+    {
         let session = try openSession()
         let start = transactionStart
         transactionStart = nil
         let timeout = longerTimeout(deadline).map { milliseconds in
-            PostgresStatement(
-                "SELECT set_config('statement_timeout', $1, true)",
-                [.text(milliseconds)]
-            )
+            PostgresStatement("SELECT set_config('statement_timeout', $1, true)", [.text(milliseconds)])
         }
         let before = [start, timeout].compactMap { $0 }
         let all = before + statements
@@ -146,18 +129,14 @@ package actor PostgresConnection {
         let rows = try await interruptible(session.wakePipe) { () throws(PostgresError) in
             try session.run(all, until: end)
         }
-        if start != nil {
-            try expect("BEGIN", rows[0])
-        }
+        if start != nil { try expect("BEGIN", rows[0]) }
         return before.isEmpty ? rows : Array(rows.dropFirst(before.count))
     }
 
     /// Runs a script of several statements, for migrations: no parameters, no rows.
     package func execute(script: String, deadline: Duration? = nil) async throws(PostgresError) {
         let session = try openSession()
-        if transactionStart != nil {
-            _ = try await pipeline([], deadline: deadline)
-        }
+        if transactionStart != nil { _ = try await pipeline([], deadline: deadline) }
         let timeout = longerTimeout(deadline).map { "SET LOCAL statement_timeout = \($0);\n" } ?? ""
         let end = instant(deadline)
         try await interruptible(session.wakePipe) { () throws(PostgresError) in
@@ -167,8 +146,7 @@ package actor PostgresConnection {
 
     /// Receives what is sent to the channel from now on, see `notifications(deadline:)`.
     package func listen(to channel: String) async throws(PostgresError) {
-        let quoted = channel.split(separator: "\"", omittingEmptySubsequences: false)
-            .joined(separator: "\"\"")
+        let quoted = channel.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"")
         try await execute(script: "LISTEN \"\(quoted)\"")
     }
 
@@ -176,13 +154,10 @@ package actor PostgresConnection {
     ///
     /// Holds the connection while it waits, so a listener takes a connection of its own. A
     /// notification is lost with its connection, so the listener also needs a sweep.
-    package func notifications(
-        deadline: Duration
-    ) async throws(PostgresError) -> [PostgresNotification] {
+    package func notifications(deadline: Duration) async throws(PostgresError) -> [PostgresNotification] {
         let session = try openSession()
         let end = ContinuousClock.now + deadline
-        return try await interruptible(session.wakePipe, isCall: false) {
-            () throws(PostgresError) in
+        return try await interruptible(session.wakePipe, isCall: false) { () throws(PostgresError) in
             try session.notifications(until: end)
         }
     }
@@ -231,8 +206,7 @@ extension PostgresConnection {
         let session = try openSession()
         precondition(
             transactionStart == nil && !session.isInTransaction,
-            "a transaction runs inside of another on one connection"
-        )
+            "a transaction runs inside of another on one connection")
         transactionStart = statement
         transactionDeadline = deadline.map { .now + $0 }
     }
@@ -246,10 +220,8 @@ extension PostgresConnection {
         }
         if session?.isTransactionFailed == true {
             throw PostgresError(
-                code: .server,
-                message: "a statement of this transaction failed, so it cannot be committed",
-                sqlState: SQLState("25P02")
-            )
+                code: .server, message: "a statement of this transaction failed, so it cannot be committed",
+                sqlState: SQLState("25P02"))
         }
         try expect("COMMIT", try await pipeline([PostgresStatement("COMMIT")])[0])
     }
@@ -260,9 +232,7 @@ extension PostgresConnection {
         guard answer.commandTag != tag else { return }
         close()
         throw PostgresError(
-            code: .unexpectedAnswer,
-            message: "\(tag) was answered by another command; the connection was closed"
-        )
+            code: .unexpectedAnswer, message: "\(tag) was answered by another command; the connection was closed")
     }
 
     /// Where a call may take longer than others, the server has to know so, until the end of the
@@ -279,9 +249,7 @@ extension PostgresConnection {
         guard let session, session.isInTransaction else { return }
         session.wakePipe.clear()
         let end = ContinuousClock.now + Self.rollbackDeadline
-        if (try? session.run([PostgresStatement("ROLLBACK")], until: end)) == nil {
-            session.close()
-        }
+        if (try? session.run([PostgresStatement("ROLLBACK")], until: end)) == nil { session.close() }
     }
 
     private static let rollbackDeadline = Duration.seconds(5)
@@ -292,9 +260,7 @@ extension PostgresConnection {
                 code: .connectionClosed,
                 message: isDemoted
                     ? "the server has become read-only, connect to the one that takes writes"
-                    : "the connection is closed, take a new one",
-                sqlState: isDemoted ? .readOnlyTransaction : nil
-            )
+                    : "the connection is closed, take a new one", sqlState: isDemoted ? .readOnlyTransaction : nil)
         }
         return session
     }
@@ -307,14 +273,10 @@ extension PostgresConnection {
     /// Runs what blocks this actor's thread so that the cancellation of the calling task ends it.
     ///
     /// - Parameter isCall: whether the server is asked something, and not only listened to.
-    private func interruptible<T>(
-        _ wakePipe: WakePipe,
-        isCall: Bool = true,
-        _ body: () throws(PostgresError) -> T
-    ) async throws(PostgresError) -> T {
-        if Task.isCancelled {
-            throw PostgresError(code: .cancelled, message: "the caller's task was cancelled")
-        }
+    private func interruptible<T>(_ wakePipe: WakePipe, isCall: Bool = true, _ body: () throws(PostgresError) -> T)
+        async throws(PostgresError) -> T
+    {
+        if Task.isCancelled { throw PostgresError(code: .cancelled, message: "the caller's task was cancelled") }
         wakePipe.clear()
         if isCall { options.waitHandler(true) }
         defer { if isCall { options.waitHandler(false) } }
@@ -336,26 +298,19 @@ extension PostgresConnection {
     /// it waited for a lock.
     ///
     /// - Parameter deadline: for the whole transaction, beside that of each call.
-    package nonisolated func transaction<T>(
-        deadline: Duration? = nil,
-        _ body: (PostgresConnection) async throws -> T
-    ) async throws -> T {
-        try await transaction("READ COMMITTED", deadline: deadline, body)
-    }
+    package nonisolated func transaction<T>(deadline: Duration? = nil, _ body: (PostgresConnection) async throws -> T)
+        async throws -> T
+    { try await transaction("READ COMMITTED", deadline: deadline, body) }
 
     /// Runs statements that all read one state of the database.
     ///
     /// Locks are refused in it: what is read would be older than they are.
-    package nonisolated func snapshot<T>(
-        _ body: (PostgresConnection) async throws -> T
-    ) async throws -> T {
+    package nonisolated func snapshot<T>(_ body: (PostgresConnection) async throws -> T) async throws -> T {
         try await transaction("REPEATABLE READ READ ONLY", deadline: nil, body)
     }
 
     private nonisolated func transaction<T>(
-        _ mode: String,
-        deadline: Duration?,
-        _ body: (PostgresConnection) async throws -> T
+        _ mode: String, deadline: Duration?, _ body: (PostgresConnection) async throws -> T
     ) async throws -> T {
         let begin = PostgresStatement("BEGIN ISOLATION LEVEL \(mode)")
         try await self.begin(begin, deadline: deadline)

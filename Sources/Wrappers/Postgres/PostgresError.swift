@@ -31,13 +31,8 @@ package struct PostgresError: Error, Hashable, Sendable {
     package let constraint: String?
 
     package init(
-        code: Code,
-        message: String,
-        sqlState: SQLState? = nil,
-        schema: String? = nil,
-        table: String? = nil,
-        column: String? = nil,
-        constraint: String? = nil
+        code: Code, message: String, sqlState: SQLState? = nil, schema: String? = nil, table: String? = nil,
+        column: String? = nil, constraint: String? = nil
     ) {
         self.code = code
         self.message = message
@@ -50,34 +45,24 @@ package struct PostgresError: Error, Hashable, Sendable {
 
     package var fault: PostgresFault {
         switch code {
-        case .invalidConnectionString, .authenticationFailed, .pooledByTransaction:
-            .operator
-        case .server, .connectionFailed:
-            sqlState.map(PostgresFault.init) ?? .infrastructure
-        case .connectionLost, .connectionClosed, .deadlineExceeded, .noConnectionFree, .cancelled,
-            .unexpectedAnswer:
+        case .invalidConnectionString, .authenticationFailed, .pooledByTransaction: .operator
+        case .server, .connectionFailed: sqlState.map(PostgresFault.init) ?? .infrastructure
+        case .connectionLost, .connectionClosed, .deadlineExceeded, .noConnectionFree, .cancelled, .unexpectedAnswer:
             .infrastructure
         }
     }
 
     /// True when the same call may succeed later, with or without an operator's help.
-    package var isRetriable: Bool {
-        fault != .record
-    }
+    package var isRetriable: Bool { fault != .record }
 
-    package var isRecordFault: Bool {
-        fault == .record
-    }
+    package var isRecordFault: Bool { fault == .record }
 
     /// True when the statement took longer than it may: fewer records may fit.
-    package var isTooSlow: Bool {
-        code == .deadlineExceeded || sqlState == .queryCanceled
-    }
+    package var isTooSlow: Bool { code == .deadlineExceeded || sqlState == .queryCanceled }
 
     /// True when another transaction was in the way and the whole transaction may be run again.
     package var isContention: Bool {
-        sqlState == .serializationFailure || sqlState == .deadlockDetected
-            || sqlState == .lockNotAvailable
+        sqlState == .serializationFailure || sqlState == .deadlockDetected || sqlState == .lockNotAvailable
     }
 }
 
@@ -86,9 +71,7 @@ extension PostgresError: CustomStringConvertible {
         var text = "PostgreSQL: \(message) ("
         text += sqlState.map { "SQLSTATE \($0)" } ?? code.rawValue
         let places = [("schema", schema), ("table", table), ("column", column)]
-        for case (let name, let place?) in places + [("constraint", constraint)] {
-            text += ", \(name) \(place)"
-        }
+        for case (let name, let place?) in places + [("constraint", constraint)] { text += ", \(name) \(place)" }
         return text + ")"
     }
 }
@@ -97,18 +80,12 @@ extension PostgresError: CustomStringConvertible {
 package struct SQLState: Hashable, Sendable, CustomStringConvertible {
     package let code: String
 
-    package init(_ code: String) {
-        self.code = code
-    }
+    package init(_ code: String) { self.code = code }
 
     /// The first two characters, which group the codes: `23` is every violated constraint.
-    package var errorClass: Substring {
-        code.prefix(2)
-    }
+    package var errorClass: Substring { code.prefix(2) }
 
-    package var description: String {
-        code
-    }
+    package var description: String { code }
 
     package static let uniqueViolation = SQLState("23505")
     package static let serializationFailure = SQLState("40001")
@@ -139,14 +116,10 @@ package enum PostgresFault: Hashable, Sendable {
     /// Anything that the table does not name waits: dead-lettering a good record is worse.
     init(_ state: SQLState) {
         switch state.errorClass {
-        case "22", "23":
-            self = .record
-        case "54":
-            self = state == .programLimitExceeded ? .record : .operator
-        case "0A", "28", "3D", "3F", "42":
-            self = .operator
-        default:
-            self = .infrastructure
+        case "22", "23": self = .record
+        case "54": self = state == .programLimitExceeded ? .record : .operator
+        case "0A", "28", "3D", "3F", "42": self = .operator
+        default: self = .infrastructure
         }
     }
 }
@@ -163,12 +136,9 @@ struct ErrorFields {
     private let constraint: String?
 
     /// Copies the fields; the result stays the caller's.
-    @unsafe
-    init(_ result: OpaquePointer) {
+    @unsafe init(_ result: OpaquePointer) {
         func field(_ code: UnicodeScalar) -> String? {
-            unsafe PQresultErrorField(result, Int32(code.value)).map { text in
-                unsafe String(cString: text)
-            }
+            unsafe PQresultErrorField(result, Int32(code.value)).map { text in unsafe String(cString: text) }
         }
         // The letters are those of the protocol's error fields (manual, "Error and Notice Message
         // Fields"); libpq's PG_DIAG_ macros are the same characters.
@@ -185,25 +155,15 @@ struct ErrorFields {
 
     /// Data exceptions quote what they could not read, so of class 22 only the fact is kept.
     private var message: String {
-        if sqlState.errorClass == "22" {
-            return "a value is not acceptable (what the server says may quote it)"
-        }
+        if sqlState.errorClass == "22" { return "a value is not acceptable (what the server says may quote it)" }
         return String(primary.prefix(Self.messageCharactersMax))
     }
 
-    var notice: PostgresNotice {
-        PostgresNotice(severity: severity, sqlState: sqlState, message: message)
-    }
+    var notice: PostgresNotice { PostgresNotice(severity: severity, sqlState: sqlState, message: message) }
 
     func error(code: PostgresError.Code = .server) -> PostgresError {
         PostgresError(
-            code: code,
-            message: message,
-            sqlState: sqlState,
-            schema: schema,
-            table: table,
-            column: column,
-            constraint: constraint
-        )
+            code: code, message: message, sqlState: sqlState, schema: schema, table: table, column: column,
+            constraint: constraint)
     }
 }

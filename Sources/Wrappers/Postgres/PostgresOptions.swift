@@ -13,9 +13,7 @@ package struct PostgresOptions: Sendable {
     package var password: String?
 
     /// Reads both again before each connection, since they may have been replaced.
-    package var newestLogin: (@Sendable () -> PostgresLogin)? {
-        didSet { workingLogin = WorkingLogin() }
-    }
+    package var newestLogin: (@Sendable () -> PostgresLogin)? { didSet { workingLogin = WorkingLogin() } }
 
     /// Shared by the copies of these options that read the same logins.
     private(set) var workingLogin = WorkingLogin()
@@ -87,24 +85,18 @@ final class WorkingLogin: Sendable {
 
     var login: PostgresLogin? { state.withLock(\.self) }
 
-    func record(_ login: PostgresLogin) {
-        state.withLock { $0 = login }
-    }
+    func record(_ login: PostgresLogin) { state.withLock { $0 = login } }
 }
 
 extension PostgresOptions {
     /// By which a connection is made now.
-    var login: PostgresLogin {
-        newestLogin?() ?? PostgresLogin(connectionString: connectionString, password: password)
-    }
+    var login: PostgresLogin { newestLogin?() ?? PostgresLogin(connectionString: connectionString, password: password) }
 
     /// Begins a wait for a connection; nil if waits are not reported.
     func wait(within limit: Duration) -> ServerWait? {
         .begin(
-            for: "PostgreSQL at "
-                + ((try? ConnectionString(login.connectionString).server) ?? "its server"),
-            within: limit
-        )
+            for: "PostgreSQL at " + ((try? ConnectionString(login.connectionString).server) ?? "its server"),
+            within: limit)
     }
 
     /// These options with another login.
@@ -157,22 +149,18 @@ struct ConnectionString {
         return known(hosts, "host", "localhost").enumerated().map { index, host in
             // One port for each host, or one for all.
             "\(host):\(ports[min(index, ports.count - 1)])"
-        }
-        .joined(separator: ",")
+        }.joined(separator: ",")
     }
 
     private static let unreadable = PostgresError(
         code: .invalidConnectionString,
         message: "the connection string cannot be read; expected"
             + " postgresql://USER:PASSWORD@HOST:PORT/DATABASE, where @, / and ? in user and"
-            + " password are written %40, %2F and %3F, or key=value pairs"
-    )
+            + " password are written %40, %2F and %3F, or key=value pairs")
 
     /// In a URL there is one `@`, and only before the host.
     private static func isEscapeMissing(_ text: String) -> Bool {
-        guard let scheme = ["postgresql://", "postgres://"].first(where: text.hasPrefix) else {
-            return false
-        }
+        guard let scheme = ["postgresql://", "postgres://"].first(where: text.hasPrefix) else { return false }
         let rest = text.utf8.dropFirst(scheme.utf8.count)
         let end = rest.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") }
         let authority = rest[..<(end ?? rest.endIndex)]
@@ -183,10 +171,7 @@ struct ConnectionString {
     /// Every parameter of libpq by its name, with its value or nil; nil if it could not be read.
     ///
     /// - Parameter parsed: libpq's, freed here.
-    @unsafe
-    private static func values(
-        _ parsed: UnsafeMutablePointer<PQconninfoOption>?
-    ) -> [String: String?]? {
+    @unsafe private static func values(_ parsed: UnsafeMutablePointer<PQconninfoOption>?) -> [String: String?]? {
         guard let parsed = unsafe parsed else { return nil }
         defer { unsafe PQconninfoFree(parsed) }
         var values: [String: String?] = [:]

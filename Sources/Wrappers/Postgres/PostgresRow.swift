@@ -3,9 +3,7 @@ package struct PostgresRow: Sendable {
     let rows: PostgresRows
     let index: Int
 
-    package func isNull(_ column: Int) -> Bool {
-        rows.isNull(index, column)
-    }
+    package func isNull(_ column: Int) -> Bool { rows.isNull(index, column) }
 
     package func optionalInt8(_ column: Int) -> Int64? {
         unsafe readField(column, \.isInteger) { unsafe BinaryField($0).integer }
@@ -40,34 +38,20 @@ package struct PostgresRow: Sendable {
     /// Shows the field's bytes in place, without a copy; nil for NULL.
     package func withBytes<R>(_ column: Int, _ body: (Span<UInt8>) throws -> R) rethrows -> R? {
         guard let field = unsafe rows.field(index, column) else { return nil }
-        return try unsafe field.withMemoryRebound(to: UInt8.self) { bytes in
-            try body(unsafe bytes.span)
-        }
+        return try unsafe field.withMemoryRebound(to: UInt8.self) { bytes in try body(unsafe bytes.span) }
     }
 
-    package func int8(_ column: Int) -> Int64 {
-        required(optionalInt8(column), column)
-    }
+    package func int8(_ column: Int) -> Int64 { required(optionalInt8(column), column) }
 
-    package func bool(_ column: Int) -> Bool {
-        required(optionalBool(column), column)
-    }
+    package func bool(_ column: Int) -> Bool { required(optionalBool(column), column) }
 
-    package func float8(_ column: Int) -> Double {
-        required(optionalFloat8(column), column)
-    }
+    package func float8(_ column: Int) -> Double { required(optionalFloat8(column), column) }
 
-    package func text(_ column: Int) -> String {
-        required(optionalText(column), column)
-    }
+    package func text(_ column: Int) -> String { required(optionalText(column), column) }
 
-    package func timestamp(_ column: Int) -> Int64 {
-        required(optionalTimestamp(column), column)
-    }
+    package func timestamp(_ column: Int) -> Int64 { required(optionalTimestamp(column), column) }
 
-    package func bytes(_ column: Int) -> [UInt8] {
-        required(optionalBytes(column), column)
-    }
+    package func bytes(_ column: Int) -> [UInt8] { required(optionalBytes(column), column) }
 
     /// The spans of a `tstzmultirange`, in order; an unbounded start reads as the smallest time.
     package func periods(_ column: Int) -> [PostgresPeriod] {
@@ -78,24 +62,17 @@ package struct PostgresRow: Sendable {
         return required(periods, column)
     }
 
-    @unsafe
-    private func readField<T>(
-        _ column: Int,
-        _ accepts: (PostgresType) -> Bool,
-        _ read: (UnsafeRawBufferPointer) -> T
+    @unsafe private func readField<T>(
+        _ column: Int, _ accepts: (PostgresType) -> Bool, _ read: (UnsafeRawBufferPointer) -> T
     ) -> T? {
         guard let field = unsafe rows.field(index, column) else { return nil }
         precondition(
-            accepts(rows.type(ofColumn: column)),
-            "the statement returns another type than its reader asks for"
-        )
+            accepts(rows.type(ofColumn: column)), "the statement returns another type than its reader asks for")
         return unsafe read(field)
     }
 
     private func required<T>(_ value: T?, _ column: Int) -> T {
-        guard let value else {
-            preconditionFailure("column \(column) is NULL where its reader promises a value")
-        }
+        guard let value else { preconditionFailure("column \(column) is NULL where its reader promises a value") }
         return value
     }
 }
@@ -104,21 +81,15 @@ package struct PostgresRow: Sendable {
 ///
 /// The bytes come from the server and libpq has checked the lengths of fields; what stands inside
 /// of a field is trusted in its format, but never read beyond the field's end.
-@safe
-struct BinaryField {
+@safe struct BinaryField {
     private let bytes: UnsafeRawBufferPointer
     private var position = 0
 
-    @unsafe
-    init(_ bytes: UnsafeRawBufferPointer) {
-        unsafe self.bytes = unsafe bytes
-    }
+    @unsafe init(_ bytes: UnsafeRawBufferPointer) { unsafe self.bytes = unsafe bytes }
 
     /// All bytes as one big-endian signed integer of 1, 2, 4 or 8 bytes.
     var integer: Int64 {
-        if unsafe bytes.count == 8 {
-            return Int64(bigEndian: unsafe bytes.loadUnaligned(as: Int64.self))
-        }
+        if unsafe bytes.count == 8 { return Int64(bigEndian: unsafe bytes.loadUnaligned(as: Int64.self)) }
         let isNegative = unsafe (bytes.first ?? 0) & 0x80 != 0
         return unsafe bytes.reduce(isNegative ? -1 : 0) { $0 << 8 | Int64($1) }
     }
@@ -128,18 +99,12 @@ struct BinaryField {
         return Int(unsafe BinaryField(field).integer)
     }
 
-    mutating func readByte() -> UInt8 {
-        UInt8(truncatingIfNeeded: unsafe BinaryField(take(1)).integer)
-    }
+    mutating func readByte() -> UInt8 { UInt8(truncatingIfNeeded: unsafe BinaryField(take(1)).integer) }
 
     /// A field preceded by its length.
-    @unsafe
-    mutating func readField() -> UnsafeRawBufferPointer {
-        unsafe take(max(0, readInt32()))
-    }
+    @unsafe mutating func readField() -> UnsafeRawBufferPointer { unsafe take(max(0, readInt32())) }
 
-    @unsafe
-    private mutating func take(_ length: Int) -> UnsafeRawBufferPointer {
+    @unsafe private mutating func take(_ length: Int) -> UnsafeRawBufferPointer {
         let end = position + length
         precondition(unsafe end <= bytes.count, "the server sent a truncated field")
         let field = unsafe UnsafeRawBufferPointer(rebasing: bytes[position..<end])
@@ -150,8 +115,7 @@ struct BinaryField {
 
 extension PostgresPeriod {
     /// Reads what `range_send` writes; see `rangetypes.h` for the flags.
-    @unsafe
-    init(_ field: UnsafeRawBufferPointer) {
+    @unsafe init(_ field: UnsafeRawBufferPointer) {
         var reader = unsafe BinaryField(field)
         let flags = reader.readByte()
         let hasStart = flags & 0x08 == 0
@@ -164,8 +128,6 @@ extension PostgresPeriod {
 extension BinaryField {
     fileprivate mutating func readTimestamp() -> Int64 {
         let field = unsafe readField()
-        return PostgresTimestamp.unixMilliseconds(
-            fromMicroseconds: unsafe BinaryField(field).integer
-        )
+        return PostgresTimestamp.unixMilliseconds(fromMicroseconds: unsafe BinaryField(field).integer)
     }
 }

@@ -6,23 +6,19 @@ import Glibc
 /// Owns the `PGresult` and clears it at the end. Nothing writes to a result that libpq has
 /// returned, so several tasks may read one. Reading a column as a type that it is not, or a NULL
 /// through an accessor that promises a value, is an error in our own SQL and traps.
-@safe
-package final class PostgresRows: @unchecked Sendable {
+@safe package final class PostgresRows: @unchecked Sendable {
     private let result: OpaquePointer
 
     package let count: Int
     package let columnCount: Int
 
-    @unsafe
-    init(takingOwnershipOf result: OpaquePointer) {
+    @unsafe init(takingOwnershipOf result: OpaquePointer) {
         unsafe self.result = unsafe result
         count = Int(unsafe PQntuples(result))
         columnCount = Int(unsafe PQnfields(result))
     }
 
-    deinit {
-        unsafe PQclear(result)
-    }
+    deinit { unsafe PQclear(result) }
 
     /// The rows that an INSERT, UPDATE, DELETE, MERGE or SELECT touched; 0 for other statements.
     package var affectedCount: Int {
@@ -31,9 +27,7 @@ package final class PostgresRows: @unchecked Sendable {
     }
 
     /// The command that has answered, `COMMIT` or `INSERT 0 1`.
-    var commandTag: String {
-        unsafe PQcmdStatus(result).map { unsafe String(cString: $0) } ?? ""
-    }
+    var commandTag: String { unsafe PQcmdStatus(result).map { unsafe String(cString: $0) } ?? "" }
 
     /// Whether these are the columns, in this order and no others.
     package func hasColumns(named names: some Collection<String>) -> Bool {
@@ -43,24 +37,18 @@ package final class PostgresRows: @unchecked Sendable {
         }
     }
 
-    package func type(ofColumn column: Int) -> PostgresType {
-        PostgresType(oid: unsafe PQftype(result, Int32(column)))
-    }
+    package func type(ofColumn column: Int) -> PostgresType { PostgresType(oid: unsafe PQftype(result, Int32(column))) }
 
     func isNull(_ row: Int, _ column: Int) -> Bool {
         precondition(
             (0..<count).contains(row) && (0..<columnCount).contains(column),
-            "a statement returns fewer rows or columns than its reader asks for"
-        )
+            "a statement returns fewer rows or columns than its reader asks for")
         return unsafe PQgetisnull(result, Int32(row), Int32(column)) == 1
     }
 
     /// The bytes of one field, valid while this object lives; nil for NULL.
-    @unsafe
-    func field(_ row: Int, _ column: Int) -> UnsafeRawBufferPointer? {
-        if isNull(row, column) {
-            return nil
-        }
+    @unsafe func field(_ row: Int, _ column: Int) -> UnsafeRawBufferPointer? {
+        if isNull(row, column) { return nil }
         let start = unsafe PQgetvalue(result, Int32(row), Int32(column))
         let length = unsafe PQgetlength(result, Int32(row), Int32(column))
         return unsafe UnsafeRawBufferPointer(start: start, count: Int(length))

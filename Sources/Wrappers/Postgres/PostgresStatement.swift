@@ -19,9 +19,7 @@ package struct PostgresStatement: Sendable {
     }
 
     /// Whether the server takes writes: it is no standby, and nobody has made it read-only.
-    static let isWritable = PostgresStatement(
-        "SELECT current_setting('transaction_read_only') = 'off'"
-    )
+    static let isWritable = PostgresStatement("SELECT current_setting('transaction_read_only') = 'off'")
 }
 
 /// Which statements one connection has prepared, under which names.
@@ -74,9 +72,7 @@ struct PreparedStatements {
         let excess = entries.count - countMax
         guard excess > 0 else { return [] }
         let oldest = entries.sorted { $0.value.lastUse < $1.value.lastUse }.prefix(excess)
-        for (key, _) in oldest {
-            entries[key] = nil
-        }
+        for (key, _) in oldest { entries[key] = nil }
         return oldest.map(\.value.name)
     }
 }

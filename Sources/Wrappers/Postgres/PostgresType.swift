@@ -31,16 +31,12 @@ package struct PostgresType: Hashable, Sendable {
 
     /// The array type over this one.
     package var array: PostgresType {
-        guard let arrayType else {
-            preconditionFailure("PostgresType.arrayOIDs does not know this type")
-        }
+        guard let arrayType else { preconditionFailure("PostgresType.arrayOIDs does not know this type") }
         return arrayType
     }
 
     /// The array type over this one, or nil if the wrapper has no use for it.
-    var arrayType: PostgresType? {
-        Self.arrayOIDs[oid].map(PostgresType.init(oid:))
-    }
+    var arrayType: PostgresType? { Self.arrayOIDs[oid].map(PostgresType.init(oid:)) }
 
     var isInteger: Bool {
         switch self {
@@ -60,8 +56,8 @@ package struct PostgresType: Hashable, Sendable {
     private static let firstUserDefined: UInt32 = 16_384
 
     private static let sqlNames: [UInt32: String] = [
-        16: "bool", 17: "bytea", 20: "int8", 25: "text", 114: "json", 701: "float8",
-        1184: "timestamptz", 4534: "tstzmultirange",
+        16: "bool", 17: "bytea", 20: "int8", 25: "text", 114: "json", 701: "float8", 1184: "timestamptz",
+        4534: "tstzmultirange",
     ]
 
     private static let arrayOIDs: [UInt32: UInt32] = [
@@ -126,9 +122,7 @@ package struct PostgresArray: Sendable {
         precondition(elementType == .timestamptz, "a time goes into an array of timestamptz")
         guard let value else { return appendNull() }
         addElement()
-        bytes.appendLengthPrefixed(
-            bigEndian: PostgresTimestamp.microseconds(fromUNIXMilliseconds: value)
-        )
+        bytes.appendLengthPrefixed(bigEndian: PostgresTimestamp.microseconds(fromUNIXMilliseconds: value))
     }
 
     package mutating func append(_ value: String?) {
@@ -140,10 +134,7 @@ package struct PostgresArray: Sendable {
 
     /// Appends raw bytes: those of a `bytea`, or the UTF-8 of a text or JSON value.
     package mutating func append(_ value: (some Collection<UInt8>)?) {
-        precondition(
-            elementType == .bytea || elementType.isTextual,
-            "bytes go into an array of bytea, text or json"
-        )
+        precondition(elementType == .bytea || elementType.isTextual, "bytes go into an array of bytea, text or json")
         guard let value else { return appendNull() }
         append(contents: value)
     }
@@ -181,10 +172,7 @@ package struct PostgresArray: Sendable {
         count += 1
         unsafe bytes.withUnsafeMutableBytes { header in
             unsafe header.storeBytes(
-                of: Int32(truncatingIfNeeded: count).bigEndian,
-                toByteOffset: Self.countStart,
-                as: Int32.self
-            )
+                of: Int32(truncatingIfNeeded: count).bigEndian, toByteOffset: Self.countStart, as: Int32.self)
         }
     }
 
@@ -240,9 +228,7 @@ enum PostgresTimestamp {
 
     /// The whole millisecond at or before the time; the infinities map to the ends of `Int64`.
     static func unixMilliseconds(fromMicroseconds time: Int64) -> Int64 {
-        if time == .max || time == .min {
-            return time
-        }
+        if time == .max || time == .min { return time }
         let (quotient, remainder) = time.quotientAndRemainder(dividingBy: 1000)
         return quotient - (remainder < 0 ? 1 : 0) + epochMilliseconds
     }

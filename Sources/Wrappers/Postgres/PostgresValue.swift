@@ -46,8 +46,7 @@ package enum PostgresValue: Sendable {
         case .float8(let value): bytes.append(bigEndian: value.bitPattern)
         case .text(let value): bytes.append(contentsOf: value.utf8)
         case .textBytes(let value), .json(let value), .bytea(let value): return value
-        case .timestamptz(let time):
-            bytes.append(bigEndian: PostgresTimestamp.microseconds(fromUNIXMilliseconds: time))
+        case .timestamptz(let time): bytes.append(bigEndian: PostgresTimestamp.microseconds(fromUNIXMilliseconds: time))
         case .periods(let periods): bytes.append(periods: periods)
         case .array(let array): return array.encoded
         }
@@ -58,17 +57,14 @@ package enum PostgresValue: Sendable {
 /// PostgreSQL's binary format: integers big-endian, every field preceded by its length.
 extension [UInt8] {
     mutating func append(bigEndian value: some FixedWidthInteger) {
-        unsafe Swift.withUnsafeBytes(of: value.bigEndian) { bytes in
-            unsafe append(contentsOf: bytes)
-        }
+        unsafe Swift.withUnsafeBytes(of: value.bigEndian) { bytes in unsafe append(contentsOf: bytes) }
     }
 
     /// Appends an integer behind its length.
     ///
     /// At once, as the next one: a batch has some forty of them a record.
     mutating func appendLengthPrefixed(bigEndian value: Int64) {
-        unsafe appendLengthPrefixed(byteCount: 8) { room in
-            unsafe room.storeBytes(of: value.bigEndian, as: Int64.self)
+        unsafe appendLengthPrefixed(byteCount: 8) { room in unsafe room.storeBytes(of: value.bigEndian, as: Int64.self)
         }
     }
 
@@ -80,16 +76,12 @@ extension [UInt8] {
     }
 
     /// - Parameter write: writes all of the room that it is given.
-    private mutating func appendLengthPrefixed(
-        byteCount: Int,
-        _ write: (UnsafeMutableRawBufferPointer) -> Void
-    ) {
+    private mutating func appendLengthPrefixed(byteCount: Int, _ write: (UnsafeMutableRawBufferPointer) -> Void) {
         let prefixed = 4 + byteCount
         append(addingCapacity: prefixed) { output in
             unsafe output.withUnsafeMutableBufferPointer { elements, initializedCount in
                 let room = unsafe UnsafeMutableRawBufferPointer(
-                    rebasing: UnsafeMutableRawBufferPointer(elements)[initializedCount...]
-                )
+                    rebasing: UnsafeMutableRawBufferPointer(elements)[initializedCount...])
                 let length = UInt32(truncatingIfNeeded: byteCount).bigEndian
                 unsafe room.storeBytes(of: length, as: UInt32.self)
                 unsafe write(UnsafeMutableRawBufferPointer(rebasing: room[4..<prefixed]))
@@ -104,57 +96,40 @@ extension [UInt8] {
         append(bigEndian: Int32(0))
         body(&self)
         let length = UInt32(truncatingIfNeeded: count - start - 4)
-        for index in 0..<4 {
-            self[start + index] = UInt8(truncatingIfNeeded: length >> UInt32(24 - 8 * index))
-        }
+        for index in 0..<4 { self[start + index] = UInt8(truncatingIfNeeded: length >> UInt32(24 - 8 * index)) }
     }
 
     mutating func append(periods: [PostgresPeriod]) {
         append(bigEndian: Int32(truncatingIfNeeded: periods.count))
-        for period in periods {
-            appendLengthPrefixed { $0.append(period: period) }
-        }
+        for period in periods { appendLengthPrefixed { $0.append(period: period) } }
     }
 
     /// The flags are `rangetypes.h`'s: 0x02 for an included lower bound, 0x10 for no upper bound.
     private mutating func append(period: PostgresPeriod) {
         append(period.endMilliseconds == nil ? 0x12 : 0x02)
         append(timestamp: period.startMilliseconds)
-        if let end = period.endMilliseconds {
-            append(timestamp: end)
-        }
+        if let end = period.endMilliseconds { append(timestamp: end) }
     }
 
     private mutating func append(timestamp milliseconds: Int64) {
-        appendLengthPrefixed(
-            bigEndian: PostgresTimestamp.microseconds(fromUNIXMilliseconds: milliseconds)
-        )
+        appendLengthPrefixed(bigEndian: PostgresTimestamp.microseconds(fromUNIXMilliseconds: milliseconds))
     }
 }
 
 /// The parameters of one statement where they lie, as libpq wants to be shown them.
-@safe
-struct ParameterList {
+@safe struct ParameterList {
     private let values: [[UInt8]?]
 
-    init(_ parameters: [PostgresValue]) {
-        values = parameters.map(\.encoded)
-    }
+    init(_ parameters: [PostgresValue]) { values = parameters.map(\.encoded) }
 
     /// Calls `body` with libpq's four arguments: count, values, lengths, formats.
-    @unsafe
-    func withArguments<R>(
-        _ body: (
-            Int32, UnsafePointer<UnsafePointer<CChar>?>?, UnsafePointer<Int32>?,
-            UnsafePointer<Int32>?
-        ) -> R
+    @unsafe func withArguments<R>(
+        _ body: (Int32, UnsafePointer<UnsafePointer<CChar>?>?, UnsafePointer<Int32>?, UnsafePointer<Int32>?) -> R
     ) -> R {
         let lengths = values.map { Int32(truncatingIfNeeded: $0?.count ?? 0) }
         let formats = Array(repeating: Self.binaryFormat, count: values.count)
-        return unsafe withUnsafeTemporaryAllocation(
-            of: UnsafePointer<CChar>?.self,
-            capacity: values.count
-        ) { pointers in
+        return unsafe withUnsafeTemporaryAllocation(of: UnsafePointer<CChar>?.self, capacity: values.count) {
+            pointers in
             unsafe withPointers(from: 0, in: pointers) { pointers in
                 unsafe body(Int32(values.count), pointers.baseAddress, lengths, formats)
             }
@@ -162,15 +137,11 @@ struct ParameterList {
     }
 
     /// Points to the values from an index on, for as long as `body` runs.
-    @unsafe
-    private func withPointers<R>(
-        from index: Int,
-        in pointers: UnsafeMutableBufferPointer<UnsafePointer<CChar>?>,
+    @unsafe private func withPointers<R>(
+        from index: Int, in pointers: UnsafeMutableBufferPointer<UnsafePointer<CChar>?>,
         _ body: (UnsafeBufferPointer<UnsafePointer<CChar>?>) -> R
     ) -> R {
-        guard index < values.count else {
-            return unsafe body(UnsafeBufferPointer(pointers))
-        }
+        guard index < values.count else { return unsafe body(UnsafeBufferPointer(pointers)) }
         guard let value = values[index] else {
             unsafe pointers.initializeElement(at: index, to: nil)
             return unsafe withPointers(from: index + 1, in: pointers, body)

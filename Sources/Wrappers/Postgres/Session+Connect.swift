@@ -3,22 +3,19 @@ import Glibc
 
 extension Session {
     /// Connects and waits for the server's greeting.
-    static func connect(
-        _ options: PostgresOptions,
-        wakePipe: WakePipe,
-        until deadline: ContinuousClock.Instant
-    ) throws(PostgresError) -> Session {
+    static func connect(_ options: PostgresOptions, wakePipe: WakePipe, until deadline: ContinuousClock.Instant)
+        throws(PostgresError) -> Session
+    {
         let readable = try ConnectionString(options.connectionString)
         let silence = Keepalives(silenceMax: options.silenceMax)
         // The connection string may override the keywords before `dbname`.
         var keywords = [
-            "keepalives_idle", "keepalives_interval", "keepalives_count", "tcp_user_timeout",
-            "dbname", "fallback_application_name", "client_encoding",
+            "keepalives_idle", "keepalives_interval", "keepalives_count", "tcp_user_timeout", "dbname",
+            "fallback_application_name", "client_encoding",
         ]
         var values = [
             "\(silence.idleSeconds)", "\(silence.intervalSeconds)", "\(silence.count)",
-            "\(silence.unacknowledgedMilliseconds)", options.connectionString,
-            options.applicationName, "UTF8",
+            "\(silence.unacknowledgedMilliseconds)", options.connectionString, options.applicationName, "UTF8",
         ]
         if let password = options.password {
             keywords.append("password")
@@ -33,42 +30,30 @@ extension Session {
         guard let started = unsafe started else {
             throw PostgresError(code: .connectionFailed, message: "no memory for a connection")
         }
-        let session = unsafe Session(
-            takingOwnershipOf: started,
-            wakePipe: wakePipe,
-            options: options
-        )
+        let session = unsafe Session(takingOwnershipOf: started, wakePipe: wakePipe, options: options)
         try session.finishConnecting(until: deadline, showing: readable.shown)
         return session
     }
 
     /// - Returns: whether the server takes writes.
     /// - Throws: also if the server refuses a setting: the session is not what was asked for.
-    func apply(
-        _ settings: [String: String],
-        until deadline: ContinuousClock.Instant
-    ) throws(PostgresError) -> Bool {
+    func apply(_ settings: [String: String], until deadline: ContinuousClock.Instant) throws(PostgresError) -> Bool {
         let sorted = settings.sorted { $0.key < $1.key }
         let statement = PostgresStatement(
             """
             SELECT set_config(name, value, false)
             FROM unnest($1::text[], $2::text[]) AS setting (name, value)
-            """,
-            [.textArray(sorted.map(\.key)), .textArray(sorted.map(\.value))]
-        )
+            """, [.textArray(sorted.map(\.key)), .textArray(sorted.map(\.value))])
         return try run([statement, .isWritable], until: deadline)[1][0].bool(0)
     }
 
-    private func finishConnecting(
-        until deadline: ContinuousClock.Instant,
-        showing shown: Set<String>
-    ) throws(PostgresError) {
+    private func finishConnecting(until deadline: ContinuousClock.Instant, showing shown: Set<String>)
+        throws(PostgresError)
+    {
         let connection = try unsafe open()
         // Only the verbose form holds the SQLSTATE of a refusal, which has no result to ask.
         _ = unsafe PQsetErrorVerbosity(connection, PQERRORS_VERBOSE)
-        var status =
-            unsafe PQstatus(connection) == CONNECTION_BAD
-            ? PGRES_POLLING_FAILED : PGRES_POLLING_WRITING
+        var status = unsafe PQstatus(connection) == CONNECTION_BAD ? PGRES_POLLING_FAILED : PGRES_POLLING_WRITING
         while status == PGRES_POLLING_READING || status == PGRES_POLLING_WRITING {
             let events = status == PGRES_POLLING_READING ? POLLIN : POLLOUT
             _ = try wait(for: Int32(events), until: deadline)
@@ -80,36 +65,24 @@ extension Session {
         _ = unsafe PQsetErrorVerbosity(connection, PQERRORS_TERSE)
     }
 
-    @unsafe
-    private func connectionFailure(
-        _ connection: OpaquePointer,
-        showing shown: Set<String>
-    ) -> PostgresError {
+    @unsafe private func connectionFailure(_ connection: OpaquePointer, showing shown: Set<String>) -> PostgresError {
         let text = unsafe PQerrorMessage(connection).map { unsafe String(cString: $0) } ?? ""
         close()
         let failure = ConnectionFailure(text, showing: shown)
         let isRefused = failure.sqlState?.errorClass == "28"
         return PostgresError(
-            code: isRefused ? .authenticationFailed : .connectionFailed,
-            message: failure.message,
-            sqlState: failure.sqlState
-        )
+            code: isRefused ? .authenticationFailed : .connectionFailed, message: failure.message,
+            sqlState: failure.sqlState)
     }
 }
 
 /// Calls `body` with a null-terminated array of C strings, valid for the call.
-@unsafe
-private func withCStrings<R>(
-    _ strings: [String],
-    _ body: (UnsafePointer<UnsafePointer<CChar>?>) -> R
-) -> R {
+@unsafe private func withCStrings<R>(_ strings: [String], _ body: (UnsafePointer<UnsafePointer<CChar>?>) -> R) -> R {
     let copies = unsafe strings.map { unsafe strdup($0) }
     defer { unsafe copies.forEach { unsafe free($0) } }
     let pointers = unsafe copies.map { unsafe UnsafePointer<CChar>($0) } + [nil]
     return unsafe pointers.withUnsafeBufferPointer { buffer in
-        guard let base = buffer.baseAddress else {
-            preconditionFailure("an array with a terminator has an address")
-        }
+        guard let base = buffer.baseAddress else { preconditionFailure("an array with a terminator has an address") }
         return unsafe body(base)
     }
 }
@@ -132,8 +105,7 @@ struct ConnectionFailure: Equatable {
         sqlState = state.map(SQLState.init)
         message =
             firstLine.isEmpty
-            ? "the server cannot be reached"
-            : String(Self.redacted(firstLine, shown).prefix(Self.messageCharactersMax))
+            ? "the server cannot be reached" : String(Self.redacted(firstLine, shown).prefix(Self.messageCharactersMax))
     }
 
     private static func redacted(_ line: String, _ shown: Set<String>) -> String {
@@ -141,14 +113,12 @@ struct ConnectionFailure: Equatable {
         return parts.enumerated().map { index, part in
             let isQuoted = !index.isMultiple(of: 2)
             return isQuoted && !mayBeShown(part, shown) ? "…" : String(part)
-        }
-        .joined(separator: "\"")
+        }.joined(separator: "\"")
     }
 
     /// A socket's path begins with the folder that is named as the host.
     private static func mayBeShown(_ part: Substring, _ shown: Set<String>) -> Bool {
-        shown.contains(String(part))
-            || shown.contains { $0.hasPrefix("/") && part.hasPrefix($0 + "/.s.PGSQL.") }
+        shown.contains(String(part)) || shown.contains { $0.hasPrefix("/") && part.hasPrefix($0 + "/.s.PGSQL.") }
     }
 
     /// The five characters between a severity and the message, `:  28P01: `.

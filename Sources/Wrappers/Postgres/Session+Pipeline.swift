@@ -12,10 +12,9 @@ extension Session {
     ///
     /// Statements that are new to this connection are prepared on the way. Outside of a transaction
     /// they form one: the first failure undoes all of them, and is thrown.
-    func run(
-        _ statements: [PostgresStatement],
-        until deadline: ContinuousClock.Instant
-    ) throws(PostgresError) -> [PostgresRows] {
+    func run(_ statements: [PostgresStatement], until deadline: ContinuousClock.Instant) throws(PostgresError)
+        -> [PostgresRows]
+    {
         let connection = try unsafe open()
         guard unsafe PQenterPipelineMode(connection) == 1 else {
             throw lost("the connection is not ready for a statement")
@@ -77,16 +76,13 @@ extension Session {
     }
 
     private func sent(_ code: Int32) throws(PostgresError) {
-        if code != 1 {
-            throw lost("a statement could not be sent")
-        }
+        if code != 1 { throw lost("a statement could not be sent") }
     }
 
     /// Reads the answer to every step, then the one to the synchronisation at the end.
-    private func collect(
-        _ steps: [Step],
-        until deadline: ContinuousClock.Instant
-    ) throws(PostgresError) -> Result<[PostgresRows], PostgresError> {
+    private func collect(_ steps: [Step], until deadline: ContinuousClock.Instant) throws(PostgresError) -> Result<
+        [PostgresRows], PostgresError
+    > {
         var rows: [PostgresRows] = []
         var failure: PostgresError?
         for step in steps {
@@ -99,8 +95,7 @@ extension Session {
                 } else if case .execute = step {
                     rows.append(answer)
                 }
-            case PGRES_PIPELINE_ABORTED:
-                unsafe PQclear(result)
+            case PGRES_PIPELINE_ABORTED: unsafe PQclear(result)
             default:
                 let fields = unsafe ErrorFields(result)
                 unsafe PQclear(result)
@@ -111,31 +106,24 @@ extension Session {
         let end = try unsafe requiredResult(until: deadline, after: failure)
         let isEnd = unsafe PQresultStatus(end) == PGRES_PIPELINE_SYNC
         unsafe PQclear(end)
-        if !isEnd {
-            throw lost("the server's answers do not match the statements", after: failure)
-        }
+        if !isEnd { throw lost("the server's answers do not match the statements", after: failure) }
         if let failure { return .failure(failure) }
         return .success(rows)
     }
 
-    private func expectEndOfStep(
-        until deadline: ContinuousClock.Instant,
-        after failure: PostgresError?
-    ) throws(PostgresError) {
+    private func expectEndOfStep(until deadline: ContinuousClock.Instant, after failure: PostgresError?)
+        throws(PostgresError)
+    {
         if let extra = try unsafe nextResult(until: deadline, after: failure) {
             unsafe PQclear(extra)
             throw lost("one statement had two answers", after: failure)
         }
     }
 
-    @unsafe
-    private func requiredResult(
-        until deadline: ContinuousClock.Instant,
-        after failure: PostgresError?
-    ) throws(PostgresError) -> OpaquePointer {
-        if let result = try unsafe nextResult(until: deadline, after: failure) {
-            return unsafe result
-        }
+    @unsafe private func requiredResult(until deadline: ContinuousClock.Instant, after failure: PostgresError?)
+        throws(PostgresError) -> OpaquePointer
+    {
+        if let result = try unsafe nextResult(until: deadline, after: failure) { return unsafe result }
         throw lost("a statement had no answer", after: failure)
     }
 
@@ -143,17 +131,13 @@ extension Session {
     ///
     /// Sends queued bytes while it waits. Otherwise a server that stops reading until its own
     /// output is read would wait for us as we wait for it.
-    @unsafe
-    func nextResult(
-        until deadline: ContinuousClock.Instant,
-        after failure: PostgresError? = nil
-    ) throws(PostgresError) -> OpaquePointer? {
+    @unsafe func nextResult(until deadline: ContinuousClock.Instant, after failure: PostgresError? = nil)
+        throws(PostgresError) -> OpaquePointer?
+    {
         let connection = try unsafe open()
         while unsafe PQisBusy(connection) == 1 {
             let unsent = unsafe PQflush(connection)
-            if unsent < 0 {
-                throw lost("the connection broke while sending", after: failure)
-            }
+            if unsent < 0 { throw lost("the connection broke while sending", after: failure) }
             let events = Int32(POLLIN) | (unsent > 0 ? Int32(POLLOUT) : 0)
             let ready = try wait(for: events, until: deadline)
             let isReadable = ready & ~Int32(POLLOUT) != 0
@@ -169,19 +153,14 @@ extension Session {
         let lastWord = failure ?? lastServerError()
         close()
         let reason = lastWord.map { ": \($0.message)" } ?? ""
-        return PostgresError(
-            code: .connectionLost,
-            message: message + reason,
-            sqlState: lastWord?.sqlState
-        )
+        return PostgresError(code: .connectionLost, message: message + reason, sqlState: lastWord?.sqlState)
     }
 
     /// A server that goes says so before it closes; libpq keeps that as a result to be fetched.
     private func lastServerError() -> PostgresError? {
         guard let connection = unsafe connection else { return nil }
         for _ in 0..<Self.resultsAfterTheEndMax {
-            guard unsafe PQisBusy(connection) == 0, let result = unsafe PQgetResult(connection)
-            else { return nil }
+            guard unsafe PQisBusy(connection) == 0, let result = unsafe PQgetResult(connection) else { return nil }
             defer { unsafe PQclear(result) }
             let fields = unsafe ErrorFields(result)
             if unsafe PQresultStatus(result) == PGRES_FATAL_ERROR, fields.sqlState.code.count == 5 {

@@ -24,9 +24,7 @@ extension Session {
         _ = try answer(to: "SET idle_session_timeout = '100ms'", until: deadline)
         let end = ContinuousClock.now + Self.endMax
         while isAlive() {
-            do {
-                _ = try wait(for: Int32(POLLIN), until: min(end, deadline))
-            } catch {
+            do { _ = try wait(for: Int32(POLLIN), until: min(end, deadline)) } catch {
                 guard error.code == .deadlineExceeded, end <= deadline else { throw error }
                 throw .pooledByTransaction
             }
@@ -39,10 +37,7 @@ extension Session {
     /// Asks without preparing a statement, whose name a pooler's other client may have taken.
     ///
     /// - Returns: the first field, or an empty text.
-    private func answer(
-        to question: String,
-        until deadline: ContinuousClock.Instant
-    ) throws(PostgresError) -> String {
+    private func answer(to question: String, until deadline: ContinuousClock.Instant) throws(PostgresError) -> String {
         guard unsafe PQsendQuery(try open(), question) == 1 else {
             throw lost("the question for the server's process could not be sent")
         }
@@ -66,12 +61,9 @@ extension PostgresError {
         code: .pooledByTransaction,
         message: "the connection goes through a pooler in transaction mode (pgbouncer's pool_mode),"
             + " which keeps no search_path, prepared statement, LISTEN or session lock: connect to"
-            + " PostgreSQL itself, or through a pool with pool_mode=session"
-    )
+            + " PostgreSQL itself, or through a pool with pool_mode=session")
 
     /// Whether a statement's name is not what this session made it: another client prepares
     /// statements in the same process of the server.
-    var isOfSharedProcess: Bool {
-        sqlState == .invalidStatementName || sqlState == .duplicateStatementName
-    }
+    var isOfSharedProcess: Bool { sqlState == .invalidStatementName || sqlState == .duplicateStatementName }
 }

@@ -8,9 +8,7 @@ extension Session {
     /// has answered to the end.
     func run(script: String, until deadline: ContinuousClock.Instant) throws(PostgresError) {
         let connection = try unsafe open()
-        guard unsafe PQsendQuery(connection, script) == 1 else {
-            throw lost("the script could not be sent")
-        }
+        guard unsafe PQsendQuery(connection, script) == 1 else { throw lost("the script could not be sent") }
         var failure: PostgresError?
         while let result = try unsafe nextResult(until: deadline, after: failure) {
             if unsafe PQresultStatus(result) == PGRES_FATAL_ERROR {
@@ -28,14 +26,10 @@ extension Session {
     /// Waits for a notification, and returns all that have arrived.
     ///
     /// - Returns: an empty array if the deadline has passed.
-    func notifications(
-        until deadline: ContinuousClock.Instant
-    ) throws(PostgresError) -> [PostgresNotification] {
+    func notifications(until deadline: ContinuousClock.Instant) throws(PostgresError) -> [PostgresNotification] {
         let connection = try unsafe open()
         while true {
-            guard unsafe PQconsumeInput(connection) == 1 else {
-                throw lost("the server closed the connection")
-            }
+            guard unsafe PQconsumeInput(connection) == 1 else { throw lost("the server closed the connection") }
             let arrived = unsafe takeNotifications(of: connection)
             if !arrived.isEmpty || deadline <= .now { return arrived }
             try waitForInput(until: deadline)
@@ -56,16 +50,13 @@ extension Session {
         }
     }
 
-    @unsafe
-    private func takeNotifications(of connection: OpaquePointer) -> [PostgresNotification] {
+    @unsafe private func takeNotifications(of connection: OpaquePointer) -> [PostgresNotification] {
         var notifications: [PostgresNotification] = []
         while let notification = unsafe PQnotifies(connection) {
             notifications.append(
                 PostgresNotification(
                     channel: unsafe String(cString: notification.pointee.relname),
-                    payload: unsafe String(cString: notification.pointee.extra)
-                )
-            )
+                    payload: unsafe String(cString: notification.pointee.extra)))
             unsafe PQfreemem(notification)
         }
         return notifications

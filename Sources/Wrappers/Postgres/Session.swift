@@ -8,19 +8,13 @@ import Threads
 /// Owns the `PGconn`; used from one thread only, the one of its actor. After `close()`, after a
 /// missed deadline and after a cancelled wait it is closed for good, because an answer that comes
 /// later could be taken for that of the next statement.
-@safe
-final class Session {
+@safe final class Session {
     private(set) var connection: OpaquePointer?
     var preparedStatements: PreparedStatements
     let wakePipe: WakePipe
     private let noticeSink: NoticeSink
 
-    @unsafe
-    init(
-        takingOwnershipOf connection: OpaquePointer,
-        wakePipe: WakePipe,
-        options: PostgresOptions
-    ) {
+    @unsafe init(takingOwnershipOf connection: OpaquePointer, wakePipe: WakePipe, options: PostgresOptions) {
         unsafe self.connection = unsafe connection
         self.wakePipe = wakePipe
         noticeSink = NoticeSink(handler: options.noticeHandler)
@@ -28,20 +22,14 @@ final class Session {
         unsafe noticeSink.receiveNotices(of: connection)
     }
 
-    deinit {
-        close()
-    }
+    deinit { close() }
 
     func close() {
-        if let open = unsafe connection {
-            unsafe PQfinish(open)
-        }
+        if let open = unsafe connection { unsafe PQfinish(open) }
         unsafe connection = nil
     }
 
-    var isOpen: Bool {
-        unsafe connection != nil
-    }
+    var isOpen: Bool { unsafe connection != nil }
 
     /// The server's view after the last answer: inside of a transaction, failed or not.
     var isInTransaction: Bool {
@@ -54,13 +42,9 @@ final class Session {
         return unsafe PQtransactionStatus(connection) == PQTRANS_INERROR
     }
 
-    @unsafe
-    func open() throws(PostgresError) -> OpaquePointer {
+    @unsafe func open() throws(PostgresError) -> OpaquePointer {
         guard let connection = unsafe connection else {
-            throw PostgresError(
-                code: .connectionClosed,
-                message: "the connection is closed, take a new one"
-            )
+            throw PostgresError(code: .connectionClosed, message: "the connection is closed, take a new one")
         }
         return unsafe connection
     }
@@ -83,9 +67,7 @@ final class Session {
     /// Waits until the socket is ready, and closes the connection if that takes too long.
     ///
     /// - Returns: what the socket is ready for.
-    func wait(for events: Int32, until deadline: ContinuousClock.Instant) throws(PostgresError)
-        -> Int32
-    {
+    func wait(for events: Int32, until deadline: ContinuousClock.Instant) throws(PostgresError) -> Int32 {
         let socket = unsafe PQsocket(try open())
         var descriptors = [
             pollfd(fd: socket, events: Int16(events), revents: 0),
@@ -96,12 +78,8 @@ final class Session {
             let count = unsafe poll(&descriptors, nfds_t(descriptors.count), left.pollMilliseconds)
             if count < 0, errno == EINTR { continue }
             if count > 0, descriptors[0].revents != 0 { return Int32(descriptors[0].revents) }
-            if count > 0 {
-                throw interrupt(.cancelled, "the caller's task was cancelled")
-            }
-            if left <= .zero {
-                throw interrupt(.deadlineExceeded, "no answer within the deadline")
-            }
+            if count > 0 { throw interrupt(.cancelled, "the caller's task was cancelled") }
+            if left <= .zero { throw interrupt(.deadlineExceeded, "no answer within the deadline") }
         }
     }
 
@@ -124,9 +102,7 @@ final class Session {
             _ = unsafe PQcancel(owned, &message, Int32(message.count))
             unsafe PQfreeCancel(owned)
         }
-        if !isStarted {
-            unsafe PQfreeCancel(request)
-        }
+        if !isStarted { unsafe PQfreeCancel(request) }
     }
 }
 
@@ -144,13 +120,10 @@ extension Duration {
 final class NoticeSink {
     private let handler: @Sendable (PostgresNotice) -> Void
 
-    init(handler: @escaping @Sendable (PostgresNotice) -> Void) {
-        self.handler = handler
-    }
+    init(handler: @escaping @Sendable (PostgresNotice) -> Void) { self.handler = handler }
 
     /// The connection must not outlive this object: libpq keeps an unretained pointer to it.
-    @unsafe
-    func receiveNotices(of connection: OpaquePointer) {
+    @unsafe func receiveNotices(of connection: OpaquePointer) {
         let context = unsafe Unmanaged.passUnretained(self).toOpaque()
         _ = unsafe PQsetNoticeReceiver(
             connection,
@@ -159,9 +132,7 @@ final class NoticeSink {
                 let sink = unsafe Unmanaged<NoticeSink>.fromOpaque(context).takeUnretainedValue()
                 let fields = unsafe ErrorFields(result)
                 sink.handler(fields.notice)
-            },
-            context
-        )
+            }, context)
     }
 }
 

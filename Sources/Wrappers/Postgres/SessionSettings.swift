@@ -3,35 +3,22 @@
 enum SessionSettings {
     /// By name, as `set_config` takes them.
     static func values(_ options: PostgresOptions) -> [String: String] {
-        fixed.merging(limits(options)) { $1 }
-            .merging(["search_path": quoted(options.schema)]) { $1 }
-            .merging(options.sessionSettings) { $1 }
+        fixed.merging(limits(options)) { $1 }.merging(["search_path": quoted(options.schema)]) { $1 }.merging(
+            options.sessionSettings
+        ) { $1 }
     }
 
     /// The settings that the statements' meaning and plans depend on.
     private static let fixed = [
-        "client_encoding": "UTF8",
-        "DateStyle": "ISO, MDY",
-        "IntervalStyle": "postgres",
-        "TimeZone": "UTC",
+        "client_encoding": "UTF8", "DateStyle": "ISO, MDY", "IntervalStyle": "postgres", "TimeZone": "UTC",
         "default_transaction_isolation": "read committed",
         // A commit that was acknowledged survives a power cut.
         "synchronous_commit": "on",
         // A batch's statements take milliseconds: compiling them takes longer, at each execution.
-        "jit": "off",
-        "max_parallel_workers_per_gather": "0",
-        "plan_cache_mode": "auto",
-        "enable_bitmapscan": "on",
-        "enable_hashagg": "on",
-        "enable_hashjoin": "on",
-        "enable_indexonlyscan": "on",
-        "enable_indexscan": "on",
-        "enable_material": "on",
-        "enable_memoize": "on",
-        "enable_mergejoin": "on",
-        "enable_nestloop": "on",
-        "enable_seqscan": "on",
-        "enable_sort": "on",
+        "jit": "off", "max_parallel_workers_per_gather": "0", "plan_cache_mode": "auto", "enable_bitmapscan": "on",
+        "enable_hashagg": "on", "enable_hashjoin": "on", "enable_indexonlyscan": "on", "enable_indexscan": "on",
+        "enable_material": "on", "enable_memoize": "on", "enable_mergejoin": "on", "enable_nestloop": "on",
+        "enable_seqscan": "on", "enable_sort": "on",
     ]
 
     /// How long the server keeps what this process may never come back for.
@@ -43,31 +30,23 @@ enum SessionSettings {
         let silence = Keepalives(silenceMax: options.silenceMax)
         let idle = milliseconds(options.silenceMax)
         return [
-            "statement_timeout": statementTimeout(options.statementDeadline),
-            "lock_timeout": "0",
-            "idle_in_transaction_session_timeout": idle,
-            "idle_session_timeout": options.isHeld ? idle : "0",
+            "statement_timeout": statementTimeout(options.statementDeadline), "lock_timeout": "0",
+            "idle_in_transaction_session_timeout": idle, "idle_session_timeout": options.isHeld ? idle : "0",
             "client_connection_check_interval": milliseconds(checkInterval),
-            "tcp_keepalives_idle": "\(silence.idleSeconds)",
-            "tcp_keepalives_interval": "\(silence.intervalSeconds)",
-            "tcp_keepalives_count": "\(silence.count)",
-            "tcp_user_timeout": "\(silence.unacknowledgedMilliseconds)",
+            "tcp_keepalives_idle": "\(silence.idleSeconds)", "tcp_keepalives_interval": "\(silence.intervalSeconds)",
+            "tcp_keepalives_count": "\(silence.count)", "tcp_user_timeout": "\(silence.unacknowledgedMilliseconds)",
         ]
     }
 
     /// When the server ends a statement by itself, in milliseconds: its deadline ends it before,
     /// unless the process is gone.
-    static func statementTimeout(_ deadline: Duration) -> String {
-        milliseconds(deadline + statementGrace)
-    }
+    static func statementTimeout(_ deadline: Duration) -> String { milliseconds(deadline + statementGrace) }
 
     private static let statementGrace = Duration.seconds(5)
     private static let checkInterval = Duration.seconds(2)
 
     /// At least 1: 0 means without end.
-    private static func milliseconds(_ duration: Duration) -> String {
-        "\(max(1, duration.pollMilliseconds))"
-    }
+    private static func milliseconds(_ duration: Duration) -> String { "\(max(1, duration.pollMilliseconds))" }
 
     private static func quoted(_ name: String) -> String {
         let parts = name.split(separator: "\"", omittingEmptySubsequences: false)

@@ -8,16 +8,13 @@ package final class StandingConnection {
     private let client: PostgresClient
     private var connection: PostgresConnection?
 
-    package init(_ client: PostgresClient) {
-        self.client = client
-    }
+    package init(_ client: PostgresClient) { self.client = client }
 
     /// Lends the connection to `body`.
     ///
     /// - Parameter begin: prepares a connection that was just opened.
     package func use<Value>(
-        beginning begin: (PostgresConnection) async throws -> Void,
-        _ body: (PostgresConnection) async throws -> Value
+        beginning begin: (PostgresConnection) async throws -> Void, _ body: (PostgresConnection) async throws -> Value
     ) async throws -> Value {
         let result = await Result(of: {
             if let connection, !connection.isOfFormerLogin { return try await body(connection) }

@@ -4,8 +4,7 @@ import Glibc
 /// libraries, which tasks never do.
 ///
 /// A wait may end without a signal, so the caller checks its condition again after each wait.
-@safe
-package final class Condition: @unchecked Sendable {
+@safe package final class Condition: @unchecked Sendable {
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let condition: UnsafeMutablePointer<pthread_cond_t>
 
@@ -18,9 +17,7 @@ package final class Condition: @unchecked Sendable {
         unsafe pthread_condattr_init(&attributes)
         // A clock that nobody sets: a deadline is as far away as it was meant.
         unsafe pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
-        let isMade =
-            unsafe pthread_mutex_init(mutex, nil) == 0
-            && pthread_cond_init(condition, &attributes) == 0
+        let isMade = unsafe pthread_mutex_init(mutex, nil) == 0 && pthread_cond_init(condition, &attributes) == 0
         precondition(isMade, "the system has no room for a lock")
         unsafe pthread_condattr_destroy(&attributes)
     }
@@ -32,28 +29,20 @@ package final class Condition: @unchecked Sendable {
         unsafe mutex.deallocate()
     }
 
-    package func withLock<Result, Failure: Error>(
-        _ body: () throws(Failure) -> Result
-    ) throws(Failure) -> Result {
+    package func withLock<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
         unsafe pthread_mutex_lock(mutex)
         defer { unsafe pthread_mutex_unlock(mutex) }
         return try body()
     }
 
     /// Wakes one who waits.
-    package func signal() {
-        unsafe pthread_cond_signal(condition)
-    }
+    package func signal() { unsafe pthread_cond_signal(condition) }
 
     /// Wakes all who wait.
-    package func broadcast() {
-        unsafe pthread_cond_broadcast(condition)
-    }
+    package func broadcast() { unsafe pthread_cond_broadcast(condition) }
 
     /// Lets go of the lock until somebody signals; called with the lock held.
-    package func wait() {
-        unsafe pthread_cond_wait(condition, mutex)
-    }
+    package func wait() { unsafe pthread_cond_wait(condition, mutex) }
 
     /// As `wait()`, at most so long.
     package func wait(atMost limit: Duration) {

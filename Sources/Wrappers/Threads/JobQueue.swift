@@ -11,24 +11,16 @@ final class JobQueue: @unchecked Sendable {
     private var isRunning = false
     private var thread: UInt?
 
-    init(name: String) {
-        self.name = name
-    }
+    init(name: String) { self.name = name }
 
-    var isCurrentThread: Bool {
-        condition.withLock { thread == OwnThread.current }
-    }
+    var isCurrentThread: Bool { condition.withLock { thread == OwnThread.current } }
 
-    func startThread(running executor: UnownedSerialExecutor) {
-        condition.withLock { start(running: executor) }
-    }
+    func startThread(running executor: UnownedSerialExecutor) { condition.withLock { start(running: executor) } }
 
     func append(_ job: UnownedJob, runningOn executor: UnownedSerialExecutor) {
         condition.withLock {
             jobs.append(job)
-            if !isRunning {
-                start(running: executor)
-            }
+            if !isRunning { start(running: executor) }
             condition.signal()
         }
     }
@@ -43,9 +35,7 @@ final class JobQueue: @unchecked Sendable {
     /// Called with `condition` held.
     private func start(running executor: UnownedSerialExecutor) {
         isRunning = true
-        let isStarted = OwnThread.start(name: name, stackBytes: Self.stackBytes) { [self] in
-            run(on: executor)
-        }
+        let isStarted = OwnThread.start(name: name, stackBytes: Self.stackBytes) { [self] in run(on: executor) }
         precondition(isStarted, "the system starts no more threads")
     }
 
@@ -53,11 +43,7 @@ final class JobQueue: @unchecked Sendable {
 
     private func run(on executor: UnownedSerialExecutor) {
         condition.withLock { thread = OwnThread.current }
-        while let batch = next() {
-            for job in batch {
-                job.runSynchronously(on: executor)
-            }
-        }
+        while let batch = next() { for job in batch { job.runSynchronously(on: executor) } }
     }
 
     /// Waits for jobs; nil ends the thread, which the last reference to it records as gone.

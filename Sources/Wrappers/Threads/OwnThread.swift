@@ -1,19 +1,14 @@
 import Glibc
 
 /// A thread of the system's, for work that blocks.
-@safe
-package enum OwnThread {
+@safe package enum OwnThread {
     /// Starts it; it ends when `body` returns, and nobody waits for that.
     ///
     /// - Parameters:
     ///   - name: shown by debuggers and `ps -L`; the kernel keeps its first 15 bytes.
     ///   - stackBytes: a multiple of the page size.
     /// - Returns: false if the system starts no more threads.
-    package static func start(
-        name: String,
-        stackBytes: Int,
-        _ body: @escaping @Sendable () -> Void
-    ) -> Bool {
+    package static func start(name: String, stackBytes: Int, _ body: @escaping @Sendable () -> Void) -> Bool {
         let start = unsafe Unmanaged.passRetained(Start(name: name, body: body))
         var attributes = pthread_attr_t()
         unsafe pthread_attr_init(&attributes)
@@ -22,9 +17,7 @@ package enum OwnThread {
         unsafe pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
         var thread = pthread_t()
         let status = unsafe pthread_create(&thread, &attributes, run, start.toOpaque())
-        if status != 0 {
-            unsafe start.release()
-        }
+        if status != 0 { unsafe start.release() }
         return status == 0
     }
 

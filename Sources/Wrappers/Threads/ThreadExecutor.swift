@@ -19,9 +19,7 @@ package final class ThreadExecutor: SerialExecutor {
         queue.append(UnownedJob(job), runningOn: asUnownedSerialExecutor())
     }
 
-    package func asUnownedSerialExecutor() -> UnownedSerialExecutor {
-        UnownedSerialExecutor(ordinary: self)
-    }
+    package func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
 
     /// Traps when the current thread is not this executor's.
     package func checkIsolated() {
@@ -29,11 +27,7 @@ package final class ThreadExecutor: SerialExecutor {
     }
 
     /// Lets the thread end once the jobs enqueued so far have run.
-    package func stop() {
-        queue.stop()
-    }
+    package func stop() { queue.stop() }
 
-    deinit {
-        queue.stop()
-    }
+    deinit { queue.stop() }
 }

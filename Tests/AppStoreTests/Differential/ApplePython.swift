@@ -15,22 +15,19 @@ final class ApplePython: Sendable {
     private let folder: URL
 
     private init() throws {
-        folder = FileManager.default.temporaryDirectory
-            .appending(path: "apple-library-\(ProcessInfo.processInfo.processIdentifier)")
+        folder = FileManager.default.temporaryDirectory.appending(
+            path: "apple-library-\(ProcessInfo.processInfo.processIdentifier)")
         try Self.run("/usr/bin/env", ["python3", "-m", "venv", folder.path])
         try Self.run(
             python,
             [
-                "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "1",
-                "--timeout", "15", "app-store-server-library==\(Self.version)",
-            ]
-        )
+                "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "1", "--timeout", "15",
+                "app-store-server-library==\(Self.version)",
+            ])
     }
 
     /// Removes the environment.
-    func remove() {
-        try? FileManager.default.removeItem(at: folder)
-    }
+    func remove() { try? FileManager.default.removeItem(at: folder) }
 
     private var python: String { folder.appending(path: "bin/python").path }
 
@@ -51,10 +48,7 @@ final class ApplePython: Sendable {
         let script = ReferenceScript.root.appending(path: "Tests/Reference/apple_library.py")
         let process = Process()
         process.executableURL = URL(filePath: python)
-        process.arguments = [
-            "-B", script.path, rootFile.path,
-            Minted.bundleID, "\(Minted.appAppleID)",
-        ]
+        process.arguments = ["-B", script.path, rootFile.path, Minted.bundleID, "\(Minted.appAppleID)"]
         process.standardInput = try FileHandle(forReadingFrom: input)
         process.standardOutput = try FileHandle(forWritingTo: output)
         try process.run()
@@ -80,7 +74,6 @@ extension Trait where Self == ConditionTrait {
     static var needsApplesLibrary: Self {
         .enabled(
             if: ApplePython.shared != nil,
-            "Apple's Python library cannot be installed: it needs python3 and the package index"
-        )
+            "Apple's Python library cannot be installed: it needs python3 and the package index")
     }
 }

@@ -11,9 +11,7 @@ struct Difference: CustomStringConvertible {
     let theirs: String
 
     var description: String {
-        guard let ours else {
-            return "\(mutation): \(isIgnored ? "ignored" : "accepted") here, \(theirs) there"
-        }
+        guard let ours else { return "\(mutation): \(isIgnored ? "ignored" : "accepted") here, \(theirs) there" }
         return "\(mutation): accepted there, \(ours.reason.rawValue) here: \(ours.detail)"
     }
 }

@@ -33,17 +33,14 @@ struct DifferentialAuthorities {
 
     /// The seconds at which a window opens or closes.
     static var bounds: [Int64] {
-        [leafValidity, intermediateValidity, rootValidity].flatMap {
-            [$0.lowerBound, $0.upperBound]
-        }
+        [leafValidity, intermediateValidity, rootValidity].flatMap { [$0.lowerBound, $0.upperBound] }
     }
 
     private static let defects: [(name: String, change: Change)] = [
         ("leaf without its marker", { $0.leaf.extensions.removeFirst() }),
         ("leaf with its marker twice", { $0.leaf.extensions.append($0.leaf.extensions[0]) }),
         ("intermediate without its marker", { $0.intermediate.extensions.removeFirst() }),
-        ("leaf is a CA", { $0.leaf.isCA = true }),
-        ("leaf without basic constraints", { $0.leaf.isCA = nil }),
+        ("leaf is a CA", { $0.leaf.isCA = true }), ("leaf without basic constraints", { $0.leaf.isCA = nil }),
         ("leaf without digitalSignature", { $0.leaf.keyUsage = .keyEncipherment }),
         ("leaf without key usage", { $0.leaf.keyUsage = nil }),
         ("intermediate no CA", { $0.intermediate.isCA = false }),
@@ -54,16 +51,8 @@ struct DifferentialAuthorities {
         ("leaf without authority key identifier", { $0.leaf.authorityKeyIdentifier = nil }),
         (
             "leaf with another authority key identifier",
-            {
-                $0.leaf.authorityKeyIdentifier = [UInt8](repeating: 7, count: 20)
-            }
-        ),
-        (
-            "intermediate without subject key identifier",
-            {
-                $0.intermediate.subjectKeyIdentifier = nil
-            }
-        ),
+            { $0.leaf.authorityKeyIdentifier = [UInt8](repeating: 7, count: 20) }
+        ), ("intermediate without subject key identifier", { $0.intermediate.subjectKeyIdentifier = nil }),
         ("leaf signed by another key", { $0.leafSigner = try .generate(.p384) }),
         ("intermediate signed by another key", { $0.intermediateSigner = try .generate(.p384) }),
         ("leaf names another issuer", { $0.leaf.issuer = "Somebody" }),
@@ -74,19 +63,13 @@ struct DifferentialAuthorities {
         ("intermediate with 2,048 bits", { $0.intermediateKey = try .generate(.rsa(bits: 2048)) }),
         (
             "unknown critical extension on the leaf",
-            {
-                $0.leaf.extensions.append(.init(oid: "1.2.3.4", isCritical: true))
-            }
+            { $0.leaf.extensions.append(.init(oid: "1.2.3.4", isCritical: true)) }
         ),
         (
             "unknown critical extension on the intermediate",
-            {
-                $0.intermediate.extensions.append(.init(oid: "1.2.3.4", isCritical: true))
-            }
-        ),
-        ("unknown extension", { $0.leaf.extensions.append(.init(oid: "1.2.3.4")) }),
-        ("leaf of version 1", { $0.leaf.version = 1 }),
-        ("intermediate of version 1", { $0.intermediate.version = 1 }),
+            { $0.intermediate.extensions.append(.init(oid: "1.2.3.4", isCritical: true)) }
+        ), ("unknown extension", { $0.leaf.extensions.append(.init(oid: "1.2.3.4")) }),
+        ("leaf of version 1", { $0.leaf.version = 1 }), ("intermediate of version 1", { $0.intermediate.version = 1 }),
         ("leaf that never was valid", { $0.leaf.validity = 1_600_000_000...1_600_000_001 }),
     ]
 }

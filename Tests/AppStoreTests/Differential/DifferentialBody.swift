@@ -9,9 +9,7 @@ struct DifferentialBody: Sendable {
     let mutation: String
 
     /// As the script reads it.
-    var line: [UInt8] {
-        Array("\(kind.rawValue) ".utf8) + Base64Text.standard(token) + [UInt8(ascii: "\n")]
-    }
+    var line: [UInt8] { Array("\(kind.rawValue) ".utf8) + Base64Text.standard(token) + [UInt8(ascii: "\n")] }
 
     /// The body from an ingestion service, in the field that names its kind.
     var body: [UInt8] {

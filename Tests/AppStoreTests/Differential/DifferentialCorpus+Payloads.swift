@@ -4,13 +4,10 @@ import Simulation
 extension DifferentialCorpus {
     /// A payload of a kind, signed at a date when all certificates are valid.
     mutating func payload(
-        _ kind: PayloadKind,
-        isForUs: Bool = true,
-        signedDate: Int64? = 1_767_225_601_000,
+        _ kind: PayloadKind, isForUs: Bool = true, signedDate: Int64? = 1_767_225_601_000,
         overrides: [String: String] = [:]
     ) -> [UInt8] {
-        let environments =
-            isForUs ? ["Production", "Sandbox"] : ["Sandbox", "Xcode", "production"]
+        let environments = isForUs ? ["Production", "Sandbox"] : ["Sandbox", "Xcode", "production"]
         let environment = pick(environments)
         let bundleID = isForUs ? Minted.bundleID : pick([Minted.bundleID, "com.example.x", ""])
         let number = isForUs ? Minted.appAppleID : pick([Minted.appAppleID, 7])
@@ -54,8 +51,8 @@ extension DifferentialCorpus {
     private mutating func misdated(_ kind: PayloadKind) throws -> DifferentialBody {
         let name = kind == .appTransaction ? "receiptCreationDate" : "signedDate"
         let value = pick([
-            nil, "null", #""1767225601000""#, "1767225601000.75", "1.767225601e12", "-1", "0",
-            "1e400", "true", "[]", "{}", #""""#, "99999999999999999999",
+            nil, "null", #""1767225601000""#, "1767225601000.75", "1.767225601e12", "-1", "0", "1e400", "true", "[]",
+            "{}", #""""#, "99999999999999999999",
         ])
         let overrides = value.map { [name: $0] } ?? [:]
         let payload = payload(kind, signedDate: nil, overrides: overrides)
@@ -73,8 +70,8 @@ extension DifferentialCorpus {
     }
 
     private static let values = [
-        "null", "true", "7", "-7", "1.5", #""x""#, #""""#, "[]", "{}", "1e400", #""\u0000""#,
-        #""\ud800""#, #""2026-01-01""#, "99999999999999999999", "NaN",
+        "null", "true", "7", "-7", "1.5", #""x""#, #""""#, "[]", "{}", "1e400", #""\u0000""#, #""\ud800""#,
+        #""2026-01-01""#, "99999999999999999999", "NaN",
     ]
 
     private mutating func retyped(_ kind: PayloadKind) throws -> DifferentialBody {
@@ -108,22 +105,21 @@ extension DifferentialCorpus {
         switch kind {
         case .transaction:
             [
-                "transactionId", "originalTransactionId", "productId", "purchaseDate", "type",
-                "quantity", "price", "environment", "bundleId", "appAccountToken", "isUpgraded",
-                "revocationReason", "offerType", "storefront", "advancedCommerceInfo",
+                "transactionId", "originalTransactionId", "productId", "purchaseDate", "type", "quantity", "price",
+                "environment", "bundleId", "appAccountToken", "isUpgraded", "revocationReason", "offerType",
+                "storefront", "advancedCommerceInfo",
             ]
         case .renewalInfo:
             [
-                "originalTransactionId", "autoRenewStatus", "autoRenewProductId", "environment",
-                "expirationIntent", "renewalDate", "eligibleWinBackOfferIds", "renewalPrice",
+                "originalTransactionId", "autoRenewStatus", "autoRenewProductId", "environment", "expirationIntent",
+                "renewalDate", "eligibleWinBackOfferIds", "renewalPrice",
             ]
         case .appTransaction:
             [
                 "receiptType", "appAppleId", "bundleId", "applicationVersion", "appTransactionId",
                 "originalPurchaseDate", "originalPlatform", "preorderDate",
             ]
-        case .notification:
-            ["notificationType", "subtype", "notificationUUID", "data", "version", "summary"]
+        case .notification: ["notificationType", "subtype", "notificationUUID", "data", "version", "summary"]
         }
     }
 }

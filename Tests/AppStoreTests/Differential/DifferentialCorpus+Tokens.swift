@@ -83,10 +83,7 @@ extension DifferentialCorpus {
             name = "certificate doubled"
         case 3:
             chain[place] =
-                [
-                    authorities.foreign.leaf, authorities.foreign.intermediate,
-                    authorities.foreign.root,
-                ][place]
+                [authorities.foreign.leaf, authorities.foreign.intermediate, authorities.foreign.root][place]
             name = "certificate \(place) of another authority"
         case 4:
             chain[place] = Array("abc123".utf8)
@@ -98,8 +95,7 @@ extension DifferentialCorpus {
             let index = Int.random(in: chain[place].indices, using: &random)
             chain[place][index] ^= 1 << UInt8.random(in: 0..<8, using: &random)
             name = "certificate \(place) with a flipped bit"
-        default:
-            return body(kind, try authorities.foreign.sign(payload), "foreign authority")
+        default: return body(kind, try authorities.foreign.sign(payload), "foreign authority")
         }
         let header = CertificateAuthority.headerSegment(certificates: chain)
         return body(kind, try good.sign(payload, headerSegment: header), name)
@@ -112,17 +108,14 @@ extension DifferentialCorpus {
         let payload = payload(kind)
         if Int.random(in: 0..<3, using: &random) == 0 {
             let algorithm = pick(["none", "HS256", "ES384", "es256", "RS256", "", "ES256 "])
-            let header = CertificateAuthority.headerSegment(
-                algorithm: algorithm,
-                certificates: chain
-            )
+            let header = CertificateAuthority.headerSegment(algorithm: algorithm, certificates: chain)
             let token = try good.sign(payload, headerSegment: header)
             return body(kind, token, "algorithm \(algorithm)")
         }
         let member = pick([
-            #""typ":"JWT""#, #""typ":7"#, #""kid":"x""#, #""kid":7"#, #""crit":["exp"]"#,
-            #""crit":null"#, #""b64":false"#, #""b64":true"#, #""jwk":{}"#, #""alg":"ES256""#,
-            #""x5c":[]"#, #""cty":"a""#, #""a":NaN"#, #""x5u":"https://example.com""#,
+            #""typ":"JWT""#, #""typ":7"#, #""kid":"x""#, #""kid":7"#, #""crit":["exp"]"#, #""crit":null"#,
+            #""b64":false"#, #""b64":true"#, #""jwk":{}"#, #""alg":"ES256""#, #""x5c":[]"#, #""cty":"a""#, #""a":NaN"#,
+            #""x5u":"https://example.com""#,
         ])
         let header = CertificateAuthority.headerSegment(certificates: chain, trailing: "," + member)
         let token = try good.sign(payload, headerSegment: header)

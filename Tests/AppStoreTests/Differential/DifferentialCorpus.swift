@@ -14,9 +14,7 @@ struct DifferentialCorpus {
         random = SeededGenerator(seed: seed)
     }
 
-    mutating func bodies(count: Int) throws -> [DifferentialBody] {
-        try (0..<count).map { _ in try next() }
-    }
+    mutating func bodies(count: Int) throws -> [DifferentialBody] { try (0..<count).map { _ in try next() } }
 
     private mutating func next() throws -> DifferentialBody {
         let kind = pick(Self.kinds)
@@ -40,9 +38,7 @@ struct DifferentialCorpus {
         DifferentialBody(kind: kind, token: token, mutation: mutation)
     }
 
-    mutating func token(_ kind: PayloadKind) throws -> [UInt8] {
-        try authorities.good.sign(payload(kind))
-    }
+    mutating func token(_ kind: PayloadKind) throws -> [UInt8] { try authorities.good.sign(payload(kind)) }
 
     /// For a configured app and environment, or for another.
     private mutating func whole(_ kind: PayloadKind) throws -> DifferentialBody {

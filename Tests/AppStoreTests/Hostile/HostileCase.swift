@@ -39,10 +39,7 @@ struct HostileCase: Sendable {
     let signaturesMax: Int
 
     init(
-        _ name: String,
-        _ bodies: [[UInt8]],
-        _ reason: RefusalReason,
-        by yardstick: Yardstick = .record,
+        _ name: String, _ bodies: [[UInt8]], _ reason: RefusalReason, by yardstick: Yardstick = .record,
         signaturesMax: Int? = nil
     ) {
         self.name = name
@@ -53,12 +50,7 @@ struct HostileCase: Sendable {
     }
 
     /// Bodies that are each compared with one good body.
-    static func all(
-        by yardstick: Yardstick = .record,
-        _ rows: [(String, [UInt8], RefusalReason)]
-    ) -> [HostileCase] {
-        rows.map { name, body, reason in
-            HostileCase(name, [body], reason, by: yardstick)
-        }
+    static func all(by yardstick: Yardstick = .record, _ rows: [(String, [UInt8], RefusalReason)]) -> [HostileCase] {
+        rows.map { name, body, reason in HostileCase(name, [body], reason, by: yardstick) }
     }
 }

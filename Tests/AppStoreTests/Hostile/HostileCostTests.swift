@@ -51,8 +51,7 @@ import Testing
             let computed = own_calls_of_x509_verify() - signatures
             #expect(
                 computed <= Int64(hostile.signaturesMax * hostile.bodies.count),
-                "\(hostile.name): \(computed) signatures"
-            )
+                "\(hostile.name): \(computed) signatures")
         }
     }
 }

@@ -12,15 +12,9 @@ extension CertificateAuthority {
     }
 
     /// Signs under a header that is another each time, and shows the same certificates in all.
-    func signUnderManyHeaders(
-        _ payload: [UInt8],
-        showing certificates: [[UInt8]]
-    ) throws -> [[UInt8]] {
+    func signUnderManyHeaders(_ payload: [UInt8], showing certificates: [[UInt8]]) throws -> [[UInt8]] {
         try (0..<64).map { number in
-            let header = Self.headerSegment(
-                certificates: certificates,
-                trailing: ",\"kid\":\"\(number)\""
-            )
+            let header = Self.headerSegment(certificates: certificates, trailing: ",\"kid\":\"\(number)\"")
             return try sign(payload, headerSegment: header)
         }
     }
@@ -29,10 +23,8 @@ extension CertificateAuthority {
 extension HostileFixture {
     /// Forged below the genuine root: only a signature of a certificate tells them apart, so that
     /// they are measured by genuine chains of which as much is known.
-    static func forgedChains(
-        _ authority: CertificateAuthority,
-        _ blueprint: AuthorityBlueprint
-    ) throws -> [HostileCase] {
+    static func forgedChains(_ authority: CertificateAuthority, _ blueprint: AuthorityBlueprint) throws -> [HostileCase]
+    {
         let payload = BenchTransaction.payload(0)
         let (leafForger, header) = try authority.leafForger(blueprint)
         var forgedIntermediate = blueprint
@@ -43,50 +35,29 @@ extension HostileFixture {
         return [
             HostileCase("a forged leaf", [forgedLeaf], .chainInvalid, by: .newLeaf),
             HostileCase("a forged intermediate", [forgedChain], .chainInvalid, by: .newChain),
-            try manyIntermediates(authority, blueprint, payload),
-            try otherHeaders(authority, payload),
+            try manyIntermediates(authority, blueprint, payload), try otherHeaders(authority, payload),
         ]
     }
 
     /// Forged leaves below more intermediates than are remembered, all signed by the root.
     private static func manyIntermediates(
-        _ authority: CertificateAuthority,
-        _ blueprint: AuthorityBlueprint,
-        _ payload: [UInt8]
+        _ authority: CertificateAuthority, _ blueprint: AuthorityBlueprint, _ payload: [UInt8]
     ) throws -> HostileCase {
         let count = VerifierLimits.standard.intermediatesKnownMax + 1
         let bodies = try (0..<count).map { number in
             var next = try blueprint.withNextIntermediate(
-                named: "Good Worldwide Developer Relations G\(number)",
-                validity: CertificateAuthority.standardValidity
-            )
+                named: "Good Worldwide Developer Relations G\(number)", validity: CertificateAuthority.standardValidity)
             next.leafSigner = try .generate(.p384)
             return try CertificateAuthority(next).sign(payload, showingRoot: authority.root)
         }
         return HostileCase(
-            "forged leaves of \(count) intermediates",
-            bodies,
-            .chainInvalid,
-            by: .newChain,
-            signaturesMax: 2
-        )
+            "forged leaves of \(count) intermediates", bodies, .chainInvalid, by: .newChain, signaturesMax: 2)
     }
 
     /// The genuine chain under another header each time, and the signature of another key.
-    private static func otherHeaders(
-        _ authority: CertificateAuthority,
-        _ payload: [UInt8]
-    ) throws -> HostileCase {
-        let bodies = try CertificateAuthority(name: "Good").signUnderManyHeaders(
-            payload,
-            showing: authority.chain
-        )
-        return HostileCase(
-            "the genuine chain, its header new each time",
-            bodies,
-            .signatureInvalid,
-            by: .newLeaf
-        )
+    private static func otherHeaders(_ authority: CertificateAuthority, _ payload: [UInt8]) throws -> HostileCase {
+        let bodies = try CertificateAuthority(name: "Good").signUnderManyHeaders(payload, showing: authority.chain)
+        return HostileCase("the genuine chain, its header new each time", bodies, .signatureInvalid, by: .newLeaf)
     }
 }
 
@@ -95,10 +66,8 @@ extension HostileFixture {
     ///
     /// A foreign chain is refused by its root. One that shows the genuine root takes a signature to
     /// find out, so it is measured by a genuine chain that is seen for the first time.
-    static func costlyTokens(
-        _ authority: CertificateAuthority,
-        _ blueprint: AuthorityBlueprint
-    ) throws -> [HostileCase] {
+    static func costlyTokens(_ authority: CertificateAuthority, _ blueprint: AuthorityBlueprint) throws -> [HostileCase]
+    {
         let payload = BenchTransaction.payload(0)
         let stranger = try PrivateKey.generate(.p384)
         let foreign = try AuthorityBlueprint(name: "Forger's")
@@ -111,17 +80,13 @@ extension HostileFixture {
             let names = ("foreign, \(kind.rawValue)", "genuine root, \(kind.rawValue)")
             let reasons = (reason(kind, .rootUntrusted), reason(kind, .chainInvalid))
             bodies += [
-                HostileCase(names.0, [token], reasons.0),
-                HostileCase(names.1, [copied], reasons.1, by: .newChain),
+                HostileCase(names.0, [token], reasons.0), HostileCase(names.1, [copied], reasons.1, by: .newChain),
             ]
         }
         return bodies + [try endlessHeaders(payload)]
     }
 
-    private static func reason(
-        _ kind: CostlyCertificate,
-        _ reason: RefusalReason
-    ) -> RefusalReason {
+    private static func reason(_ kind: CostlyCertificate, _ reason: RefusalReason) -> RefusalReason {
         kind.isMalformed ? .certificateMalformed : reason
     }
 
@@ -133,10 +98,9 @@ extension HostileFixture {
     }
 
     /// Receipts of one purchase whose certificates are costly.
-    static func costlyReceipts(
-        _ authority: CertificateAuthority,
-        _ blueprint: AuthorityBlueprint
-    ) throws -> [HostileCase] {
+    static func costlyReceipts(_ authority: CertificateAuthority, _ blueprint: AuthorityBlueprint) throws
+        -> [HostileCase]
+    {
         var fields = receiptFields
         fields.records = Array(fields.records.prefix(1))
         let stranger = try PrivateKey.generate(.rsa(bits: 2048))
@@ -148,12 +112,12 @@ extension HostileFixture {
             form.certificates = [copy.leaf, copy.intermediate, authority.root]
             return [
                 (
-                    "foreign receipt, \(kind.rawValue)",
-                    Body.receipt(try strange.receiptText(fields)), reason(kind, .rootUntrusted)
+                    "foreign receipt, \(kind.rawValue)", Body.receipt(try strange.receiptText(fields)),
+                    reason(kind, .rootUntrusted)
                 ),
                 (
-                    "genuine root, receipt, \(kind.rawValue)",
-                    Body.receipt(try copy.receiptText(fields, form)), reason(kind, .chainInvalid)
+                    "genuine root, receipt, \(kind.rawValue)", Body.receipt(try copy.receiptText(fields, form)),
+                    reason(kind, .chainInvalid)
                 ),
             ]
         }

@@ -20,9 +20,7 @@ extension HostileFixture {
         var incomplete = fields
         incomplete.records[99].transactionID = nil
         let noise = Array("MI".utf8) + [UInt8](repeating: 0x41, count: count / 4 * 4 - 2)
-        let open = [UInt8](
-            [[0x30, 0x82, 0x00], [UInt8](repeating: 0x30, count: count / 2)].joined()
-        )
+        let open = [UInt8]([[0x30, 0x82, 0x00], [UInt8](repeating: 0x30, count: count / 2)].joined())
         // In the style of iOS 6, and all but the key that is looked for.
         let hint = [UInt8]("\"purchase-inf".utf8)
         let legacy = [0x7B] + Array(repeating: hint, count: count * 3 / 4 / hint.count).joined()
@@ -39,14 +37,11 @@ extension HostileFixture {
         }
         let endless = [("iOS 6", legacy), ("BER", open)].map { form, bytes in
             (
-                "a receipt of \(form) without end",
-                Body.receipt(Base64Text.standard(bytes)), RefusalReason.receiptMalformed
+                "a receipt of \(form) without end", Body.receipt(Base64Text.standard(bytes)),
+                RefusalReason.receiptMalformed
             )
         }
-        return HostileCase.all(
-            by: .receipt,
-            [("a receipt of noise", noise, .receiptMalformed)] + endless + signed
-        )
+        return HostileCase.all(by: .receipt, [("a receipt of noise", noise, .receiptMalformed)] + endless + signed)
     }
 
     private static let forged = RefusalReason.receiptSignatureInvalid
@@ -68,7 +63,6 @@ extension HostileFixture {
             by: .largeReceipt,
             try rows.map { name, fields, form, reason in
                 (name, Body.receipt(try authority.receiptText(fields, form)), reason)
-            }
-        )
+            })
     }
 }

@@ -10,12 +10,10 @@ extension HostileFixture {
         let foreign = try CertificateAuthority(name: "Forger's").sign(payload)
         let broken: [(Forgery, RefusalReason)] = [
             (.algorithmNone, .algorithmNotAllowed), (.algorithmHS256, .algorithmNotAllowed),
-            (.withoutCertificates, .x5cMissing), (.criticalMember, .jwsMalformed),
-            (.unencodedPayload, .jwsMalformed), (.truncated, .jwsMalformed),
-            (.fourSegments, .jwsMalformed), (.paddedSegment, .jwsMalformed),
+            (.withoutCertificates, .x5cMissing), (.criticalMember, .jwsMalformed), (.unencodedPayload, .jwsMalformed),
+            (.truncated, .jwsMalformed), (.fourSegments, .jwsMalformed), (.paddedSegment, .jwsMalformed),
             (.shortSignature, .jwsMalformed), (.flippedSignature, .signatureInvalid),
-            (.flippedPayload, .signatureInvalid), (.foreignKey, .signatureInvalid),
-            (.zeroR, .signatureInvalid),
+            (.flippedPayload, .signatureInvalid), (.foreignKey, .signatureInvalid), (.zeroR, .signatureInvalid),
         ]
         let forgeries = try broken.map { forgery, reason in
             ("\(forgery)", try authority.forge(payload, forgery), reason)
@@ -27,15 +25,10 @@ extension HostileFixture {
                 ("no JSON under a good signature", try authority.sign([1]), .payloadMalformed),
                 ("genuine, of another app", try authority.sign(other), .bundleMismatch),
                 (
-                    "certificates of no form",
-                    try authority.sign(payload, headerSegment: formless), .certificateMalformed
-                ),
-                (
-                    "four certificates",
-                    try authority.sign(payload, headerSegment: fourfold), .x5cLength
-                ),
-            ]
-        ) + HostileCase.all([("a forged chain", foreign, .rootUntrusted)])
+                    "certificates of no form", try authority.sign(payload, headerSegment: formless),
+                    .certificateMalformed
+                ), ("four certificates", try authority.sign(payload, headerSegment: fourfold), .x5cLength),
+            ]) + HostileCase.all([("a forged chain", foreign, .rootUntrusted)])
     }
 
     private static var other: [UInt8] {
@@ -49,11 +42,7 @@ extension HostileFixture {
     }
 
     /// API responses that are bad at their very end, or full of nothing.
-    static func responses(
-        _ items: [[UInt8]],
-        _ authority: CertificateAuthority,
-        _ count: Int
-    ) throws -> [HostileCase] {
+    static func responses(_ items: [[UInt8]], _ authority: CertificateAuthority, _ count: Int) throws -> [HostileCase] {
         let forged = try authority.forge(BenchTransaction.payload(0), .flippedSignature)
         let limit = VerifierLimits.standard.itemsMax
         let tiny = [UInt8](repeating: UInt8(ascii: "a"), count: 3)
@@ -65,12 +54,8 @@ extension HostileFixture {
             [
                 ("the last item forged", Body.history(others + [forged]), .signatureInvalid),
                 ("too many items", Body.history(many), .payloadTooLarge),
-                (
-                    "an item in an item's place",
-                    Body.history(others + [misplaced]), .payloadMalformed
-                ),
-            ]
-        )
+                ("an item in an item's place", Body.history(others + [misplaced]), .payloadMalformed),
+            ])
     }
 
     /// Notifications and app transactions of which a part is bad.
@@ -83,32 +68,19 @@ extension HostileFixture {
         let notifications = HostileCase.all(
             by: .notification,
             [
-                (
-                    "a notification of a forged transaction",
-                    try notification(authority, forged), .signatureInvalid
-                ),
-                (
-                    "a notification of a foreign transaction",
-                    try notification(authority, foreign), .rootUntrusted
-                ),
-            ]
-        )
+                ("a notification of a forged transaction", try notification(authority, forged), .signatureInvalid),
+                ("a notification of a foreign transaction", try notification(authority, foreign), .rootUntrusted),
+            ])
         let forgedApp = try authority.forge(AppTransactionFields().json, .flippedSignature)
         return notifications
             + HostileCase.all([
-                (
-                    "an app transaction of another number",
-                    try authority.sign(app.json), .appMismatch
-                ),
+                ("an app transaction of another number", try authority.sign(app.json), .appMismatch),
                 ("a forged app transaction", forgedApp, .signatureInvalid),
             ])
     }
 
     /// A notification with a transaction and its renewal info inside.
-    static func notification(
-        _ authority: CertificateAuthority,
-        _ transaction: [UInt8]
-    ) throws -> [UInt8] {
+    static func notification(_ authority: CertificateAuthority, _ transaction: [UInt8]) throws -> [UInt8] {
         var renewal = RenewalFields()
         renewal.originalTransactionID = BenchTransaction.id(0)
         var data = NotificationDataFields()

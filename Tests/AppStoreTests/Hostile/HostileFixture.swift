@@ -19,35 +19,29 @@ struct HostileFixture: Sendable {
         let app = try ConfiguredApp(trusting: authority, receipts)
         configuration = VerifierConfiguration(apps: [app])
         let record = try authority.sign(BenchTransaction.payload(0))
-        let items = try (0..<Self.itemsCount).map {
-            try authority.sign(BenchTransaction.payload($0))
-        }
+        let items = try (0..<Self.itemsCount).map { try authority.sign(BenchTransaction.payload($0)) }
         let receipt = Body.receipt(try receipts.receiptText(Self.receiptFields))
         let response = Body.history(items)
         var small = Self.receiptFields
         small.records = Array(small.records.prefix(1))
         good = [
-            .record: record, .newLeaf: record, .newChain: record, .response: response,
-            .receipt: receipt,
+            .record: record, .newLeaf: record, .newChain: record, .response: response, .receipt: receipt,
             .notification: try Self.notification(authority, record),
             .smallReceipt: Body.receipt(try receipts.receiptText(small)),
             .largeReceipt: Body.receipt(try receipts.receiptText(Self.largeReceiptFields)),
         ]
         bodies =
             try Self.shapeless(response.count) + Self.filledShapes(response.count)
-            + Self.unsignedParts(items, authority, response.count)
-            + Self.tokens(authority) + [Self.infiniteKey()] + Self.searchedReceipts()
-            + Self.wholes(authority) + Self.responses(items, authority, response.count)
+            + Self.unsignedParts(items, authority, response.count) + Self.tokens(authority) + [Self.infiniteKey()]
+            + Self.searchedReceipts() + Self.wholes(authority) + Self.responses(items, authority, response.count)
             + Self.forgedChains(authority, blueprint) + Self.costlyTokens(authority, blueprint)
-            + Self.receipts(receipts, receipt.count)
-            + Self.largeReceipts(receipts) + Self.costlyReceipts(receipts, receiptsBlueprint)
+            + Self.receipts(receipts, receipt.count) + Self.largeReceipts(receipts)
+            + Self.costlyReceipts(receipts, receiptsBlueprint)
     }
 
     static var receiptFields: ReceiptFields { receiptFields(itemsCount) }
 
-    static var largeReceiptFields: ReceiptFields {
-        receiptFields(VerifierLimits.standard.itemsMax)
-    }
+    static var largeReceiptFields: ReceiptFields { receiptFields(VerifierLimits.standard.itemsMax) }
 
     private static func receiptFields(_ count: Int) -> ReceiptFields {
         var fields = ReceiptFields()
@@ -83,10 +77,8 @@ struct HostileFixture: Sendable {
                 ("many numbers", numbers, .envelopeMalformed),
                 ("many keys", Array("{\(keys)}".utf8), .bodyUnrecognized),
                 ("the last key doubled", Array("{\(keys),\"k0\":0}".utf8), .envelopeMalformed),
-                ("dots", filled("eyJ", with: "."), .jwsMalformed),
-                ("no dot", filled("eyJ", with: "A"), .jwsMalformed),
+                ("dots", filled("eyJ", with: "."), .jwsMalformed), ("no dot", filled("eyJ", with: "A"), .jwsMalformed),
                 ("a header without end", filled("eyJ", with: "A", ".A.A"), .jwsMalformed),
-            ]
-        )
+            ])
     }
 }

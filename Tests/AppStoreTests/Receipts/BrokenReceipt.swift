@@ -37,31 +37,23 @@ struct BrokenReceipt {
 
     /// The fault of each step and its repair, in the order of the rules.
     static let steps: [Step] = [
-        Step(.payloadTooLarge) { $0.isTooLarge = false },
-        Step(.receiptMalformed) { $0.isTextCut = false },
+        Step(.payloadTooLarge) { $0.isTooLarge = false }, Step(.receiptMalformed) { $0.isTextCut = false },
         Step(.receiptMalformed) { $0.hasTwoSigners = false },
         Step(.algorithmNotAllowed) { $0.hasForeignDigest = false },
-        Step(.certificateMalformed) { $0.hasOldRoot = false },
-        Step(.rootUntrusted) { $0.isRootForeign = false },
-        Step(.chainInvalid) { $0.isLeafSignedByAnother = false },
-        Step(.certificatePurpose) { $0.isLeafCA = false },
+        Step(.certificateMalformed) { $0.hasOldRoot = false }, Step(.rootUntrusted) { $0.isRootForeign = false },
+        Step(.chainInvalid) { $0.isLeafSignedByAnother = false }, Step(.certificatePurpose) { $0.isLeafCA = false },
         Step(.receiptSignatureInvalid) { $0.isSignedByAnother = false },
-        Step(.receiptMalformed) { $0.isDateMissing = false },
-        Step(.certificateNotValidAtSigning) { $0.isLate = false },
+        Step(.receiptMalformed) { $0.isDateMissing = false }, Step(.certificateNotValidAtSigning) { $0.isLate = false },
         Step(.certificateRevoked) { $0.isLeafRevoked = false },
         Step(.receiptMalformed) { $0.isRecordIncomplete = false },
-        Step(.bundleMismatch) { $0.isOfAnotherBundle = false },
-        Step(.appMismatch) { $0.isOfAnotherNumber = false },
+        Step(.bundleMismatch) { $0.isOfAnotherBundle = false }, Step(.appMismatch) { $0.isOfAnotherNumber = false },
         Step(.environmentMismatch) { $0.isOfAnotherEnvironment = false },
-        Step(.rootUntrusted) { $0.isRootOfAnotherApp = false },
-        Step(.claimMismatch) { $0.isClaimWrong = false },
+        Step(.rootUntrusted) { $0.isRootOfAnotherApp = false }, Step(.claimMismatch) { $0.isClaimWrong = false },
     ]
 
     /// Breaks the rules of these steps and no other.
     init(breaking steps: Set<Int>) {
-        for (index, step) in Self.steps.enumerated() where !steps.contains(index) {
-            step.mend(&self)
-        }
+        for (index, step) in Self.steps.enumerated() where !steps.contains(index) { step.mend(&self) }
     }
 
     private static let otherKey = Result { try PrivateKey.generate(.rsa(bits: 2048)) }
@@ -83,9 +75,7 @@ struct BrokenReceipt {
         let verifier = try verifier(authority)
         if isLeafRevoked {
             verifier.revocations = RevocationSnapshot(
-                isHard: false,
-                statuses: [SHA256.digest(authority.leaf): .revoked(since: 0)]
-            )
+                isHard: false, statuses: [SHA256.digest(authority.leaf): .revoked(since: 0)])
         }
         let body = Body.receipt(text, members: claims)
         let reason = verifier.reason(body)
@@ -95,9 +85,7 @@ struct BrokenReceipt {
 
     private var fields: ReceiptFields {
         MintedReceipts.fields {
-            if isLate {
-                $0.creationDate = (CertificateAuthority.standardValidity.upperBound + 1) * 1000
-            }
+            if isLate { $0.creationDate = (CertificateAuthority.standardValidity.upperBound + 1) * 1000 }
             if isDateMissing { $0.creationDate = nil }
             if isRecordIncomplete { $0.records[0].productID = nil }
             if isOfAnotherBundle { $0.bundleID = "com.example.x" }

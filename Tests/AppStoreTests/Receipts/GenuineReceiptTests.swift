@@ -6,21 +6,14 @@ import Testing
 import Simulation
 
 /// A receipt that Apple signed, against the pinned root.
-@Suite(.needsSharedData)
-struct GenuineReceiptTests {
+@Suite(.needsSharedData) struct GenuineReceiptTests {
     static let bundleID = "dev.bonzer.weeka.app"
 
-    static func text() throws -> [UInt8] {
-        try SharedData.vector("receipts/receipt-sandbox-g5")
-    }
+    static func text() throws -> [UInt8] { try SharedData.vector("receipts/receipt-sandbox-g5") }
 
-    static func verifier(
-        bundleID: String = bundleID,
-        _ environment: Environment = .sandbox,
-        roots: [Certificate] = []
-    ) -> Verifier {
-        .of(bundleID, environment, roots: roots)
-    }
+    static func verifier(bundleID: String = bundleID, _ environment: Environment = .sandbox, roots: [Certificate] = [])
+        -> Verifier
+    { .of(bundleID, environment, roots: roots) }
 
     @Test func `genuine receipts are accepted, bare and posted`() throws {
         for body in [try Self.text(), Body.receipt(try Self.text())] {
@@ -49,26 +42,20 @@ struct GenuineReceiptTests {
     }
 
     @Test func `Apple's root among the custom ones counts as Apple; that of JWS does not`() throws {
-        for (file, reason) in [
-            ("AppleIncRootCertificate", nil), ("AppleRootCA-G3", RefusalReason.rootUntrusted),
-        ] {
+        for (file, reason) in [("AppleIncRootCertificate", nil), ("AppleRootCA-G3", RefusalReason.rootUntrusted)] {
             let root = try Certificate(der: SharedData.vector("roots/\(file).cer"))
             #expect(Self.verifier(roots: [root]).reason(try Self.text()) == reason)
         }
     }
 
     /// The chain is in a JWS, where this root of Apple's is not a custom root either.
-    @Test func `Apple's root of receipts vouches for no JWS, even as a custom root`()
-        throws
-    {
+    @Test func `Apple's root of receipts vouches for no JWS, even as a custom root`() throws {
         let text = String(decoding: try Self.text(), as: UTF8.self)
         let chain = try Self.outline(try #require(Base64Decoding.standard(text))).certificates
         #expect(try SHA256.digest(#require(chain.last)) == AppleRoots.receipts)
         let token = AppleLibrary.unsigned(chain, signedAt: 1_766_774_387)
         let root = try Certificate(der: SharedData.vector("roots/AppleIncRootCertificate.cer"))
-        for roots in [[], [root]] {
-            #expect(Self.verifier(roots: roots).reason(token) == .rootUntrusted)
-        }
+        for roots in [[], [root]] { #expect(Self.verifier(roots: roots).reason(token) == .rootUntrusted) }
     }
 
     @Test func `an app with a custom root does not accept Apple's root`() throws {
@@ -83,9 +70,7 @@ struct GenuineReceiptTests {
         let genuine = try Self.message(receipt)
         let outline = try Self.outline(receipt)
         let leaf = try #require(
-            try outline.certificates.map { try Certificate(der: $0) }
-                .first(where: genuine.isSigned(in:))
-        )
+            try outline.certificates.map { try Certificate(der: $0) }.first(where: genuine.isSigned(in:)))
         #expect(genuine.check(with: leaf) == .valid)
         let start = try #require(receipt.firstRange(of: genuine.content)?.lowerBound)
         var accepted: [Int] = []
@@ -93,9 +78,7 @@ struct GenuineReceiptTests {
             var flipped = receipt
             flipped[start + bit / 8] ^= 1 << UInt8(bit % 8)
             let message = try Self.message(flipped)
-            if message.content == genuine.content || message.check(with: leaf) == .valid {
-                accepted.append(bit)
-            }
+            if message.content == genuine.content || message.check(with: leaf) == .valid { accepted.append(bit) }
         }
         #expect(accepted == [])
     }
@@ -104,9 +87,7 @@ struct GenuineReceiptTests {
         try MessageOutline(ber: receipt, certificateCounts: [3], certificateBytesMax: 8 << 10)
     }
 
-    private static func message(_ receipt: [UInt8]) throws -> SignedMessage {
-        try SignedMessage(outline(receipt))
-    }
+    private static func message(_ receipt: [UInt8]) throws -> SignedMessage { try SignedMessage(outline(receipt)) }
 
     @Test func `flipped bits of the receipt are never accepted as another purchase`() throws {
         let text = String(decoding: try Self.text(), as: UTF8.self)
@@ -117,9 +98,7 @@ struct GenuineReceiptTests {
             for bit in [1, 6] {
                 var flipped = receipt
                 flipped[index] ^= 1 << UInt8(bit)
-                guard
-                    case .success(.items(let items)) = verifier.verify(Base64Text.standard(flipped))
-                else { continue }
+                guard case .success(.items(let items)) = verifier.verify(Base64Text.standard(flipped)) else { continue }
                 // Outside of the signed content some bits are irrelevant, such as a version number.
                 #expect(items.map { $0.transaction?.json.rawBytes } == genuine, "byte \(index)")
             }

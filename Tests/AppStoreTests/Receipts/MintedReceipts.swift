@@ -20,15 +20,11 @@ enum MintedReceipts {
 
     /// The same for another authority of receipts.
     static func verifier(trusting authority: CertificateAuthority) throws -> Verifier {
-        Verifier(
-            configuration: VerifierConfiguration(apps: [try Minted.app(trusting: [authority])])
-        )
+        Verifier(configuration: VerifierConfiguration(apps: [try Minted.app(trusting: [authority])]))
     }
 
     /// The blueprint with a change, its keys the same.
-    static func authority(
-        _ change: (inout AuthorityBlueprint) throws -> Void
-    ) throws -> CertificateAuthority {
+    static func authority(_ change: (inout AuthorityBlueprint) throws -> Void) throws -> CertificateAuthority {
         var changed = try blueprint.get()
         try change(&changed)
         return try CertificateAuthority(changed)
@@ -47,23 +43,17 @@ enum MintedReceipts {
         fields { change(&$0.records[0]) }
     }
 
-    static func text(
-        _ fields: ReceiptFields = fields(),
-        _ change: (inout ReceiptForm) -> Void = { _ in }
-    ) throws -> [UInt8] {
+    static func text(_ fields: ReceiptFields = fields(), _ change: (inout ReceiptForm) -> Void = { _ in }) throws
+        -> [UInt8]
+    {
         var form = ReceiptForm()
         change(&form)
         return try authority.get().receiptText(fields, form)
     }
 
-    static func items(
-        _ fields: ReceiptFields,
-        sourceLocation: SourceLocation = #_sourceLocation
-    ) throws -> [VerifiedItem] {
-        try verifier().items(text(fields), sourceLocation: sourceLocation)
-    }
+    static func items(_ fields: ReceiptFields, sourceLocation: SourceLocation = #_sourceLocation) throws
+        -> [VerifiedItem]
+    { try verifier().items(text(fields), sourceLocation: sourceLocation) }
 
-    static func reason(_ fields: ReceiptFields) throws -> RefusalReason? {
-        try verifier().reason(text(fields))
-    }
+    static func reason(_ fields: ReceiptFields) throws -> RefusalReason? { try verifier().reason(text(fields)) }
 }

@@ -18,16 +18,12 @@ struct ReceiptAttributeTests {
             $0.webOrderLineItemID = 2_000_000_000_000_077
             $0.cancellationDate = 1_768_000_000_000
             $0.isInIntroOfferPeriod = true
-            $0.further = [
-                ReceiptFields.attribute(1713, integer: 0),
-                ReceiptFields.attribute(1721, text: "winter"),
-            ]
+            $0.further = [ReceiptFields.attribute(1713, integer: 0), ReceiptFields.attribute(1721, text: "winter")]
         }
         let item = try #require(try MintedReceipts.items(fields).first)
         #expect(item.environment == .production && item.bundleID?.text == Minted.bundleID)
         #expect(
-            Self.json(item.transaction?.json)
-                == """
+            Self.json(item.transaction?.json) == """
                 {"quantity":3,"productId":"com.example.pro.monthly",\
                 "transactionId":"2000000000000009","purchaseDate":1767225600000,\
                 "originalTransactionId":"2000000000000001",\
@@ -38,8 +34,7 @@ struct ReceiptAttributeTests {
                 "bundleId":"com.example.pro","environment":"Production",\
                 "signedDate":1767225601000,\
                 "receiptAttributes":[{"type":1710,"version":1,"value":"AgEA"}]}
-                """
-        )
+                """)
         #expect(item.verification.method == .receipt && item.malformedFields == 0)
         #expect(item.verification.signedDate.milliseconds == 1_767_225_601_000)
     }
@@ -53,32 +48,28 @@ struct ReceiptAttributeTests {
         }
         let item = try #require(try MintedReceipts.items(fields).first)
         #expect(
-            Self.json(item.transaction?.json)
-                == """
+            Self.json(item.transaction?.json) == """
                 {"productId":"com.example.pro.monthly","transactionId":"2000000000000001",\
                 "purchaseDate":1767225600000,"originalTransactionId":"2000000000000001",\
                 "bundleId":"com.example.pro","environment":"Production",\
                 "signedDate":1767225601000,\
                 "receiptAttributes":[{"type":1707,"version":1,"value":"AgEB"},\
                 {"type":1710,"version":1,"value":"AgEA"}]}
-                """
-        )
+                """)
     }
 
     @Test func `the receipt's own attributes go with each record, unknown ones too`() throws {
         let fields = MintedReceipts.fields {
             $0.expirationDate = 1_800_000_000_000
             $0.further = [
-                ReceiptFields.attribute(9999, [1, 2, 3]),
-                ReceiptFields.attribute(9999, [0]),
+                ReceiptFields.attribute(9999, [1, 2, 3]), ReceiptFields.attribute(9999, [0]),
                 ReceiptFields.attribute(10, date: "17+"),
             ]
         }
         let item = try #require(try MintedReceipts.items(fields).first)
         let hash = Base64Text.standard(Array(SHA256.digest([1]).bytes.prefix(20)))
         #expect(
-            Self.json(item.receipt)
-                == """
+            Self.json(item.receipt) == """
                 {"receiptType":"Production","appAppleId":1234567890,\
                 "bundleId":"com.example.pro","applicationVersion":"3.1",\
                 "opaqueValue":"AQIDBAUGBwgJCgsMDQ4PEA==",\
@@ -89,8 +80,7 @@ struct ReceiptAttributeTests {
                 "attributes":[{"type":14,"version":1,"value":"AgIA5Q=="},\
                 {"type":9999,"version":1,"value":"AA=="},\
                 {"type":9999,"version":1,"value":"AQID"}]}
-                """
-        )
+                """)
         #expect(item.transaction?.json["receiptExpirationDate"]?.int64 == 1_800_000_000_000)
     }
 
@@ -111,8 +101,7 @@ struct ReceiptAttributeTests {
     @Test func `a record without its IDs, product or date refuses the receipt`() throws {
         let faults: [(inout ReceiptRecordFields) -> Void] = [
             { $0.transactionID = nil }, { $0.originalTransactionID = nil }, { $0.productID = nil },
-            { $0.purchaseDate = nil }, { $0.transactionID = "" },
-            { $0.productID = String(repeating: "x", count: 256) },
+            { $0.purchaseDate = nil }, { $0.transactionID = "" }, { $0.productID = String(repeating: "x", count: 256) },
             {
                 $0.transactionID = nil
                 $0.further = [ReceiptFields.attribute(1703, integer: 7)]
@@ -120,12 +109,9 @@ struct ReceiptAttributeTests {
             {
                 $0.purchaseDate = nil
                 $0.further = [ReceiptFields.attribute(1704, date: "yesterday")]
-            },
-            { $0.productID = "a\0b" },
+            }, { $0.productID = "a\0b" },
         ]
-        for fault in faults {
-            #expect(try MintedReceipts.reason(MintedReceipts.record(fault)) == .receiptMalformed)
-        }
+        for fault in faults { #expect(try MintedReceipts.reason(MintedReceipts.record(fault)) == .receiptMalformed) }
     }
 
     @Test func `equal records are merged, different ones of an ID refuse the receipt`() throws {
@@ -143,15 +129,10 @@ struct ReceiptAttributeTests {
         #expect(try MintedReceipts.items(others).count == 2)
     }
 
-    @Test func `an optional attribute of another form is carried, treated as absent, and counted`()
-        throws
-    {
+    @Test func `an optional attribute of another form is carried, treated as absent, and counted`() throws {
         let fields = MintedReceipts.record {
             $0.quantity = nil
-            $0.further = [
-                ReceiptFields.attribute(1701, text: "one"),
-                ReceiptFields.attribute(1713, integer: 2),
-            ]
+            $0.further = [ReceiptFields.attribute(1701, text: "one"), ReceiptFields.attribute(1713, integer: 2)]
         }
         let item = try #require(try MintedReceipts.items(fields).first)
         #expect(item.malformedFields == 2)
@@ -167,8 +148,7 @@ struct ReceiptAttributeTests {
         let faults: [[UInt8]] = [
             [], [0x31, 0], good + [0], Array(good.dropLast()), DER.sequence([[1, 1, 0xFF]]),
             DER.set(DER.sequence([DER.integer(1)])), DER.set(DER.integer(1)),
-            DER.set(DER.sequence([DER.integer(1), DER.integer(1), DER.utf8String("x")])),
-            [0x31, 0x80, 0, 0],
+            DER.set(DER.sequence([DER.integer(1), DER.integer(1), DER.utf8String("x")])), [0x31, 0x80, 0, 0],
         ]
         for content in faults {
             let text = Base64Text.standard(try authority.signReceipt(content))
@@ -179,8 +159,8 @@ struct ReceiptAttributeTests {
     @Test func `an attribute is a type, a version and a value, and nothing else`() throws {
         let whole = [DER.integer(9_000), DER.integer(1), DER.octetString([0])]
         for (rest, reason) in [
-            ([], nil), ([DER.integer(1)], RefusalReason.receiptMalformed),
-            ([DER.octetString([])], .receiptMalformed), ([[0]], .receiptMalformed),
+            ([], nil), ([DER.integer(1)], RefusalReason.receiptMalformed), ([DER.octetString([])], .receiptMalformed),
+            ([[0]], .receiptMalformed),
         ] {
             let attribute = DER.sequence(whole + rest)
             let ofReceipt = MintedReceipts.fields { $0.further = [attribute] }
@@ -203,13 +183,7 @@ struct ReceiptAttributeTests {
 
     @Test func `there are bounds to how many attributes a receipt has`() throws {
         let many = (0..<300).map { ReceiptFields.attribute(9_000 + $0, [0]) }
-        #expect(
-            try MintedReceipts.reason(MintedReceipts.fields { $0.further = many })
-                == .receiptMalformed
-        )
-        #expect(
-            try MintedReceipts.reason(MintedReceipts.record { $0.further = many })
-                == .receiptMalformed
-        )
+        #expect(try MintedReceipts.reason(MintedReceipts.fields { $0.further = many }) == .receiptMalformed)
+        #expect(try MintedReceipts.reason(MintedReceipts.record { $0.further = many }) == .receiptMalformed)
     }
 }

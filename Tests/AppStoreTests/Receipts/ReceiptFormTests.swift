@@ -18,11 +18,9 @@ struct ReceiptFormTests {
 
     @Test(
         arguments: [SignatureDigest.sha1, .sha256],
-        [(false, nil), (true, nil), (false, 100), (true, 7)] as [(Bool, Int?)]
-    )
+        [(false, nil), (true, nil), (false, 100), (true, 7)] as [(Bool, Int?)])
     func `SHA-1 and SHA-256, with and without signed attributes, DER and BER are accepted`(
-        digest: SignatureDigest,
-        form: (hasAttributes: Bool, pieceBytes: Int?)
+        digest: SignatureDigest, form: (hasAttributes: Bool, pieceBytes: Int?)
     ) throws {
         let reason = try Self.reason {
             $0.digest = digest
@@ -36,14 +34,11 @@ struct ReceiptFormTests {
         #expect(try Self.reason { $0.hasUnsignedAttributes = true } == nil)
     }
 
-    @Test func `an algorithm that names digest and key at once is accepted, any other is not`()
-        throws
-    {
+    @Test func `an algorithm that names digest and key at once is accepted, any other is not`() throws {
         for (algorithm, reason) in [
             ("1.2.840.113549.1.1.11", nil), ("1.2.840.113549.1.1.5", .algorithmNotAllowed),
             // PSS, and SHA-512 with RSA.
-            ("1.2.840.113549.1.1.10", .algorithmNotAllowed),
-            ("1.2.840.113549.1.1.13", .algorithmNotAllowed),
+            ("1.2.840.113549.1.1.10", .algorithmNotAllowed), ("1.2.840.113549.1.1.13", .algorithmNotAllowed),
         ] as [(String, RefusalReason?)] {
             #expect(try Self.reason { $0.signatureAlgorithm = algorithm } == reason, "\(algorithm)")
         }
@@ -53,8 +48,7 @@ struct ReceiptFormTests {
         }
     }
 
-    @Test(arguments: 1...5)
-    func `constructed octet strings are accepted up to a depth of four`(depth: Int) throws {
+    @Test(arguments: 1...5) func `constructed octet strings are accepted up to a depth of four`(depth: Int) throws {
         let reason = try Self.reason {
             $0.pieceBytes = 64
             $0.pieceDepth = depth
@@ -68,9 +62,7 @@ struct ReceiptFormTests {
         for order in [
             [leaf, middle, root], [leaf, root, middle], [middle, leaf, root], [middle, root, leaf],
             [root, leaf, middle], [root, middle, leaf],
-        ] {
-            #expect(try Self.reason { $0.certificates = order } == nil)
-        }
+        ] { #expect(try Self.reason { $0.certificates = order } == nil) }
     }
 
     @Test func `there are exactly three certificates`() throws {
@@ -117,9 +109,7 @@ struct ReceiptFormTests {
     @Test func `another key's signature, and one over other content, are refused`() throws {
         let other = try PrivateKey.generate(.rsa(bits: 2048))
         #expect(try Self.reason { $0.signerKey = other } == .receiptSignatureInvalid)
-        let reason = try Self.reason {
-            $0.shownContent = MintedReceipts.fields { $0.applicationVersion = "4" }.content
-        }
+        let reason = try Self.reason { $0.shownContent = MintedReceipts.fields { $0.applicationVersion = "4" }.content }
         #expect(reason == .receiptSignatureInvalid)
     }
 
@@ -153,8 +143,7 @@ struct ReceiptFormTests {
     }
 
     @Test func `every cut is refused`() throws {
-        let receipt = try MintedReceipts.authority.get()
-            .signReceipt(MintedReceipts.fields().content)
+        let receipt = try MintedReceipts.authority.get().signReceipt(MintedReceipts.fields().content)
         let verifier = try MintedReceipts.verifier()
         for count in stride(from: 0, to: receipt.count, by: 13) {
             let text = Base64Text.standard(Array(receipt[..<count]))
@@ -178,9 +167,7 @@ struct ReceiptFormTests {
         var version = "3.1"
         while padded.last != UInt8(ascii: "=") {
             version += "1"
-            padded = try MintedReceipts.text(
-                MintedReceipts.fields { $0.applicationVersion = version }
-            )
+            padded = try MintedReceipts.text(MintedReceipts.fields { $0.applicationVersion = version })
         }
         #expect(verifier.reason(padded) == nil)
         let unpadded = Array(padded.prefix { $0 != UInt8(ascii: "=") })

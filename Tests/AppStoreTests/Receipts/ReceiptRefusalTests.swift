@@ -15,8 +15,9 @@ struct ReceiptRefusalTests {
         #expect(try BrokenReceipt(breaking: []).verdict() == nil)
     }
 
-    @Test(arguments: BrokenReceipt.steps.indices)
-    func `of any two rules broken at once the earlier is the reason`(first: Int) throws {
+    @Test(arguments: BrokenReceipt.steps.indices) func `of any two rules broken at once the earlier is the reason`(
+        first: Int
+    ) throws {
         for second in first..<BrokenReceipt.steps.count {
             let broken = BrokenReceipt(breaking: [first, second])
             let reason = BrokenReceipt.steps[first].reason
@@ -44,8 +45,8 @@ struct ReceiptRefusalTests {
     @Test func `a detail quotes nothing from the receipt and says what to do`() throws {
         let marker = "com.example.secret"
         let faults: [(inout ReceiptFields) -> Void] = [
-            { $0.bundleID = marker }, { $0.receiptType = marker },
-            { $0.records[0].purchaseDate = nil }, { $0.creationDate = nil },
+            { $0.bundleID = marker }, { $0.receiptType = marker }, { $0.records[0].purchaseDate = nil },
+            { $0.creationDate = nil },
         ]
         for fault in faults {
             let fields = MintedReceipts.fields {
@@ -87,9 +88,7 @@ struct ReceiptRefusalTests {
         }
     }
 
-    @Test func `a receipt in the style of iOS 6 is recognised, and the detail says what to do`()
-        throws
-    {
+    @Test func `a receipt in the style of iOS 6 is recognised, and the detail says what to do`() throws {
         let body = Body.receipt(Base64Text.standard(Array(legacyReceipt().utf8)))
         let refusal = try MintedReceipts.verifier().refusal(body)
         #expect(refusal.reason == .receiptUnsupported)
@@ -108,9 +107,7 @@ struct ReceiptRefusalTests {
         }
     }
 
-    @Test func `a receipt refused for its size has only its search fields read`()
-        throws
-    {
+    @Test func `a receipt refused for its size has only its search fields read`() throws {
         let inApp = ReceiptFields.attribute(17, DER.set([]))
         for (placesBefore, bundleID) in [(400, Minted.bundleID), (2_000, nil)] {
             let fields = MintedReceipts.fields {
@@ -131,9 +128,7 @@ struct ReceiptRefusalTests {
             fields.records = (0..<500).map { index in
                 var record = ReceiptRecordFields()
                 record.transactionID = "10000000\(index)"
-                record.further = [
-                    ReceiptFields.attribute(1722, [UInt8](repeating: 7, count: 1_200))
-                ]
+                record.further = [ReceiptFields.attribute(1722, [UInt8](repeating: 7, count: 1_200))]
                 return record
             }
         }

@@ -6,24 +6,18 @@ import Testing
 import Simulation
 
 /// Receipts of Xcode's local testing: BER, and one certificate.
-@Suite(.needsSharedData)
-struct XcodeReceiptTests {
+@Suite(.needsSharedData) struct XcodeReceiptTests {
     static let bundleID = "com.example.naturelab.backyardbirds.example"
 
     static func certificate() throws -> Certificate {
         try Certificate(der: SharedData.vector("receipts/StoreKitTestCertificate.cer"))
     }
 
-    static func verifier(
-        bundleID: String = bundleID,
-        _ environment: Environment = .xcode,
-        roots: [Certificate]? = nil
-    ) throws -> Verifier {
+    static func verifier(bundleID: String = bundleID, _ environment: Environment = .xcode, roots: [Certificate]? = nil)
+        throws -> Verifier
+    {
         let app = ConfiguredApp(
-            bundleID: Identifier(bundleID),
-            environment: environment,
-            appAppleID: 1,
-            roots: try roots ?? [certificate()]
+            bundleID: Identifier(bundleID), environment: environment, appAppleID: 1, roots: try roots ?? [certificate()]
         )
         #expect(VerifierConfiguration.problems(with: [app]) == [])
         return Verifier(configuration: VerifierConfiguration(apps: [app]))
@@ -51,9 +45,7 @@ struct XcodeReceiptTests {
         #expect(items.first?.transaction?.fields.productID?.string == "pass.premium")
     }
 
-    @Test func `Xcode leaves out the original transaction ID, which is the transaction's own`()
-        throws
-    {
+    @Test func `Xcode leaves out the original transaction ID, which is the transaction's own`() throws {
         let text = try SharedData.vector("apple-library/xcode/xcode-app-receipt-with-transaction")
         let item = try #require(try Self.verifier().items(text).first)
         #expect(item.transaction?.fields.originalTransactionID?.string == "0")
@@ -90,10 +82,7 @@ struct XcodeReceiptTests {
             form.certificates = [authority.leaf]
             form.pieceBytes = 50
             let fields = MintedReceipts.fields { $0.receiptType = "Xcode" }
-            let verifier = try Self.verifier(
-                bundleID: Minted.bundleID,
-                roots: [Certificate(der: authority.root)]
-            )
+            let verifier = try Self.verifier(bundleID: Minted.bundleID, roots: [Certificate(der: authority.root)])
             #expect(verifier.reason(try authority.receiptText(fields, form)) == reason)
         }
     }
@@ -102,9 +91,7 @@ struct XcodeReceiptTests {
         let jws = try CertificateAuthority.xcode()
         let receipts = try CertificateAuthority.xcode(key: .rsa(bits: 2048))
         let verifier = try Self.verifier(
-            bundleID: Minted.bundleID,
-            roots: [Certificate(der: jws.root), Certificate(der: receipts.root)]
-        )
+            bundleID: Minted.bundleID, roots: [Certificate(der: jws.root), Certificate(der: receipts.root)])
         var fields = TransactionFields()
         fields.environment = "Xcode"
         #expect(verifier.reason(try jws.sign(fields.json)) == nil)

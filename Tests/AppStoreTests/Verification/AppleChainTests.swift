@@ -8,52 +8,36 @@ import Simulation
 ///
 /// The chains come without their leaf's key, so they are put into a JWS with a foreign signature: a
 /// chain that passes ends as `signature_invalid`, which is the rule after it.
-@Suite(.needsSharedData)
-struct AppleChainTests {
+@Suite(.needsSharedData) struct AppleChainTests {
     static let effectiveDate: Int64 = 1_761_962_975
 
-    static func mock(
-        leaf: String = "LEAF_CERT",
-        intermediate: String = "INTERMEDIATE_CA",
-        root: String = "ROOT_CA"
-    ) throws -> [[UInt8]] {
-        [
-            try AppleLibrary.constant(leaf), try AppleLibrary.constant(intermediate),
-            try AppleLibrary.constant(root),
-        ]
-    }
+    static func mock(leaf: String = "LEAF_CERT", intermediate: String = "INTERMEDIATE_CA", root: String = "ROOT_CA")
+        throws -> [[UInt8]]
+    { [try AppleLibrary.constant(leaf), try AppleLibrary.constant(intermediate), try AppleLibrary.constant(root)] }
 
-    static func mockVerifier() throws -> Verifier {
-        try AppleLibrary.verifier(root: AppleLibrary.constant("ROOT_CA"))
-    }
+    static func mockVerifier() throws -> Verifier { try AppleLibrary.verifier(root: AppleLibrary.constant("ROOT_CA")) }
 
     static func appleVerifier() -> Verifier {
         let app = ConfiguredApp(bundleID: "com.example", environment: .sandbox)
         return Verifier(configuration: VerifierConfiguration(apps: [app]))
     }
 
-    static func reason(
-        _ certificates: [[UInt8]],
-        at seconds: Int64 = effectiveDate,
-        _ verifier: Verifier? = nil
-    ) throws -> RefusalReason? {
+    static func reason(_ certificates: [[UInt8]], at seconds: Int64 = effectiveDate, _ verifier: Verifier? = nil) throws
+        -> RefusalReason?
+    {
         let body = AppleLibrary.unsigned(certificates, signedAt: seconds)
         return try (verifier ?? mockVerifier()).reason(body)
     }
 
     @Test func `C1 testValidChainWithoutOCSP`() throws {
         #expect(try Self.reason(Self.mock()) == .signatureInvalid)
-        let refusal = try Self.mockVerifier().refusal(
-            AppleLibrary.unsigned(Self.mock(), signedAt: Self.effectiveDate)
-        )
+        let refusal = try Self.mockVerifier().refusal(AppleLibrary.unsigned(Self.mock(), signedAt: Self.effectiveDate))
         #expect(refusal.chain.count == 3)
     }
 
     @Test func `C2 testValidChainInvalidIntermediateOIDWithoutOCSP`() throws {
         let chain = try Self.mock(
-            leaf: "LEAF_CERT_FOR_INTERMEDIATE_CA_INVALID_OID",
-            intermediate: "INTERMEDIATE_CA_INVALID_OID"
-        )
+            leaf: "LEAF_CERT_FOR_INTERMEDIATE_CA_INVALID_OID", intermediate: "INTERMEDIATE_CA_INVALID_OID")
         #expect(try Self.reason(chain) == .certificatePurpose)
     }
 
@@ -68,13 +52,11 @@ struct AppleChainTests {
         #expect(try Self.reason([]) == .x5cLength)
     }
 
-    @Test(arguments: ["…a", "abc", "YWJjMTIz\\n", " YWJjMTIz"])
-    func `C5 testMalformedBase64InCertificateList`(entry: String) throws {
+    @Test(arguments: ["…a", "abc", "YWJjMTIz\\n", " YWJjMTIz"]) func `C5 testMalformedBase64InCertificateList`(
+        entry: String
+    ) throws {
         let header = Array(#"{"alg":"ES256","x5c":["\#(entry)","abc","abc"]}"#.utf8)
-        let body = AppleLibrary.unsigned(
-            header: Base64Text.url(header),
-            signedAt: Self.effectiveDate
-        )
+        let body = AppleLibrary.unsigned(header: Base64Text.url(header), signedAt: Self.effectiveDate)
         #expect(try Self.mockVerifier().reason(body) == .certificateMalformed)
     }
 
@@ -125,8 +107,7 @@ struct AppleChainTests {
     }
 
     /// A good chain stays in the cache; its validity is compared with each record's own date.
-    @Test func `C12 testOcspResponseCachingHasExpiration: dates are compared on every hit`() throws
-    {
+    @Test func `C12 testOcspResponseCachingHasExpiration: dates are compared on every hit`() throws {
         let verifier = try Minted.verifier()
         _ = try verifier.items(Minted.transaction())
         let late = try Minted.transaction {
@@ -137,14 +118,10 @@ struct AppleChainTests {
     }
 
     @Test func `C13 testOcspResponseCachingWithDifferentChains`() throws {
-        let authorities = [
-            try CertificateAuthority(name: "A"), try CertificateAuthority(name: "B"),
-        ]
+        let authorities = [try CertificateAuthority(name: "A"), try CertificateAuthority(name: "B")]
         let app = try Minted.app(trusting: authorities)
         let verifier = Verifier(configuration: VerifierConfiguration(apps: [app]))
-        for authority in authorities {
-            _ = try verifier.items(authority.sign(TransactionFields().json))
-        }
+        for authority in authorities { _ = try verifier.items(authority.sign(TransactionFields().json)) }
         #expect(verifier.chainsCached == 2)
     }
 
@@ -163,8 +140,7 @@ struct AppleChainTests {
     @Test func `C15 testAppleChainIsValidWithOCSP: offline, against the pin`() throws {
         let chain = [
             try AppleLibrary.constant("REAL_APPLE_SIGNING_CERTIFICATE"),
-            try AppleLibrary.constant("REAL_APPLE_INTERMEDIATE"),
-            try AppleLibrary.constant("REAL_APPLE_ROOT"),
+            try AppleLibrary.constant("REAL_APPLE_INTERMEDIATE"), try AppleLibrary.constant("REAL_APPLE_ROOT"),
         ]
         #expect(try Self.reason(chain, Self.appleVerifier()) == .signatureInvalid)
         #expect(try !Certificate(der: chain[0]).validity.contains(1_850_000_000))

@@ -4,62 +4,32 @@ import Testing
 import Simulation
 
 /// The signed data cases of Apple's libraries (D1 to D10) on the files that they ship.
-@Suite(.needsSharedData)
-struct AppleSignedDataTests {
+@Suite(.needsSharedData) struct AppleSignedDataTests {
     /// The verdict of each case by both libraries.
     static let cases: [AppleCase] = [
         AppleCase("D1 testAppStoreServerNotificationDecoding", apple: "TEST", ours: nil),
         AppleCase(
-            "D2 testWrongEnvironmentForServerNotification",
-            apple: "INVALID_ENVIRONMENT",
-            ours: .environmentMismatch
-        ),
+            "D2 testWrongEnvironmentForServerNotification", apple: "INVALID_ENVIRONMENT", ours: .environmentMismatch),
         AppleCase(
-            "D3 testMissingX5CHeader",
-            apple: "VERIFICATION_FAILURE",
-            ours: .x5cMissing,
-            difference: "the reason names the defect"
-        ),
+            "D3 testMissingX5CHeader", apple: "VERIFICATION_FAILURE", ours: .x5cMissing,
+            difference: "the reason names the defect"),
         AppleCase(
-            "D4 testWrongBundleIdForServerNotification",
-            apple: "INVALID_APP_IDENTIFIER",
-            ours: .payloadMalformed,
-            difference: "the mock has no signed date, which is asked for before the bundle"
-        ),
+            "D4 testWrongBundleIdForServerNotification", apple: "INVALID_APP_IDENTIFIER", ours: .payloadMalformed,
+            difference: "the mock has no signed date, which is asked for before the bundle"),
         AppleCase(
-            "D5 testWrongAppAppleIdForNotification",
-            apple: "INVALID_APP_IDENTIFIER",
-            ours: .environmentMismatch,
-            difference: "the mock is of Sandbox, where the number is not compared"
-        ),
+            "D5 testWrongAppAppleIdForNotification", apple: "INVALID_APP_IDENTIFIER", ours: .environmentMismatch,
+            difference: "the mock is of Sandbox, where the number is not compared"),
         AppleCase(
-            "D6 testWrongBundleIdForTransaction",
-            apple: "INVALID_APP_IDENTIFIER",
-            ours: .payloadMalformed,
-            difference: "the mock has no transactionId, so it is no transaction"
-        ),
+            "D6 testWrongBundleIdForTransaction", apple: "INVALID_APP_IDENTIFIER", ours: .payloadMalformed,
+            difference: "the mock has no transactionId, so it is no transaction"),
         AppleCase(
-            "D7 testRenewalInfoDecoding",
-            apple: "Sandbox",
-            ours: .payloadMalformed,
-            difference: "the mock has no mark of a renewal info"
-        ),
+            "D7 testRenewalInfoDecoding", apple: "Sandbox", ours: .payloadMalformed,
+            difference: "the mock has no mark of a renewal info"),
         AppleCase(
-            "D8 testTransactionInfoDecoding",
-            apple: "Sandbox",
-            ours: .payloadMalformed,
-            difference: "the mock has no transactionId, so it is no transaction"
-        ),
-        AppleCase(
-            "D9 testMalformedJWTWithTooManyParts",
-            apple: "VERIFICATION_FAILURE",
-            ours: .jwsMalformed
-        ),
-        AppleCase(
-            "D10 testMalformedJWTWithMalformedData",
-            apple: "VERIFICATION_FAILURE",
-            ours: .jwsMalformed
-        ),
+            "D8 testTransactionInfoDecoding", apple: "Sandbox", ours: .payloadMalformed,
+            difference: "the mock has no transactionId, so it is no transaction"),
+        AppleCase("D9 testMalformedJWTWithTooManyParts", apple: "VERIFICATION_FAILURE", ours: .jwsMalformed),
+        AppleCase("D10 testMalformedJWTWithMalformedData", apple: "VERIFICATION_FAILURE", ours: .jwsMalformed),
     ]
 
     static func body(_ name: String) throws -> [UInt8] {
@@ -83,12 +53,10 @@ struct AppleSignedDataTests {
         }
     }
 
-    static func mock(_ name: String) throws -> [UInt8] {
-        try AppleLibrary.file("mock_signed_data/\(name)")
-    }
+    static func mock(_ name: String) throws -> [UInt8] { try AppleLibrary.file("mock_signed_data/\(name)") }
 
-    @Test(arguments: cases)
-    func `each signed-data case of Apple's library has our verdict`(testCase: AppleCase) throws {
+    @Test(arguments: cases) func `each signed-data case of Apple's library has our verdict`(testCase: AppleCase) throws
+    {
         let verifier = try Self.verifier(testCase.name)
         #expect(verifier.reason(try Self.body(testCase.name)) == testCase.ours)
     }
@@ -112,15 +80,11 @@ struct AppleSignedDataTests {
         #expect(verifier.reason(transaction) == .bundleMismatch)
         let renewal = try verifier.items(try Minted.renewal { $0.environment = "Sandbox" })
         #expect(renewal.first?.environment == .sandbox)
-        let accepted = try verifier.items(
-            try Minted.transaction { $0.environment = "Sandbox" }
-        )
+        let accepted = try verifier.items(try Minted.transaction { $0.environment = "Sandbox" })
         #expect(accepted.first?.environment == .sandbox)
     }
 
-    @Test func `R3 legacyTransaction: recognised as a receipt, and not verified`()
-        throws
-    {
+    @Test func `R3 legacyTransaction: recognised as a receipt, and not verified`() throws {
         let verifier = try AppleLibrary.verifier()
         let text = try Self.mock("legacyTransaction")
         #expect(verifier.reason(text) == .receiptUnsupported)
@@ -131,23 +95,16 @@ struct AppleSignedDataTests {
 
     @Test(
         arguments: [
-            ("testLeaf", "testIntermediate", nil),
-            ("testInvalidOIDLeaf", "testIntermediate", .certificatePurpose),
+            ("testLeaf", "testIntermediate", nil), ("testInvalidOIDLeaf", "testIntermediate", .certificatePurpose),
             ("testInvalidIntermediateLeaf", "testInvalidOIDIntermediate", .certificatePurpose),
             // Both intermediates have one name and one key, so this one has issued the leaf too.
             ("testInvalidIntermediateLeaf", "testIntermediate", nil),
-        ] as [(String, String, RefusalReason?)]
-    )
-    func `the library's certificates`(
-        leaf: String,
-        intermediate: String,
-        reason: RefusalReason?
-    ) throws {
+        ] as [(String, String, RefusalReason?)]) func `the library's certificates`(
+            leaf: String, intermediate: String, reason: RefusalReason?
+        ) throws
+    {
         let body = try AppleLibrary.signed(
-            AppleLibrary.payload(signedAt: 1_700_000_000),
-            leaf: leaf,
-            intermediate: intermediate
-        )
+            AppleLibrary.payload(signedAt: 1_700_000_000), leaf: leaf, intermediate: intermediate)
         #expect(try AppleLibrary.verifier().reason(body) == reason)
     }
 }

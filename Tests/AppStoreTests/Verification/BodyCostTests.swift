@@ -7,8 +7,7 @@ import Testing
 
 /// The cost of a body depends only on its size: each hostile body is compared with one of the same
 /// size and shape that has plain content at the same position.
-@Suite(.serialized)
-struct BodyCostTests {
+@Suite(.serialized) struct BodyCostTests {
     struct Pair: CustomTestStringConvertible, Sendable {
         let testDescription: String
         /// Bound relative to the plain body's cost; a debug build reads plain content far faster.
@@ -17,9 +16,7 @@ struct BodyCostTests {
         let plain: @Sendable () throws -> [UInt8]
 
         init(
-            _ description: String,
-            bound: Double = 16,
-            hostile: @escaping @Sendable () throws -> [UInt8],
+            _ description: String, bound: Double = 16, hostile: @escaping @Sendable () throws -> [UInt8],
             plain: @escaping @Sendable () throws -> [UInt8]
         ) {
             testDescription = description
@@ -44,9 +41,7 @@ struct BodyCostTests {
 
     static let keys: [Pair] = [
         Pair("escaped keys that begin alike, few and long") {
-            HostileBody.objects(of: 31) {
-                #"\u0061"# + String(repeating: "a", count: 16_000) + "\(10 + $0)"
-            }
+            HostileBody.objects(of: 31) { #"\u0061"# + String(repeating: "a", count: 16_000) + "\(10 + $0)" }
         } plain: {
             HostileBody.objects(of: 31) { "\(10 + $0)" + String(repeating: "a", count: 16_006) }
         },
@@ -61,7 +56,7 @@ struct BodyCostTests {
         Pair("escaped keys, many") {
             HostileBody.objects(of: 30_000) { #"\u0061aaaa"# + "\(10_000 + $0)" }
         } plain: {
-            HostileBody.objects(of: 30_000) { "aaaaaaaaaa" + "\(10_000 + $0)" }
+            HostileBody.objects(of: 30_000) { "aaaaaaaaaa\(10_000 + $0)" }
         },
     ]
 

@@ -37,20 +37,13 @@ struct BrokenBody {
 
     /// The fault of each step and its repair, in the order of the rules.
     static let steps: [Step] = [
-        Step(.payloadTooLarge) { $0.isTooLarge = false },
-        Step(.bodyUnrecognized) { $0.isUnrecognized = false },
-        Step(.envelopeMalformed) { $0.isEnvelopeCut = false },
-        Step(.jwsMalformed) { $0.hasFourSegments = false },
-        Step(.algorithmNotAllowed) { $0.algorithm = "ES256" },
-        Step(.x5cMissing) { $0.hasChain = true },
-        Step(.x5cLength) { $0.certificatesCount = 3 },
-        Step(.certificateMalformed) { $0.hasGarbageCertificate = false },
-        Step(.rootUntrusted) { $0.isRootForeign = false },
-        Step(.chainInvalid) { $0.isLeafSignedByAnother = false },
-        Step(.certificatePurpose) { $0.isLeafCA = false },
-        Step(.signatureInvalid) { $0.isSignatureFlipped = false },
-        Step(.payloadMalformed) { $0.isPayloadCut = false },
-        Step(.certificateNotValidAtSigning) { $0.isLate = false },
+        Step(.payloadTooLarge) { $0.isTooLarge = false }, Step(.bodyUnrecognized) { $0.isUnrecognized = false },
+        Step(.envelopeMalformed) { $0.isEnvelopeCut = false }, Step(.jwsMalformed) { $0.hasFourSegments = false },
+        Step(.algorithmNotAllowed) { $0.algorithm = "ES256" }, Step(.x5cMissing) { $0.hasChain = true },
+        Step(.x5cLength) { $0.certificatesCount = 3 }, Step(.certificateMalformed) { $0.hasGarbageCertificate = false },
+        Step(.rootUntrusted) { $0.isRootForeign = false }, Step(.chainInvalid) { $0.isLeafSignedByAnother = false },
+        Step(.certificatePurpose) { $0.isLeafCA = false }, Step(.signatureInvalid) { $0.isSignatureFlipped = false },
+        Step(.payloadMalformed) { $0.isPayloadCut = false }, Step(.certificateNotValidAtSigning) { $0.isLate = false },
         Step(.certificateRevoked) { $0.isLeafRevoked = false },
         Step(.payloadMalformed) { $0.app.overrides["bundleId"] = nil },
         Step(.bundleMismatch) { $0.app.bundleID = Minted.bundleID },
@@ -58,18 +51,14 @@ struct BrokenBody {
             // The number counts only if the environment is configured for the app.
             $0.app.appAppleID = Minted.appAppleID
             $0.app.receiptType = "Sandbox"
-        },
-        Step(.environmentMismatch) { $0.app.receiptType = "Production" },
-        Step(.rootUntrusted) { $0.isRootOfAnotherApp = false },
-        Step(.claimMismatch) { $0.isClaimWrong = false },
+        }, Step(.environmentMismatch) { $0.app.receiptType = "Production" },
+        Step(.rootUntrusted) { $0.isRootOfAnotherApp = false }, Step(.claimMismatch) { $0.isClaimWrong = false },
     ]
 
     /// Breaks the rules of these steps and no other.
     init(breaking steps: Set<Int>) {
         self.init()
-        for (index, step) in Self.steps.enumerated() where !steps.contains(index) {
-            step.mend(&self)
-        }
+        for (index, step) in Self.steps.enumerated() where !steps.contains(index) { step.mend(&self) }
     }
 
     init() {
@@ -88,9 +77,8 @@ struct BrokenBody {
         let header =
             hasChain
             ? CertificateAuthority.headerSegment(
-                algorithm: algorithm,
-                certificates: Array(chain.prefix(certificatesCount))
-            ) : Base64Text.url(Array(#"{"alg":"\#(algorithm)"}"#.utf8))
+                algorithm: algorithm, certificates: Array(chain.prefix(certificatesCount)))
+            : Base64Text.url(Array(#"{"alg":"\#(algorithm)"}"#.utf8))
         var token = try authority.sign(payload, headerSegment: header)
         if isSignatureFlipped {
             let last = token.count - 30
@@ -100,9 +88,7 @@ struct BrokenBody {
         let verifier = try verifier(authority)
         if isLeafRevoked {
             verifier.revocations = RevocationSnapshot(
-                isHard: false,
-                statuses: [SHA256.digest(authority.leaf): .revoked(since: 0)]
-            )
+                isHard: false, statuses: [SHA256.digest(authority.leaf): .revoked(since: 0)])
         }
         let reason = verifier.reason(body(token))
         let again = verifier.reason(body(token))
@@ -115,16 +101,12 @@ struct BrokenBody {
         let text = String(decoding: token, as: UTF8.self)
         let start = isUnrecognized ? "?" : ""
         let end = isEnvelopeCut ? "" : "}"
-        return Array(
-            (start + #"{"bundleId":"\#(claimed)","signedAppTransactionInfo":"\#(text)""# + end).utf8
-        )
+        return Array((start + #"{"bundleId":"\#(claimed)","signedAppTransactionInfo":"\#(text)""# + end).utf8)
     }
 
     private var payload: [UInt8] {
         var app = app
-        if isLate {
-            app.receiptCreationDate = (CertificateAuthority.standardValidity.upperBound + 1) * 1000
-        }
+        if isLate { app.receiptCreationDate = (CertificateAuthority.standardValidity.upperBound + 1) * 1000 }
         return isPayloadCut ? Array(app.json.dropLast()) : app.json
     }
 

@@ -7,17 +7,13 @@ enum BrokenKey {
         case p256
         case p384
 
-        fileprivate var oid: String {
-            self == .p256 ? "1.2.840.10045.3.1.7" : "1.3.132.0.34"
-        }
+        fileprivate var oid: String { self == .p256 ? "1.2.840.10045.3.1.7" : "1.3.132.0.34" }
 
         fileprivate var bytes: Int { self == .p256 ? 32 : 48 }
     }
 
     /// The point at infinity is one byte (SEC 1 §2.3.3).
-    static func atInfinity(_ curve: Curve) -> [UInt8] {
-        key(curve, [0])
-    }
+    static func atInfinity(_ curve: Curve) -> [UInt8] { key(curve, [0]) }
 
     /// A genuine key with another last bit.
     static func offCurve(of key: PrivateKey) -> [UInt8] {
@@ -33,9 +29,7 @@ enum BrokenKey {
     }
 
     private static func key(_ curve: Curve, _ point: [UInt8]) -> [UInt8] {
-        let algorithm = DER.sequence([
-            DER.objectIdentifier("1.2.840.10045.2.1"), DER.objectIdentifier(curve.oid),
-        ])
+        let algorithm = DER.sequence([DER.objectIdentifier("1.2.840.10045.2.1"), DER.objectIdentifier(curve.oid)])
         return DER.sequence([algorithm, DER.bitString(point)])
     }
 }

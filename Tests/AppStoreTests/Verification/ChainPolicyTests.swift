@@ -11,8 +11,7 @@ struct ChainPolicyTests {
         let adjust: @Sendable (inout AuthorityBlueprint) throws(KeyError) -> Void
 
         init(
-            _ description: String,
-            _ reason: RefusalReason?,
+            _ description: String, _ reason: RefusalReason?,
             _ adjust: @escaping @Sendable (inout AuthorityBlueprint) throws(KeyError) -> Void
         ) {
             testDescription = description
@@ -23,15 +22,9 @@ struct ChainPolicyTests {
 
     static let names: [Defect] = [
         Defect("leaf of another issuer", .chainInvalid) { $0.leaf.issuer = "Somebody" },
-        Defect("intermediate of another issuer", .rootUntrusted) {
-            $0.intermediate.issuer = "Somebody"
-        },
-        Defect("leaf names another key", .chainInvalid) {
-            $0.leaf.authorityKeyIdentifier = [1, 2, 3]
-        },
-        Defect("intermediate names another key", .chainInvalid) {
-            $0.intermediate.authorityKeyIdentifier = [1, 2, 3]
-        },
+        Defect("intermediate of another issuer", .rootUntrusted) { $0.intermediate.issuer = "Somebody" },
+        Defect("leaf names another key", .chainInvalid) { $0.leaf.authorityKeyIdentifier = [1, 2, 3] },
+        Defect("intermediate names another key", .chainInvalid) { $0.intermediate.authorityKeyIdentifier = [1, 2, 3] },
         Defect("no key identifiers at all", nil) {
             $0.leaf.authorityKeyIdentifier = nil
             $0.intermediate.authorityKeyIdentifier = nil
@@ -41,8 +34,7 @@ struct ChainPolicyTests {
         Defect("leaf signed by a foreign key", .chainInvalid) { (blueprint) throws(KeyError) in
             blueprint.leafSigner = try .generate(.p384)
         },
-        Defect("intermediate signed by a foreign key", .chainInvalid) {
-            (blueprint) throws(KeyError) in
+        Defect("intermediate signed by a foreign key", .chainInvalid) { (blueprint) throws(KeyError) in
             blueprint.intermediateSigner = try .generate(.p384)
         },
     ]
@@ -55,18 +47,13 @@ struct ChainPolicyTests {
         },
         Defect("intermediate may not sign certificates", .chainInvalid) {
             $0.intermediate.keyUsage = .digitalSignature
-        },
-        Defect("intermediate without key usage", nil) { $0.intermediate.keyUsage = nil },
+        }, Defect("intermediate without key usage", nil) { $0.intermediate.keyUsage = nil },
         Defect("root is no CA", .chainInvalid) { $0.root.isCA = false },
-        Defect("root may not sign certificates", .chainInvalid) {
-            $0.root.keyUsage = .digitalSignature
-        },
+        Defect("root may not sign certificates", .chainInvalid) { $0.root.keyUsage = .digitalSignature },
         Defect("root allows no intermediate", .chainInvalid) { $0.root.pathLengthMax = 0 },
         Defect("root allows one intermediate", nil) { $0.root.pathLengthMax = 1 },
         Defect("SHA-1 on the leaf", .chainInvalid) { $0.leaf.signatureDigest = .sha1 },
-        Defect("SHA-1 on the intermediate", .chainInvalid) {
-            $0.intermediate.signatureDigest = .sha1
-        },
+        Defect("SHA-1 on the intermediate", .chainInvalid) { $0.intermediate.signatureDigest = .sha1 },
         Defect("SHA-1 on the root", nil) { $0.root.signatureDigest = .sha1 },
         Defect("RSA intermediate of 2048 bits", nil) { (blueprint) throws(KeyError) in
             blueprint.intermediateKey = try .generate(.rsa(bits: 2048))
@@ -103,14 +90,11 @@ struct ChainPolicyTests {
         },
         Defect("intermediate without its marker", .certificatePurpose) {
             $0.intermediate.extensions.removeAll { $0.oid == AppleMarker.intermediate }
-        },
-        Defect("leaf is a CA", .certificatePurpose) { $0.leaf.isCA = true },
+        }, Defect("leaf is a CA", .certificatePurpose) { $0.leaf.isCA = true },
         Defect("leaf may not sign", .certificatePurpose) { $0.leaf.keyUsage = .keyEncipherment },
         Defect("leaf without key usage", nil) { $0.leaf.keyUsage = nil },
         Defect("leaf with extended key usage", nil) {
-            $0.leaf.extensions.append(
-                .init(oid: "2.5.29.37", value: [0x30, 0x0A, 6, 8, 0x2B, 6, 1, 5, 5, 7, 3, 3])
-            )
+            $0.leaf.extensions.append(.init(oid: "2.5.29.37", value: [0x30, 0x0A, 6, 8, 0x2B, 6, 1, 5, 5, 7, 3, 3]))
         },
         Defect("curve spelt out in the leaf", .certificatePurpose) { (blueprint) throws(KeyError) in
             blueprint.leafKey = try .generate(.p256ExplicitParameters)
@@ -128,13 +112,8 @@ struct ChainPolicyTests {
         },
         Defect("leaf of more than 8 KiB", .certificateMalformed) {
             $0.leaf.extensions.append(
-                .init(
-                    oid: "1.3.6.1.4.1.32473.2",
-                    value: DER.octetString([UInt8](repeating: 1, count: 8_200))
-                )
-            )
-        },
-        Defect("no serial number decides", nil) { $0.leaf.serialNumber = 0 },
+                .init(oid: "1.3.6.1.4.1.32473.2", value: DER.octetString([UInt8](repeating: 1, count: 8_200))))
+        }, Defect("no serial number decides", nil) { $0.leaf.serialNumber = 0 },
     ]
 
     static let keys: [Defect] = [
@@ -158,17 +137,14 @@ struct ChainPolicyTests {
         },
     ]
 
-    @Test(arguments: names + authorities + purposes + forms + keys)
-    func `one defect, one verdict`(defect: Defect) throws {
+    @Test(arguments: names + authorities + purposes + forms + keys) func `one defect, one verdict`(defect: Defect)
+        throws
+    {
         let authority = try CertificateAuthority(adjusting: defect.adjust)
         var limits = VerifierLimits.standard
         limits.headerSegmentBytesMax = 32 << 10
         let verifier = Verifier(
-            configuration: VerifierConfiguration(
-                apps: [try Minted.app(trusting: [authority])],
-                limits: limits
-            )
-        )
+            configuration: VerifierConfiguration(apps: [try Minted.app(trusting: [authority])], limits: limits))
         let body = try authority.sign(TransactionFields().json)
         #expect(verifier.reason(body) == defect.reason)
         #expect(verifier.reason(body) == defect.reason, "with what is known of the chain")
@@ -187,10 +163,7 @@ struct ChainPolicyTests {
     /// Under a key of zero the signature of r = G.x and s = SHA-256 of the message is valid.
     @Test func `a leaf whose key is the point at infinity verifies no signature`() throws {
         let generator = "6b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296"
-        let blueprint = try AuthorityBlueprint(
-            name: "Infinite",
-            validity: CertificateAuthority.standardValidity
-        )
+        let blueprint = try AuthorityBlueprint(name: "Infinite", validity: CertificateAuthority.standardValidity)
         var broken = blueprint
         broken.leaf.subjectPublicKeyInfo = BrokenKey.atInfinity(.p256)
         let (authority, foreign) = (try CertificateAuthority(broken), try Minted.authority.get())
@@ -219,23 +192,19 @@ struct ChainPolicyTests {
         let body = try copy.sign(TransactionFields().json)
         #expect(try Minted.verifier().reason(body) == .chainInvalid)
         let trusted = try Minted.authority.get()
-        let header = CertificateAuthority.headerSegment(
-            certificates: [copy.leaf, copy.intermediate, trusted.root]
-        )
+        let header = CertificateAuthority.headerSegment(certificates: [copy.leaf, copy.intermediate, trusted.root])
         let dressed = try copy.sign(TransactionFields().json, headerSegment: header)
         #expect(try Minted.verifier().reason(dressed) == .chainInvalid)
         let foreign = try CertificateAuthority(name: "Foreign")
-        #expect(
-            try Minted.verifier().reason(foreign.sign(TransactionFields().json)) == .rootUntrusted
-        )
+        #expect(try Minted.verifier().reason(foreign.sign(TransactionFields().json)) == .rootUntrusted)
     }
 
     @Test func `the third certificate is not believed under a configured root`() throws {
         let authority = try Minted.authority.get()
         let foreign = try CertificateAuthority(name: "Foreign")
-        let header = CertificateAuthority.headerSegment(
-            certificates: [authority.leaf, authority.intermediate, foreign.root]
-        )
+        let header = CertificateAuthority.headerSegment(certificates: [
+            authority.leaf, authority.intermediate, foreign.root,
+        ])
         let body = try authority.sign(TransactionFields().json, headerSegment: header)
         let item = try #require(try Minted.verifier().items(body).first)
         #expect(item.verification.root == SHA256.digest(authority.root))

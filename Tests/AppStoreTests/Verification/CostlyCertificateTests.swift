@@ -7,12 +7,10 @@ import Simulation
 ///
 /// `bench verify` measures their cost.
 struct CostlyCertificateTests {
-    @Test(arguments: CostlyCertificate.allCases)
-    func `a certificate made to be costly is refused for its form`(kind: CostlyCertificate) throws {
-        let blueprint = try AuthorityBlueprint(
-            name: "Trusted",
-            validity: CertificateAuthority.standardValidity
-        )
+    @Test(arguments: CostlyCertificate.allCases) func `a certificate made to be costly is refused for its form`(
+        kind: CostlyCertificate
+    ) throws {
+        let blueprint = try AuthorityBlueprint(name: "Trusted", validity: CertificateAuthority.standardValidity)
         let authority = try CertificateAuthority(blueprint)
         let verifier = try Minted.verifier(trusting: authority)
         let stranger = try PrivateKey.generate(.p384)
@@ -20,19 +18,14 @@ struct CostlyCertificateTests {
         let payload = TransactionFields().json
         #expect(forged.intermediate.count <= 8 << 10)
         let isMalformed = kind.isMalformed
-        #expect(
-            verifier.reason(try forged.sign(payload))
-                == (isMalformed ? .certificateMalformed : .chainInvalid)
-        )
+        #expect(verifier.reason(try forged.sign(payload)) == (isMalformed ? .certificateMalformed : .chainInvalid))
         let foreign = try Minted.verifier(trusting: CertificateAuthority(name: "Another"))
-        #expect(
-            foreign.reason(try forged.sign(payload))
-                == (isMalformed ? .certificateMalformed : .rootUntrusted)
-        )
+        #expect(foreign.reason(try forged.sign(payload)) == (isMalformed ? .certificateMalformed : .rootUntrusted))
     }
 
-    @Test(arguments: CostlyCertificate.allCases)
-    func `a receipt with a costly certificate is refused likewise`(kind: CostlyCertificate) throws {
+    @Test(arguments: CostlyCertificate.allCases) func `a receipt with a costly certificate is refused likewise`(
+        kind: CostlyCertificate
+    ) throws {
         let blueprint = try MintedReceipts.blueprint.get()
         let stranger = try PrivateKey.generate(.rsa(bits: 2048))
         let forged = try CertificateAuthority(blueprint.forged(with: kind, signer: stranger))

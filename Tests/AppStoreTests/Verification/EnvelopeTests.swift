@@ -45,9 +45,7 @@ struct EnvelopeTests {
         let verifier = try Minted.verifier()
         let transaction = try Minted.transaction()
         let renewal = try Minted.renewal()
-        let body = Body.notification(
-            try Minted.notification(transaction: transaction, renewal: renewal)
-        )
+        let body = Body.notification(try Minted.notification(transaction: transaction, renewal: renewal))
         let items = try verifier.items(body)
         #expect(items.count == 1)
         let item = try #require(items.first)
@@ -61,9 +59,7 @@ struct EnvelopeTests {
 
     @Test func `a null inside a notification is absent, an empty text is not`() throws {
         let verifier = try Minted.verifier()
-        let absent = try Minted.notification {
-            $0.overrides["signedTransactionInfo"] = "null"
-        }
+        let absent = try Minted.notification { $0.overrides["signedTransactionInfo"] = "null" }
         #expect(verifier.reason(absent) == nil)
         let empty = try Minted.notification { $0.signedTransactionInfo = "" }
         #expect(verifier.reason(empty) == .jwsMalformed)
@@ -82,8 +78,7 @@ struct EnvelopeTests {
             """
             {"appAppleId":1234567890,"bundleId":"com.example.pro","environment":"Production",\
             "signedAppTransactionInfo":\(value)}
-            """.utf8
-        )
+            """.utf8)
         #expect(verifier.reason(try Minted.sign(fields.json)) == .payloadMalformed)
     }
 
@@ -95,8 +90,7 @@ struct EnvelopeTests {
             """
             {"appAppleId":1234567890,"bundleId":"com.example.pro","environment":"Production",\
             "signedAppTransactionInfo":"\(inner)"}
-            """.utf8
-        )
+            """.utf8)
         let items = try Minted.verifier().items(Minted.sign(fields.json))
         #expect(items.count == 1 && items[0].appTransaction != nil)
         #expect(items[0].notification != nil && items[0].bundleID?.text == Minted.bundleID)
@@ -108,8 +102,7 @@ struct EnvelopeTests {
             claims: [
                 "transactionID": #""2000000000000001""#, "productID": #""com.example.pro.monthly""#,
                 "userID": #""user \u00e9""#, "offerID": "null",
-            ]
-        )
+            ])
         let item = try #require(try Minted.verifier().items(body).first)
         #expect(item.claims.transactionID == "2000000000000001")
         #expect(item.claims.offerID == nil && item.claims.originalTransactionID == nil)
@@ -123,9 +116,7 @@ struct EnvelopeTests {
             }
         }
         let items = try Minted.verifier().items(Body.history(tokens))
-        #expect(
-            items.map { $0.transaction?.fields.transactionID?.string } == ["1", "2", "3", "4", "5"]
-        )
+        #expect(items.map { $0.transaction?.fields.transactionID?.string } == ["1", "2", "3", "4", "5"])
     }
 
     @Test func `the API's answers about one purchase are read`() throws {
@@ -143,12 +134,8 @@ struct EnvelopeTests {
         #expect(items.count == 1)
         #expect(items.first?.transaction != nil && items.first?.renewalInfo != nil)
         let statuses = Body.subscriptionStatuses(
-            environment: "Production",
-            bundleID: Minted.bundleID,
-            originalTransactionID: "2000000000000001",
-            transaction: transaction,
-            renewal: renewal
-        )
+            environment: "Production", bundleID: Minted.bundleID, originalTransactionID: "2000000000000001",
+            transaction: transaction, renewal: renewal)
         #expect(try verifier.items(statuses).first?.renewalInfo != nil)
     }
 
@@ -161,13 +148,10 @@ struct EnvelopeTests {
     }
 
     @Test(arguments: [
-        #"{"signedTransactions":[]}"#, #"{"notificationHistory":[],"hasMore":false}"#,
-        #"{"data":[]}"#, #"{"data":[{"lastTransactions":[]}]}"#,
-    ])
-    func `a response without items is ignored`(body: String) throws {
-        guard
-            case .success(.ignored(.emptyResponse)) = try Minted.verifier().verify(Array(body.utf8))
-        else {
+        #"{"signedTransactions":[]}"#, #"{"notificationHistory":[],"hasMore":false}"#, #"{"data":[]}"#,
+        #"{"data":[{"lastTransactions":[]}]}"#,
+    ]) func `a response without items is ignored`(body: String) throws {
+        guard case .success(.ignored(.emptyResponse)) = try Minted.verifier().verify(Array(body.utf8)) else {
             Issue.record("not ignored")
             return
         }
@@ -175,30 +159,27 @@ struct EnvelopeTests {
 
     @Test func `null and empty are distinguished`() throws {
         let verifier = try Minted.verifier()
-        for (body, detail) in [
-            (nil, "null"), ([], "empty"), (Array(" \n".utf8), "only whitespace"),
-        ] as [([UInt8]?, String)] {
+        for (body, detail) in [(nil, "null"), ([], "empty"), (Array(" \n".utf8), "only whitespace")]
+            as [([UInt8]?, String)]
+        {
             let refusal = try verifier.refusal(body)
             #expect(refusal.reason == .bodyUnrecognized && refusal.detail == detail)
         }
     }
 
     @Test(arguments: [
-        ("hello", RefusalReason.bodyUnrecognized), ("eyJ", .jwsMalformed),
-        ("eyJhbGciOiJFUzI1NiJ9", .jwsMalformed), (".", .jwsMalformed), ("a.b", .jwsMalformed),
-        ("....", .jwsMalformed), ("a.b c", .bodyUnrecognized), ("\"eyJ\"", .bodyUnrecognized),
-        ("123", .bodyUnrecognized), ("null", .bodyUnrecognized), ("[]", .bodyUnrecognized),
-        ("[", .envelopeMalformed), ("{", .envelopeMalformed), ("{}", .bodyUnrecognized),
-        ("\u{FEFF}{}", .envelopeMalformed), ("{} {}", .envelopeMalformed),
-        (#"{"a":1,"a":1}"#, .envelopeMalformed), (#"{"a":"\u0000"}"#, .envelopeMalformed),
-        (#"{"a":"\ud800"}"#, .envelopeMalformed), (#"{"signedPayload":null}"#, .bodyUnrecognized),
-        (#"{"signedPayload":7}"#, .bodyUnrecognized), (#"{"signedPayload":""}"#, .jwsMalformed),
+        ("hello", RefusalReason.bodyUnrecognized), ("eyJ", .jwsMalformed), ("eyJhbGciOiJFUzI1NiJ9", .jwsMalformed),
+        (".", .jwsMalformed), ("a.b", .jwsMalformed), ("....", .jwsMalformed), ("a.b c", .bodyUnrecognized),
+        ("\"eyJ\"", .bodyUnrecognized), ("123", .bodyUnrecognized), ("null", .bodyUnrecognized),
+        ("[]", .bodyUnrecognized), ("[", .envelopeMalformed), ("{", .envelopeMalformed), ("{}", .bodyUnrecognized),
+        ("\u{FEFF}{}", .envelopeMalformed), ("{} {}", .envelopeMalformed), (#"{"a":1,"a":1}"#, .envelopeMalformed),
+        (#"{"a":"\u0000"}"#, .envelopeMalformed), (#"{"a":"\ud800"}"#, .envelopeMalformed),
+        (#"{"signedPayload":null}"#, .bodyUnrecognized), (#"{"signedPayload":7}"#, .bodyUnrecognized),
+        (#"{"signedPayload":""}"#, .jwsMalformed),
         (#"{"signedPayload":"a.b.c","signedTransaction":"a.b.c"}"#, .bodyUnrecognized),
         (#"{"signedTransactionInfo":"a","signedTransactions":[]}"#, .bodyUnrecognized),
-        (#"{"signedTransactionInfo":7}"#, .bodyUnrecognized),
-        (#"{"signedTransactions":{}}"#, .bodyUnrecognized),
-        (#"{"signedTransactions":[7]}"#, .envelopeMalformed),
-        (#"{"signedTransactions":[null]}"#, .envelopeMalformed),
+        (#"{"signedTransactionInfo":7}"#, .bodyUnrecognized), (#"{"signedTransactions":{}}"#, .bodyUnrecognized),
+        (#"{"signedTransactions":[7]}"#, .envelopeMalformed), (#"{"signedTransactions":[null]}"#, .envelopeMalformed),
         (#"{"data":{}}"#, .bodyUnrecognized), (#"{"data":[7]}"#, .bodyUnrecognized),
         (#"{"data":[{"lastTransactions":[{}]}]}"#, .envelopeMalformed),
         (#"{"notificationHistory":[{"signedPayload":null}]}"#, .envelopeMalformed),
@@ -207,9 +188,7 @@ struct EnvelopeTests {
         (#"{"receipt-data":"MIIT"}"#, .receiptMalformed), ("MIIT\r\nabc+/=", .receiptMalformed),
         ("MIIT abc", .bodyUnrecognized), ("MI.AA", .jwsMalformed), ("MIIT-_", .bodyUnrecognized),
         ("ewoJInNpZ25hdHVyZSI=", .bodyUnrecognized),
-    ])
-    func `each shape of a body is recognised or refused`(body: String, reason: RefusalReason) throws
-    {
+    ]) func `each shape of a body is recognised or refused`(body: String, reason: RefusalReason) throws {
         #expect(try Minted.verifier().reason(body) == reason)
     }
 
@@ -217,16 +196,10 @@ struct EnvelopeTests {
         arguments: [
             [0xFE, 0xFF, 0x00, 0x7B], [0xFF, 0xFE, 0x7B, 0x00], [0x00, 0x00, 0xFE, 0xFF],
             [0xEF, 0xBB, 0xBF, 0x7B, 0x7D],
-        ] as [[UInt8]]
-    )
-    func `a byte order mark marks JSON, which is refused`(body: [UInt8]) throws {
-        #expect(try Minted.verifier().reason(body) == .envelopeMalformed)
-    }
+        ] as [[UInt8]]) func `a byte order mark marks JSON, which is refused`(body: [UInt8]) throws
+    { #expect(try Minted.verifier().reason(body) == .envelopeMalformed) }
 
-    @Test(
-        .needsSharedData,
-        arguments: ["receipt-sandbox-g5", "receipt-xcode", "receipt-xcode-with-purchases"]
-    )
+    @Test(.needsSharedData, arguments: ["receipt-sandbox-g5", "receipt-xcode", "receipt-xcode-with-purchases"])
     func `genuine receipts are recognised, bare and posted`(name: String) throws {
         let receipt = try SharedData.vector("receipts/\(name)")
         let verifier = try Minted.verifier()

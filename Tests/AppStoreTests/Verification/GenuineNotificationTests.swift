@@ -5,26 +5,19 @@ import TestSupport
 import Testing
 
 /// A notification that Apple's production chain signed, against the pinned root.
-@Suite(.needsSharedData)
-struct GenuineNotificationTests {
+@Suite(.needsSharedData) struct GenuineNotificationTests {
     static let bundleID = "com.Abilities"
 
-    static func body() throws -> [UInt8] {
-        try SharedData.vector("jws/imdhemy-test-notification-signed-payload.json")
-    }
+    static func body() throws -> [UInt8] { try SharedData.vector("jws/imdhemy-test-notification-signed-payload.json") }
 
     static func token() throws -> [UInt8] {
         let root = try JSONDocument(parsing: body()).root
         return try #require(root["signedPayload"]?.stringBytes)
     }
 
-    static func verifier(
-        bundleID: String = bundleID,
-        environment: Environment = .sandbox,
-        roots: [Certificate] = []
-    ) -> Verifier {
-        .of(bundleID, environment, roots: roots)
-    }
+    static func verifier(bundleID: String = bundleID, environment: Environment = .sandbox, roots: [Certificate] = [])
+        -> Verifier
+    { .of(bundleID, environment, roots: roots) }
 
     @Test func `genuine payloads are accepted, and their bytes are kept`() throws {
         let verifier = Self.verifier()
@@ -37,10 +30,7 @@ struct GenuineNotificationTests {
             #expect(item.verification.root == AppleRoots.jws)
             #expect(item.verification.method == .jws)
             #expect(item.verification.signedDate.milliseconds == 1_662_122_492_884)
-            #expect(
-                item.verification.leaf.hex
-                    == "87da61ce27a91db54a38618657dffec761f095047c90f59c09d9fd40589b4890"
-            )
+            #expect(item.verification.leaf.hex == "87da61ce27a91db54a38618657dffec761f095047c90f59c09d9fd40589b4890")
         }
         #expect(verifier.chainsCached == 1)
     }
@@ -80,9 +70,7 @@ struct GenuineNotificationTests {
         for bit in 0..<token.count * 8 {
             var forged = token
             forged[bit / 8] ^= 1 << UInt8(bit % 8)
-            if verifier.reason(forged) == nil {
-                accepted.append(bit)
-            }
+            if verifier.reason(forged) == nil { accepted.append(bit) }
         }
         #expect(accepted == [])
         #expect(verifier.chainsCached == 1)

@@ -19,13 +19,9 @@ struct HostileInputTests {
         let body = Self.body(header: Self.header(#"{"alg":"ES256","x5c":[\#(short)]}"#))
         #expect(verifier.reason(body) == .x5cLength)
         let authority = try Minted.authority.get()
-        let long = CertificateAuthority.headerSegment(
-            certificates: Array(repeating: authority.leaf, count: 1_000)
-        )
+        let long = CertificateAuthority.headerSegment(certificates: Array(repeating: authority.leaf, count: 1_000))
         #expect(verifier.reason(Self.body(header: long)) == .payloadTooLarge)
-        let medium = CertificateAuthority.headerSegment(
-            certificates: Array(repeating: authority.leaf, count: 100)
-        )
+        let medium = CertificateAuthority.headerSegment(certificates: Array(repeating: authority.leaf, count: 100))
         #expect(verifier.reason(Self.body(header: medium)) == .jwsMalformed)
     }
 
@@ -39,8 +35,8 @@ struct HostileInputTests {
         #expect(verifier.reason("..") == .jwsMalformed)
     }
 
-    @Test(arguments: 0..<3)
-    func `padding, whitespace and unused bits in each segment are refused`(segment: Int) throws {
+    @Test(arguments: 0..<3) func `padding, whitespace and unused bits in each segment are refused`(segment: Int) throws
+    {
         let verifier = try Minted.verifier()
         let parts = try Minted.transaction().split(separator: UInt8(ascii: ".")).map(Array.init)
         for added in ["=", "==", " ", "\n", "A", "+", "/"] {
@@ -68,8 +64,9 @@ struct HostileInputTests {
         #expect(verifier.reason(space + token + [0x20]) == .payloadTooLarge)
     }
 
-    @Test(arguments: ["{\"a\":", "["])
-    func `10,000 levels in envelope, header and payload are refused`(opening: String) throws {
+    @Test(arguments: ["{\"a\":", "["]) func `10,000 levels in envelope, header and payload are refused`(opening: String)
+        throws
+    {
         let verifier = try Minted.verifier()
         let deep = Array(String(repeating: opening, count: 10_000).utf8)
         #expect(verifier.reason(deep) == .envelopeMalformed)

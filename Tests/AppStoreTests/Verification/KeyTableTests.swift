@@ -12,10 +12,9 @@ struct KeyTableTests {
         return limits
     }
 
-    private static func configuration(
-        trusting authorities: [CertificateAuthority],
-        _ limits: VerifierLimits
-    ) throws -> VerifierConfiguration {
+    private static func configuration(trusting authorities: [CertificateAuthority], _ limits: VerifierLimits) throws
+        -> VerifierConfiguration
+    {
         let app = try Minted.app(trusting: authorities)
         return VerifierConfiguration(apps: [app], limits: limits)
     }
@@ -28,9 +27,7 @@ struct KeyTableTests {
         let forged = try authority.forge(TransactionFields().json, .flippedSignature)
         for _ in 0..<2 {
             #expect(verifier.reason(good) == nil)
-            for _ in 0..<5 {
-                #expect(verifier.reason(forged) == .signatureInvalid)
-            }
+            for _ in 0..<5 { #expect(verifier.reason(forged) == .signatureInvalid) }
         }
         #expect(tables.count == 0)
         for _ in 0..<5 {
@@ -42,9 +39,7 @@ struct KeyTableTests {
 
     @Test func `with a maximum of zero no table is made`() throws {
         let verifier = try Minted.verifier(limits: Self.limits(tablesMax: 0))
-        for _ in 0..<10 {
-            #expect(verifier.reason(try Minted.transaction()) == nil)
-        }
+        for _ in 0..<10 { #expect(verifier.reason(try Minted.transaction()) == nil) }
         #expect(verifier.configuration.keyTables.count == 0)
     }
 
@@ -53,11 +48,7 @@ struct KeyTableTests {
         let configuration = try Self.configuration(trusting: [authority], Self.limits())
         let verifiers = (0..<3).map { _ in Verifier(configuration: configuration) }
         let body = try authority.sign(TransactionFields().json)
-        for verifier in verifiers {
-            for _ in 0..<6 {
-                #expect(verifier.reason(body) == nil)
-            }
-        }
+        for verifier in verifiers { for _ in 0..<6 { #expect(verifier.reason(body) == nil) } }
         #expect(configuration.keyTables.count == 1)
     }
 
@@ -68,9 +59,7 @@ struct KeyTableTests {
         let verifier = Verifier(configuration: configuration)
         for authority in authorities {
             let body = try authority.sign(TransactionFields().json)
-            for _ in 0..<7 {
-                #expect(verifier.reason(body) == nil)
-            }
+            for _ in 0..<7 { #expect(verifier.reason(body) == nil) }
         }
         #expect(configuration.keyTables.count == 2)
     }
@@ -85,9 +74,7 @@ struct KeyTableTests {
             let body = try authority.sign(TransactionFields().json)
             #expect(verifier.reason(body) == nil)
             #expect(configuration.keyTables.count == 0)
-            for _ in 0..<2 {
-                #expect(verifier.reason(body) == nil)
-            }
+            for _ in 0..<2 { #expect(verifier.reason(body) == nil) }
             #expect(configuration.keyTables.count == 1)
         }
     }

@@ -13,28 +13,19 @@ struct KnownIntermediateTests {
 
     /// A leaf's JWS with other certificates above the leaf.
     private static func body(
-        _ leaf: CertificateAuthority,
-        below intermediate: [UInt8],
-        _ root: [UInt8],
+        _ leaf: CertificateAuthority, below intermediate: [UInt8], _ root: [UInt8],
         signed seconds: Int64 = Minted.signedSeconds
     ) throws -> [UInt8] {
         var fields = TransactionFields()
         fields.signedDate = seconds * 1_000
         return try leaf.sign(
             fields.json,
-            headerSegment: CertificateAuthority.headerSegment(certificates: [
-                leaf.leaf, intermediate, root,
-            ])
-        )
+            headerSegment: CertificateAuthority.headerSegment(certificates: [leaf.leaf, intermediate, root]))
     }
 
     /// Another leaf of the same keys above it.
-    private static func authority(
-        _ change: (inout AuthorityBlueprint) throws -> Void
-    ) throws -> CertificateAuthority {
-        var changed = try blueprint.get().withNextLeaf(
-            validity: CertificateAuthority.standardValidity
-        )
+    private static func authority(_ change: (inout AuthorityBlueprint) throws -> Void) throws -> CertificateAuthority {
+        var changed = try blueprint.get().withNextLeaf(validity: CertificateAuthority.standardValidity)
         try change(&changed)
         return try CertificateAuthority(changed)
     }
@@ -66,9 +57,7 @@ struct KnownIntermediateTests {
         }
     }
 
-    @Test func `a leaf forged below a known intermediate takes one signature and is refused`()
-        throws
-    {
+    @Test func `a leaf forged below a known intermediate takes one signature and is refused`() throws {
         let authority = try Self.authority.get()
         let verifier = try Minted.verifier(trusting: authority)
         let good = try authority.sign(TransactionFields().json)
@@ -77,18 +66,13 @@ struct KnownIntermediateTests {
             let forger = try Self.authority { $0.leafSigner = try .generate(.p384) }
             let body = try Self.body(forger, below: authority.intermediate, authority.root)
             #expect(Self.verify(body, verifier) == Verdict(.chainInvalid, 1))
-            #expect(
-                Self.verify(body, verifier) == Verdict(.chainInvalid, 1),
-                "it is not remembered"
-            )
+            #expect(Self.verify(body, verifier) == Verdict(.chainInvalid, 1), "it is not remembered")
         }
         #expect(Self.verify(good, verifier) == Verdict(nil, 0))
     }
 
     /// A forger below the genuine root makes the intermediate known by himself, and gains nothing.
-    @Test func `an intermediate is known once its root has signed it, whatever leaf comes with it`()
-        throws
-    {
+    @Test func `an intermediate is known once its root has signed it, whatever leaf comes with it`() throws {
         let authority = try Self.authority.get()
         let verifier = try Minted.verifier(trusting: authority)
         let forger = try Self.authority { $0.leafSigner = try .generate(.p384) }
@@ -99,15 +83,12 @@ struct KnownIntermediateTests {
         #expect(Self.verify(good, verifier) == Verdict(nil, 1))
     }
 
-    @Test func `an intermediate with a known one's name and key but other bytes is verified again`()
-        throws
-    {
+    @Test func `an intermediate with a known one's name and key but other bytes is verified again`() throws {
         let authority = try Self.authority.get()
         let verifier = try Minted.verifier(trusting: authority)
         #expect(verifier.reason(try authority.sign(TransactionFields().json)) == nil)
         let changes: [(inout AuthorityBlueprint) -> Void] = [
-            { _ in }, { $0.intermediate.serialNumber += 1 },
-            { $0.intermediate.validity = 0...4_000_000_000 },
+            { _ in }, { $0.intermediate.serialNumber += 1 }, { $0.intermediate.validity = 0...4_000_000_000 },
         ]
         for change in changes {
             let forger = try Self.authority {
@@ -115,9 +96,7 @@ struct KnownIntermediateTests {
                 change(&$0)
             }
             let body = try Self.body(forger, below: forger.intermediate, authority.root)
-            for _ in 0..<2 {
-                #expect(Self.verify(body, verifier) == Verdict(.chainInvalid, 1))
-            }
+            for _ in 0..<2 { #expect(Self.verify(body, verifier) == Verdict(.chainInvalid, 1)) }
             let refusal = try verifier.refusal(body)
             #expect(refusal.detail == "the root has not signed the intermediate")
         }
@@ -153,20 +132,14 @@ struct KnownIntermediateTests {
     @Test func `an intermediate is known for one root only`() throws {
         let both = try Self.namesakes()
         let apps = [
-            try Minted.app(trusting: [both[0]]),
-            try Minted.app(bundleID: "com.example.other", trusting: [both[1]]),
+            try Minted.app(trusting: [both[0]]), try Minted.app(bundleID: "com.example.other", trusting: [both[1]]),
         ]
         let verifier = Verifier(configuration: VerifierConfiguration(apps: apps))
         var other = TransactionFields()
         other.bundleID = "com.example.other"
         for trailing in ["", ",\"kid\":\"1\""] {
-            let header = CertificateAuthority.headerSegment(
-                certificates: both[0].chain,
-                trailing: trailing
-            )
-            let bodies = try [TransactionFields(), other].map {
-                try both[0].sign($0.json, headerSegment: header)
-            }
+            let header = CertificateAuthority.headerSegment(certificates: both[0].chain, trailing: trailing)
+            let bodies = try [TransactionFields(), other].map { try both[0].sign($0.json, headerSegment: header) }
             #expect(bodies.map { verifier.reason($0) } == [nil, .rootUntrusted])
         }
     }
@@ -188,8 +161,8 @@ struct KnownIntermediateTests {
         let next = try Self.authority { _ in }
         let before = own_calls_of_x509_verify()
         for (leaf, seconds, reason) in [
-            (first, end, nil), (next, end + 1, .certificateNotValidAtSigning),
-            (next, end, nil), (next, end + 1, .certificateNotValidAtSigning),
+            (first, end, nil), (next, end + 1, .certificateNotValidAtSigning), (next, end, nil),
+            (next, end + 1, .certificateNotValidAtSigning),
         ] as [(CertificateAuthority, Int64, RefusalReason?)] {
             let body = try Self.body(leaf, below: first.intermediate, first.root, signed: seconds)
             #expect(verifier.reason(body) == reason)
@@ -203,9 +176,7 @@ struct KnownIntermediateTests {
         let verifier = try Minted.verifier(trusting: authority)
         #expect(verifier.reason(try authority.sign(TransactionFields().json)) == nil)
         verifier.revocations = RevocationSnapshot(
-            isHard: false,
-            statuses: [SHA256.digest(authority.intermediate): .revoked(since: 0)]
-        )
+            isHard: false, statuses: [SHA256.digest(authority.intermediate): .revoked(since: 0)])
         let next = try Self.authority { _ in }
         let body = try Self.body(next, below: authority.intermediate, authority.root)
         #expect(Self.verify(body, verifier) == Verdict(.certificateRevoked, 1))
@@ -227,8 +198,9 @@ struct KnownIntermediateTests {
         #expect(Self.verify(body, verifier) == Verdict(.chainInvalid, 0))
     }
 
-    @Test(arguments: [0, 2, 3])
-    func `known intermediates are bounded, the least recently used is dropped`(bound: Int) throws {
+    @Test(arguments: [0, 2, 3]) func `known intermediates are bounded, the least recently used is dropped`(bound: Int)
+        throws
+    {
         var limits = VerifierLimits.standard
         (limits.chainsCachedMax, limits.intermediatesKnownMax) = (0, bound)
         let authorities = try (0..<3).map { try CertificateAuthority(name: "Authority \($0)") }

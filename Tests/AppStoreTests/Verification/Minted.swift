@@ -13,35 +13,24 @@ enum Minted {
     /// The authority that the standard configuration trusts in Production and in Sandbox.
     static let authority = Result { try CertificateAuthority(name: "Trusted") }
 
-    static func sign(_ payload: [UInt8]) throws -> [UInt8] {
-        try authority.get().sign(payload)
-    }
+    static func sign(_ payload: [UInt8]) throws -> [UInt8] { try authority.get().sign(payload) }
 
-    static func root(_ authority: CertificateAuthority) throws -> Certificate {
-        try Certificate(der: authority.root)
-    }
+    static func root(_ authority: CertificateAuthority) throws -> Certificate { try Certificate(der: authority.root) }
 
     /// The app in an environment, under an authority of one's own or under Apple's pins.
     static func app(
-        _ environment: Environment = .production,
-        bundleID: String = bundleID,
+        _ environment: Environment = .production, bundleID: String = bundleID,
         trusting authorities: [CertificateAuthority]
     ) throws -> ConfiguredApp {
         ConfiguredApp(
-            bundleID: Identifier(bundleID),
-            environment: environment,
-            appAppleID: appAppleID,
-            roots: try authorities.map(root),
-            hasTestRootInProduction: true
-        )
+            bundleID: Identifier(bundleID), environment: environment, appAppleID: appAppleID,
+            roots: try authorities.map(root), hasTestRootInProduction: true)
     }
 
     /// The app in Production and in Sandbox, under the trusted authority.
     static func standardApps() throws -> [ConfiguredApp] {
         let authority = try authority.get()
-        return [
-            try app(.production, trusting: [authority]), try app(.sandbox, trusting: [authority]),
-        ]
+        return [try app(.production, trusting: [authority]), try app(.sandbox, trusting: [authority])]
     }
 
     static func verifier(limits: VerifierLimits = .standard) throws -> Verifier {
@@ -52,9 +41,7 @@ enum Minted {
         Verifier(configuration: VerifierConfiguration(apps: [try app(trusting: [authority])]))
     }
 
-    static func transaction(
-        _ adjust: (inout TransactionFields) -> Void = { _ in }
-    ) throws -> [UInt8] {
+    static func transaction(_ adjust: (inout TransactionFields) -> Void = { _ in }) throws -> [UInt8] {
         var fields = TransactionFields()
         adjust(&fields)
         return try sign(fields.json)
@@ -66,25 +53,19 @@ enum Minted {
         return try sign(fields.json)
     }
 
-    static func appTransaction(
-        _ adjust: (inout AppTransactionFields) -> Void = { _ in }
-    ) throws -> [UInt8] {
+    static func appTransaction(_ adjust: (inout AppTransactionFields) -> Void = { _ in }) throws -> [UInt8] {
         var fields = AppTransactionFields()
         adjust(&fields)
         return try sign(fields.json)
     }
 
     static func notification(
-        transaction: [UInt8]? = nil,
-        renewal: [UInt8]? = nil,
+        transaction: [UInt8]? = nil, renewal: [UInt8]? = nil,
         _ adjust: (inout NotificationDataFields) -> Void = { _ in }
-    ) throws -> [UInt8] {
-        try sign(notificationPayload(transaction: transaction, renewal: renewal, adjust))
-    }
+    ) throws -> [UInt8] { try sign(notificationPayload(transaction: transaction, renewal: renewal, adjust)) }
 
     static func notificationPayload(
-        transaction: [UInt8]? = nil,
-        renewal: [UInt8]? = nil,
+        transaction: [UInt8]? = nil, renewal: [UInt8]? = nil,
         _ adjust: (inout NotificationDataFields) -> Void = { _ in }
     ) -> [UInt8] {
         var data = NotificationDataFields()

@@ -6,10 +6,7 @@ import Testing
 @Suite struct NewKindTests {
     /// A notification whose only object has this name and these members.
     private static func notification(
-        _ type: String,
-        _ name: String,
-        _ members: String,
-        _ change: (inout NotificationFields) -> Void = { _ in }
+        _ type: String, _ name: String, _ members: String, _ change: (inout NotificationFields) -> Void = { _ in }
     ) throws -> [UInt8] {
         var fields = NotificationFields()
         fields.notificationType = type
@@ -26,16 +23,13 @@ import Testing
     }
 
     private static func ignored(_ body: [UInt8]) throws -> String? {
-        guard case .success(.ignored(let reason)) = try Minted.verifier().verify(body) else {
-            return nil
-        }
+        guard case .success(.ignored(let reason)) = try Minted.verifier().verify(body) else { return nil }
         return reason.rawValue
     }
 
     @Test(arguments: ["unclaimInfo", "pledgeInfo"], ["Production", "Sandbox"])
     func `a notification with a body of another name is of the app that the body names`(
-        name: String,
-        environment: String
+        name: String, environment: String
     ) throws {
         let app = #""bundleId":"com.example.pro","environment":"\#(environment)""#
         for number in ["", #","appAppleId":1234567890"#] {
@@ -50,14 +44,11 @@ import Testing
     }
 
     @Test(arguments: ["unclaimInfo", "pledgeInfo"])
-    func `a new kind of another app, number or environment is misrouted as any other`(
-        name: String
-    ) throws {
+    func `a new kind of another app, number or environment is misrouted as any other`(name: String) throws {
         let verifier = try Minted.verifier()
         for (members, reason) in [
             (#""bundleId":"com.example.other","environment":"Production""#, .bundleMismatch),
-            (#""bundleId":"com.example.other""#, .bundleMismatch),
-            (Self.app + #","appAppleId":1"#, .appMismatch),
+            (#""bundleId":"com.example.other""#, .bundleMismatch), (Self.app + #","appAppleId":1"#, .appMismatch),
             (#""bundleId":"com.example.pro","environment":"Xcode""#, .environmentMismatch),
         ] as [(String, RefusalReason)] {
             let body = try Self.notification("UNCLAIM_SEATS", name, members)
@@ -67,23 +58,15 @@ import Testing
     }
 
     @Test(arguments: [
-        ("unclaimInfo", seats), ("pledgeInfo", #""pledge":7"#),
-        ("unclaimInfo", #""bundleId":"com.example.pro""#), ("data", #""status":1"#),
-        ("summary", #""bundleId":null"#), ("externalPurchaseToken", ""),
-    ])
-    func `a notification that names no app is ignored for its own reason`(
-        name: String,
-        members: String
-    ) throws {
+        ("unclaimInfo", seats), ("pledgeInfo", #""pledge":7"#), ("unclaimInfo", #""bundleId":"com.example.pro""#),
+        ("data", #""status":1"#), ("summary", #""bundleId":null"#), ("externalPurchaseToken", ""),
+    ]) func `a notification that names no app is ignored for its own reason`(name: String, members: String) throws {
         #expect(try Self.ignored(Self.notification("NEWS", name, members)) == "unknown_kind")
     }
 
     @Test func `a documented body decides before any other object`() throws {
-        let body = try Self.notification(
-            "NEWS",
-            "aside",
-            #""bundleId":"com.example.other","environment":"Production""#
-        ) { $0.data = NotificationDataFields().json }
+        let body = try Self.notification("NEWS", "aside", #""bundleId":"com.example.other","environment":"Production""#)
+        { $0.data = NotificationDataFields().json }
         let item = try Minted.verifier().items(body).first
         #expect(item?.bundleID?.text == Minted.bundleID)
         #expect(item?.notification?.fields.newBody == nil)
@@ -92,8 +75,8 @@ import Testing
     @Test func `a notification that names no app affects no other of its page`() throws {
         let page = Body.notificationHistory([
             try Minted.notification(transaction: Minted.transaction()),
-            try Self.notification("UNCLAIM_SEATS", "unclaimInfo", Self.seats),
-            try Self.unknown(), try Minted.notification(),
+            try Self.notification("UNCLAIM_SEATS", "unclaimInfo", Self.seats), try Self.unknown(),
+            try Minted.notification(),
         ])
         let verifier = try Minted.verifier()
         let types = try verifier.items(page).map { $0.observedNotification?.type }
@@ -109,27 +92,18 @@ import Testing
         let history = Body.history([try Self.unknown(), purchase, own])
         #expect(try verifier.items(history).count == 1)
         let statuses = Body.subscriptionStatuses(
-            environment: "Production",
-            bundleID: Minted.bundleID,
-            originalTransactionID: "2000000000000001",
-            transaction: purchase,
-            renewal: try Self.unknown()
-        )
+            environment: "Production", bundleID: Minted.bundleID, originalTransactionID: "2000000000000001",
+            transaction: purchase, renewal: try Self.unknown())
         let item = try #require(try verifier.items(statuses).first)
         #expect(item.transaction != nil && item.renewalInfo == nil)
         for body in [
-            Body.history([own]), Body.transactionInfo(own), Body.renewalInfo(own),
-            Body.appTransactionInfo(own),
-        ] {
-            #expect(try Self.ignored(body) == "unknown_kind")
-        }
+            Body.history([own]), Body.transactionInfo(own), Body.renewalInfo(own), Body.appTransactionInfo(own),
+        ] { #expect(try Self.ignored(body) == "unknown_kind") }
         let foreign = try Self.unknown(#""owner":{"bundleId":"com.example.other"}"#)
         #expect(verifier.reason(Body.history([purchase, foreign])) == .bundleMismatch)
     }
 
-    @Test func `an unknown kind is left out of a paged notification, and refused in a single one`()
-        throws
-    {
+    @Test func `an unknown kind is left out of a paged notification, and refused in a single one`() throws {
         let verifier = try Minted.verifier()
         let body = try Minted.notification(transaction: Self.unknown())
         #expect(verifier.reason(Body.notification(body)) == .payloadMalformed)
@@ -151,9 +125,7 @@ import Testing
     @Test func `the purchases inside a notification that names no app are forwarded`() throws {
         let transaction = String(decoding: try Minted.transaction(), as: UTF8.self)
         let members = #""signedTransactionInfo":"\#(transaction)""#
-        let item = try #require(
-            try Minted.verifier().items(Self.notification("NEWS", "data", members)).first
-        )
+        let item = try #require(try Minted.verifier().items(Self.notification("NEWS", "data", members)).first)
         #expect(item.transaction != nil && item.notification == nil)
         let forged = members.replacing(":\"e", with: ":\"f")
         let body = try Self.notification("NEWS", "data", forged)

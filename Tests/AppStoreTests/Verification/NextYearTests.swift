@@ -30,14 +30,11 @@ import Testing
             case .success(.items(let items)):
                 let transactions = items.count { $0.transaction != nil }
                 try #require(transactions == body.transactionsCount, "\(number): \(text)")
-                for item in items {
-                    try check(item, "\(number): \(text)")
-                }
+                for item in items { try check(item, "\(number): \(text)") }
             case .success(.ignored(let reason)):
                 try #require(reason.rawValue == "unknown_kind", "\(number): \(text)")
                 try #require(body.transactionsCount == 0, "\(number): \(text)")
-            case .success(.undetermined):
-                Issue.record("nobody is asked about revocation")
+            case .success(.undetermined): Issue.record("nobody is asked about revocation")
             case .failure(let refusal):
                 let fault = "\(refusal.reason.rawValue), \(refusal.detail)"
                 try #require(Bool(false), "\(number): \(fault): \(text)")
@@ -49,14 +46,10 @@ import Testing
 
     /// The head agrees with the payload by either reader, and carries it as signed.
     private func check(_ item: VerifiedItem, _ comment: Comment) throws {
-        let source = ObservationSource(
-            RecordPosition(topic: "storekit.raw", partition: 0, offset: 0)
-        )
+        let source = ObservationSource(RecordPosition(topic: "storekit.raw", partition: 0, offset: 0))
         let observation = try Observation(item, source: source)
         let record = observation.record(for: "storekit.verified")
-        for read in [
-            try Observation(value: record.value), try Observation(parsing: record.value ?? []),
-        ] {
+        for read in [try Observation(value: record.value), try Observation(parsing: record.value ?? [])] {
             try #require(read.facts == observation.facts, comment)
             try #require(read.notification == observation.notification, comment)
             try #require(read.record(for: "storekit.verified") == record, comment)

@@ -7,8 +7,7 @@ import Simulation
 struct RefusalTests {
     /// Reasons of other stages, of receipts, and of revocation.
     static let elsewhere: Set<RefusalReason> = [
-        .certificateRevoked, .receiptSignatureInvalid, .transactionConflict,
-        .observationMalformed, .notStorable,
+        .certificateRevoked, .receiptSignatureInvalid, .transactionConflict, .observationMalformed, .notStorable,
     ]
 
     static func body(_ reason: RefusalReason) throws -> [UInt8]? {
@@ -48,8 +47,9 @@ struct RefusalTests {
         }
     }
 
-    @Test(arguments: RefusalReason.allCases.filter { !elsewhere.contains($0) })
-    func `every reason is reached`(reason: RefusalReason) throws {
+    @Test(arguments: RefusalReason.allCases.filter { !elsewhere.contains($0) }) func `every reason is reached`(
+        reason: RefusalReason
+    ) throws {
         if reason == .certificatePurpose {
             let authority = try CertificateAuthority { $0.leaf.isCA = true }
             let verifier = try Minted.verifier(trusting: authority)
@@ -69,8 +69,9 @@ struct RefusalTests {
         #expect(try BrokenBody(breaking: []).verdict() == nil)
     }
 
-    @Test(arguments: BrokenBody.steps.indices)
-    func `of any two rules broken at once the earlier is the reason`(first: Int) throws {
+    @Test(arguments: BrokenBody.steps.indices) func `of any two rules broken at once the earlier is the reason`(
+        first: Int
+    ) throws {
         for second in first..<BrokenBody.steps.count {
             let broken = BrokenBody(breaking: [first, second])
             #expect(try broken.verdict() == BrokenBody.steps[first].reason, "\(first), \(second)")
@@ -78,8 +79,7 @@ struct RefusalTests {
     }
 
     /// A header is public: a forger can copy it and write any date into the payload.
-    @Test(arguments: [false, true])
-    func `an unsigned payload is forged, whatever it states`(isWarm: Bool) throws {
+    @Test(arguments: [false, true]) func `an unsigned payload is forged, whatever it states`(isWarm: Bool) throws {
         let authority = try Minted.authority.get()
         let verifier = try Minted.verifier()
         if isWarm { _ = try verifier.items(Minted.transaction()) }
@@ -114,12 +114,8 @@ struct RefusalTests {
         #expect(verifier.reason(outer) == .environmentMismatch)
         #expect(verifier.reason(try Minted.notification(transaction: inner)) == .bundleMismatch)
         let mixed = Body.subscriptionStatuses(
-            environment: "Sandbox",
-            bundleID: "",
-            originalTransactionID: "",
-            transaction: try Minted.transaction(),
-            renewal: try Minted.renewal { $0.originalTransactionID = "7" }
-        )
+            environment: "Sandbox", bundleID: "", originalTransactionID: "", transaction: try Minted.transaction(),
+            renewal: try Minted.renewal { $0.originalTransactionID = "7" })
         #expect(verifier.reason(mixed) == .itemMismatch)
     }
 
@@ -180,8 +176,7 @@ struct RefusalTests {
     @Test func `a payload without a bundle ID is found by its detail`() throws {
         let verifier = try Minted.verifier()
         for body in [
-            try Minted.transaction { $0.bundleID = nil },
-            try Minted.transaction { $0.overrides["bundleId"] = "null" },
+            try Minted.transaction { $0.bundleID = nil }, try Minted.transaction { $0.overrides["bundleId"] = "null" },
         ] {
             let refusal = try verifier.refusal(body)
             #expect(refusal.reason == .bundleMismatch && refusal.detail == "absent")
@@ -192,9 +187,7 @@ struct RefusalTests {
         #expect(verifier.reason(empty) == .payloadMalformed)
     }
 
-    @Test(arguments: [
-        "transactionId", "originalTransactionId", "environment", "productId", "purchaseDate",
-    ])
+    @Test(arguments: ["transactionId", "originalTransactionId", "environment", "productId", "purchaseDate"])
     func `a transaction needs its fields, each of its type`(name: String) throws {
         let verifier = try Minted.verifier()
         let text = #""\#(String(repeating: "x", count: 256))""#
@@ -204,8 +197,9 @@ struct RefusalTests {
         }
     }
 
-    @Test(arguments: ["null", "{}", #""""#, "7"])
-    func `a renewal info needs its purchase, and a notification its type`(value: String) throws {
+    @Test(arguments: ["null", "{}", #""""#, "7"]) func `a renewal info needs its purchase, and a notification its type`(
+        value: String
+    ) throws {
         let verifier = try Minted.verifier()
         let renewal = try Minted.renewal { $0.overrides["originalTransactionId"] = value }
         #expect(verifier.reason(renewal) == .payloadMalformed)
@@ -216,8 +210,9 @@ struct RefusalTests {
         #expect(verifier.reason(try Minted.sign(fields.json)) == .payloadMalformed)
     }
 
-    @Test(arguments: ["[]", "7", "null", #""{}""#])
-    func `a payload that is not an object is refused with a detail`(json: String) throws {
+    @Test(arguments: ["[]", "7", "null", #""{}""#]) func `a payload that is not an object is refused with a detail`(
+        json: String
+    ) throws {
         let refusal = try Minted.verifier().refusal(Minted.sign(Array(json.utf8)))
         #expect(refusal.reason == .payloadMalformed)
         #expect(refusal.detail == "the payload is not a JSON object")

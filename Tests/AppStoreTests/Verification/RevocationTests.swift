@@ -6,16 +6,11 @@ import Simulation
 
 /// Records signed with a revoked certificate, or with one of unknown status.
 struct RevocationTests {
-    private static let leaf = Result {
-        SHA256.digest(try Minted.authority.get().leaf)
-    }
-    private static let intermediate = Result {
-        SHA256.digest(try Minted.authority.get().intermediate)
-    }
+    private static let leaf = Result { SHA256.digest(try Minted.authority.get().leaf) }
+    private static let intermediate = Result { SHA256.digest(try Minted.authority.get().intermediate) }
 
     private static func verifier(
-        leaf status: RevocationSnapshot.Status?,
-        intermediate other: RevocationSnapshot.Status? = .good,
+        leaf status: RevocationSnapshot.Status?, intermediate other: RevocationSnapshot.Status? = .good,
         isHard: Bool = false
     ) throws -> Verifier {
         let verifier = try Minted.verifier()
@@ -26,23 +21,14 @@ struct RevocationTests {
         return verifier
     }
 
-    @Test(
-        arguments: [(-1, .certificateRevoked), (0, .certificateRevoked), (1, nil)]
-            as [(Int64, RefusalReason?)]
-    )
-    func `payloads signed from the second of revocation on are refused`(
-        seconds: Int64,
-        reason: RefusalReason?
-    ) throws {
+    @Test(arguments: [(-1, .certificateRevoked), (0, .certificateRevoked), (1, nil)] as [(Int64, RefusalReason?)])
+    func `payloads signed from the second of revocation on are refused`(seconds: Int64, reason: RefusalReason?) throws {
         let revoked = RevocationSnapshot.Status.revoked(since: Minted.signedSeconds + seconds)
         let body = try Minted.transaction()
         for isHard in [false, true] {
             for isLeaf in [false, true] {
                 let verifier = try Self.verifier(
-                    leaf: isLeaf ? revoked : .good,
-                    intermediate: isLeaf ? .good : revoked,
-                    isHard: isHard
-                )
+                    leaf: isLeaf ? revoked : .good, intermediate: isLeaf ? .good : revoked, isHard: isHard)
                 #expect(verifier.reason(body) == reason)
                 #expect(verifier.reason(body) == reason, "with the chain known")
             }
@@ -92,8 +78,7 @@ struct RevocationTests {
         #expect(hard.reason(forged) == .signatureInvalid)
         let foreign = try Minted.transaction { $0.bundleID = "com.example.other" }
         #expect(hard.reason(foreign) == .bundleMismatch)
-        guard case .success(.ignored) = hard.verify(Array(#"{"signedTransactions":[]}"#.utf8))
-        else {
+        guard case .success(.ignored) = hard.verify(Array(#"{"signedTransactions":[]}"#.utf8)) else {
             Issue.record("a body without items waited for what the one before it needs")
             return
         }
@@ -114,10 +99,8 @@ struct RevocationTests {
             verifier.revocations = RevocationSnapshot(
                 isHard: true,
                 statuses: [
-                    SHA256.digest(authority.leaf): .revoked(since: since),
-                    SHA256.digest(authority.intermediate): .good,
-                ]
-            )
+                    SHA256.digest(authority.leaf): .revoked(since: since), SHA256.digest(authority.intermediate): .good,
+                ])
             #expect(verifier.reason(body) == reason)
         }
         let hard = try MintedReceipts.verifier()
@@ -132,10 +115,7 @@ struct RevocationTests {
     @Test func `Xcode's certificate has no issuer to ask`() throws {
         let xcode = try CertificateAuthority.xcode()
         let app = ConfiguredApp(
-            bundleID: Identifier(Minted.bundleID),
-            environment: .xcode,
-            roots: [try Minted.root(xcode)]
-        )
+            bundleID: Identifier(Minted.bundleID), environment: .xcode, roots: [try Minted.root(xcode)])
         let verifier = Verifier(configuration: VerifierConfiguration(apps: [app]))
         verifier.revocations = RevocationSnapshot(isHard: true, statuses: [:])
         var fields = TransactionFields()
@@ -145,9 +125,7 @@ struct RevocationTests {
 
     private final class Recorder: ChainObserver {
         let chains = Mutex<[[SHA256Digest]]>([])
-        func observed(_ chain: [Certificate]) {
-            chains.withLock { $0.append(chain.map(\.fingerprint)) }
-        }
+        func observed(_ chain: [Certificate]) { chains.withLock { $0.append(chain.map(\.fingerprint)) } }
     }
 
     private static func verifier(reportingTo recorder: Recorder) throws -> Verifier {
@@ -165,9 +143,7 @@ struct RevocationTests {
         #expect(recorder.chains.withLock { $0.isEmpty })
         _ = verifier.reason(try Minted.transaction())
         _ = verifier.reason(try Minted.renewal())
-        let expected = authority.chain.map {
-            SHA256.digest($0)
-        }
+        let expected = authority.chain.map { SHA256.digest($0) }
         #expect(recorder.chains.withLock { $0 } == [expected])
     }
 
@@ -181,10 +157,8 @@ struct RevocationTests {
         let receiptCopy = try CertificateAuthority(.receipts(name: "Trusted"))
         let payload = TransactionFields().json
         let chains = [
-            copy.chain,
-            [copy.leaf, copy.intermediate, authority.root],
-            [copy.leaf, authority.intermediate, authority.root],
-            authority.chain,
+            copy.chain, [copy.leaf, copy.intermediate, authority.root],
+            [copy.leaf, authority.intermediate, authority.root], authority.chain,
         ]
         for chain in chains {
             let header = CertificateAuthority.headerSegment(certificates: chain)

@@ -15,8 +15,9 @@ struct RuleDetailTests {
         #expect(try MintedReceipts.verifier().reason(spaced) == nil)
     }
 
-    @Test(arguments: [(63, nil), (64, RefusalReason.envelopeMalformed)])
-    func `JSON is at most 64 levels deep`(arrays: Int, reason: RefusalReason?) throws {
+    @Test(arguments: [(63, nil), (64, RefusalReason.envelopeMalformed)]) func `JSON is at most 64 levels deep`(
+        arrays: Int, reason: RefusalReason?
+    ) throws {
         // The object around the arrays is a level too.
         let deep = String(repeating: "[", count: arrays) + String(repeating: "]", count: arrays)
         let token = String(decoding: try Minted.transaction(), as: UTF8.self)
@@ -27,15 +28,11 @@ struct RuleDetailTests {
     /// The object around the arrays is a level too.
     @Test(arguments: [("[", "]", 47), (#"{"a":"#, "}", 47)])
     func `a payload is at most 48 levels deep, and then every later stage reads it`(
-        opening: String,
-        closing: String,
-        levels: Int
+        opening: String, closing: String, levels: Int
     ) throws {
         let verifier = try Minted.verifier()
         func body(_ levels: Int) throws -> [UInt8] {
-            let deep =
-                String(repeating: opening, count: levels) + "1"
-                + String(repeating: closing, count: levels)
+            let deep = String(repeating: opening, count: levels) + "1" + String(repeating: closing, count: levels)
             return try Minted.transaction { $0.overrides["addedLater"] = deep }
         }
         let item = try #require(try verifier.items(body(levels)).first)
@@ -52,9 +49,7 @@ struct RuleDetailTests {
         }
         let many = "[" + Array(repeating: "0", count: 39_000).joined(separator: ",") + "]"
         let notification = try Minted.notification(
-            transaction: try transaction(39_000),
-            renewal: try Minted.renewal { $0.overrides["addedLater"] = many }
-        )
+            transaction: try transaction(39_000), renewal: try Minted.renewal { $0.overrides["addedLater"] = many })
         let item = try #require(try verifier.items(notification).first)
         let received = try Self.received(item)
         #expect(received.payloads[.renewalInfo] == item.renewalInfo?.json.rawBytes)
@@ -63,9 +58,7 @@ struct RuleDetailTests {
 
     private static func received(_ item: VerifiedItem) throws -> Observation {
         let sent = try Observation(
-            item,
-            source: ObservationSource(RecordPosition(topic: "raw", partition: 0, offset: 0))
-        )
+            item, source: ObservationSource(RecordPosition(topic: "raw", partition: 0, offset: 0)))
         let record = sent.record(for: "verified")
         return try Observation(value: record.value)
     }
@@ -88,15 +81,10 @@ struct RuleDetailTests {
     }
 
     @Test(arguments: [
-        #""crit":null"#, #""crit":[]"#, #""crit":["exp"]"#, #""b64":true"#, #""b64":false"#,
-        #""b64":null"#,
-    ])
-    func `any crit and any b64 member refuses the header`(member: String) throws {
+        #""crit":null"#, #""crit":[]"#, #""crit":["exp"]"#, #""b64":true"#, #""b64":false"#, #""b64":null"#,
+    ]) func `any crit and any b64 member refuses the header`(member: String) throws {
         let authority = try Minted.authority.get()
-        let header = CertificateAuthority.headerSegment(
-            certificates: authority.chain,
-            trailing: "," + member
-        )
+        let header = CertificateAuthority.headerSegment(certificates: authority.chain, trailing: "," + member)
         let token = try authority.sign(TransactionFields().json, headerSegment: header)
         #expect(try Minted.verifier().reason(token) == .jwsMalformed)
     }
@@ -106,9 +94,8 @@ struct RuleDetailTests {
         let entry = String(decoding: Base64Text.standard(authority.leaf), as: UTF8.self)
         let broken = "\(entry.prefix(64))\\n\(entry.dropFirst(64))"
         for (chain, reason) in [
-            ("null", RefusalReason.x5cMissing), ("{}", .x5cMissing), (#""\#(entry)""#, .x5cMissing),
-            ("[]", .x5cLength), (#"["\#(entry)","\#(entry)"]"#, .x5cLength),
-            (#"["\#(entry)",7,null]"#, .certificateMalformed),
+            ("null", RefusalReason.x5cMissing), ("{}", .x5cMissing), (#""\#(entry)""#, .x5cMissing), ("[]", .x5cLength),
+            (#"["\#(entry)","\#(entry)"]"#, .x5cLength), (#"["\#(entry)",7,null]"#, .certificateMalformed),
             (#"["\#(broken)","\#(entry)","\#(entry)"]"#, .certificateMalformed),
             (#"[" \#(entry)","\#(entry)","\#(entry)"]"#, .certificateMalformed),
         ] {
@@ -121,21 +108,21 @@ struct RuleDetailTests {
     @Test func `all three certificates parse, also under a configured root`() throws {
         let authority = try Minted.authority.get()
         for (third, reason) in [
-            (Array("abc123".utf8), RefusalReason.certificateMalformed),
-            (authority.root + [0], .certificateMalformed), (authority.leaf, nil),
+            (Array("abc123".utf8), RefusalReason.certificateMalformed), (authority.root + [0], .certificateMalformed),
+            (authority.leaf, nil),
         ] as [([UInt8], RefusalReason?)] {
-            let header = CertificateAuthority.headerSegment(
-                certificates: [authority.leaf, authority.intermediate, third]
-            )
+            let header = CertificateAuthority.headerSegment(certificates: [
+                authority.leaf, authority.intermediate, third,
+            ])
             let token = try authority.sign(TransactionFields().json, headerSegment: header)
             #expect(try Minted.verifier().reason(token) == reason)
         }
     }
 
     @Test func `the leaf has its marker once, the intermediate has it at all`() throws {
-        for (part, reason) in [
-            (\AuthorityBlueprint.leaf, RefusalReason.certificatePurpose), (\.intermediate, nil),
-        ] as [(WritableKeyPath<AuthorityBlueprint, CertificateBuilder>, RefusalReason?)] {
+        for (part, reason) in [(\AuthorityBlueprint.leaf, RefusalReason.certificatePurpose), (\.intermediate, nil)]
+            as [(WritableKeyPath<AuthorityBlueprint, CertificateBuilder>, RefusalReason?)]
+        {
             let authority = try CertificateAuthority { blueprint in
                 let marker = blueprint[keyPath: part].extensions[0]
                 blueprint[keyPath: part].extensions.append(marker)
@@ -161,23 +148,15 @@ struct RuleDetailTests {
         let local = try CertificateAuthority.xcode()
         let verifier = Verifier(
             configuration: VerifierConfiguration(apps: [
-                try Minted.app(.xcode, trusting: [local]),
-                try Minted.app(.localTesting, trusting: [local]),
+                try Minted.app(.xcode, trusting: [local]), try Minted.app(.localTesting, trusting: [local]),
                 try Minted.app(trusting: [Minted.authority.get()]),
-            ])
-        )
+            ]))
         let authority = try Minted.authority.get()
-        for (certificates, key) in [
-            ([local.leaf], local),
-            (authority.chain, authority),
-        ] {
+        for (certificates, key) in [([local.leaf], local), (authority.chain, authority)] {
             for environment in ["Xcode", "LocalTesting", "Production"] {
                 var fields = TransactionFields()
                 fields.environment = environment
-                let header = CertificateAuthority.headerSegment(
-                    algorithm: "none",
-                    certificates: certificates
-                )
+                let header = CertificateAuthority.headerSegment(algorithm: "none", certificates: certificates)
                 let token = try key.sign(fields.json, headerSegment: header)
                 #expect(verifier.reason(token) == .algorithmNotAllowed)
                 let bare = Array(token[...(token.lastIndex(of: UInt8(ascii: ".")) ?? 0)])

@@ -6,20 +6,13 @@ import Simulation
 /// More sentences of VERIFICATION.md, each taken at its word.
 struct RuleSentenceTests {
     @Test(arguments: [
-        "", #""alg":null,"#, #""alg":["ES256"],"#, #""alg":256,"#, #""alg":"es256","#,
-        #""alg":"ES256 ","#, #""alg":"ES256K","#, #""alg":"ES384","#, #""alg":"RS256","#,
-        #""alg":"","#, #""Alg":"ES256","#,
-    ])
-    func `alg is the string ES256 and nothing else`(member: String) throws {
+        "", #""alg":null,"#, #""alg":["ES256"],"#, #""alg":256,"#, #""alg":"es256","#, #""alg":"ES256 ","#,
+        #""alg":"ES256K","#, #""alg":"ES384","#, #""alg":"RS256","#, #""alg":"","#, #""Alg":"ES256","#,
+    ]) func `alg is the string ES256 and nothing else`(member: String) throws {
         let authority = try Minted.authority.get()
-        let chain = authority.chain.map {
-            "\"" + String(decoding: Base64Text.standard($0), as: UTF8.self) + "\""
-        }
+        let chain = authority.chain.map { "\"" + String(decoding: Base64Text.standard($0), as: UTF8.self) + "\"" }
         let header = #"{\#(member)"x5c":[\#(chain.joined(separator: ","))]}"#
-        let token = try authority.sign(
-            TransactionFields().json,
-            headerSegment: Base64Text.url(Array(header.utf8))
-        )
+        let token = try authority.sign(TransactionFields().json, headerSegment: Base64Text.url(Array(header.utf8)))
         #expect(try Minted.verifier().reason(token) == .algorithmNotAllowed)
     }
 
@@ -29,9 +22,7 @@ struct RuleSentenceTests {
         let verifier = try Minted.verifier()
         let segment = Base64Text.url(Array(json.utf8))
         let payload = TransactionFields().json
-        #expect(
-            verifier.reason(try authority.sign(payload, headerSegment: segment)) == .jwsMalformed
-        )
+        #expect(verifier.reason(try authority.sign(payload, headerSegment: segment)) == .jwsMalformed)
         #expect(verifier.reason(try Minted.sign(Array(json.utf8))) == .payloadMalformed)
         // UTF-16 is no JSON here, with a mark and without.
         let wide = Array(json.utf16).flatMap { [UInt8($0 >> 8), UInt8(truncatingIfNeeded: $0)] }
@@ -47,13 +38,12 @@ struct RuleSentenceTests {
         #expect(verifier.reason(body) == .payloadMalformed)
     }
 
-    @Test(arguments: [" %", "% ", "%\\n", "\\t%", "%\\u0020"])
-    func `a token inside JSON has no whitespace around it`(form: String) throws {
+    @Test(arguments: [" %", "% ", "%\\n", "\\t%", "%\\u0020"]) func `a token inside JSON has no whitespace around it`(
+        form: String
+    ) throws {
         let token = String(decoding: try Minted.transaction(), as: UTF8.self)
         let text = form.replacing("%", with: token)
-        for body in [
-            #"{"signedTransaction":"\#(text)"}"#, #"{"signedTransactions":["\#(text)"]}"#,
-        ] {
+        for body in [#"{"signedTransaction":"\#(text)"}"#, #"{"signedTransactions":["\#(text)"]}"#] {
             #expect(try Minted.verifier().reason(body) == .jwsMalformed)
         }
     }
@@ -74,8 +64,9 @@ struct RuleSentenceTests {
         }
     }
 
-    @Test(arguments: ["", "Somebody", "Trusted Root CA - G3"])
-    func `the leaf's own subject decides nothing`(subject: String) throws {
+    @Test(arguments: ["", "Somebody", "Trusted Root CA - G3"]) func `the leaf's own subject decides nothing`(
+        subject: String
+    ) throws {
         let authority = try CertificateAuthority { $0.leaf.subject = subject }
         let verifier = try Minted.verifier(trusting: authority)
         #expect(verifier.reason(try authority.sign(TransactionFields().json)) == nil)
@@ -85,21 +76,15 @@ struct RuleSentenceTests {
         arguments: [
             ("1.3.6.1.4.1.32473.9", [0x05, 0x00]), ("2.5.29.30", [0x30, 0x00]),
             ("2.5.29.36", [0x30, 0x03, 0x80, 0x01, 0x00]),
-        ] as [(String, [UInt8])]
-    )
-    func `an unenforced critical extension is refused on each certificate of the chain`(
-        oid: String,
-        value: [UInt8]
-    ) throws {
-        let places: [WritableKeyPath<AuthorityBlueprint, CertificateBuilder>] = [
-            \.leaf, \.intermediate, \.root,
-        ]
+        ] as [(String, [UInt8])]) func `an unenforced critical extension is refused on each certificate of the chain`(
+            oid: String, value: [UInt8]
+        ) throws
+    {
+        let places: [WritableKeyPath<AuthorityBlueprint, CertificateBuilder>] = [\.leaf, \.intermediate, \.root]
         for place in places {
             for isCritical in [true, false] {
                 let authority = try CertificateAuthority {
-                    $0[keyPath: place].extensions.append(
-                        .init(oid: oid, isCritical: isCritical, value: value)
-                    )
+                    $0[keyPath: place].extensions.append(.init(oid: oid, isCritical: isCritical, value: value))
                 }
                 let verifier = try Minted.verifier(trusting: authority)
                 let reason = verifier.reason(try authority.sign(TransactionFields().json))
@@ -115,18 +100,14 @@ struct RuleSentenceTests {
         #expect(short.reason == .jwsMalformed && short.detail.contains("fewer"))
     }
 
-    @Test func `Xcode's chain has one or three certificates`()
-        throws
-    {
+    @Test func `Xcode's chain has one or three certificates`() throws {
         let local = try CertificateAuthority.xcode()
         let app = try Minted.app(.xcode, trusting: [local])
         let verifier = Verifier(configuration: VerifierConfiguration(apps: [app]))
         var fields = TransactionFields()
         fields.environment = "Xcode"
         for count in [0, 1, 2, 4] {
-            let header = CertificateAuthority.headerSegment(
-                certificates: Array(repeating: local.leaf, count: count)
-            )
+            let header = CertificateAuthority.headerSegment(certificates: Array(repeating: local.leaf, count: count))
             let token = try local.sign(fields.json, headerSegment: header)
             #expect(verifier.reason(token) == (count == 1 ? nil : .x5cLength), "\(count)")
         }

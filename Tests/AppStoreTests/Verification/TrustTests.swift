@@ -12,8 +12,7 @@ struct TrustTests {
     static func verifier() throws -> Verifier {
         let (mine, theirs) = (try mine.get(), try theirs.get())
         let apps = [
-            try Minted.app(.sandbox, trusting: [mine]),
-            try Minted.app(.production, trusting: [theirs]),
+            try Minted.app(.sandbox, trusting: [mine]), try Minted.app(.production, trusting: [theirs]),
             try Minted.app(.sandbox, bundleID: "com.example.other", trusting: [theirs]),
         ]
         return Verifier(configuration: VerifierConfiguration(apps: apps))
@@ -21,23 +20,17 @@ struct TrustTests {
 
     @Test(
         arguments: [
-            ("Mine", "Sandbox", "com.example.pro", nil),
-            ("Theirs", "Production", "com.example.pro", nil),
-            ("Theirs", "Sandbox", "com.example.other", nil),
-            ("Mine", "Production", "com.example.pro", .rootUntrusted),
+            ("Mine", "Sandbox", "com.example.pro", nil), ("Theirs", "Production", "com.example.pro", nil),
+            ("Theirs", "Sandbox", "com.example.other", nil), ("Mine", "Production", "com.example.pro", .rootUntrusted),
             ("Theirs", "Sandbox", "com.example.pro", .rootUntrusted),
             ("Mine", "Sandbox", "com.example.other", .rootUntrusted),
             ("Mine", "Production", "com.example.other", .environmentMismatch),
             ("Mine", "Xcode", "com.example.pro", .environmentMismatch),
             ("Mine", "sandbox", "com.example.pro", .environmentMismatch),
             ("Mine", "Sandbox", "com.example.Pro", .bundleMismatch),
-        ] as [(String, String, String, RefusalReason?)]
-    )
+        ] as [(String, String, String, RefusalReason?)])
     func `a root vouches for its own app and environment, cold and warm`(
-        name: String,
-        environment: String,
-        bundleID: String,
-        reason: RefusalReason?
+        name: String, environment: String, bundleID: String, reason: RefusalReason?
     ) throws {
         let authority = try name == "Mine" ? Self.mine.get() : Self.theirs.get()
         var fields = TransactionFields()
@@ -53,9 +46,8 @@ struct TrustTests {
     @Test func `a renewal info alone needs a root of its environment`() throws {
         let verifier = try Self.verifier()
         for (environment, authority, reason) in [
-            ("Sandbox", Self.mine, nil), ("Sandbox", Self.theirs, nil),
-            ("Production", Self.theirs, nil), ("Production", Self.mine, .rootUntrusted),
-            ("Xcode", Self.mine, .environmentMismatch),
+            ("Sandbox", Self.mine, nil), ("Sandbox", Self.theirs, nil), ("Production", Self.theirs, nil),
+            ("Production", Self.mine, .rootUntrusted), ("Xcode", Self.mine, .environmentMismatch),
         ] as [(String, Result<CertificateAuthority, any Error>, RefusalReason?)] {
             var fields = RenewalFields()
             fields.environment = environment
@@ -75,21 +67,14 @@ struct TrustTests {
         let verifier = Verifier(configuration: VerifierConfiguration(apps: apps))
         for (authority, reason) in [(mine, nil), (theirs, RefusalReason.itemMismatch)] {
             let body = Body.subscriptionStatuses(
-                environment: "Production",
-                bundleID: Minted.bundleID,
-                originalTransactionID: "2000000000000001",
-                transaction: try mine.sign(TransactionFields().json),
-                renewal: try authority.sign(RenewalFields().json)
-            )
+                environment: "Production", bundleID: Minted.bundleID, originalTransactionID: "2000000000000001",
+                transaction: try mine.sign(TransactionFields().json), renewal: try authority.sign(RenewalFields().json))
             #expect(verifier.reason(body) == reason)
         }
     }
 
     @Test func `a root that was reissued with its key vouches as either`() throws {
-        var blueprint = try AuthorityBlueprint(
-            name: "Reissued",
-            validity: CertificateAuthority.standardValidity
-        )
+        var blueprint = try AuthorityBlueprint(name: "Reissued", validity: CertificateAuthority.standardValidity)
         let first = try CertificateAuthority(blueprint)
         blueprint.root.serialNumber = 2
         blueprint.root.validity = Minted.signedSeconds + 1...Minted.signedSeconds + 100
@@ -112,8 +97,7 @@ struct TrustTests {
             ConfiguredApp(bundleID: "b", environment: .production, appAppleID: 1, roots: [root]),
             ConfiguredApp(bundleID: "c", environment: .xcode),
             ConfiguredApp(bundleID: "d", environment: .localTesting, roots: [root]),
-            ConfiguredApp(bundleID: "", environment: .sandbox),
-            ConfiguredApp(bundleID: "e", environment: .sandbox),
+            ConfiguredApp(bundleID: "", environment: .sandbox), ConfiguredApp(bundleID: "e", environment: .sandbox),
             ConfiguredApp(bundleID: "e", environment: .sandbox),
         ]
         let problems = VerifierConfiguration.problems(with: apps)

@@ -13,11 +13,7 @@ struct UntestedByAppleCaseTests {
         let ours: RefusalReason?
         let verdicts: @Sendable () throws -> [RefusalReason?]
 
-        init(
-            _ name: String,
-            _ ours: RefusalReason?,
-            _ verdicts: @escaping @Sendable () throws -> [RefusalReason?]
-        ) {
+        init(_ name: String, _ ours: RefusalReason?, _ verdicts: @escaping @Sendable () throws -> [RefusalReason?]) {
             testDescription = name
             self.ours = ours
             self.verdicts = verdicts
@@ -31,9 +27,9 @@ struct UntestedByAppleCaseTests {
         }
     }
 
-    private static func changed(
-        _ change: (inout AuthorityBlueprint) throws(KeyError) -> Void
-    ) throws -> [RefusalReason?] {
+    private static func changed(_ change: (inout AuthorityBlueprint) throws(KeyError) -> Void) throws
+        -> [RefusalReason?]
+    {
         let authority = try CertificateAuthority(adjusting: change)
         let verifier = try Minted.verifier(trusting: authority)
         return [verifier.reason(try authority.sign(TransactionFields().json))]
@@ -49,9 +45,7 @@ struct UntestedByAppleCaseTests {
     static let signatures: [Case] = [
         Case("bit-flipped signature", .signatureInvalid) { try forged(.flippedSignature) },
         Case("flipped payload", .signatureInvalid) { try forged(.flippedPayload) },
-        Case("alg none/HS256", .algorithmNotAllowed) {
-            try forged(.algorithmNone, .algorithmHS256)
-        },
+        Case("alg none/HS256", .algorithmNotAllowed) { try forged(.algorithmNone, .algorithmHS256) },
         Case("high/zero r or s", .signatureInvalid) { try forged(.highestS, .zeroR) },
         Case("DER instead of raw signature", .jwsMalformed) { try forged(.signatureInDER) },
         Case("63/65-byte signature", .jwsMalformed) { try forged(.shortSignature, .longSignature) },
@@ -67,9 +61,7 @@ struct UntestedByAppleCaseTests {
         },
         Case("x5c of 4", .x5cLength) {
             let authority = try Minted.authority.get()
-            return try certificates([
-                authority.leaf, authority.intermediate, authority.root, authority.root,
-            ])
+            return try certificates([authority.leaf, authority.intermediate, authority.root, authority.root])
         },
         Case("swapped leaf/intermediate order", .rootUntrusted) {
             let authority = try Minted.authority.get()
@@ -82,8 +74,7 @@ struct UntestedByAppleCaseTests {
                 $0.intermediate.isCA = false
                 $0.intermediate.pathLengthMax = nil
             }
-        },
-        Case("pathlen violation", .chainInvalid) { try changed { $0.root.pathLengthMax = 0 } },
+        }, Case("pathlen violation", .chainInvalid) { try changed { $0.root.pathLengthMax = 0 } },
     ]
 
     static let dates: [Case] = [
@@ -111,10 +102,7 @@ struct UntestedByAppleCaseTests {
                 verifier.reason(Body.transaction(try Minted.renewal())),
                 verifier.reason(Body.notification(try Minted.transaction())),
             ]
-        },
-        Case("nested JWS", .payloadMalformed) {
-            [try Minted.verifier().reason(Minted.sign(Minted.transaction()))]
-        },
+        }, Case("nested JWS", .payloadMalformed) { [try Minted.verifier().reason(Minted.sign(Minted.transaction()))] },
         Case("duplicate JSON keys", .payloadMalformed) {
             let json = TransactionFields().json.dropLast() + Array(#","price":1}"#.utf8)
             return [try Minted.verifier().reason(Minted.sign(Array(json)))]
@@ -122,9 +110,7 @@ struct UntestedByAppleCaseTests {
         Case("huge header", .jwsMalformed) {
             let authority = try Minted.authority.get()
             let header = CertificateAuthority.headerSegment(
-                certificates: authority.chain,
-                trailing: #","kid":"\#(String(repeating: "k", count: 20_000))""#
-            )
+                certificates: authority.chain, trailing: #","kid":"\#(String(repeating: "k", count: 20_000))""#)
             let token = try authority.sign(TransactionFields().json, headerSegment: header)
             return [try Minted.verifier().reason(token)]
         },
@@ -132,9 +118,7 @@ struct UntestedByAppleCaseTests {
 
     @Test(arguments: signatures + chains + dates + contents)
     func `each case that Apple's tests leave out has our verdict`(item: Case) throws {
-        for verdict in try item.verdicts() {
-            #expect(verdict == item.ours)
-        }
+        for verdict in try item.verdicts() { #expect(verdict == item.ours) }
     }
 
     @Test(.needsSharedData) func `real Apple-signed golden tokens are accepted`() throws {

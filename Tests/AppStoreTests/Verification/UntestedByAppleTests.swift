@@ -5,8 +5,9 @@ import Simulation
 
 /// The defects that none of Apple's four suites tests, each with the rule that it breaks.
 struct UntestedByAppleTests {
-    @Test(arguments: Forgery.allCases)
-    func `a forged JWS is refused for its one defect, cold and warm`(forgery: Forgery) throws {
+    @Test(arguments: Forgery.allCases) func `a forged JWS is refused for its one defect, cold and warm`(
+        forgery: Forgery
+    ) throws {
         let verifier = try Minted.verifier()
         let body = try Minted.authority.get().forge(TransactionFields().json, forgery)
         #expect(verifier.reason(body) == Self.verdict(forgery))
@@ -18,8 +19,8 @@ struct UntestedByAppleTests {
         switch forgery {
         case .flippedSignature, .flippedPayload, .foreignKey, .zeroR, .highestS: .signatureInvalid
         case .algorithmNone, .algorithmHS256: .algorithmNotAllowed
-        case .signatureInDER, .shortSignature, .longSignature, .truncated, .fourSegments,
-            .paddedSegment, .criticalMember, .unencodedPayload:
+        case .signatureInDER, .shortSignature, .longSignature, .truncated, .fourSegments, .paddedSegment,
+            .criticalMember, .unencodedPayload:
             .jwsMalformed
         case .withoutCertificates: .x5cMissing
         }
@@ -43,10 +44,8 @@ struct UntestedByAppleTests {
     }
 
     static let order: [UInt8] =
-        [UInt8](repeating: 0xFF, count: 4) + [0, 0, 0, 0] + [UInt8](repeating: 0xFF, count: 8)
-        + [
-            0xBC, 0xE6, 0xFA, 0xAD, 0xA7, 0x17, 0x9E, 0x84, 0xF3, 0xB9, 0xCA, 0xC2, 0xFC, 0x63,
-            0x25, 0x51,
+        [UInt8](repeating: 0xFF, count: 4) + [0, 0, 0, 0] + [UInt8](repeating: 0xFF, count: 8) + [
+            0xBC, 0xE6, 0xFA, 0xAD, 0xA7, 0x17, 0x9E, 0x84, 0xF3, 0xB9, 0xCA, 0xC2, 0xFC, 0x63, 0x25, 0x51,
         ]
 
     static func difference(_ minuend: [UInt8], _ subtrahend: [UInt8]) -> [UInt8] {
@@ -65,9 +64,9 @@ struct UntestedByAppleTests {
         let verifier = try Minted.verifier()
         let (leaf, middle, root) = (authority.leaf, authority.intermediate, authority.root)
         for (chain, reason) in [
-            ([leaf, middle, root, root], RefusalReason.x5cLength),
-            ([middle, leaf, root], .rootUntrusted), ([leaf, root, middle], .chainInvalid),
-            ([root, middle, leaf], .chainInvalid), ([leaf, leaf, root], .rootUntrusted),
+            ([leaf, middle, root, root], RefusalReason.x5cLength), ([middle, leaf, root], .rootUntrusted),
+            ([leaf, root, middle], .chainInvalid), ([root, middle, leaf], .chainInvalid),
+            ([leaf, leaf, root], .rootUntrusted),
         ] {
             let header = CertificateAuthority.headerSegment(certificates: chain)
             let body = try authority.sign(TransactionFields().json, headerSegment: header)
@@ -79,12 +78,10 @@ struct UntestedByAppleTests {
         arguments: [
             (-1, RefusalReason.certificateNotValidAtSigning), (0, nil), (100, nil),
             (101, .certificateNotValidAtSigning),
-        ] as [(Int64, RefusalReason?)]
-    )
-    func `the leaf's window, to the second at both ends`(
-        seconds: Int64,
-        reason: RefusalReason?
-    ) throws {
+        ] as [(Int64, RefusalReason?)]) func `the leaf's window, to the second at both ends`(
+            seconds: Int64, reason: RefusalReason?
+        ) throws
+    {
         let start = Minted.signedSeconds
         let authority = try CertificateAuthority { $0.leaf.validity = start...start + 100 }
         let verifier = try Minted.verifier(trusting: authority)
@@ -97,19 +94,14 @@ struct UntestedByAppleTests {
     @Test func `intermediate and root have windows too, and warm as cold`() throws {
         let start = Minted.signedSeconds
         for part in [\AuthorityBlueprint.intermediate, \.root] {
-            let authority = try CertificateAuthority {
-                $0[keyPath: part].validity = start...start + 10
-            }
+            let authority = try CertificateAuthority { $0[keyPath: part].validity = start...start + 10 }
             let verifier = try Minted.verifier(trusting: authority)
             var fields = TransactionFields()
             #expect(verifier.reason(try authority.sign(fields.json)) == nil)
             fields.signedDate = (start + 11) * 1000
             let late = try authority.sign(fields.json)
             #expect(verifier.reason(late) == .certificateNotValidAtSigning)
-            #expect(
-                try Minted.verifier(trusting: authority).reason(late)
-                    == .certificateNotValidAtSigning
-            )
+            #expect(try Minted.verifier(trusting: authority).reason(late) == .certificateNotValidAtSigning)
         }
     }
 
@@ -124,9 +116,7 @@ struct UntestedByAppleTests {
         let verifier = try Minted.verifier()
         let body = try Minted.transaction { $0.overrides["signedDate"] = value }
         #expect(verifier.reason(body) == .payloadMalformed)
-        #expect(
-            verifier.reason(try Minted.transaction { $0.signedDate = nil }) == .payloadMalformed
-        )
+        #expect(verifier.reason(try Minted.transaction { $0.signedDate = nil }) == .payloadMalformed)
     }
 
     @Test func `payload kinds are distinguished, and not mixed`() throws {
@@ -143,10 +133,7 @@ struct UntestedByAppleTests {
         #expect(verifier.reason(Body.transaction(notification)) == .payloadMalformed)
         #expect(verifier.reason(Body.appTransactionInfo(transaction)) == .payloadMalformed)
         #expect(verifier.reason(Body.history([try Minted.renewal()])) == .payloadMalformed)
-        let swapped = try Minted.notification(
-            transaction: try Minted.renewal(),
-            renewal: try Minted.transaction()
-        )
+        let swapped = try Minted.notification(transaction: try Minted.renewal(), renewal: try Minted.transaction())
         #expect(verifier.reason(swapped) == .payloadMalformed)
     }
 
@@ -161,10 +148,7 @@ struct UntestedByAppleTests {
     @Test func `doubled keys are refused in header, payload and envelope`() throws {
         let verifier = try Minted.verifier()
         let authority = try Minted.authority.get()
-        let header = CertificateAuthority.headerSegment(
-            certificates: authority.chain,
-            trailing: #","\u0061lg":"none""#
-        )
+        let header = CertificateAuthority.headerSegment(certificates: authority.chain, trailing: #","\u0061lg":"none""#)
         let body = try authority.sign(TransactionFields().json, headerSegment: header)
         #expect(verifier.reason(body) == .jwsMalformed)
         let payload = String(decoding: TransactionFields().json.dropLast(), as: UTF8.self)
@@ -180,9 +164,7 @@ struct UntestedByAppleTests {
         let verifier = try Minted.verifier()
         for (padding, reason) in [(8_000, nil), (12_000, RefusalReason.jwsMalformed)] {
             let header = CertificateAuthority.headerSegment(
-                certificates: authority.chain,
-                trailing: #","kid":"\#(String(repeating: "k", count: padding))""#
-            )
+                certificates: authority.chain, trailing: #","kid":"\#(String(repeating: "k", count: padding))""#)
             let body = try authority.sign(TransactionFields().json, headerSegment: header)
             #expect(verifier.reason(body) == reason)
         }
@@ -192,8 +174,7 @@ struct UntestedByAppleTests {
         let authority = try Minted.authority.get()
         let header = CertificateAuthority.headerSegment(
             certificates: authority.chain,
-            trailing: #","typ":7,"kid":"x","jwk":{},"jku":"https://example.com","x5u":null"#
-        )
+            trailing: #","typ":7,"kid":"x","jwk":{},"jku":"https://example.com","x5u":null"#)
         let body = try authority.sign(TransactionFields().json, headerSegment: header)
         #expect(try Minted.verifier().reason(body) == nil)
     }

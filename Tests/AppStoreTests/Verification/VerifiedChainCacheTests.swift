@@ -5,10 +5,7 @@ import Simulation
 
 struct VerifiedChainCacheTests {
     static func header(_ authority: CertificateAuthority, _ number: Int) -> [UInt8] {
-        CertificateAuthority.headerSegment(
-            certificates: authority.chain,
-            trailing: #","kid":"\#(number)""#
-        )
+        CertificateAuthority.headerSegment(certificates: authority.chain, trailing: #","kid":"\#(number)""#)
     }
 
     @Test func `headers are remembered up to a bound`() throws {
@@ -60,9 +57,7 @@ struct VerifiedChainCacheTests {
         var limits = VerifierLimits.standard
         limits.chainsCachedMax = 0
         let verifier = try Minted.verifier(limits: limits)
-        for _ in 0..<3 {
-            _ = try verifier.items(try Minted.transaction())
-        }
+        for _ in 0..<3 { _ = try verifier.items(try Minted.transaction()) }
         #expect(verifier.chainsCached == 0)
     }
 
@@ -84,15 +79,10 @@ struct VerifiedChainCacheTests {
                     payload,
                     headerSegment: CertificateAuthority.headerSegment(
                         certificates: [copy.leaf, authority.intermediate, authority.root],
-                        trailing: #","kid":"\#(number)""#
-                    )
-                ),
+                        trailing: #","kid":"\#(number)""#)),
                 try copy.sign(payload, headerSegment: Self.header(authority, number)),
             ]
-            #expect(
-                bodies.map { verifier.reason($0) }
-                    == [.rootUntrusted, .chainInvalid, .signatureInvalid]
-            )
+            #expect(bodies.map { verifier.reason($0) } == [.rootUntrusted, .chainInvalid, .signatureInvalid])
             #expect(verifier.chainsCached == 1)
         }
         #expect(verifier.reason(try authority.sign(payload)) == nil)

@@ -9,8 +9,7 @@ import Testing
 /// Google's Wycheproof cases for JWS with ES256, before the parts that read and verify a JWS.
 ///
 /// Their key comes with the case and not in `x5c`, so the header is asked for its algorithm alone.
-@Suite(.needsSharedData)
-struct WycheproofJWSTests {
+@Suite(.needsSharedData) struct WycheproofJWSTests {
     /// Cases about the stated use of a JWK: no token here has a JWK.
     static let aboutJWK: Set<String> = ["rejectWrongUse", "rejectWrongKeyOps"]
 
@@ -48,13 +47,9 @@ struct WycheproofJWSTests {
         guard let segments = try? CompactJWS(token),
             let header = Base64.url.decode(jws.span.extracting(segments.header)),
             Base64.url.decode(jws.span.extracting(segments.payload)) != nil,
-            let signature = Base64.url.decode(jws.span.extracting(segments.signature)),
-            namesES256(header)
+            let signature = Base64.url.decode(jws.span.extracting(segments.signature)), namesES256(header)
         else { return false }
-        let check = verifier.verify(
-            signature: signature.span,
-            over: jws.span.extracting(segments.signed)
-        )
+        let check = verifier.verify(signature: signature.span, over: jws.span.extracting(segments.signed))
         return check == .valid
     }
 
@@ -63,9 +58,7 @@ struct WycheproofJWSTests {
         do throws(Fault) {
             _ = try JWSHeader(decoding: header, acceptsSingleCertificate: false, limits: .standard)
             return true
-        } catch {
-            return error.reason == .x5cMissing
-        }
+        } catch { return error.reason == .x5cMissing }
     }
 
     private static func key(_ jwk: JSONValue) throws -> P256PublicKey {
@@ -75,8 +68,7 @@ struct WycheproofJWSTests {
             coordinates += try #require(Base64Decoding.url(text))
         }
         let algorithm = DER.sequence([
-            DER.objectIdentifier("1.2.840.10045.2.1"),
-            DER.objectIdentifier("1.2.840.10045.3.1.7"),
+            DER.objectIdentifier("1.2.840.10045.2.1"), DER.objectIdentifier("1.2.840.10045.3.1.7"),
         ])
         let der = DER.sequence([algorithm, DER.bitString([0x04] + coordinates)])
         return try #require(P256PublicKey(subjectPublicKeyInfo: der))

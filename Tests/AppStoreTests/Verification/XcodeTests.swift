@@ -6,13 +6,10 @@ import Testing
 import Simulation
 
 /// Data signed by Xcode's local testing (X1 to X4), each JWS under its one certificate.
-@Suite(.needsSharedData)
-struct XcodeTests {
+@Suite(.needsSharedData) struct XcodeTests {
     static let bundleID = "com.example.naturelab.backyardbirds.example"
 
-    static func file(_ name: String) throws -> [UInt8] {
-        try AppleLibrary.file("xcode/xcode-\(name)")
-    }
+    static func file(_ name: String) throws -> [UInt8] { try AppleLibrary.file("xcode/xcode-\(name)") }
 
     /// The certificate that a file carries, as the developer would export it from Xcode.
     static func certificate(of token: [UInt8]) throws -> Certificate {
@@ -25,11 +22,7 @@ struct XcodeTests {
     }
 
     static func verifier(_ environment: Environment = .xcode, roots: [Certificate]) -> Verifier {
-        let app = ConfiguredApp(
-            bundleID: Identifier(bundleID),
-            environment: environment,
-            roots: roots
-        )
+        let app = ConfiguredApp(bundleID: Identifier(bundleID), environment: environment, roots: roots)
         return Verifier(configuration: VerifierConfiguration(apps: [app]))
     }
 
@@ -76,11 +69,7 @@ struct XcodeTests {
 
     @Test func `X4 app transaction with a Production verifier`() throws {
         let token = try Self.file("signed-app-transaction")
-        let app = ConfiguredApp(
-            bundleID: Identifier(Self.bundleID),
-            environment: .production,
-            appAppleID: 1234
-        )
+        let app = ConfiguredApp(bundleID: Identifier(Self.bundleID), environment: .production, appAppleID: 1234)
         let verifier = Verifier(configuration: VerifierConfiguration(apps: [app]))
         #expect(verifier.reason(token) == .x5cLength)
     }
@@ -90,20 +79,13 @@ struct XcodeTests {
         let other = try Minted.root(CertificateAuthority.xcode())
         #expect(Self.verifier(roots: [other]).reason(token) == .rootUntrusted)
         let certificate = try Self.certificate(of: token)
-        #expect(
-            Self.verifier(.localTesting, roots: [certificate]).reason(token) == .environmentMismatch
-        )
+        #expect(Self.verifier(.localTesting, roots: [certificate]).reason(token) == .environmentMismatch)
     }
 
-    @Test func `a local certificate ends no chain, and a chain's root signs nothing by itself`()
-        throws
-    {
+    @Test func `a local certificate ends no chain, and a chain's root signs nothing by itself`() throws {
         let local = try CertificateAuthority.xcode()
         let authority = try Minted.authority.get()
-        let apps = [
-            try Minted.app(.xcode, trusting: [local]),
-            try Minted.app(.production, trusting: [authority]),
-        ]
+        let apps = [try Minted.app(.xcode, trusting: [local]), try Minted.app(.production, trusting: [authority])]
         let verifier = Verifier(configuration: VerifierConfiguration(apps: apps))
         var fields = TransactionFields()
         fields.environment = "Xcode"
@@ -114,15 +96,10 @@ struct XcodeTests {
     }
 
     @Test func `its window has to hold the signed date`() throws {
-        let local = try CertificateAuthority.xcode(
-            validity: Minted.signedSeconds...Minted.signedSeconds + 10
-        )
-        let verifier = Verifier(
-            configuration: VerifierConfiguration(apps: [try Minted.app(.xcode, trusting: [local])])
-        )
+        let local = try CertificateAuthority.xcode(validity: Minted.signedSeconds...Minted.signedSeconds + 10)
+        let verifier = Verifier(configuration: VerifierConfiguration(apps: [try Minted.app(.xcode, trusting: [local])]))
         for (seconds, reason) in [
-            (-1, RefusalReason.certificateNotValidAtSigning), (0, nil), (10, nil),
-            (11, .certificateNotValidAtSigning),
+            (-1, RefusalReason.certificateNotValidAtSigning), (0, nil), (10, nil), (11, .certificateNotValidAtSigning),
         ] as [(Int64, RefusalReason?)] {
             var fields = TransactionFields()
             fields.environment = "Xcode"
@@ -134,10 +111,7 @@ struct XcodeTests {
     @Test func `another certificate is refused before its signature is looked at`() throws {
         let (mine, other) = (try CertificateAuthority.xcode(), try CertificateAuthority.xcode())
         let app = ConfiguredApp(
-            bundleID: Identifier(Minted.bundleID),
-            environment: .xcode,
-            roots: [try Minted.root(mine)]
-        )
+            bundleID: Identifier(Minted.bundleID), environment: .xcode, roots: [try Minted.root(mine)])
         let verifier = Verifier(configuration: VerifierConfiguration(apps: [app]))
         var fields = TransactionFields()
         fields.environment = "Xcode"

@@ -9,14 +9,10 @@ enum Accessibility {
     /// `deploy/install.sh test` installs axe. Throws if it is missing.
     static func axe() throws -> String {
         let lib = ReferenceScript.root.appending(path: ".build/python/lib")
-        let versions = try FileManager.default.contentsOfDirectory(
-            at: lib,
-            includingPropertiesForKeys: nil
-        )
+        let versions = try FileManager.default.contentsOfDirectory(at: lib, includingPropertiesForKeys: nil)
         let file = "site-packages/axe_playwright_python/axe.min.js"
         let axe = try #require(versions.first { $0.lastPathComponent.hasPrefix("python3") })
-        return try String(contentsOf: axe.appending(path: file), encoding: .utf8)
-            + """
+        return try String(contentsOf: axe.appending(path: file), encoding: .utf8) + """
             ;
             return axe.run(document, { resultTypes: ["violations"] }).then((result) =>
               result.violations.flatMap((violation) => violation.nodes.map((node) =>

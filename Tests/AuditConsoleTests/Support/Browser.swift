@@ -8,13 +8,9 @@ final class Browser: Sendable {
     static let chromium = "/usr/bin/chromium"
     static let driver = "/usr/bin/chromedriver"
 
-    static var isAvailable: Bool {
-        [chromium, driver].allSatisfy { FileManager.default.isExecutableFile(atPath: $0) }
-    }
+    static var isAvailable: Bool { [chromium, driver].allSatisfy { FileManager.default.isExecutableFile(atPath: $0) } }
 
-    struct Failure: Error {
-        let what: String
-    }
+    struct Failure: Error { let what: String }
 
     private let process: ChildProcess
     private let base: URL
@@ -26,11 +22,8 @@ final class Browser: Sendable {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let (lines, continuation) = AsyncStream<String>.makeStream()
         process = try ChildProcess(
-            executable: Self.driver,
-            arguments: ["--port=0"],
-            environment: ProcessInfo.processInfo.environment,
-            standardOutput: .lines { continuation.yield($0) }
-        )
+            executable: Self.driver, arguments: ["--port=0"], environment: ProcessInfo.processInfo.environment,
+            standardOutput: .lines { continuation.yield($0) })
         var port: Substring?
         for await line in lines {
             port = line.firstMatch(of: /started successfully on port (\d+)/)?.1
@@ -40,12 +33,11 @@ final class Browser: Sendable {
             throw Failure(what: "chromedriver named no port")
         }
         let arguments = [
-            "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-            "--hide-scrollbars", "--user-data-dir=\(folder.path(percentEncoded: false))",
+            "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
+            "--user-data-dir=\(folder.path(percentEncoded: false))",
         ]
         let wanted: [String: Any] = [
-            "browserName": "chrome",
-            "goog:chromeOptions": ["binary": Self.chromium, "args": arguments],
+            "browserName": "chrome", "goog:chromeOptions": ["binary": Self.chromium, "args": arguments],
             "goog:loggingPrefs": ["browser": "ALL"],
         ]
         let answer = try await Self.ask("POST", driver, ["capabilities": ["alwaysMatch": wanted]])
@@ -66,24 +58,17 @@ final class Browser: Sendable {
         _ = try? await process.stop(grace: .seconds(5))
     }
 
-    func open(_ url: String) async throws {
-        try await command("url", ["url": url])
-    }
+    func open(_ url: String) async throws { try await command("url", ["url": url]) }
 
-    var url: String {
-        get async throws { try await text(Self.ask("GET", base.appending(path: "url"), nil)) }
-    }
+    var url: String { get async throws { try await text(Self.ask("GET", base.appending(path: "url"), nil)) } }
 
     /// Runs a function body in the page and returns its result.
-    @discardableResult
-    func run(_ script: String) async throws -> Any {
+    @discardableResult func run(_ script: String) async throws -> Any {
         try await command("execute/sync", ["script": script, "args": [Any]()])
     }
 
     /// The result of a script that returns a list of texts.
-    func texts(_ script: String) async throws -> [String] {
-        try await run(script) as? [String] ?? []
-    }
+    func texts(_ script: String) async throws -> [String] { try await run(script) as? [String] ?? [] }
 
     /// Types into a field, or clicks, as a person does.
     func type(_ text: String, into selector: String) async throws {
@@ -107,30 +92,23 @@ final class Browser: Sendable {
     /// The messages of the page's JavaScript console since the last call: errors and warnings.
     func complaints() async throws -> [String] {
         let entries = try await command("se/log", ["type": "browser"])
-        return (entries as? [[String: Any]] ?? []).filter {
-            ["SEVERE", "WARNING"].contains($0["level"] as? String)
-        }.map { "\($0["message"] ?? "")" }
+        return (entries as? [[String: Any]] ?? []).filter { ["SEVERE", "WARNING"].contains($0["level"] as? String) }.map
+        { "\($0["message"] ?? "")" }
     }
 
     /// Sets the width, and light or dark.
     func view(width: Int, isDark: Bool) async throws {
         try await devTools(
             "Emulation.setDeviceMetricsOverride",
-            ["width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false]
-        )
+            ["width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false])
         let scheme = ["name": "prefers-color-scheme", "value": isDark ? "dark" : "light"]
         try await devTools("Emulation.setEmulatedMedia", ["features": [scheme]])
     }
 
     func screenshot() async throws -> Data {
-        let answer = try await devTools(
-            "Page.captureScreenshot",
-            ["format": "png", "captureBeyondViewport": true]
-        )
+        let answer = try await devTools("Page.captureScreenshot", ["format": "png", "captureBeyondViewport": true])
         let data = (answer as? [String: Any])?["data"] as? String
-        guard let data, let png = Data(base64Encoded: data) else {
-            throw Failure(what: "no screenshot")
-        }
+        guard let data, let png = Data(base64Encoded: data) else { throw Failure(what: "no screenshot") }
         return png
     }
 
@@ -138,8 +116,7 @@ final class Browser: Sendable {
         try await devTools("Emulation.setScriptExecutionDisabled", ["value": !isOn])
     }
 
-    @discardableResult
-    private func devTools(_ name: String, _ parameters: [String: Any]) async throws -> Any {
+    @discardableResult private func devTools(_ name: String, _ parameters: [String: Any]) async throws -> Any {
         try await command("goog/cdp/execute", ["cmd": name, "params": parameters])
     }
 
@@ -154,21 +131,18 @@ final class Browser: Sendable {
         return text
     }
 
-    @discardableResult
-    private func command(_ path: String, _ body: [String: Any]) async throws -> Any {
+    @discardableResult private func command(_ path: String, _ body: [String: Any]) async throws -> Any {
         try await Self.ask("POST", base.appending(path: path), body)
     }
 
     /// One command on a connection of its own, on a thread that may block.
-    private static func ask(_ method: String, _ url: URL, _ body: [String: Any]?) async throws
-        -> Any
-    {
+    private static func ask(_ method: String, _ url: URL, _ body: [String: Any]?) async throws -> Any {
         let content = try body.map { try JSONSerialization.data(withJSONObject: $0) } ?? Data()
         let port = UInt16(url.port ?? 0)
         let request =
             "\(method) \(url.path(percentEncoded: true)) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n"
-            + "Content-Type: application/json\r\nContent-Length: \(content.count)\r\n"
-            + "Connection: close\r\n\r\n" + String(decoding: content, as: UTF8.self)
+            + "Content-Type: application/json\r\nContent-Length: \(content.count)\r\nConnection: close\r\n\r\n"
+            + String(decoding: content, as: UTF8.self)
         let text = try await withCheckedThrowingContinuation { continuation in
             Thread {
                 continuation.resume(
@@ -176,8 +150,7 @@ final class Browser: Sendable {
                         let client = try RawClient(port: port, silenceMax: 120)
                         client.send(request)
                         return client.readMessage()
-                    }
-                )
+                    })
             }.start()
         }
         let json = text.split(separator: "\r\n\r\n", maxSplits: 1).last ?? ""
@@ -201,9 +174,7 @@ extension Browser {
 
     /// The texts of the matching elements.
     func contents(of selector: String) async throws -> [String] {
-        try await texts(
-            "return [...document.querySelectorAll(\"\(selector)\")].map((e) => e.textContent)"
-        )
+        try await texts("return [...document.querySelectorAll(\"\(selector)\")].map((e) => e.textContent)")
     }
 }
 
@@ -211,8 +182,7 @@ extension Trait where Self == ConditionTrait {
     /// Skips a test if Chromium is not installed, and says so.
     static var needsChromium: Self {
         .enabled(
-            if: Browser.isAvailable,
-            "no \(Browser.chromium) or \(Browser.driver): deploy/install.sh test installs both"
+            if: Browser.isAvailable, "no \(Browser.chromium) or \(Browser.driver): deploy/install.sh test installs both"
         )
     }
 }

@@ -33,30 +33,19 @@ final class ConsoleFixture: Sendable {
     ///   - environment: settings beside those of the fixture.
     ///   - hasPasswords: whether there is a file of users.
     init(
-        letters: [SampleLetter] = [.plain(0)],
-        environment: [String: String] = [:],
-        hasPasswords: Bool = true,
-        chains: ChainReport = ChainReport(),
-        kafkaDeadline: Duration = .seconds(60)
+        letters: [SampleLetter] = [.plain(0)], environment: [String: String] = [:], hasPasswords: Bool = true,
+        chains: ChainReport = ChainReport(), kafkaDeadline: Duration = .seconds(60)
     ) async throws {
         cluster = try await KafkaCluster(.mock)
         let name = "storekit.dead-letter"
-        for topic in [name, "storekit.raw"] {
-            try cluster.mock?.createTopic(topic, partitions: 4)
-        }
+        for topic in [name, "storekit.raw"] { try cluster.mock?.createTopic(topic, partitions: 4) }
         topic = DeadLetterTopic(name: name, configuration: cluster.client)
         var options = try await PostgresServer.shared.migratedDatabase()
         options.sessionSettings = DeadLetterTable.sessionSettings
         database = PostgresClient(options, connectionsMax: 4)
         replays = Replays(
-            names: ReplayNames(
-                kafka: cluster.client,
-                topicPrefix: "storekit.",
-                groupPrefix: "entitlements."
-            ),
-            verifier: .unavailable("no apps are configured here"),
-            database: database
-        )
+            names: ReplayNames(kafka: cluster.client, topicPrefix: "storekit.", groupPrefix: "entitlements."),
+            verifier: .unavailable("no apps are configured here"), database: database)
         ids = try await Self.fill(topic, letters, cluster, database)
         folder = FileManager.default.temporaryDirectory.appending(path: "console-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -68,12 +57,8 @@ final class ConsoleFixture: Sendable {
         }
         settings.merge(environment) { $1 }
         service = try ConsoleService(
-            ConsoleService.read(environment: settings),
-            database: database,
-            topic: topic.within(kafkaDeadline),
-            replays: replays,
-            chains: ChainWatch { chains }
-        )
+            ConsoleService.read(environment: settings), database: database, topic: topic.within(kafkaDeadline),
+            replays: replays, chains: ChainWatch { chains })
     }
 
     deinit {
@@ -86,16 +71,12 @@ final class ConsoleFixture: Sendable {
     static let passwordFile: String = {
         let strength = Scrypt(cost: 1 << 14, blockSize: 8, parallelization: 1)
         let hash = PasswordHash.make(password, strength: strength)?.encoded ?? ""
-        return "# users of a test\n"
-            + users.sorted { $0.key < $1.key }.map { "\($0):\($1):\(hash)\n" }.joined()
+        return "# users of a test\n" + users.sorted { $0.key < $1.key }.map { "\($0):\($1):\(hash)\n" }.joined()
     }()
 
     /// Writes the letters into the topic and indexes them; each fails at its sample's time.
     private static func fill(
-        _ topic: DeadLetterTopic,
-        _ letters: [SampleLetter],
-        _ cluster: KafkaCluster,
-        _ database: PostgresClient
+        _ topic: DeadLetterTopic, _ letters: [SampleLetter], _ cluster: KafkaCluster, _ database: PostgresClient
     ) async throws -> [String] {
         let producer = try KafkaProducer(configuration: cluster.client)
         var head: SHA256Digest?
@@ -109,28 +90,17 @@ final class ConsoleFixture: Sendable {
         _ = await producer.close(deadline: .seconds(10))
         guard report.failures.isEmpty else { throw FixtureError(what: "\(report.failures)") }
         var rows: [DeadLetterRow] = []
-        _ = try await topic.read { _, record in
-            if let row = DeadLetterRow(record) { rows.append(row) }
-        }
+        _ = try await topic.read { _, record in if let row = DeadLetterRow(record) { rows.append(row) } }
         rows.sort { $0.letterOffset < $1.letterOffset }
-        for index in rows.indices {
-            rows[index].failedAt = letters[index].failedAt
-        }
+        for index in rows.indices { rows[index].failedAt = letters[index].failedAt }
         _ = try await DeadLetterIndexTable.add(
-            rows.map { (partition: 0, offset: $0.letterOffset, row: $0) },
-            of: topic.name,
-            nextOffsets: [0: Int64(rows.count)],
-            on: database
-        )
+            rows.map { (partition: 0, offset: $0.letterOffset, row: $0) }, of: topic.name,
+            nextOffsets: [0: Int64(rows.count)], on: database)
         return rows.map(\.id)
     }
 
     /// Commits the end of the chain as verify-worker does, at an offset that settles no replay.
-    private static func commit(
-        _ head: SHA256Digest?,
-        count: Int,
-        _ cluster: KafkaCluster
-    ) async throws {
+    private static func commit(_ head: SHA256Digest?, count: Int, _ cluster: KafkaCluster) async throws {
         let group = ["group.id": "entitlements.verify"]
         let consumer = try KafkaConsumer(configuration: cluster.client.merging(group) { $1 })
         let source = TopicPartition(topic: "storekit.raw", partition: 3)
@@ -138,16 +108,12 @@ final class ConsoleFixture: Sendable {
         let tally = StageTally(began: 0, counts: [.deadLettered: Int64(count)])
         let metadata = CommitMetadata(tally: tally, chainHead: head).text
         let outcome = await consumer.commit(
-            [source: OffsetCommit(offset: 0, metadata: metadata)],
-            deadline: .seconds(10)
-        )
+            [source: OffsetCommit(offset: 0, metadata: metadata)], deadline: .seconds(10))
         await consumer.close(deadline: .seconds(5))
         guard outcome.failures.isEmpty else { throw FixtureError(what: "\(outcome.failures)") }
     }
 
-    func client(from source: UInt8 = 1) -> ConsoleClient {
-        ConsoleClient(port: port, source: source)
-    }
+    func client(from source: UInt8 = 1) -> ConsoleClient { ConsoleClient(port: port, source: source) }
 
     /// A client that has signed in.
     func client(as user: String) async throws -> ConsoleClient {
@@ -157,9 +123,7 @@ final class ConsoleFixture: Sendable {
     }
 }
 
-struct FixtureError: Error {
-    let what: String
-}
+struct FixtureError: Error { let what: String }
 
 /// A dead letter for the fixture.
 struct SampleLetter: Sendable {
@@ -180,22 +144,11 @@ struct SampleLetter: Sendable {
 
     func letter(topic: String, after previous: SHA256Digest?) -> ChainedLetter {
         let context = DeadLetterContext(
-            cluster: "cluster-1",
-            topic: topic,
-            stage: "verify",
-            readsObservations: false,
-            worker: worker,
-            verifierVersion: "1.0.0",
-            configuration: SHA256.digest(Array("settings".utf8))
-        )
+            cluster: "cluster-1", topic: topic, stage: "verify", readsObservations: false, worker: worker,
+            verifierVersion: "1.0.0", configuration: SHA256.digest(Array("settings".utf8)))
         let original = ConsumerRecord(
-            topicPartition: TopicPartition(topic: "storekit.raw", partition: 3),
-            offset: Int64(number),
-            timestampMilliseconds: 1_767_225_600_123,
-            key: key,
-            value: value,
-            headers: headers
-        )
+            topicPartition: TopicPartition(topic: "storekit.raw", partition: 3), offset: Int64(number),
+            timestampMilliseconds: 1_767_225_600_123, key: key, value: value, headers: headers)
         var unverified = UnverifiedIdentifiers()
         unverified.transactionID = "200000\(number)"
         unverified.originalTransactionID = "100000\(number)"
@@ -206,18 +159,8 @@ struct SampleLetter: Sendable {
         let certificates = certificates.map { fingerprint in
             CertificateFacts(fingerprint: fingerprint, validity: 1_600_000_000...1_900_000_000)
         }
-        let refusal = Refusal(
-            reason: reason,
-            detail: detail,
-            chain: certificates,
-            unverified: unverified
-        )
-        var letter = DeadLetterWriter(context).letter(
-            for: original,
-            refusal,
-            value: .original,
-            after: previous
-        )
+        let refusal = Refusal(reason: reason, detail: detail, chain: certificates, unverified: unverified)
+        var letter = DeadLetterWriter(context).letter(for: original, refusal, value: .original, after: previous)
         // One partition, so that the letters lie in their order.
         letter.record.partition = 0
         return letter

@@ -8,64 +8,35 @@ import Testing
 
 /// New dead letters as outcomes of a replay's records.
 struct ReplayAccountTests {
-    private static func row(
-        _ ordinal: Int64,
-        _ letterID: String,
-        transaction: String?,
-        raw: String? = nil
-    ) -> ReplayRecordRow {
+    private static func row(_ ordinal: Int64, _ letterID: String, transaction: String?, raw: String? = nil)
+        -> ReplayRecordRow
+    {
         ReplayRecordRow(
-            ordinal: ordinal,
-            letterID: letterID,
-            transactionID: transaction,
-            raw: raw,
-            sentAt: nil,
-            sent: nil,
-            outcome: nil,
-            outcomeReason: "",
-            refusedAs: nil,
-            outcomeAt: nil
-        )
+            ordinal: ordinal, letterID: letterID, transactionID: transaction, raw: raw, sentAt: nil, sent: nil,
+            outcome: nil, outcomeReason: "", refusedAs: nil, outcomeAt: nil)
     }
 
-    private static func place(_ text: String) throws -> RecordPosition {
-        try #require(RecordPosition(text))
-    }
+    private static func place(_ text: String) throws -> RecordPosition { try #require(RecordPosition(text)) }
 
     /// An account in which each row was sent to its position.
-    private static func account(
-        _ sent: [(row: ReplayRecordRow, at: String)]
-    ) throws -> ReplayAccount {
+    private static func account(_ sent: [(row: ReplayRecordRow, at: String)]) throws -> ReplayAccount {
         var account = ReplayAccount(sent.map(\.row), failingShareMax: 0.1)
         _ = account.next(sent.count)
-        for (row, at) in sent {
-            account.sent(try place(at), of: row)
-        }
+        for (row, at) in sent { account.sent(try place(at), of: row) }
         return account
     }
 
-    private static func letter(
-        _ stage: String,
-        _ source: String,
-        transaction: String? = nil,
-        raw: String? = nil
-    ) throws -> DeadLetter {
+    private static func letter(_ stage: String, _ source: String, transaction: String? = nil, raw: String? = nil) throws
+        -> DeadLetter
+    {
         var unverified = UnverifiedIdentifiers()
         unverified.transactionID = transaction
         let position = try place(source)
         var written = DeadLetterWriter(Sample.context(stage: stage)).letter(
             for: ConsumerRecord(
-                topicPartition: TopicPartition(
-                    topic: position.topic,
-                    partition: position.partition
-                ),
-                offset: position.offset,
-                timestampMilliseconds: 1_767_225_600_123,
-                value: Array("a record".utf8)
-            ),
-            Refusal(reason: .notStorable, detail: "refused", unverified: unverified),
-            value: .original
-        )
+                topicPartition: TopicPartition(topic: position.topic, partition: position.partition),
+                offset: position.offset, timestampMilliseconds: 1_767_225_600_123, value: Array("a record".utf8)),
+            Refusal(reason: .notStorable, detail: "refused", unverified: unverified), value: .original)
         if let raw = try raw.map({ try place($0) }) {
             written.headers += [
                 KafkaHeader(name: DeadLetterHeader.rawTopic, text: raw.topic),

@@ -13,9 +13,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct ReplayFaultTests {
     @Test func `an altered dead letter is not sent, with the reason`() async throws {
         let rig = try await ReplayRig()
-        let altered = try await rig.refuse(rig.bodies(1, "altered")) {
-            $0.value = Array("another body".utf8)
-        }
+        let altered = try await rig.refuse(rig.bodies(1, "altered")) { $0.value = Array("another body".utf8) }
         let headers = try await rig.refuse(rig.bodies(1, "headers")) {
             $0.headers.append(KafkaHeader(name: "user-id", text: "somebody else"))
         }
@@ -37,21 +35,15 @@ import Testing
         await rig.close()
     }
 
-    @Test func `a value that was left out is read from its source, as long as that exists`()
-        async throws
-    {
+    @Test func `a value that was left out is read from its source, as long as that exists`() async throws {
         let rig = try await ReplayRig()
         let bodies = rig.bodies(2, "large")
         try await rig.refuse(bodies, value: .omitted)
         let gone = rig.letter(
             for: ConsumerRecord(
-                topicPartition: TopicPartition(topic: rig.rawTopic, partition: 1),
-                offset: 100,
-                value: Array("removed by retention".utf8)
-            ),
-            Refusal(reason: .payloadTooLarge, detail: "too large"),
-            value: .omitted
-        )
+                topicPartition: TopicPartition(topic: rig.rawTopic, partition: 1), offset: 100,
+                value: Array("removed by retention".utf8)), Refusal(reason: .payloadTooLarge, detail: "too large"),
+            value: .omitted)
         try await rig.add([gone])
         let number = try await rig.begin()
         let read = try await ReplayStage.running(rig) { stage in
@@ -65,9 +57,7 @@ import Testing
         await rig.close()
     }
 
-    @Test func `two replays at once share no letter, and one process runs each`()
-        async throws
-    {
+    @Test func `two replays at once share no letter, and one process runs each`() async throws {
         let rig = try await ReplayRig()
         let ids = try await rig.refuse(rig.bodies(20))
         let plan = try await rig.replays.prepare(rig.selection())
@@ -83,22 +73,20 @@ import Testing
         let holder = try await rig.client.connect()
         _ = try await ReplayLedger(number, who: rig.auditor, on: holder)
         #expect(try await rig.replays.replay(number)?.isHeld == true)
-        await #expect {
-            try await rig.replays.run(number, who: rig.auditor)
-        } throws: { ($0 as? ReplayError)?.code == .running }
+        await #expect { try await rig.replays.run(number, who: rig.auditor) } throws: {
+            ($0 as? ReplayError)?.code == .running
+        }
         await holder.close()
 
         try await rig.replays.abandon(number, who: rig.auditor, why: "by mistake")
         #expect(try await rig.replays.prepare(rig.selection()).count == 20)
-        await #expect {
-            try await rig.replays.run(number, who: rig.auditor)
-        } throws: { ($0 as? ReplayError)?.code == .finished }
+        await #expect { try await rig.replays.run(number, who: rig.auditor) } throws: {
+            ($0 as? ReplayError)?.code == .finished
+        }
         await rig.close()
     }
 
-    @Test func `resolved and suppressed letters are left out unless they are named`()
-        async throws
-    {
+    @Test func `resolved and suppressed letters are left out unless they are named`() async throws {
         let rig = try await ReplayRig()
         let ids = try await rig.refuse(rig.bodies(4))
         let actions = zip([DeadLetterAction.Kind.resolved, .suppressed], ids).map { kind, id in
@@ -116,20 +104,15 @@ import Testing
         await rig.close()
     }
 
-    @Test func `without workers it ends and says so, and continues when they are back`()
-        async throws
-    {
+    @Test func `without workers it ends and says so, and continues when they are back`() async throws {
         let rig = try await ReplayRig()
         try await rig.refuse(rig.bodies(60))
         var limits = ReplayRig.limits
         limits.waitMax = .seconds(1)
         let number = try await rig.begin([], limits)
-        await #expect {
-            try await rig.replays.run(number, who: rig.auditor, limits: { _ in limits })
-        } throws: {
+        await #expect { try await rig.replays.run(number, who: rig.auditor, limits: { _ in limits }) } throws: {
             let error = $0 as? ReplayError
-            return error?.code == .interrupted
-                && error?.description.hasPrefix("nothing was decided for 1 s: ") == true
+            return error?.code == .interrupted && error?.description.hasPrefix("nothing was decided for 1 s: ") == true
         }
         let row = try #require(try await rig.replays.replay(number))
         #expect(row.effectiveState == .interrupted)
@@ -142,9 +125,7 @@ import Testing
         await rig.close()
     }
 
-    @Test func `without brokers it ends and says so, and continues when they are back`()
-        async throws
-    {
+    @Test func `without brokers it ends and says so, and continues when they are back`() async throws {
         let rig = try await ReplayRig()
         let mock = try #require(rig.cluster.mock)
         let bodies = rig.bodies(60)
@@ -152,9 +133,7 @@ import Testing
         let number = try await rig.begin()
         try await ReplayStage.running(rig) { stage in
             await #expect(throws: (any Error).self) {
-                try await rig.replays.run(number, who: rig.auditor) { _ in
-                    try? mock.takeDown()
-                }
+                try await rig.replays.run(number, who: rig.auditor) { _ in try? mock.takeDown() }
             }
             let row = try #require(try await rig.replays.replay(number))
             #expect(row.effectiveState == .interrupted && row.note.contains("_"))
@@ -166,9 +145,7 @@ import Testing
         await rig.close()
     }
 
-    @Test func `a letter without a position and one that is gone stop no replay`()
-        async throws
-    {
+    @Test func `a letter without a position and one that is gone stop no replay`() async throws {
         let rig = try await ReplayRig()
         // A strange letter cuts its chain: nothing vouches for the letter before it.
         let cut = try await rig.refuse(rig.bodies(1, "cut"))
@@ -181,9 +158,7 @@ import Testing
         // The index remembers a partition that the topic no longer has: the chain knows the
         // letter's position.
         let moved = try await rig.client.query(
-            "UPDATE dead_letters SET letter_partition = 99 WHERE id = $1 RETURNING id",
-            [.text(ids[0])]
-        )
+            "UPDATE dead_letters SET letter_partition = 99 WHERE id = $1 RETURNING id", [.text(ids[0])])
         #expect(moved.count == 1)
         let plan = try await rig.replays.prepare(rig.selection())
         #expect(plan.count == 3 && plan.onNoChainCount == 1)
@@ -203,51 +178,31 @@ import Testing
     @Test func `a forged copy that claims a purchase is never sent`() async throws {
         let rig = try await ReplayRig()
         let body = ProducerRecord(
-            topic: rig.rawTopic,
-            partition: 0,
-            value: Array("a purchase".utf8),
-            headers: [KafkaHeader(name: "user-id", text: "alice")]
-        )
+            topic: rig.rawTopic, partition: 0, value: Array("a purchase".utf8),
+            headers: [KafkaHeader(name: "user-id", text: "alice")])
         let ids = try await rig.refuse([body])
         let genuine = try #require(try await rig.records(of: rig.letterTopic).first)
-        let stolen = genuine.headers.map {
-            $0.name == "user-id" ? KafkaHeader(name: "user-id", text: "mallory") : $0
-        }
+        let stolen = genuine.headers.map { $0.name == "user-id" ? KafkaHeader(name: "user-id", text: "mallory") : $0 }
         let digests = [
-            DeadLetterHeader.sourceHeadSHA256, DeadLetterHeader.sourceSHA256,
-            DeadLetterHeader.chainSHA256, DeadLetterHeader.previous,
+            DeadLetterHeader.sourceHeadSHA256, DeadLetterHeader.sourceSHA256, DeadLetterHeader.chainSHA256,
+            DeadLetterHeader.previous,
         ]
         // Without its digests; and with digests and a link that fit.
         var consistent = stolen.filter { !digests.prefix(1).contains($0.name) }
-        let own = DeadLetterLink.headDigest(
-            key: nil,
-            headers: [KafkaHeader(name: "user-id", text: "mallory")]
-        )
+        let own = DeadLetterLink.headDigest(key: nil, headers: [KafkaHeader(name: "user-id", text: "mallory")])
         consistent.append(KafkaHeader(name: DeadLetterHeader.sourceHeadSHA256, text: own.hex))
         consistent.removeAll { $0.name == DeadLetterHeader.chainSHA256 }
         let link = DeadLetterLink(consistent, after: nil).digest.hex
         consistent.append(KafkaHeader(name: DeadLetterHeader.chainSHA256, text: link))
         for headers in [stolen.filter { !digests.contains($0.name) }, consistent] {
             try await rig.add([
-                ProducerRecord(
-                    topic: rig.letterTopic,
-                    partition: 0,
-                    value: genuine.value,
-                    headers: headers
-                )
+                ProducerRecord(topic: rig.letterTopic, partition: 0, value: genuine.value, headers: headers)
             ])
         }
         // The index may hold a forgery.
         _ = try await rig.client.query("UPDATE dead_letters SET letter_offset = 2")
         let read = try await ReplayStage.running(rig) { stage in
-            let run = await ReplayToolTests.run(
-                rig,
-                "replay",
-                "--all",
-                "--send",
-                "--why",
-                "the attack"
-            )
+            let run = await ReplayToolTests.run(rig, "replay", "--all", "--send", "--why", "the attack")
             #expect(run.result.contains("0 on no verified chain, 0 differ"), "\(run.result)")
             return stage.read
         }
@@ -257,28 +212,17 @@ import Testing
         await rig.close()
     }
 
-    @Test func `a letter that is on no chain, or differs from its source, is counted, not sent`()
-        async throws
-    {
+    @Test func `a letter that is on no chain, or differs from its source, is counted, not sent`() async throws {
         let rig = try await ReplayRig()
         try await rig.refuse(rig.bodies(2, "good"))
         let forged = DeadLetterWriter(rig.context()).letter(
             for: ConsumerRecord(
-                topicPartition: TopicPartition(topic: rig.rawTopic, partition: 1),
-                offset: 77,
-                value: Array("invented".utf8)
-            ),
-            Refusal(reason: .bundleMismatch, detail: "no app"),
-            value: .original
-        )
+                topicPartition: TopicPartition(topic: rig.rawTopic, partition: 1), offset: 77,
+                value: Array("invented".utf8)), Refusal(reason: .bundleMismatch, detail: "no app"), value: .original)
         let other = rig.letter(
             for: ConsumerRecord(
-                topicPartition: TopicPartition(topic: rig.rawTopic, partition: 1),
-                offset: 0,
-                value: Array("another body than its source".utf8)
-            ),
-            Refusal(reason: .bundleMismatch, detail: "no app")
-        )
+                topicPartition: TopicPartition(topic: rig.rawTopic, partition: 1), offset: 0,
+                value: Array("another body than its source".utf8)), Refusal(reason: .bundleMismatch, detail: "no app"))
         try await rig.add([forged, other])
         let plan = try await rig.replays.prepare(rig.selection())
         #expect(plan.onNoChainCount == 1 && plan.differingCount == 1)

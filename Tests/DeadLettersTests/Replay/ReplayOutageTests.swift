@@ -10,16 +10,11 @@ import Testing
 /// A replay whose PostgreSQL goes away.
 @Suite(.timeLimit(.minutes(10))) struct ReplayOutageTests {
     @Test(arguments: [PrivatePostgres.StopMode.fast, .immediate])
-    func `a replay that loses PostgreSQL ends, and continues when the server is back`(
-        mode: PrivatePostgres.StopMode
-    ) async throws {
-        try await PrivatePostgres.lend { try await Self.run($0, mode) }
-    }
+    func `a replay that loses PostgreSQL ends, and continues when the server is back`(mode: PrivatePostgres.StopMode)
+        async throws
+    { try await PrivatePostgres.lend { try await Self.run($0, mode) } }
 
-    private static func run(
-        _ server: PrivatePostgres,
-        _ mode: PrivatePostgres.StopMode
-    ) async throws {
+    private static func run(_ server: PrivatePostgres, _ mode: PrivatePostgres.StopMode) async throws {
         var options = server.options("tests")
         options.connectDeadline = .seconds(60)
         options.statementDeadline = .seconds(60)

@@ -42,15 +42,11 @@ final class ReplayRig: Sendable {
         producer = try KafkaProducer(configuration: cluster.client)
         auditor = try #require(AuditorName("kim"))
         let topics = [Topic.raw, Topic.verified, Topic.unique, Topic.linked, Topic.deadLetter]
-        for topic in topics {
-            try await create(prefix + topic)
-        }
+        for topic in topics { try await create(prefix + topic) }
     }
 
     private func create(_ topic: String) async throws {
-        if let mock = cluster.mock {
-            return try mock.createTopic(topic, partitions: 2)
-        }
+        if let mock = cluster.mock { return try mock.createTopic(topic, partitions: 2) }
         let admin = try KafkaAdmin(configuration: cluster.client)
         let new = NewTopic(name: topic, partitions: 2, replication: 1)
         _ = try await admin.createTopics([new], deadline: .hopeless)
@@ -63,39 +59,27 @@ final class ReplayRig: Sendable {
         cluster.mock?.stop()
     }
 
-    var replays: Replays {
-        Replays(names: names, verifier: .unavailable("none in this test"), database: client)
-    }
+    var replays: Replays { Replays(names: names, verifier: .unavailable("none in this test"), database: client) }
 
     func context(_ stage: String = "verify") -> DeadLetterContext {
         DeadLetterContext(
-            cluster: "cluster-1",
-            topic: letterTopic,
-            stage: stage,
-            readsObservations: stage != "verify",
-            worker: "\(stage)-1",
-            verifierVersion: "1.0.0",
-            configuration: SHA256.digest(Array("settings".utf8))
-        )
+            cluster: "cluster-1", topic: letterTopic, stage: stage, readsObservations: stage != "verify",
+            worker: "\(stage)-1", verifierVersion: "1.0.0", configuration: SHA256.digest(Array("settings".utf8)))
     }
 
     /// Writes bodies to `raw` and refuses them: their dead letters are on the topic and in the
     /// index.
     ///
     /// - Returns: the IDs of the letters.
-    @discardableResult
-    func refuse(
-        _ bodies: [ProducerRecord],
-        value: DeadLetterValue = .original,
+    @discardableResult func refuse(
+        _ bodies: [ProducerRecord], value: DeadLetterValue = .original,
         altered: (inout ProducerRecord) -> Void = { _ in }
     ) async throws -> [String] {
         let written = await producer.send(bodies)
         #expect(written.isComplete)
         let raw = try await records(of: rawTopic)
         let added = zip(bodies, written.offsets).compactMap { body, offset in
-            raw.first {
-                $0.topicPartition.partition == body.partition && $0.offset == offset
-            }
+            raw.first { $0.topicPartition.partition == body.partition && $0.offset == offset }
         }
         #expect(added.count == bodies.count)
         let refusal = Refusal(reason: .bundleMismatch, detail: "the app is not configured")
@@ -109,27 +93,17 @@ final class ReplayRig: Sendable {
 
     /// The next letter of the chain of a source partition.
     func letter(
-        for record: ConsumerRecord,
-        _ refusal: Refusal,
-        value: DeadLetterValue = .original,
-        stage: String = "verify"
+        for record: ConsumerRecord, _ refusal: Refusal, value: DeadLetterValue = .original, stage: String = "verify"
     ) -> ProducerRecord {
         let source = record.topicPartition
         let name = ChainName(stage: stage, topic: source.topic, partition: source.partition)
         var letter = heads.withLock { heads in
             let former = heads[name]
             let letter = DeadLetterWriter(context(stage)).letter(
-                for: record,
-                refusal,
-                value: value,
-                after: former?.digest
-            )
+                for: record, refusal, value: value, after: former?.digest)
             heads[name] = ChainHead(
-                digest: letter.digest,
-                counted: (former?.counted ?? 0) + 1,
-                offset: record.offset + 1,
-                records: record.offset + 1
-            )
+                digest: letter.digest, counted: (former?.counted ?? 0) + 1, offset: record.offset + 1,
+                records: record.offset + 1)
             return letter.record
         }
         letter.partition = source.partition
@@ -137,12 +111,10 @@ final class ReplayRig: Sendable {
     }
 
     /// Writes dead letters to the topic and into the index, and commits the ends of the chains.
-    @discardableResult
-    func add(_ letters: [ProducerRecord]) async throws -> [String] {
+    @discardableResult func add(_ letters: [ProducerRecord]) async throws -> [String] {
         let report = await producer.send(letters)
         #expect(report.isComplete)
-        for (name, head) in heads.withLock(\.self)
-        where name.topic.hasPrefix(names.topicPrefix) {
+        for (name, head) in heads.withLock(\.self) where name.topic.hasPrefix(names.topicPrefix) {
             let partition = TopicPartition(topic: name.topic, partition: name.partition)
             let commit = OffsetCommit(offset: head.offset, metadata: metadata(of: name))
             let group = ["group.id": names.groupPrefix + name.stage]
@@ -175,12 +147,9 @@ final class ReplayRig: Sendable {
     func bodies(_ count: Int, _ name: String = "body") -> [ProducerRecord] {
         (0..<count).map { number in
             ProducerRecord(
-                topic: rawTopic,
-                partition: Int32(number % 2),
-                key: Array("key \(number)".utf8),
+                topic: rawTopic, partition: Int32(number % 2), key: Array("key \(number)".utf8),
                 value: Array("\(name) \(number)".utf8),
-                headers: [KafkaHeader(name: "correlation-id", text: "\(name)-\(number)")]
-            )
+                headers: [KafkaHeader(name: "correlation-id", text: "\(name)-\(number)")])
         }
     }
 
@@ -198,11 +167,9 @@ final class ReplayRig: Sendable {
     }
 
     /// Prepares a replay of all letters, or of these, and records it.
-    func begin(
-        _ ids: [String] = [],
-        again: Bool = false,
-        _ limits: ReplayLimits = ReplayRig.limits
-    ) async throws -> Int64 {
+    func begin(_ ids: [String] = [], again: Bool = false, _ limits: ReplayLimits = ReplayRig.limits) async throws
+        -> Int64
+    {
         let plan = try await replays.prepare(selection(ids, again: again))
         return try await replays.begin(plan, who: auditor, why: "settings", limits: limits).number
     }

@@ -19,10 +19,7 @@ final class ReplayStage: Sendable {
     private let rig: ReplayRig
     private let consumer: KafkaConsumer
 
-    init(
-        _ rig: ReplayRig,
-        refusing refuses: @escaping @Sendable (ConsumerRecord) -> Bool = { _ in false }
-    ) throws {
+    init(_ rig: ReplayRig, refusing refuses: @escaping @Sendable (ConsumerRecord) -> Bool = { _ in false }) throws {
         self.rig = rig
         state = Mutex(State(refuses: refuses))
         let group = ["group.id": rig.names.groupPrefix + "verify"]
@@ -31,16 +28,12 @@ final class ReplayStage: Sendable {
 
     /// Lends the stage to `body` while it reads new records, or everything.
     static func running<T>(
-        _ rig: ReplayRig,
-        refusing refuses: @escaping @Sendable (ConsumerRecord) -> Bool = { _ in false },
-        fromStart: Bool = false,
-        _ body: (ReplayStage) async throws -> T
+        _ rig: ReplayRig, refusing refuses: @escaping @Sendable (ConsumerRecord) -> Bool = { _ in false },
+        fromStart: Bool = false, _ body: (ReplayStage) async throws -> T
     ) async throws -> T {
         let stage = try ReplayStage(rig, refusing: refuses)
         let former = fromStart ? [] : try await rig.records(of: rig.rawTopic)
-        let ends = former.reduce(into: [Int32: Int64]()) {
-            $0[$1.topicPartition.partition] = $1.offset + 1
-        }
+        let ends = former.reduce(into: [Int32: Int64]()) { $0[$1.topicPartition.partition] = $1.offset + 1 }
         let work = Task { try await stage.work(from: ends) }
         do {
             let value = try await body(stage)
@@ -50,9 +43,7 @@ final class ReplayStage: Sendable {
             return value
         } catch {
             stage.end()
-            if case .failure(let failure) = await work.result {
-                Issue.record("the stage had stopped: \(failure)")
-            }
+            if case .failure(let failure) = await work.result { Issue.record("the stage had stopped: \(failure)") }
             await stage.consumer.close(deadline: .seconds(5))
             throw error
         }
@@ -61,9 +52,7 @@ final class ReplayStage: Sendable {
     /// The records that it has read, in order.
     var read: [ConsumerRecord] { state.withLock(\.read) }
 
-    private func end() {
-        state.withLock { $0.isEnded = true }
-    }
+    private func end() { state.withLock { $0.isEnded = true } }
 
     private func work(from ends: [Int32: Int64]) async throws {
         let partitions = (0..<Int32(2)).map {
@@ -71,11 +60,7 @@ final class ReplayStage: Sendable {
         }
         try await consumer.assign(with: Dictionary(uniqueKeysWithValues: partitions))
         while !state.withLock(\.isEnded) {
-            let polled = try await consumer.poll(
-                recordsMax: 100,
-                bytesMax: 1 << 20,
-                wait: .milliseconds(50)
-            )
+            let polled = try await consumer.poll(recordsMax: 100, bytesMax: 1 << 20, wait: .milliseconds(50))
             guard !polled.records.isEmpty else { continue }
             try await process(polled.records)
         }

@@ -11,8 +11,7 @@ import Testing
 
 /// Replays with a real Kafka protocol and a real PostgreSQL; the stage is played.
 @Suite(.timeLimit(.minutes(10))) struct ReplayTests {
-    @Test(arguments: KafkaCluster.Kind.available)
-    func `all are sent byte for byte, accepted, and recorded`(
+    @Test(arguments: KafkaCluster.Kind.available) func `all are sent byte for byte, accepted, and recorded`(
         kind: KafkaCluster.Kind
     ) async throws {
         let rig = try await ReplayRig(kind)
@@ -46,22 +45,15 @@ import Testing
         #expect(
             try await Self.actions(rig) == [
                 "replay_accepted 40", "replay_completed 1", "replay_started 1", "replayed 40",
-            ]
-        )
+            ])
         await rig.close()
     }
 
     private static func own(_ headers: [KafkaHeader]) -> [KafkaHeader] {
-        headers.filter {
-            ![DeadLetterHeader.replayOf, DeadLetterHeader.attempt].contains($0.name)
-        }
+        headers.filter { ![DeadLetterHeader.replayOf, DeadLetterHeader.attempt].contains($0.name) }
     }
 
-    private static func content(
-        _ key: [UInt8]?,
-        _ value: [UInt8]?,
-        _ headers: [KafkaHeader]
-    ) -> [[UInt8]?] {
+    private static func content(_ key: [UInt8]?, _ value: [UInt8]?, _ headers: [KafkaHeader]) -> [[UInt8]?] {
         [key, value] + headers.flatMap { [$0.nameBytes, $0.value] }
     }
 
@@ -71,9 +63,7 @@ import Testing
         ).map { $0.text(0) }
     }
 
-    @Test func `a second refusal is reported with its reason, and its new letter stands for it`()
-        async throws
-    {
+    @Test func `a second refusal is reported with its reason, and its new letter stands for it`() async throws {
         let rig = try await ReplayRig()
         let ids = try await rig.refuse(rig.bodies(10))
         let refused = Array("body 3".utf8)
@@ -100,10 +90,7 @@ import Testing
         let ids = try await rig.refuse(rig.bodies(600))
         var reads: [Int64] = []
         for index in [0, 597] {
-            let plan = try await rig.replays.prepare(rig.selection([ids[index]])) {
-                step,
-                _,
-                total in
+            let plan = try await rig.replays.prepare(rig.selection([ids[index]])) { step, _, total in
                 if case .reading = step { reads.append(total) }
             }
             #expect(plan.letters.map(\.row.id) == [ids[index]])
@@ -114,23 +101,17 @@ import Testing
     }
 
     /// As after a chain was continued in a partition that the topic was given later.
-    @Test func `a letter that its own partition does not vouch for is looked for in all`()
-        async throws
-    {
+    @Test func `a letter that its own partition does not vouch for is looked for in all`() async throws {
         let rig = try await ReplayRig()
         let ids = try await rig.refuse(rig.bodies(6))
-        _ = try await rig.client.query(
-            "UPDATE dead_letters SET letter_partition = 1 - letter_partition"
-        )
+        _ = try await rig.client.query("UPDATE dead_letters SET letter_partition = 1 - letter_partition")
         let plan = try await rig.replays.prepare(rig.selection([ids[0]]))
         #expect(plan.letters.map(\.row.id) == [ids[0]])
         #expect(plan.letters.allSatisfy { $0.isSendable })
         await rig.close()
     }
 
-    @Test func `it stops after a few when too many are refused again, and is continued`()
-        async throws
-    {
+    @Test func `it stops after a few when too many are refused again, and is continued`() async throws {
         let rig = try await ReplayRig()
         try await rig.refuse(rig.bodies(200))
         let isMended = Flag()
@@ -190,17 +171,12 @@ import Testing
         }
         let last = try #require(try await rig.outcomes(number).first { $0.sentAt == nil })
         let action = NewDeadLetterAction(
-            who: rig.auditor,
-            kind: .redacted,
-            why: "request 7",
-            deadLetterID: last.letterID
-        )
+            who: rig.auditor, kind: .redacted, why: "request 7", deadLetterID: last.letterID)
         try await DeadLetterActionTable.append([action], on: rig.client)
         try await ReplayStage.running(rig, fromStart: true) { stage in
             let end = try await run.value
             #expect(end.counts.accepted == 20 && end.counts.unsent == 1, "\(end)")
-            let origins = stage.read.flatMap(\.headers)
-                .filter { $0.name == DeadLetterHeader.replayOf }.map(\.value)
+            let origins = stage.read.flatMap(\.headers).filter { $0.name == DeadLetterHeader.replayOf }.map(\.value)
             #expect(origins.count == 20 && !origins.contains(Array(last.letterID.utf8)))
         }
         let outcome = try await rig.outcomes(number).first { $0.ordinal == last.ordinal }

@@ -11,27 +11,16 @@ import Testing
 
 /// The commands of an engineer at night.
 @Suite(.timeLimit(.minutes(10))) struct ReplayToolTests {
-    static func run(_ rig: ReplayRig, _ arguments: String...) async -> ToolRun {
-        await run(rig, arguments, [:])
-    }
+    static func run(_ rig: ReplayRig, _ arguments: String...) async -> ToolRun { await run(rig, arguments, [:]) }
 
     private static func run(
-        _ rig: ReplayRig,
-        _ arguments: [String],
-        _ settings: [String: String],
-        isInteractive: Bool = false
+        _ rig: ReplayRig, _ arguments: [String], _ settings: [String: String], isInteractive: Bool = false
     ) async -> ToolRun {
         let own = [
-            "KAFKA_BOOTSTRAP": rig.cluster.bootstrapServers,
-            "KAFKA_TOPIC_PREFIX": rig.names.topicPrefix,
-            "KAFKA_GROUP_PREFIX": rig.names.groupPrefix,
-            "DATABASE_URL": rig.database.connectionString, "USER": "kim",
+            "KAFKA_BOOTSTRAP": rig.cluster.bootstrapServers, "KAFKA_TOPIC_PREFIX": rig.names.topicPrefix,
+            "KAFKA_GROUP_PREFIX": rig.names.groupPrefix, "DATABASE_URL": rig.database.connectionString, "USER": "kim",
         ]
-        return await ToolRun(
-            arguments,
-            environment: own.merging(settings) { $1 },
-            isInteractive: isInteractive
-        )
+        return await ToolRun(arguments, environment: own.merging(settings) { $1 }, isInteractive: isInteractive)
     }
 
     @Test func `a limit that is given when a replay is continued leaves the others`() throws {
@@ -63,17 +52,13 @@ import Testing
         let none = await Self.run(rig, "replay", "--reason", "signature_invalid")
         #expect(none.exitCode == ExitCode.negative)
         #expect(!none.result.contains("not indexed"))
-        _ = await rig.producer.send([
-            ProducerRecord(topic: rig.letterTopic, partition: 0, value: Array("new".utf8))
-        ])
+        _ = await rig.producer.send([ProducerRecord(topic: rig.letterTopic, partition: 0, value: Array("new".utf8))])
         let late = await Self.run(rig, "replay", "--all")
         #expect(late.result.contains(", 1 letter not read yet"))
         await rig.close()
     }
 
-    @Test func `sent letters are listed with who and why, and are not sent again by mistake`()
-        async throws
-    {
+    @Test func `sent letters are listed with who and why, and are not sent again by mistake`() async throws {
         let rig = try await ReplayRig()
         try await rig.refuse(rig.bodies(30))
         try await ReplayStage.running(rig) { stage in
@@ -99,20 +84,15 @@ import Testing
     @Test(arguments: [
         ["replay"], ["replay", "--all", "--send"], ["replay", "--all", "--reason", "x5c_missing"],
         ["replay", "--all", "--rate", "0"], ["replay", "--all", "--failing-share-max", "2"],
-        ["replay", "--all", "--include-resolved"], ["replays", "one"],
-        ["replay", "--abandon", "1"], ["replay", "--continue=7", "--first=20"],
-        ["replay", "--continue=7", "--all"], ["replay", "--continue=7", "--again"],
-        ["replay", "--continue=7", "--include-resolved"], ["replay", "--continue=7", "0123abcd"],
-        ["replay", "--continue=7", "--reason=x5c_missing"],
-        ["replay", "--continue=7", "--since=1h"],
-        ["replay", "--abandon=3", "--continue=4", "--why=x"],
+        ["replay", "--all", "--include-resolved"], ["replays", "one"], ["replay", "--abandon", "1"],
+        ["replay", "--continue=7", "--first=20"], ["replay", "--continue=7", "--all"],
+        ["replay", "--continue=7", "--again"], ["replay", "--continue=7", "--include-resolved"],
+        ["replay", "--continue=7", "0123abcd"], ["replay", "--continue=7", "--reason=x5c_missing"],
+        ["replay", "--continue=7", "--since=1h"], ["replay", "--abandon=3", "--continue=4", "--why=x"],
         ["replay", "--abandon=3", "--stage=verify", "--why=x"],
-    ])
-    func `an incomplete command line is refused before any question`(arguments: [String]) async {
+    ]) func `an incomplete command line is refused before any question`(arguments: [String]) async {
         let run = await ToolRun(
-            arguments,
-            environment: ["DATABASE_URL": "postgresql://127.0.0.1:1/none", "USER": "kim"]
-        )
+            arguments, environment: ["DATABASE_URL": "postgresql://127.0.0.1:1/none", "USER": "kim"])
         #expect(run.exitCode == ExitCode.usage, "\(run.notes)")
     }
 
@@ -133,9 +113,7 @@ import Testing
         await rig.close()
     }
 
-    @Test func `if today's verifier refuses all letters, they are sent only after a confirmation`()
-        async throws
-    {
+    @Test func `if today's verifier refuses all letters, they are sent only after a confirmation`() async throws {
         let rig = try await ReplayRig()
         try await rig.refuse(rig.bodies(2))
         // None of these bodies is from this app.

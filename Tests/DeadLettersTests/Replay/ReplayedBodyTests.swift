@@ -20,10 +20,7 @@ import Topology
     /// Observations of the source on `linked`, refused by entitle-worker.
     ///
     /// - Returns: the IDs of the letters.
-    private static func refuse(
-        _ rig: ReplayRig,
-        _ observations: [Observation?]
-    ) async throws -> [String] {
+    private static func refuse(_ rig: ReplayRig, _ observations: [Observation?]) async throws -> [String] {
         let linked = rig.names.topicPrefix + Topic.linked
         let written = await rig.producer.send(
             observations.map { observation in
@@ -32,48 +29,30 @@ import Topology
                     ?? ProducerRecord(topic: linked, value: Array("no observation".utf8))
                 record.partition = 0
                 return record
-            }
-        )
+            })
         #expect(written.isComplete)
         let refusal = Refusal(reason: .notStorable, detail: "refused by the database")
         return try await rig.add(
-            try await rig.records(of: linked).map {
-                rig.letter(for: $0, refusal, stage: "entitle")
-            }
-        )
+            try await rig.records(of: linked).map { rig.letter(for: $0, refusal, stage: "entitle") })
     }
 
     private static func source(
-        _ record: ConsumerRecord,
-        topic: String? = nil,
-        offset: Int64? = nil,
-        later milliseconds: Int64 = 0
+        _ record: ConsumerRecord, topic: String? = nil, offset: Int64? = nil, later milliseconds: Int64 = 0
     ) -> ObservationSource {
         ObservationSource(
             RecordPosition(
-                topic: topic ?? record.topicPartition.topic,
-                partition: record.topicPartition.partition,
-                offset: offset ?? record.offset
-            ),
-            timestamp: record.timestampMilliseconds.map {
-                Timestamp(milliseconds: $0 + milliseconds)
-            }
-        )
+                topic: topic ?? record.topicPartition.topic, partition: record.topicPartition.partition,
+                offset: offset ?? record.offset),
+            timestamp: record.timestampMilliseconds.map { Timestamp(milliseconds: $0 + milliseconds) })
     }
 
-    @Test func `for two letters of a later stage their body is sent once, to raw alone`()
-        async throws
-    {
+    @Test func `for two letters of a later stage their body is sent once, to raw alone`() async throws {
         let rig = try await ReplayRig()
         let body = try await Self.body(rig)
         let ids = try await Self.refuse(
-            rig,
-            try ["1", "2"].map { try Sample.observation($0, source: Self.source(body)) }
-        )
+            rig, try ["1", "2"].map { try Sample.observation($0, source: Self.source(body)) })
         let plan = try await rig.replays.prepare(rig.selection())
-        #expect(
-            plan.letters.map(\.verdict) == [.worker("entitle-worker"), .worker("entitle-worker")]
-        )
+        #expect(plan.letters.map(\.verdict) == [.worker("entitle-worker"), .worker("entitle-worker")])
         let number = try await rig.begin()
         let read = try await ReplayStage.running(rig) { stage in
             let last = try await rig.replays.run(number, who: rig.auditor)
@@ -98,15 +77,10 @@ import Topology
         let body = try await Self.body(rig)
         let ids = try await Self.refuse(
             rig,
-            try [
-                Self.source(body, offset: 100), Self.source(body, later: 1),
-                Self.source(body, topic: "payments"),
-            ].map { try Sample.observation("1", source: $0) } + [nil]
-        )
+            try [Self.source(body, offset: 100), Self.source(body, later: 1), Self.source(body, topic: "payments")].map
+            { try Sample.observation("1", source: $0) } + [nil])
         let plan = try await rig.replays.prepare(rig.selection())
-        let verdicts = Dictionary(
-            uniqueKeysWithValues: plan.letters.map { ($0.row.id, $0.verdict.detail) }
-        )
+        let verdicts = Dictionary(uniqueKeysWithValues: plan.letters.map { ($0.row.id, $0.verdict.detail) })
         let gone = "is no longer there: 'pipeline recover apple' fetches the purchase"
         for (id, detail) in zip(ids, [gone, gone, "no stage reads payments", "it names no body"]) {
             #expect(verdicts[id]?.contains(detail) == true, "\(verdicts[id] ?? "")")

@@ -26,13 +26,9 @@ struct ByteStream {
         return UInt8(truncatingIfNeeded: (mixed ^ mixed >> 31) >> 56)
     }
 
-    mutating func next(_ count: Int) -> [UInt8] {
-        (0..<count).map { _ in next() }
-    }
+    mutating func next(_ count: Int) -> [UInt8] { (0..<count).map { _ in next() } }
 
     mutating func scalar() -> Scalar { Scalar(next(32)) }
 
-    mutating func element<Element>(of list: [Element]) -> Element {
-        list[Int(next()) % list.count]
-    }
+    mutating func element<Element>(of list: [Element]) -> Element { list[Int(next()) % list.count] }
 }

@@ -29,21 +29,16 @@ enum FuzzEntry {
     }
 }
 
-@_cdecl("LLVMFuzzerInitialize")
-func initializeFuzzing(
-    _ count: UnsafeMutablePointer<Int32>?,
-    _ arguments: UnsafeMutableRawPointer?
+@_cdecl("LLVMFuzzerInitialize") func initializeFuzzing(
+    _ count: UnsafeMutablePointer<Int32>?, _ arguments: UnsafeMutableRawPointer?
 ) -> Int32 {
     do {
         try FuzzEntry.start()
         return 0
-    } catch {
-        preconditionFailure("the fuzz target cannot start: \(error)")
-    }
+    } catch { preconditionFailure("the fuzz target cannot start: \(error)") }
 }
 
-@_cdecl("LLVMFuzzerTestOneInput")
-func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
+@_cdecl("LLVMFuzzerTestOneInput") func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
     FuzzEntry.rig?.run(Array(UnsafeBufferPointer(start: start, count: count)))
     return 0
 }

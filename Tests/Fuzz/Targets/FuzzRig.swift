@@ -19,15 +19,8 @@ final class FuzzRig {
     private let signatures: SignatureComparison?
     private let letters = DeadLetterWriter(
         DeadLetterContext(
-            cluster: "fuzz",
-            topic: "fuzz",
-            stage: "verify",
-            readsObservations: false,
-            worker: "fuzz",
-            verifierVersion: "1",
-            configuration: SHA256.digest([])
-        )
-    )
+            cluster: "fuzz", topic: "fuzz", stage: "verify", readsObservations: false, worker: "fuzz",
+            verifierVersion: "1", configuration: SHA256.digest([])))
 
     /// How many signatures were verified in both ways.
     var comparisonsCount: Int { signatures?.comparisonsCount ?? 0 }
@@ -40,12 +33,8 @@ final class FuzzRig {
         let roots = try [authority.root, receipts.root].map { try Certificate(der: $0) }
         let apps = [("Production", true), ("Sandbox", false)].map { environment, isProduction in
             ConfiguredApp(
-                bundleID: "com.example.pro",
-                environment: Environment(rawValue: environment),
-                appAppleID: 1_234_567_890,
-                roots: roots,
-                hasTestRootInProduction: isProduction
-            )
+                bundleID: "com.example.pro", environment: Environment(rawValue: environment), appAppleID: 1_234_567_890,
+                roots: roots, hasTestRootInProduction: isProduction)
         }
         warm = Verifier(configuration: VerifierConfiguration(apps: apps))
         var limits = VerifierLimits.standard
@@ -80,37 +69,23 @@ final class FuzzRig {
     private func render(_ body: [UInt8]) {
         let written = letters.letter(
             for: ConsumerRecord(
-                topicPartition: TopicPartition(topic: "fuzz", partition: 0),
-                offset: 0,
-                key: body,
-                value: body,
-                headers: [KafkaHeader(nameBytes: body, value: body)]
-            ),
-            Refusal(reason: .bodyUnrecognized, detail: ""),
-            value: .original,
-            after: nil
+                topicPartition: TopicPartition(topic: "fuzz", partition: 0), offset: 0, key: body, value: body,
+                headers: [KafkaHeader(nameBytes: body, value: body)]), Refusal(reason: .bodyUnrecognized, detail: ""),
+            value: .original, after: nil
         ).record
         let record = ConsumerRecord(
-            topicPartition: TopicPartition(topic: "fuzz", partition: 0),
-            offset: 0,
-            value: written.value,
-            headers: written.headers
-        )
+            topicPartition: TopicPartition(topic: "fuzz", partition: 0), offset: 0, value: written.value,
+            headers: written.headers)
         guard let letter = try? DeadLetter(decoding: record) else {
             preconditionFailure("a dead letter is written that nobody reads")
         }
         let dossier = LetterDossier(letter, DeadLetterOriginal(record))
         for isRevealing in [false, true] {
             let original = dossier.rendering(isRevealing: isRevealing)
-            let text =
-                DeadLetterText.whole(letter, original) + DeadLetterText.decoded(original)
-                + dossier.text
+            let text = DeadLetterText.whole(letter, original) + DeadLetterText.decoded(original) + dossier.text
             precondition(text.utf8.count < Self.shownBytesMax, "a letter's text is not bounded")
             let json = dossier.json(isRevealing: isRevealing).bytes
-            precondition(
-                (try? JSONDocument(parsing: json, policy: .grammar)) != nil,
-                "a letter's JSON does not parse"
-            )
+            precondition((try? JSONDocument(parsing: json, policy: .grammar)) != nil, "a letter's JSON does not parse")
         }
     }
 
@@ -126,10 +101,7 @@ final class FuzzRig {
             return root?["signedTransactions"]?.elements.map { Array($0.rawBytes) } ?? []
         }
         precondition(parts.flatMap(items) == items(body), "an answer's parts differ from it")
-        precondition(
-            parts.allSatisfy { items($0).count <= RecoveredBody.itemsMax },
-            "a part has too many items"
-        )
+        precondition(parts.allSatisfy { items($0).count <= RecoveredBody.itemsMax }, "a part has too many items")
     }
 
     private func runCertificate(_ der: [UInt8]) {
@@ -146,9 +118,7 @@ final class FuzzRig {
             var other = chain
             other[index] = der
             let header = CertificateAuthority.headerSegment(certificates: other)
-            if let body = try? authority.sign(Array("{}".utf8), headerSegment: header) {
-                verify(body, cold)
-            }
+            if let body = try? authority.sign(Array("{}".utf8), headerSegment: header) { verify(body, cold) }
         }
     }
 
@@ -157,21 +127,14 @@ final class FuzzRig {
         guard case .success(.items(let items)) = verifier.verify(body) else { return }
         for (index, item) in items.enumerated() {
             let source = ObservationSource(
-                RecordPosition(topic: "fuzz", partition: 0, offset: 0),
-                index: index,
-                count: items.count
-            )
+                RecordPosition(topic: "fuzz", partition: 0, offset: 0), index: index, count: items.count)
             guard let sent = try? Observation(item, source: source).record(for: "verified"),
-                let read = try? Observation(value: sent.value),
-                let parsed = try? Observation(parsing: sent.value ?? [])
-            else {
-                preconditionFailure("an accepted body makes an observation that nobody reads")
-            }
+                let read = try? Observation(value: sent.value), let parsed = try? Observation(parsing: sent.value ?? [])
+            else { preconditionFailure("an accepted body makes an observation that nobody reads") }
             precondition(read.record(for: "verified") == sent, "an observation changes when read")
             precondition(
                 parsed.facts == read.facts && parsed.record(for: "verified") == sent,
-                "an observation is another when its head is read as a document"
-            )
+                "an observation is another when its head is read as a document")
         }
     }
 }
@@ -191,12 +154,9 @@ extension FuzzRig {
             case .body, .rendering:
                 return jws + [
                     Body.notification(jws[3]), Body.transaction(jws[0]), Body.history(jws),
-                    Body.receipt(try receipts.receiptText(receiptFields)),
-                    try receipts.receiptText(receiptFields),
+                    Body.receipt(try receipts.receiptText(receiptFields)), try receipts.receiptText(receiptFields),
                 ]
-            case .jws:
-                return try jws
-                    + Forgery.allCases.map { try authority.forge(TransactionFields().json, $0) }
+            case .jws: return try jws + Forgery.allCases.map { try authority.forge(TransactionFields().json, $0) }
             case .payload: return payloads
             case .signature: return try SignatureComparison.seeds
             case .page:
@@ -220,8 +180,7 @@ extension FuzzRig {
                         }
                         return writer.bytes
                     }
-            case .certificate:
-                return [authority, receipts].flatMap { $0.chain }
+            case .certificate: return [authority, receipts].flatMap { $0.chain }
             case .receipt:
                 var pieces = ReceiptForm()
                 pieces.pieceBytes = 64

@@ -52,9 +52,7 @@ final class SignatureComparison {
     }
 
     func run(_ input: [UInt8]) {
-        if input.first == 0xFF {
-            compareGiven(input.dropFirst())
-        }
+        if input.first == 0xFF { compareGiven(input.dropFirst()) }
         var bytes = ByteStream(input)
         let number = Int(bytes.next()) % Self.signersCount
         let pair = pairs[number]
@@ -76,18 +74,14 @@ final class SignatureComparison {
     }
 
     private func goodClaim(of number: Int, _ bytes: inout ByteStream) -> Claim {
-        guard number > 1 else {
-            return Self.claim(over: digest(&bytes), byGenerator: number == 0)
-        }
+        guard number > 1 else { return Self.claim(over: digest(&bytes), byGenerator: number == 0) }
         let message = bytes.next(32)
         guard let signature = try? signers[number].sign(message) else {
             preconditionFailure("a key of the fuzz target does not sign")
         }
         return Claim(
-            digest: Scalar(SHA256.digest(message).bytes),
-            r: Scalar(signature),
-            s: Scalar(Array(signature.dropFirst(32)))
-        )
+            digest: Scalar(SHA256.digest(message).bytes), r: Scalar(signature),
+            s: Scalar(Array(signature.dropFirst(32))))
     }
 
     /// A valid signature over any digest e by G or −G, whose private numbers are d = 1 and
@@ -100,17 +94,14 @@ final class SignatureComparison {
         return Claim(digest: digest, r: r, s: s)
     }
 
-    private func digest(_ bytes: inout ByteStream) -> Scalar {
-        bytes.next() < 192 ? bytes.scalar() : limit(&bytes)
-    }
+    private func digest(_ bytes: inout ByteStream) -> Scalar { bytes.next() < 192 ? bytes.scalar() : limit(&bytes) }
 
     /// A number at one of the limits, or next to it.
     private func limit(_ bytes: inout ByteStream) -> Scalar {
         let exponent = Int(bytes.next())
         let limit = bytes.element(of: [
-            .zero, .order, .largest, .generatorX, .generatorX.negated,
-            Scalar(powerOfTwo: exponent), Scalar(powerOfTwo: exponent).minus(.one),
-            Scalar(powerOfTwo: exponent).reduced.negated,
+            .zero, .order, .largest, .generatorX, .generatorX.negated, Scalar(powerOfTwo: exponent),
+            Scalar(powerOfTwo: exponent).minus(.one), Scalar(powerOfTwo: exponent).reduced.negated,
         ])
         let step = Scalar([UInt8](repeating: 0, count: 31) + [bytes.next() % 4])
         return bytes.next().isMultiple(of: 2) ? limit.plus(step).sum : limit.minus(step)
@@ -142,11 +133,7 @@ final class SignatureComparison {
         let point = Array(input.prefix(64))
         guard let pair = givenPair(point) else { return }
         let numbers = Array(input.dropFirst(64))
-        let claim = Claim(
-            digest: Scalar(numbers),
-            r: Scalar(Array(numbers[32...])),
-            s: Scalar(Array(numbers[64...]))
-        )
+        let claim = Claim(digest: Scalar(numbers), r: Scalar(Array(numbers[32...])), s: Scalar(Array(numbers[64...])))
         compare(claim, pair)
     }
 
@@ -159,16 +146,11 @@ final class SignatureComparison {
     }
 
     private func compare(_ claim: Claim, _ pair: Pair, isValid: Bool = false) {
-        guard let digest = SHA256Digest(claim.digest.bytes) else {
-            preconditionFailure("a digest has 32 bytes")
-        }
+        guard let digest = SHA256Digest(claim.digest.bytes) else { preconditionFailure("a digest has 32 bytes") }
         let signature = claim.r.bytes + claim.s.bytes
         let plain = pair.plain.verify(signature: signature, over: digest)
         let tabled = pair.tabled.verify(signature: signature, over: digest)
-        precondition(
-            plain == tabled,
-            "OpenSSL says \(plain), the table \(tabled): \(signature) over \(digest.hex)"
-        )
+        precondition(plain == tabled, "OpenSSL says \(plain), the table \(tabled): \(signature) over \(digest.hex)")
         precondition(plain == .valid || !isValid, "a good signature is refused: \(signature)")
         comparisonsCount += 1
     }
@@ -180,12 +162,9 @@ extension SignatureComparison {
     private static func signer(_ number: Int) -> PrivateKey {
         let two = Scalar.one.plus(.one).sum
         let chosen = [Scalar.one, .one.negated, two, two.negated]
-        let scalar =
-            number < chosen.count
-            ? chosen[number].bytes : SHA256.digest(Array("signer \(number)".utf8)).bytes
+        let scalar = number < chosen.count ? chosen[number].bytes : SHA256.digest(Array("signer \(number)".utf8)).bytes
         let der = DER.sequence([
-            DER.integer(1), DER.octetString(scalar),
-            DER.element(0xA0, DER.objectIdentifier("1.2.840.10045.3.1.7")),
+            DER.integer(1), DER.octetString(scalar), DER.element(0xA0, DER.objectIdentifier("1.2.840.10045.3.1.7")),
         ])
         let label = "EC PRIVATE KEY"
         let text = """
@@ -194,17 +173,14 @@ extension SignatureComparison {
             -----END \(label)-----
 
             """
-        do throws(KeyError) {
-            return try PrivateKey(pem: Array(text.utf8))
-        } catch {
+        do throws(KeyError) { return try PrivateKey(pem: Array(text.utf8)) } catch {
             preconditionFailure("a key of the fuzz target does not parse: \(error)")
         }
     }
 
     private static func key(_ coordinates: [UInt8]) -> P256PublicKey? {
         let algorithm = DER.sequence([
-            DER.objectIdentifier("1.2.840.10045.2.1"),
-            DER.objectIdentifier("1.2.840.10045.3.1.7"),
+            DER.objectIdentifier("1.2.840.10045.2.1"), DER.objectIdentifier("1.2.840.10045.3.1.7"),
         ])
         let point = DER.bitString([0x04] + coordinates)
         return P256PublicKey(subjectPublicKeyInfo: DER.sequence([algorithm, point]))
@@ -213,8 +189,8 @@ extension SignatureComparison {
     /// The cases of the test suite, and one input for each key.
     static var seeds: [[UInt8]] {
         get throws {
-            let file = URL(filePath: #filePath).deletingLastPathComponent()
-                .appending(path: "../../OpenSSLTests/Signatures/p256.json")
+            let file = URL(filePath: #filePath).deletingLastPathComponent().appending(
+                path: "../../OpenSSLTests/Signatures/p256.json")
             let document = try JSONDocument(parsing: [UInt8](Data(contentsOf: file)))
             let cases = document.root["cases"]?.elements ?? document.root.elements
             let given = cases.map { item in

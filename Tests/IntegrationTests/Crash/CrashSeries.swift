@@ -26,9 +26,7 @@ final class CrashSeries: Sendable {
     }
 
     /// A trace of a worker outside its process.
-    private enum Mark: CaseIterable {
-        case written, committed
-    }
+    private enum Mark: CaseIterable { case written, committed }
 
     init(_ stage: StageDescription, _ pipeline: RunningPipeline, seed: UInt64) {
         self.stage = stage
@@ -51,16 +49,12 @@ final class CrashSeries: Sendable {
     func run(count: Int) async throws {
         for number in 1...count {
             let copy = try pipeline.start(stage)
-            if number.isMultiple(of: Self.freezeInterval),
-                try await pipeline.freezeInTransaction(copy)
-            {
+            if number.isMultiple(of: Self.freezeInterval), try await pipeline.freezeInTransaction(copy) {
                 state.withLock { $0.freezes += 1 }
             }
             let isAtWork = try await waitForRandomPoint()
             guard copy.process.isRunning else {
-                throw PipelineFailure(
-                    "\(copy.name) has ended by itself: \(copy.log.lines.suffix(3))"
-                )
+                throw PipelineFailure("\(copy.name) has ended by itself: \(copy.log.lines.suffix(3))")
             }
             try await pipeline.kill(copy)
             state.withLock { state in
@@ -76,8 +70,7 @@ final class CrashSeries: Sendable {
         let (mark, distance, patience) = state.withLock { state in
             (
                 Mark.allCases.randomElement(using: &state.generator) ?? .written,
-                Int64.random(in: 1...40, using: &state.generator),
-                Self.patience(&state.generator)
+                Int64.random(in: 1...40, using: &state.generator), Self.patience(&state.generator)
             )
         }
         let start = try await value(of: mark)
@@ -97,22 +90,15 @@ final class CrashSeries: Sendable {
         switch (mark, stage.outputTopic) {
         case (.committed, _):
             let commits = try await pipeline.admin.committedOffsets(
-                group: pipeline.settings.group(stage),
-                partitions(stage.inputTopic),
-                deadline: .seconds(30)
-            )
+                group: pipeline.settings.group(stage), partitions(stage.inputTopic), deadline: .seconds(30))
             return commits.values.reduce(0) { $0 + ($1.offset ?? 0) }
         case (.written, let topic?):
-            let marks = try await pipeline.admin.listOffsets(
-                partitions(topic),
-                deadline: .seconds(30)
-            )
+            let marks = try await pipeline.admin.listOffsets(partitions(topic), deadline: .seconds(30))
             return marks.values.reduce(0) { $0 + $1.high }
         case (.written, nil):
             return try await pipeline.withDatabase { connection in
                 try await connection.query(
-                    "SELECT (SELECT count(*) FROM revisions) + (SELECT count(*) FROM notifications)"
-                )[0].int8(0)
+                    "SELECT (SELECT count(*) FROM revisions) + (SELECT count(*) FROM notifications)")[0].int8(0)
             }
         }
     }

@@ -6,14 +6,13 @@ import Simulation
 import Topology
 
 extension PipelineTests {
-    @Suite(.timeLimit(.minutes(15)))
-    struct CrashTests {
+    @Suite(.timeLimit(.minutes(15))) struct CrashTests {
         static let killsPerStage = 13
 
         @Test(arguments: KafkaCluster.Kind.preferred)
-        func `killed at any point, the workers lose nothing and count nothing twice`(
-            kind: KafkaCluster.Kind
-        ) async throws {
+        func `killed at any point, the workers lose nothing and count nothing twice`(kind: KafkaCluster.Kind)
+            async throws
+        {
             let seed = UInt64.random(in: 1...9_999)
             let traffic = try DemoTraffic(seed: seed, bodyCount: 1_200)
             var setup = PipelineSetup(kind)
@@ -33,9 +32,7 @@ extension PipelineTests {
                 let reconciliation = try await pipeline.settle()
                 print(
                     "\(kind): seed \(seed), \(kills) kills, \(atWork) of them at work, "
-                        + "\(freezes) frozen inside a transaction before, "
-                        + "\(pipeline.published.count) bodies"
-                )
+                        + "\(freezes) frozen inside a transaction before, \(pipeline.published.count) bodies")
                 #expect(kills >= 50)
                 #expect(atWork >= 20, "too few kills hit a worker at work")
                 #expect(freezes >= 1, "no worker was frozen inside a transaction")
@@ -44,23 +41,13 @@ extension PipelineTests {
         }
 
         /// Publishes and changes links while workers are killed: more follows what is settled.
-        private static func kill(
-            _ series: [CrashSeries],
-            _ pipeline: RunningPipeline,
-            seed: UInt64
-        ) async throws {
+        private static func kill(_ series: [CrashSeries], _ pipeline: RunningPipeline, seed: UInt64) async throws {
             let isOver = Flag()
             try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask {
-                    try await pipeline.publishSteadily(until: { isOver.isRaised })
-                }
-                group.addTask {
-                    try await pipeline.changeLinks(seed: seed, until: { isOver.isRaised })
-                }
+                group.addTask { try await pipeline.publishSteadily(until: { isOver.isRaised }) }
+                group.addTask { try await pipeline.changeLinks(seed: seed, until: { isOver.isRaised }) }
                 try await withThrowingTaskGroup(of: Void.self) { killers in
-                    for one in series {
-                        killers.addTask { try await one.run(count: killsPerStage) }
-                    }
+                    for one in series { killers.addTask { try await one.run(count: killsPerStage) } }
                     try await killers.waitForAll()
                 }
                 isOver.raise()

@@ -8,14 +8,13 @@ import Topology
 import Worker
 
 extension PipelineTests {
-    @Suite(.timeLimit(.minutes(10)))
-    struct FeedCrashTests {
+    @Suite(.timeLimit(.minutes(10))) struct FeedCrashTests {
         private static let kills = 2
 
         @Test(arguments: KafkaCluster.Kind.preferred)
-        func `killed in the middle of a batch, a publishing copy leaves a feed without a gap`(
-            kind: KafkaCluster.Kind
-        ) async throws {
+        func `killed in the middle of a batch, a publishing copy leaves a feed without a gap`(kind: KafkaCluster.Kind)
+            async throws
+        {
             let traffic = try DemoTraffic(seed: 17, bodyCount: DemoTraffic.bodyCountMin)
             try await RunningPipeline.run(PipelineSetup(kind), traffic) { pipeline in
                 try pipeline.start(.entitle)
@@ -37,10 +36,7 @@ extension PipelineTests {
         }
 
         /// Changes of many users, more whenever the last ones are published.
-        private static func grant(
-            _ pipeline: RunningPipeline,
-            until isOver: () -> Bool
-        ) async throws {
+        private static func grant(_ pipeline: RunningPipeline, until isOver: () -> Bool) async throws {
             try await pipeline.withDatabase { connection in
                 var round: Int64 = 0
                 while !isOver() {
@@ -50,14 +46,11 @@ extension PipelineTests {
                         SELECT grant_entitlement(
                             'user-' || ($1::int8 + number) % 1000, 'extra', NULL, 'sorry', 'test')
                         FROM generate_series(1, 40) AS number
-                        """,
-                        [.int8(round * 40)]
-                    )
+                        """, [.int8(round * 40)])
                     round += 1
                     try await eventually {
                         if isOver() { return true }
-                        return try await connection.query("SELECT FROM unpublished_changes LIMIT 1")
-                            .isEmpty
+                        return try await connection.query("SELECT FROM unpublished_changes LIMIT 1").isEmpty
                     }
                 }
             }
@@ -94,9 +87,7 @@ extension PipelineTests {
             await eventually("somebody publishes") {
                 for copy in pipeline.copies {
                     guard let count = copy.metric("outbox_records_total") else { continue }
-                    if let former = written.updateValue(count, forKey: copy.name), former < count {
-                        found = copy
-                    }
+                    if let former = written.updateValue(count, forKey: copy.name), former < count { found = copy }
                 }
                 return found != nil
             }

@@ -19,10 +19,7 @@ struct RecoveryCrashRig {
     var world: AppleWorld { apple.server.world }
 
     /// - Parameter statement: the kind of statement at which the gate stands; nil without one.
-    static func run(
-        holding statement: String?,
-        _ body: (RecoveryCrashRig) async throws -> Void
-    ) async throws {
+    static func run(holding statement: String?, _ body: (RecoveryCrashRig) async throws -> Void) async throws {
         let apple = try SimulatedApple(AppleWorld(authority: CertificateAuthority()), apps: [.pro])
         defer { apple.stop() }
         let traffic = try DemoTraffic(seed: 5, bodyCount: DemoTraffic.bodyCountMin)
@@ -30,14 +27,7 @@ struct RecoveryCrashRig {
             try await pipeline.withDatabase { connection in
                 var gate: StatementGate?
                 if let statement { gate = try await StatementGate(statement, connection) }
-                try await body(
-                    RecoveryCrashRig(
-                        pipeline: pipeline,
-                        apple: apple,
-                        connection: connection,
-                        gate: gate
-                    )
-                )
+                try await body(RecoveryCrashRig(pipeline: pipeline, apple: apple, connection: connection, gate: gate))
             }
         }
     }
@@ -54,8 +44,7 @@ struct RecoveryCrashRig {
         for job in ["missed", "complete"] { try await addJob(job) }
         let worker = try start()
         try await eventually {
-            try await !values(of: "job", in: "recovery_windows WHERE finish_from_ms IS NOT NULL")
-                .isEmpty
+            try await !values(of: "job", in: "recovery_windows WHERE finish_from_ms IS NOT NULL").isEmpty
         }
         try await pipeline.kill(worker)
     }
@@ -72,9 +61,7 @@ struct RecoveryCrashRig {
             SELECT 'Production', $1, $2, CASE WHEN begin IS NULL THEN 'infinity' ELSE now() END,
                    CASE WHEN begin IS NOT NULL THEN now() END, begin, $4::int8, begin
             FROM (SELECT $3::int8 AS begin) AS given
-            """,
-            [.text(DemoApp.pro.bundleID), .text(job)] + bounds
-        )
+            """, [.text(DemoApp.pro.bundleID), .text(job)] + bounds)
     }
 
     func sell(_ id: String, _ connection: PostgresConnection) async throws {
@@ -83,10 +70,7 @@ struct RecoveryCrashRig {
     }
 
     private func start() throws -> WorkerCopy {
-        try pipeline.start(
-            .recovery,
-            environment: apple.environment.merging(["RECOVERY_FINISH": "true"]) { $1 }
-        )
+        try pipeline.start(.recovery, environment: apple.environment.merging(["RECOVERY_FINISH": "true"]) { $1 })
     }
 
     /// Lets a worker work until the condition holds.
@@ -141,9 +125,7 @@ struct RecoveryCrashRig {
         let worker = Mutex<WorkerCopy?>(nil)
         let count = Atomic(0)
         apple.server.inject { request in
-            guard request.endpoint == endpoint,
-                count.add(1, ordering: .relaxed).newValue == number
-            else { return nil }
+            guard request.endpoint == endpoint, count.add(1, ordering: .relaxed).newValue == number else { return nil }
             worker.withLock { $0?.process.kill() }
             return fault
         }
@@ -169,8 +151,7 @@ struct RecoveryCrashRig {
                 let id = record.headers.first { $0.nameBytes == RecordHeader.correlationID }?.value
                 let parts = id.map { String(decoding: $0, as: UTF8.self).split(separator: "/") }
                 return parts.flatMap { $0.count == 4 ? String($0[2]) : nil }
-            }
-        )
+            })
     }
 
     /// Expects every published notification to be listed, and every one that the cursor has passed
@@ -188,8 +169,7 @@ struct RecoveryCrashRig {
                     WHERE slice.job = 'complete' AND slice.bundle_id = known.bundle_id
                       AND signed_date_ms BETWEEN slice.from_ms AND slice.until_ms
                 )
-                """
-        )
+                """)
         #expect(passed.isSubset(of: published))
     }
 }

@@ -26,22 +26,16 @@ extension PipelineTests {
         }
 
         @Test(.needsBuiltWorkers, arguments: PageStep.allCases)
-        func `killed at any step of a page, the worker loses and skips nothing`(
-            step: PageStep
-        ) async throws {
+        func `killed at any step of a page, the worker loses and skips nothing`(step: PageStep) async throws {
             try await RecoveryCrashRig.run(holding: step.heldStatement) { rig in
                 let now = Int64(Date().timeIntervalSince1970 * 1_000)
-                rig.world.generateNotifications(
-                    count: 130,
-                    dates: now - 2 * 86_400_000...now - 3_600_000
-                )
+                rig.world.generateNotifications(count: 130, dates: now - 2 * 86_400_000...now - 3_600_000)
                 try await rig.beginWindow(now - 3 * 86_400_000..<now)
                 for number in 1...Self.kills {
                     switch step {
                     case .asking: try await rig.kill(asking: .notificationHistory, 3, .cutBody)
                     case .publishing: try await rig.killPublishing()
-                    case .listing, .marking, .moving:
-                        try await rig.killAtGate(undoing: number % 2 == 1)
+                    case .listing, .marking, .moving: try await rig.killAtGate(undoing: number % 2 == 1)
                     }
                     try await rig.checkCursor()
                 }
@@ -72,9 +66,9 @@ extension PipelineTests {
         }
 
         @Test(.needsBuiltWorkers, arguments: FinishStep.allCases)
-        func `killed at any step, the worker finishes each committed purchase, and no other`(
-            step: FinishStep
-        ) async throws {
+        func `killed at any step, the worker finishes each committed purchase, and no other`(step: FinishStep)
+            async throws
+        {
             try await RecoveryCrashRig.run(holding: step.heldStatement) { rig in
                 try await rig.beginFinishing()
                 let ids = Set((1...9).map { "\($0)" })
@@ -85,22 +79,14 @@ extension PipelineTests {
                         try await rig.sell(uncommitted, other)
                         for number in 1...Self.kills {
                             switch step {
-                            case .asking:
-                                try await rig.kill(
-                                    asking: .finish,
-                                    2,
-                                    .error(status: 500, code: nil)
-                                )
+                            case .asking: try await rig.kill(asking: .finish, 2, .error(status: 500, code: nil))
                             case .answering: try await rig.kill(asking: .finish, 1, .cutBody)
-                            case .deciding, .marking:
-                                try await rig.killAtGate(undoing: number % 2 == 1)
+                            case .deciding, .marking: try await rig.killAtGate(undoing: number % 2 == 1)
                             }
                             #expect(ids.isSuperset(of: rig.world.finished))
                         }
                         let waiting = "recovery_requests WHERE finished_at IS NULL"
-                        try await rig.work {
-                            try await rig.values(of: "subject", in: waiting).isEmpty
-                        }
+                        try await rig.work { try await rig.values(of: "subject", in: waiting).isEmpty }
                         #expect(Set(rig.world.finished) == ids)
                     }
                 }

@@ -7,8 +7,7 @@ import Testing
 import Topology
 
 /// `deploy/compose.yaml`: valid by the specification's schema, and fit for the programs.
-@Suite(.needsSchemas, .needsBuiltWorkers, .timeLimit(.minutes(10)))
-struct ComposeTests {
+@Suite(.needsSchemas, .needsBuiltWorkers, .timeLimit(.minutes(10))) struct ComposeTests {
     private static let file = "deploy/compose.yaml"
 
     /// Variables that an operator must set.
@@ -16,8 +15,7 @@ struct ComposeTests {
         "APPS": """
         [{"bundle_id":"com.example.app","environment":"Sandbox","app_apple_id":1,\
         "api_issuer_id":"I","api_key_id":"K","api_key_file":"/run/secrets/api-key"}]
-        """,
-        "POSTGRES_PASSWORD": "secret", "GRAFANA_PASSWORD": "secret",
+        """, "POSTGRES_PASSWORD": "secret", "GRAFANA_PASSWORD": "secret",
     ]
 
     /// As Compose does: `${NAME:?why}` and `${NAME:-default}`.
@@ -40,26 +38,21 @@ struct ComposeTests {
         let (findings, services) = try Self.services()
         #expect(findings.isEmpty, "\(findings.joined(separator: "\n"))")
         let ours = services.filter {
-            $0.value["image"]?.string.map(Self.interpolated)?.hasPrefix("entitlement-pipeline:")
-                == true
+            $0.value["image"]?.string.map(Self.interpolated)?.hasPrefix("entitlement-pipeline:") == true
         }
         let names = [
-            "chains", "console", "dedupe-worker", "entitle-worker", "index",
-            "link-worker", "migrate", "prune", "reconcile", "recovery-worker", "topics",
-            "verify-worker",
+            "chains", "console", "dedupe-worker", "entitle-worker", "index", "link-worker", "migrate", "prune",
+            "reconcile", "recovery-worker", "topics", "verify-worker",
         ]
         #expect(ours.keys.sorted() == names)
         for (name, service) in ours {
             let files = [
-                "/run/secrets/console-users": DeployedProgram.viewer,
-                "/run/secrets/api-key": DeployedProgram.apiKey,
+                "/run/secrets/console-users": DeployedProgram.viewer, "/run/secrets/api-key": DeployedProgram.apiKey,
             ]
             let program = DeployedProgram(
-                name: name,
-                command: service["command"]?.strings ?? [],
+                name: name, command: service["command"]?.strings ?? [],
                 environment: service["environment"]?.texts.mapValues(Self.interpolated) ?? [:],
-                files: service["secrets"] == nil ? [:] : files
-            )
+                files: service["secrets"] == nil ? [:] : files)
             let found = try await program.findings()
             #expect(found.isEmpty, "\(found.joined(separator: "\n"))")
             #expect(service["read_only"]?.bool == true, "\(name)")
@@ -81,9 +74,7 @@ struct ComposeTests {
         let (_, services) = try Self.services()
         for (name, service) in services {
             let awaited = service["depends_on"]?.members.compactMap { $0.key.string } ?? []
-            for other in awaited {
-                #expect(services[other] != nil, "\(name) waits for \(other)")
-            }
+            for other in awaited { #expect(services[other] != nil, "\(name) waits for \(other)") }
             for volume in service["volumes"]?.strings ?? [] where volume.hasPrefix("./") {
                 let path = "deploy/" + volume.dropFirst(2).prefix { $0 != ":" }
                 let url = ReferenceScript.root.appending(path: path)
@@ -107,18 +98,13 @@ struct ComposeTests {
         defer { try? FileManager.default.removeItem(at: folder) }
         try FileManager.default.createSymbolicLink(
             at: folder.appending(path: "rules"),
-            withDestinationURL: ReferenceScript.root.appending(path: "deploy/prometheus")
-        )
+            withDestinationURL: ReferenceScript.root.appending(path: "deploy/prometheus"))
         let settings = folder.appending(path: "prometheus.yaml")
         try text.write(to: settings, atomically: true, encoding: .utf8)
         let log = folder.appending(path: "log")
         let process = try ChildProcess(
-            executable: Self.promtool,
-            arguments: ["check", "config", settings.path],
-            environment: [:],
-            standardOutput: .file(path: log.path),
-            standardError: .file(path: log.path)
-        )
+            executable: Self.promtool, arguments: ["check", "config", settings.path], environment: [:],
+            standardOutput: .file(path: log.path), standardError: .file(path: log.path))
         let end = try await process.waitForEnd(deadline: .hopeless)
         let output = try String(contentsOf: log, encoding: .utf8)
         #expect(end == .exited(code: 0), "\(output)")

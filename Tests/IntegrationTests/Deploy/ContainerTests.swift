@@ -6,8 +6,8 @@ import Testing
         let file = try DeployedProgram.text(of: "deploy/container/Containerfile")
         let programs = try DeployedProgram.known.get()
         let wanted = [
-            "dead-letter", "dedupe-worker", "entitle-worker", "link-worker", "pipeline",
-            "recovery-worker", "verify-worker",
+            "dead-letter", "dedupe-worker", "entitle-worker", "link-worker", "pipeline", "recovery-worker",
+            "verify-worker",
         ]
         #expect(programs.sorted() == wanted)
         #expect(file.contains("\nUSER 10001:10001\n") && file.contains("\nFROM scratch\n"))

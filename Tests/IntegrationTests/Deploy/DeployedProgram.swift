@@ -13,9 +13,7 @@ struct DeployedProgram {
     let files: [String: String]
 
     /// The programs that the image holds.
-    static let known = Result {
-        try text(of: "deploy/container/programs").split(separator: "\n").map(String.init)
-    }
+    static let known = Result { try text(of: "deploy/container/programs").split(separator: "\n").map(String.init) }
 
     private static let settings = Result { try text(of: "deploy/SETTINGS.md") }
 
@@ -28,15 +26,12 @@ struct DeployedProgram {
         guard let program = command.first, try Self.known.get().contains(program) else {
             return ["\(name): the image has no program \(command)"]
         }
-        let folder = FileManager.default.temporaryDirectory
-            .appending(path: "deployed-\(UUID().uuidString)").path
+        let folder = FileManager.default.temporaryDirectory.appending(path: "deployed-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: folder) }
         try writeFiles(below: folder)
         let isWorker = program.hasSuffix("-worker")
         var found = try await isWorker ? unknownSettings(program) : toolFindings(program)
-        if isWorker || command.dropFirst().first == "serve" {
-            found += try await checkFindings(program, folder)
-        }
+        if isWorker || command.dropFirst().first == "serve" { found += try await checkFindings(program, folder) }
         return (missingFiles + found).map { "\(name): \($0)" }
     }
 
@@ -44,9 +39,7 @@ struct DeployedProgram {
         for (path, text) in files {
             let url = URL(filePath: folder + path)
             try FileManager.default.createDirectory(
-                at: url.deletingLastPathComponent(),
-                withIntermediateDirectories: true
-            )
+                at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
             try local(text, folder).write(to: url, atomically: false, encoding: .utf8)
         }
     }
@@ -61,8 +54,7 @@ struct DeployedProgram {
 
     /// Output of `dead-letter password`; nobody signs in.
     static let viewer =
-        "vera:viewer:scrypt$65536$8$2$uA7g77+TXGW3p7B3gst3Xg==$"
-        + "ba4y23c6EhZkbhxQM9IdX3LFBvmq97TA1R6IZXQwERA=\n"
+        "vera:viewer:scrypt$65536$8$2$uA7g77+TXGW3p7B3gst3Xg==$ba4y23c6EhZkbhxQM9IdX3LFBvmq97TA1R6IZXQwERA=\n"
 
     /// Files that a setting names and that no mount provides.
     private var missingFiles: [String] {
@@ -75,10 +67,8 @@ struct DeployedProgram {
     /// A service reports whether it would start like this.
     private func checkFindings(_ program: String, _ folder: String) async throws -> [String] {
         let check = try await Self.run(
-            program,
-            command.dropFirst().map { local($0, folder) } + ["--check"],
-            environment.mapValues { local($0, folder) }
-        )
+            program, command.dropFirst().map { local($0, folder) } + ["--check"],
+            environment.mapValues { local($0, folder) })
         return check.end == .exited(code: 0) ? [] : ["--check: \(check.output)"]
     }
 
@@ -98,8 +88,9 @@ struct DeployedProgram {
         let help = try await Self.run(program, words + ["--help"], [:])
         guard help.end == .exited(code: 0) else { return ["\(program) has no \(name)"] }
         let known = help.output.split { $0.isWhitespace }.map { $0.prefix { $0 != "=" } }
-        let options = command.filter { $0.hasPrefix("--") }.map { $0.prefix { $0 != "=" } }
-            .filter { !known.contains($0) }
+        let options = command.filter { $0.hasPrefix("--") }.map { $0.prefix { $0 != "=" } }.filter {
+            !known.contains($0)
+        }
         let text = try Self.settings.get()
         let unknown = environment.keys.filter { variable in
             !variable.hasPrefix("RDKAFKA_") && !text.contains("`\(Self.setting(variable))`")
@@ -115,20 +106,15 @@ struct DeployedProgram {
             ? String(variable.dropLast("_FILE".count)) : variable
     }
 
-    private static func run(
-        _ program: String,
-        _ arguments: [String],
-        _ environment: [String: String]
-    ) async throws -> (end: ProcessEnd, output: String) {
+    private static func run(_ program: String, _ arguments: [String], _ environment: [String: String]) async throws -> (
+        end: ProcessEnd, output: String
+    ) {
         let file = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         defer { try? FileManager.default.removeItem(at: file) }
         let process = try ChildProcess(
-            executable: "\(BuiltWorkers.folder)/\(program)",
-            arguments: arguments,
+            executable: "\(BuiltWorkers.folder)/\(program)", arguments: arguments,
             environment: environment.merging(["SWIFT_BACKTRACE": "enable=no"]) { $1 },
-            standardOutput: .file(path: file.path),
-            standardError: .file(path: file.path)
-        )
+            standardOutput: .file(path: file.path), standardError: .file(path: file.path))
         let end = try await process.waitForEnd(deadline: .hopeless)
         return (end, try String(contentsOf: file, encoding: .utf8))
     }

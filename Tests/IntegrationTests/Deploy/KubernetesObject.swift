@@ -16,9 +16,7 @@ struct KubernetesObject {
     var title: String { "\(kind) \(name)" }
 
     /// The pod template of a StatefulSet, a Deployment, a Job or a CronJob.
-    var template: JSONValue? {
-        json["spec"]?["template"] ?? json["spec"]?["jobTemplate"]?["spec"]?["template"]
-    }
+    var template: JSONValue? { json["spec"]?["template"] ?? json["spec"]?["jobTemplate"]?["spec"]?["template"] }
 
     var podSpec: JSONValue? { template?["spec"] }
 
@@ -63,14 +61,10 @@ struct KubernetesOverlay {
         objects = manifests.objects.map(KubernetesObject.init)
     }
 
-    func all(_ kind: String) -> [KubernetesObject] {
-        objects.filter { $0.kind == kind }
-    }
+    func all(_ kind: String) -> [KubernetesObject] { objects.filter { $0.kind == kind } }
 
     /// All resources that start pods.
-    var workloads: [KubernetesObject] {
-        objects.filter { $0.template != nil }
-    }
+    var workloads: [KubernetesObject] { objects.filter { $0.template != nil } }
 
     func object(_ kind: String, _ name: String?) -> KubernetesObject? {
         objects.first { $0.kind == kind && $0.name == name }

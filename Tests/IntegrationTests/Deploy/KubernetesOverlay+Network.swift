@@ -11,9 +11,7 @@ extension KubernetesOverlay {
         all("Service").flatMap(serviceFindings)
             + all("PodDisruptionBudget").filter { budget in
                 workloads.count { $0.isSelected(by: budget.json["spec"]?["selector"]) } != 1
-            }
-            .map { "\($0.title): does not select one workload" }
-            + all("NetworkPolicy").flatMap(policyFindings)
+            }.map { "\($0.title): does not select one workload" } + all("NetworkPolicy").flatMap(policyFindings)
             + (try openingFindings())
     }
 
@@ -21,22 +19,18 @@ extension KubernetesOverlay {
         let selected = workloads.filter { $0.isSelected(by: service.json["spec"]?["selector"]) }
         guard selected.count == 1 else { return ["\(service.title): selects no workload"] }
         let ports = service.json["spec"].list("ports")
-        return ports.compactMap { $0["targetPort"]?.string }
-            .filter { selected[0].ports[$0] == nil }
-            .map { "\(service.title): \(selected[0].title) has no port \($0)" }
+        return ports.compactMap { $0["targetPort"]?.string }.filter { selected[0].ports[$0] == nil }.map {
+            "\(service.title): \(selected[0].title) has no port \($0)"
+        }
     }
 
     private func policyFindings(_ policy: KubernetesObject) -> [String] {
-        let selected = workloads.filter {
-            $0.isSelected(by: policy.json["spec"]?["podSelector"])
-        }
+        let selected = workloads.filter { $0.isSelected(by: policy.json["spec"]?["podSelector"]) }
         guard !selected.isEmpty else { return ["\(policy.title): selects no pod"] }
         let rules = policy.json["spec"].list("ingress")
-        let names = rules.flatMap { $0.list("ports") }
-            .compactMap { $0["port"]?.string }
+        let names = rules.flatMap { $0.list("ports") }.compactMap { $0["port"]?.string }
         return selected.flatMap { workload in
-            names.filter { workload.ports[$0] == nil }
-                .map { "\(policy.title): \(workload.title) has no port \($0)" }
+            names.filter { workload.ports[$0] == nil }.map { "\(policy.title): \(workload.title) has no port \($0)" }
         }
     }
 
@@ -49,8 +43,7 @@ extension KubernetesOverlay {
         }
         let specs = all("NetworkPolicy").compactMap { $0.json["spec"] }
         let rules = specs.flatMap { $0.list("egress") }
-        let open = rules.flatMap { $0.list("ports") }
-            .compactMap { $0["port"]?.int64 }
+        let open = rules.flatMap { $0.list("ports") }.compactMap { $0["port"]?.int64 }
         let kafka = try settings()[KafkaSettings.bootstrap].map(\.port).map(Int64.init)
         let needed = kafka + [5_432, 53]
         return (isClosed ? [] : ["what is not listed is open"])
@@ -65,8 +58,7 @@ extension KubernetesOverlay {
             KafkaSettings.bootstrap.declaration, KafkaSettings.topicPrefix.declaration,
             KafkaSettings.groupPrefix.declaration, WorkerSettings.sessionTimeout.declaration,
         ]
-        return try SettingsSchema(declarations, ignoresUnknown: true)
-            .read(environment: [:], file: file)
+        return try SettingsSchema(declarations, ignoresUnknown: true).read(environment: [:], file: file)
     }
 }
 
@@ -75,15 +67,11 @@ extension KubernetesOverlay {
     func scalingFindings() throws -> [String] {
         let settings = try settings()
         let scaled = all("ScaledObject")
-        let unscaled = Topology.stages.filter { stage in
-            !scaled.contains { $0.name == stage.program }
-        }
-        return unscaled.map { "\($0.program) is not scaled" }
-            + scaled.flatMap { scaledFindings($0, settings) }
+        let unscaled = Topology.stages.filter { stage in !scaled.contains { $0.name == stage.program } }
+        return unscaled.map { "\($0.program) is not scaled" } + scaled.flatMap { scaledFindings($0, settings) }
     }
 
-    private func scaledFindings(_ scaled: KubernetesObject, _ settings: SettingsValues) -> [String]
-    {
+    private func scaledFindings(_ scaled: KubernetesObject, _ settings: SettingsValues) -> [String] {
         guard let stage = Topology.stages.first(where: { $0.program == scaled.name }) else {
             return ["\(scaled.title): is no worker"]
         }
@@ -109,10 +97,7 @@ extension KubernetesOverlay {
     }
 
     /// Each change of the number moves partitions, so it must not go up and down.
-    private func steadinessFindings(
-        _ scaled: KubernetesObject,
-        _ settings: SettingsValues
-    ) -> [String] {
+    private func steadinessFindings(_ scaled: KubernetesObject, _ settings: SettingsValues) -> [String] {
         let advanced = scaled.json["spec"]?["advanced"]?["horizontalPodAutoscalerConfig"]
         let down = advanced?["behavior"]?["scaleDown"]
         let window = down?["stabilizationWindowSeconds"]?.int64 ?? 0
@@ -125,7 +110,6 @@ extension KubernetesOverlay {
     /// The number of partitions that the Job creates.
     private var partitions: Int64? {
         let command = object("Job", "topics")?.container?["command"]?.strings ?? []
-        return command.compactMap { $0.wholeMatch(of: /--partitions=(\d+)/)?.1 }.first
-            .flatMap { Int64($0) }
+        return command.compactMap { $0.wholeMatch(of: /--partitions=(\d+)/)?.1 }.first.flatMap { Int64($0) }
     }
 }

@@ -7,9 +7,7 @@ extension KubernetesOverlay {
     ///
     /// Kubernetes, "Pod Security Standards", Restricted.
     func securityFindings() -> [String] {
-        let profile = all("Namespace").first?.json["metadata"]?["labels"]?.texts[
-            "pod-security.kubernetes.io/enforce"
-        ]
+        let profile = all("Namespace").first?.json["metadata"]?["labels"]?.texts["pod-security.kubernetes.io/enforce"]
         let namespace = profile == "restricted" ? [] : ["the namespace does not enforce restricted"]
         return namespace
             + workloads.flatMap { workload in
@@ -29,26 +27,16 @@ extension KubernetesOverlay {
 
     private static let rules = [
         Rule("runs as root") { $0.podSpec?["securityContext"]?["runAsNonRoot"]?.bool == true },
-        Rule("is not user 10001") {
-            $0.podSpec?["securityContext"]?["runAsUser"]?.int64 == 10_001
-        },
+        Rule("is not user 10001") { $0.podSpec?["securityContext"]?["runAsUser"]?.int64 == 10_001 },
         Rule("has no filter of system calls") {
             let profile = $0.podSpec?["securityContext"]?["seccompProfile"]
             return profile?["type"]?.string == "RuntimeDefault"
-        },
-        Rule("may gain privileges") {
-            $0.container?["securityContext"]?["allowPrivilegeEscalation"]?.bool == false
-        },
+        }, Rule("may gain privileges") { $0.container?["securityContext"]?["allowPrivilegeEscalation"]?.bool == false },
         Rule("keeps capabilities") {
             $0.container?["securityContext"]?["capabilities"]?["drop"]?.strings == ["ALL"]
                 && $0.container?["securityContext"]?["capabilities"]?["add"] == nil
-        },
-        Rule("may write to its root") {
-            $0.container?["securityContext"]?["readOnlyRootFilesystem"]?.bool == true
-        },
-        Rule("gets a token of the cluster") {
-            $0.podSpec?["automountServiceAccountToken"]?.bool == false
-        },
+        }, Rule("may write to its root") { $0.container?["securityContext"]?["readOnlyRootFilesystem"]?.bool == true },
+        Rule("gets a token of the cluster") { $0.podSpec?["automountServiceAccountToken"]?.bool == false },
         Rule("shares namespaces of its node") { workload in
             ["hostNetwork", "hostPID", "hostIPC"].allSatisfy { workload.podSpec?[$0] == nil }
         },
@@ -70,17 +58,12 @@ extension KubernetesOverlay {
     /// Findings against the rules for a worker's probes, spread and end.
     func workerFindings() -> [String] {
         all("StatefulSet").flatMap { worker in
-            let budgets = all("PodDisruptionBudget").filter {
-                worker.isSelected(by: $0.json["spec"]?["selector"])
-            }
+            let budgets = all("PodDisruptionBudget").filter { worker.isSelected(by: $0.json["spec"]?["selector"]) }
             let service = worker.json["spec"]?["serviceName"]?.string
             return probeFindings(worker) + spreadFindings(worker)
-                + (gracePeriod(worker) >= 28
-                    ? [] : ["\(worker.title): is killed before its shutdown.budget and 8 s"])
-                + (object("Service", service) != nil
-                    ? [] : ["\(worker.title): its Service is not there"])
-                + (budgets.count == 1
-                    ? [] : ["\(worker.title): has no PodDisruptionBudget"])
+                + (gracePeriod(worker) >= 28 ? [] : ["\(worker.title): is killed before its shutdown.budget and 8 s"])
+                + (object("Service", service) != nil ? [] : ["\(worker.title): its Service is not there"])
+                + (budgets.count == 1 ? [] : ["\(worker.title): has no PodDisruptionBudget"])
         }
     }
 
@@ -89,9 +72,7 @@ extension KubernetesOverlay {
     }
 
     private func probeFindings(_ worker: KubernetesObject) -> [String] {
-        let wanted = [
-            "startupProbe": "/livez", "livenessProbe": "/livez", "readinessProbe": "/readyz",
-        ]
+        let wanted = ["startupProbe": "/livez", "livenessProbe": "/livez", "readinessProbe": "/readyz"]
         return wanted.sorted { $0.key < $1.key }.flatMap { name, path in
             let get = worker.container?[name]?["httpGet"]
             let port = get?["port"]?.string.flatMap { worker.ports[$0] }

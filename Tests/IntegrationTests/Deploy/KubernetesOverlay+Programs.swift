@@ -5,19 +5,15 @@ extension KubernetesOverlay {
     /// The secrets that an overlay leaves to the company's own store.
     private static let ownSecrets = [
         "database-url": "postgresql://someone:secret@postgres/entitlements?sslmode=verify-full",
-        "kafka-password": "secret", "users": DeployedProgram.viewer,
-        "api-key.p8": DeployedProgram.apiKey,
+        "kafka-password": "secret", "users": DeployedProgram.viewer, "api-key.p8": DeployedProgram.apiKey,
     ]
 
     /// The program of each workload with its mounted files.
     func programs() -> [DeployedProgram] {
         workloads.map { workload in
             DeployedProgram(
-                name: workload.title,
-                command: workload.container?["command"]?.strings ?? [],
-                environment: environment(of: workload),
-                files: files(of: workload)
-            )
+                name: workload.title, command: workload.container?["command"]?.strings ?? [],
+                environment: environment(of: workload), files: files(of: workload))
         }
     }
 
@@ -48,16 +44,14 @@ extension KubernetesOverlay {
         let variables = workload.container.list("env")
         return variables.reduce(into: [:]) { environment, variable in
             let field = variable["valueFrom"]?["fieldRef"]?["fieldPath"]?.string
-            environment[variable["name"]?.string ?? "?"] =
-                variable["value"]?.string ?? value(of: field, workload)
+            environment[variable["name"]?.string ?? "?"] = variable["value"]?.string ?? value(of: field, workload)
         }
     }
 
     /// The value of a pod's own field.
     private func value(of field: String?, _ workload: KubernetesObject) -> String? {
         guard field != "metadata.name" else { return "\(workload.name)-0" }
-        return field?.wholeMatch(of: /metadata\.labels\['([^']+)'\]/)
-            .flatMap { workload.podLabels[String($0.1)] }
+        return field?.wholeMatch(of: /metadata\.labels\['([^']+)'\]/).flatMap { workload.podLabels[String($0.1)] }
     }
 
     private func files(of workload: KubernetesObject) -> [String: String] {
@@ -66,16 +60,12 @@ extension KubernetesOverlay {
         return mounts.reduce(into: [:]) { files, mount in
             let volume = volumes.first { $0["name"]?.string == mount["name"]?.string }
             guard let volume, let path = mount["mountPath"]?.string else { return }
-            for (name, text) in content(of: volume) {
-                files["\(path)/\(name)"] = text
-            }
+            for (name, text) in content(of: volume) { files["\(path)/\(name)"] = text }
         }
     }
 
     private func content(of volume: JSONValue) -> [String: String] {
-        if let map = object("ConfigMap", volume["configMap"]?["name"]?.string) {
-            return map.json["data"]?.texts ?? [:]
-        }
+        if let map = object("ConfigMap", volume["configMap"]?["name"]?.string) { return map.json["data"]?.texts ?? [:] }
         guard let name = volume["secret"]?["secretName"]?.string else { return [:] }
         guard !all("Secret").isEmpty else { return Self.ownSecrets }
         return (object("Secret", name)?.json["data"]?.texts ?? [:]).mapValues { text in

@@ -3,34 +3,28 @@ import TestSupport
 import Testing
 
 /// The overlays of `deploy/kubernetes`, rendered by kustomize, are valid and fit the programs.
-@Suite(.needsSchemas, .needsBuiltWorkers, .timeLimit(.minutes(10)))
-struct KubernetesTests {
+@Suite(.needsSchemas, .needsBuiltWorkers, .timeLimit(.minutes(10))) struct KubernetesTests {
     private static let folder = "deploy/kubernetes"
 
     private static func findings(_ overlay: KubernetesOverlay) async throws -> [String] {
         var found = overlay.schemaFindings + overlay.referenceFindings()
-        for program in overlay.programs() {
-            found += try await program.findings()
-        }
+        for program in overlay.programs() { found += try await program.findings() }
         found += overlay.securityFindings() + overlay.workerFindings()
         found += try overlay.networkFindings()
         // The small overlay has no KEDA.
         return overlay.all("ScaledObject").isEmpty ? found : found + (try overlay.scalingFindings())
     }
 
-    @Test(arguments: ["trial", "production"])
-    func `an overlay is valid by the published schemas and fits the programs`(name: String)
-        async throws
-    {
+    @Test(arguments: ["trial", "production"]) func `an overlay is valid by the published schemas and fits the programs`(
+        name: String
+    ) async throws {
         let folder = ReferenceScript.root.appending(path: "\(Self.folder)/overlays/\(name)")
         let overlay = try KubernetesOverlay(folder)
         #expect(overlay.workloads.count == (name == "trial" ? 11 : 12))
         let tasks = overlay.all("CronJob")
         #expect(Set(tasks.map(\.name)) == ["reconcile", "chains", "prune"])
         let alerts = try MonitoringFiles.text("prometheus/alerts.yaml")
-        for task in tasks {
-            #expect(alerts.contains(#"cronjob="\#(task.name)""#), "\(task.name)")
-        }
+        for task in tasks { #expect(alerts.contains(#"cronjob="\#(task.name)""#), "\(task.name)") }
         #expect(overlay.all("ScaledObject").count == (name == "trial" ? 0 : 4))
         let findings = try await Self.findings(overlay)
         #expect(findings.isEmpty, "\(findings.joined(separator: "\n"))")
@@ -56,30 +50,15 @@ struct KubernetesTests {
         Fault("base/jobs.yaml", "--partitions=16", "--partition=16", "no option --partition"),
         Fault("base/network.yaml", "port: console", "port: web", "has no port web"),
         Fault(
-            "overlays/production/console.yaml",
-            "https://audit.example.com",
-            "audit.example.com",
-            "console.public_url"
-        ),
+            "overlays/production/console.yaml", "https://audit.example.com", "audit.example.com", "console.public_url"),
         Fault("base/link-worker.yaml", "/secrets/database-url", "/secrets/url", "mounted at"),
         Fault(
-            "components/autoscaling/link-worker.yaml",
-            "storekit.unique",
-            "storekit.linked",
-            "topic is not storekit.unique"
-        ),
+            "components/autoscaling/link-worker.yaml", "storekit.unique", "storekit.linked",
+            "topic is not storekit.unique"),
         Fault(
-            "components/autoscaling/scaling.yaml",
-            "stabilizationWindowSeconds: 600",
-            "stabilizationWindowSeconds: 60",
-            "goes down too soon"
-        ),
-        Fault(
-            "components/autoscaling/scaling.yaml",
-            "/spec/pollingInterval",
-            "/spec/pollInterval",
-            "unknown members"
-        ),
+            "components/autoscaling/scaling.yaml", "stabilizationWindowSeconds: 600", "stabilizationWindowSeconds: 60",
+            "goes down too soon"),
+        Fault("components/autoscaling/scaling.yaml", "/spec/pollingInterval", "/spec/pollInterval", "unknown members"),
     ]
 
     /// All in one copy, as each takes a rendering and the answers of eight programs.

@@ -20,9 +20,7 @@ struct Manifests {
     init(_ kind: String, _ path: String) throws {
         let script = ReferenceScript("deploy/manifests.py", python: Self.python.path)
         let result = try script.run([kind, path])
-        guard result.isSuccess else {
-            throw PipelineFailure(result.text)
-        }
+        guard result.isSuccess else { throw PipelineFailure(result.text) }
         let document = try JSONDocument(parsing: Array(result.output)).root
         findings = document["findings"]?.elements.compactMap(\.string) ?? []
         objects = document.list("objects")
@@ -39,16 +37,13 @@ struct Manifests {
     static func replace(_ text: String, _ other: String, in file: URL) throws {
         let before = try String(contentsOf: file, encoding: .utf8)
         try #require(before.contains(text), "\(file.lastPathComponent) does not contain \(text)")
-        try before.replacingOccurrences(of: text, with: other)
-            .write(to: file, atomically: true, encoding: .utf8)
+        try before.replacingOccurrences(of: text, with: other).write(to: file, atomically: true, encoding: .utf8)
     }
 }
 
 extension Trait where Self == ConditionTrait {
     /// Skips a test if the schemas are not installed, and says so.
-    static var needsSchemas: Self {
-        .enabled(if: Manifests.isAvailable, "run 'deploy/install.sh test' first")
-    }
+    static var needsSchemas: Self { .enabled(if: Manifests.isAvailable, "run 'deploy/install.sh test' first") }
 }
 
 extension JSONValue {
@@ -56,23 +51,17 @@ extension JSONValue {
     var texts: [String: String] {
         members.reduce(into: [:]) { texts, member in
             guard let key = member.key.string else { return }
-            texts[key] =
-                member.value.string
-                ?? String(decoding: member.value.rawBytes, as: UTF8.self)
+            texts[key] = member.value.string ?? String(decoding: member.value.rawBytes, as: UTF8.self)
         }
     }
 
     var strings: [String] { elements.compactMap(\.string) }
 
     /// The elements of a member that is an array; empty if it is absent.
-    func list(_ key: String) -> [JSONValue] {
-        self[key].map { Array($0.elements) } ?? []
-    }
+    func list(_ key: String) -> [JSONValue] { self[key].map { Array($0.elements) } ?? [] }
 }
 
 extension JSONValue? {
     /// The elements of the value's member; empty for nil.
-    func list(_ key: String) -> [JSONValue] {
-        self?.list(key) ?? []
-    }
+    func list(_ key: String) -> [JSONValue] { self?.list(key) ?? [] }
 }

@@ -32,19 +32,13 @@ struct SystemdMachine {
         let log = ChildProcess.Output.file(path: "\(folder)/log")
         process = try ChildProcess(
             executable: ReferenceScript.root.appending(path: "Tests/Reference/deploy/boot.sh").path,
-            arguments: [BuiltWorkers.folder, folder],
-            environment: ["PATH": "/usr/sbin:/usr/bin:/sbin:/bin"],
-            standardOutput: log,
-            standardError: log,
-            signalOnOurDeath: "TERM"
-        )
+            arguments: [BuiltWorkers.folder, folder], environment: ["PATH": "/usr/sbin:/usr/bin:/sbin:/bin"],
+            standardOutput: log, standardError: log, signalOnOurDeath: "TERM")
     }
 
     private static func write(_ pipeline: RunningPipeline, below folder: String) throws {
         let files = FileManager.default
-        for user in [
-            "dedupe", "link", "entitle", "index", "console", "operator", "chains",
-        ] {
+        for user in ["dedupe", "link", "entitle", "index", "console", "operator", "chains"] {
             let secrets = "\(folder)/secrets/entitlements-\(user)"
             try files.createDirectory(atPath: secrets, withIntermediateDirectories: true)
             let url = Data((pipeline.database.connectionString + "\n").utf8)
@@ -53,13 +47,10 @@ struct SystemdMachine {
         let users = "\(folder)/secrets/entitlements-console/users"
         _ = files.createFile(atPath: users, contents: Data(DeployedProgram.viewer.utf8))
         let settings = DemoSettings(
-            bootstrap: pipeline.cluster.bootstrapServers,
-            prefix: pipeline.layout.prefix,
+            bootstrap: pipeline.cluster.bootstrapServers, prefix: pipeline.layout.prefix,
             // Nothing listens there: only the secret's file counts.
-            databaseURL: "postgresql://nobody@127.0.0.1:1/nothing",
-            apps: pipeline.traffic.apps,
-            rootFile: "/etc/entitlements/root.pem"
-        )
+            databaseURL: "postgresql://nobody@127.0.0.1:1/nothing", apps: pipeline.traffic.apps,
+            rootFile: "/etc/entitlements/root.pem")
         _ = files.createFile(atPath: "\(folder)/settings.json", contents: Data(settings.json))
         let root = Data(pipeline.traffic.rootPEM.utf8)
         _ = files.createFile(atPath: "\(folder)/root.pem", contents: root)
@@ -74,9 +65,7 @@ struct SystemdMachine {
     /// The exposure of each unit by `systemd-analyze security`.
     var exposures: [String: Double] {
         let lines = text("exposure").matches(of: /level for (\S+): ([0-9.]+)/)
-        return Dictionary(
-            uniqueKeysWithValues: lines.map { (String($0.1), Double($0.2) ?? .infinity) }
-        )
+        return Dictionary(uniqueKeysWithValues: lines.map { (String($0.1), Double($0.2) ?? .infinity) })
     }
 
     /// The confinement of the process whose command line begins so; nil before it runs.
@@ -101,8 +90,9 @@ struct SystemdMachine {
             status[String(words[0])] = words[1].trimmingCharacters(in: .whitespaces)
         }
         guard let id = status["Uid"]?.split(separator: "\t").first else { return nil }
-        let user = text("passwd").split(separator: "\n").map { $0.split(separator: ":") }
-            .first { $0.count > 2 && $0[2] == id }?.first
+        let user = text("passwd").split(separator: "\n").map { $0.split(separator: ":") }.first {
+            $0.count > 2 && $0[2] == id
+        }?.first
         return Confinement(user: user.map(String.init) ?? "number \(id)", status: status)
     }
 
@@ -114,19 +104,13 @@ struct SystemdMachine {
     }
 
     func requireRunning() throws {
-        guard process.isRunning else {
-            throw PipelineFailure("the machine has ended:\n\(lastWords)")
-        }
+        guard process.isRunning else { throw PipelineFailure("the machine has ended:\n\(lastWords)") }
     }
 
-    var lastWords: String {
-        log.split(separator: "\n").suffix(30).joined(separator: "\n")
-    }
+    var lastWords: String { log.split(separator: "\n").suffix(30).joined(separator: "\n") }
 
     /// Shuts down in order.
-    func shutDown() async throws {
-        try await process.stop(grace: .hopeless)
-    }
+    func shutDown() async throws { try await process.stop(grace: .hopeless) }
 
     private func text(_ name: String) -> String {
         let bytes = FileManager.default.contents(atPath: "\(folder)/\(name)") ?? Data()

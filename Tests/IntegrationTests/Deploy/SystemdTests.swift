@@ -7,8 +7,7 @@ import Testing
 
 extension PipelineTests {
     /// The units of `deploy/systemd`, run by systemd itself.
-    @Suite(.timeLimit(.minutes(10)))
-    struct SystemdTests {
+    @Suite(.timeLimit(.minutes(10))) struct SystemdTests {
         private struct Service {
             let unit: String
             let command: String
@@ -35,9 +34,7 @@ extension PipelineTests {
         ]
 
         @Test(.enabled(if: SystemdMachine.isAvailable, "needs root and systemd-nspawn"))
-        func `systemd runs the whole pipeline, each process as its own user in its sandbox`()
-            async throws
-        {
+        func `systemd runs the whole pipeline, each process as its own user in its sandbox`() async throws {
             let traffic = try DemoTraffic(seed: 3, bodyCount: 200)
             try await RunningPipeline.run(PipelineSetup(.mock), traffic) { pipeline in
                 let machine = try SystemdMachine(pipeline)
@@ -50,8 +47,7 @@ extension PipelineTests {
                     try await eventually("the index has not followed") {
                         try machine.requireRunning()
                         return try await pipeline.withDatabase { connection in
-                            try await connection.query("SELECT count(*) FROM dead_letters")[0]
-                                .int8(0)
+                            try await connection.query("SELECT count(*) FROM dead_letters")[0].int8(0)
                         } == letters
                     }
                     for (task, words) in Self.tasks {
@@ -72,9 +68,7 @@ extension PipelineTests {
         }
 
         /// By it a copy leaves its group before it is taken away.
-        @Test func `a worker's unit reads the settings of its stage, then those of its copy`()
-            throws
-        {
+        @Test func `a worker's unit reads the settings of its stage, then those of its copy`() throws {
             for worker in Self.workers {
                 let name = worker.unit.prefix { $0 != "@" }
                 let unit = try MonitoringFiles.text("systemd/\(name)@.service")

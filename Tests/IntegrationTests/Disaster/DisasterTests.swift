@@ -13,16 +13,10 @@ extension PipelineTests {
     /// The steps of deploy/recovery.md; run by deploy/rehearsal.sh, as each takes a minute.
     @Suite(
         .timeLimit(.minutes(10)),
-        .enabled(
-            if: ProcessInfo.processInfo.environment["REHEARSAL"] == "yes",
-            "run by deploy/rehearsal.sh"
-        ),
-        .needsKafkaLauncher
-    )
-    struct DisasterTests {
-        private static func traffic() throws -> DemoTraffic {
-            try DemoTraffic(seed: 17, bodyCount: 600)
-        }
+        .enabled(if: ProcessInfo.processInfo.environment["REHEARSAL"] == "yes", "run by deploy/rehearsal.sh"),
+        .needsKafkaLauncher) struct DisasterTests
+    {
+        private static func traffic() throws -> DemoTraffic { try DemoTraffic(seed: 17, bodyCount: 600) }
 
         private static func setup(_ server: PrivatePostgres) -> PipelineSetup {
             var setup = PipelineSetup(.real)
@@ -30,9 +24,7 @@ extension PipelineTests {
             return setup
         }
 
-        private static func withServer(
-            _ body: (RecoverableServer) async throws -> Void
-        ) async throws {
+        private static func withServer(_ body: (RecoverableServer) async throws -> Void) async throws {
             let server = try await RecoverableServer.start()
             do {
                 try await body(server)
@@ -43,9 +35,7 @@ extension PipelineTests {
             }
         }
 
-        @Test func `a database restored to an instant catches up, and the feed continues`()
-            async throws
-        {
+        @Test func `a database restored to an instant catches up, and the feed continues`() async throws {
             try await Self.withServer { recoverable in
                 let setup = Self.setup(recoverable.server)
                 try await RunningPipeline.run(setup, Self.traffic()) { pipeline in
@@ -66,9 +56,7 @@ extension PipelineTests {
                     try await recoverable.restore(to: instant)
                     #expect(try await pipeline.count("transactions") < before)
                     try await pipeline.resetOffsets(
-                        of: [.dedupe, .link, .entitle],
-                        "--to-datetime=\(Self.minuteBefore(instant))"
-                    )
+                        of: [.dedupe, .link, .entitle], "--to-datetime=\(Self.minuteBefore(instant))")
                     #expect(await pipeline.operate("recover", "feed").code == 0)
 
                     try await pipeline.catchUp()
@@ -90,11 +78,7 @@ extension PipelineTests {
                     let status = await pipeline.operate("status")
                     #expect(status.code == 78 && status.notes.contains("pipeline migrate"))
                     // The tables, and the company's own data: catalog and links.
-                    _ = try await TestDatabase.make(
-                        for: traffic,
-                        on: recoverable.server,
-                        named: setup.database
-                    )
+                    _ = try await TestDatabase.make(for: traffic, on: recoverable.server, named: setup.database)
                     try await pipeline.resetOffsets(of: [.verify], "--to-earliest")
                     #expect(await pipeline.operate("recover", "feed").code == 0)
 
@@ -114,15 +98,11 @@ extension PipelineTests {
                     try await pipeline.waitUntilPublished()
                     #expect(try await pipeline.endsOfAll() == [])
                 }
-                try await OwnBroker.lend(.real) { broker in
-                    try await Self.goOn(on: broker.cluster, setup, traffic)
-                }
+                try await OwnBroker.lend(.real) { broker in try await Self.goOn(on: broker.cluster, setup, traffic) }
             }
         }
 
-        @Test func `a group that was set back reports that its chains of dead letters restart`()
-            async throws
-        {
+        @Test func `a group that was set back reports that its chains of dead letters restart`() async throws {
             var setup = PipelineSetup(.real)
             setup.partitions = 1
             try await RunningPipeline.run(setup, Self.traffic()) { pipeline in
@@ -138,12 +118,7 @@ extension PipelineTests {
                 // The counts begin there, which reconcile reports until a person has stated it.
                 #expect(await pipeline.operate("reconcile").code == 1)
                 let stated = await pipeline.operate(
-                    "account",
-                    "state",
-                    "--stage=verify",
-                    "--by=eva",
-                    "--reason=read before"
-                )
+                    "account", "state", "--stage=verify", "--by=eva", "--reason=read before")
                 #expect(stated.code == 0, "\(stated.notes)")
 
                 try await pipeline.catchUp()
@@ -151,11 +126,8 @@ extension PipelineTests {
             }
         }
 
-        private static func goOn(
-            on cluster: KafkaCluster,
-            _ former: PipelineSetup,
-            _ traffic: DemoTraffic
-        ) async throws {
+        private static func goOn(on cluster: KafkaCluster, _ former: PipelineSetup, _ traffic: DemoTraffic) async throws
+        {
             var setup = former
             setup.ownCluster = cluster
             try await RunningPipeline.run(setup, traffic) { pipeline in
@@ -189,9 +161,7 @@ extension PipelineTests {
 
 extension RunningPipeline {
     fileprivate func count(_ table: String) async throws -> Int64 {
-        try await withDatabase { connection in
-            try await connection.query("SELECT count(*) FROM \(table)")[0].int8(0)
-        }
+        try await withDatabase { connection in try await connection.query("SELECT count(*) FROM \(table)")[0].int8(0) }
     }
 
     /// Starts the workers, publishes the rest, and expects that nothing is missing in the end.
@@ -218,9 +188,7 @@ extension RunningPipeline {
         let users = try await withDatabase { connection in
             try await connection.query("SELECT user_id FROM user_versions").map { $0.text(0) }
         }
-        let states = try await records(of: Topic.current).map {
-            String(decoding: $0.key ?? [], as: UTF8.self)
-        }
+        let states = try await records(of: Topic.current).map { String(decoding: $0.key ?? [], as: UTF8.self) }
         #expect(Set(states) == Set(users))
     }
 }

@@ -15,22 +15,16 @@ struct RecoverableServer: Sendable {
 
     private static var configuration: PrivatePostgres.Configuration {
         var configuration = PrivatePostgres.Configuration()
-        configuration.settings = [
-            "wal_level": "replica", "max_wal_senders": "4", "full_page_writes": "on",
-        ]
+        configuration.settings = ["wal_level": "replica", "max_wal_senders": "4", "full_page_writes": "on"]
         return configuration
     }
 
     static func start() async throws -> RecoverableServer {
-        let folder = FileManager.default.temporaryDirectory
-            .appending(path: "recoverable-\(UUID().uuidString)")
+        let folder = FileManager.default.temporaryDirectory.appending(path: "recoverable-\(UUID().uuidString)")
         let archive = folder.appending(path: "wal")
         try FileManager.default.createDirectory(at: archive, withIntermediateDirectories: true)
         // The server runs as another user if this process is root.
-        try FileManager.default.setAttributes(
-            [.posixPermissions: 0o777],
-            ofItemAtPath: archive.path
-        )
+        try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: archive.path)
         var configuration = Self.configuration
         configuration.settings["archive_mode"] = "on"
         configuration.settings["archive_command"] = "cp %p \(archive.path)/%f"
@@ -47,11 +41,7 @@ struct RecoverableServer: Sendable {
     func backUp() async throws {
         try await run(
             try PostgresBinaries.find().folder + "/pg_basebackup",
-            [
-                "-d", server.connectionString(), "-D", backup, "-X", "none",
-                "--checkpoint=fast", "--no-sync",
-            ]
-        )
+            ["-d", server.connectionString(), "-D", backup, "-X", "none", "--checkpoint=fast", "--no-sync"])
     }
 
     /// Waits until the present log is in the archive.
@@ -66,16 +56,11 @@ struct RecoverableServer: Sendable {
                 SELECT pg_walfile_name(pg_switch_wal()) FROM (
                     SELECT pg_logical_emit_message(true, 'rehearsal', 'switch')
                 ) AS written
-                """
-            )[0].text(0)
-            let isArchived = try await becomesTrue(
-                within: .seconds(60),
-                every: .milliseconds(100)
-            ) {
+                """)[0].text(0)
+            let isArchived = try await becomesTrue(within: .seconds(60), every: .milliseconds(100)) {
                 try await connection.query(
-                    "SELECT coalesce(last_archived_wal >= $1, false) FROM pg_stat_archiver",
-                    [.text(segment)]
-                )[0].bool(0)
+                    "SELECT coalesce(last_archived_wal >= $1, false) FROM pg_stat_archiver", [.text(segment)])[0].bool(
+                        0)
             }
             guard isArchived else { throw PipelineFailure("the log was not archived") }
             return now
@@ -96,9 +81,7 @@ struct RecoverableServer: Sendable {
         try await install(in: data, settings, signal: "recovery.signal")
         try await server.start()
         let isOver = try await becomesTrue(within: .seconds(60), every: .milliseconds(100)) {
-            try await lend { connection in
-                try await !connection.query("SELECT pg_is_in_recovery()")[0].bool(0)
-            }
+            try await lend { connection in try await !connection.query("SELECT pg_is_in_recovery()")[0].bool(0) }
         }
         guard isOver else { throw PipelineFailure("the recovery does not come to an end") }
     }
@@ -116,8 +99,7 @@ struct RecoverableServer: Sendable {
 
             """
         try await install(in: data, settings, signal: "standby.signal")
-        try Data("host all all 127.0.0.1/32 trust\n".utf8)
-            .write(to: URL(filePath: data + "/pg_hba.conf"))
+        try Data("host all all 127.0.0.1/32 trust\n".utf8).write(to: URL(filePath: data + "/pg_hba.conf"))
         try await standby.start()
         return standby
     }
@@ -139,9 +121,7 @@ struct RecoverableServer: Sendable {
         try file.write(contentsOf: Data(settings.utf8))
         try file.close()
         _ = FileManager.default.createFile(atPath: "\(data)/\(signal)", contents: nil)
-        if let owner = owner as? String {
-            try await run("/usr/bin/chown", ["-R", owner, data])
-        }
+        if let owner = owner as? String { try await run("/usr/bin/chown", ["-R", owner, data]) }
     }
 
     private func lend<T>(_ body: (PostgresConnection) async throws -> T) async throws -> T {
@@ -151,10 +131,7 @@ struct RecoverableServer: Sendable {
 
     private func run(_ executable: String, _ arguments: [String]) async throws {
         let child = try ChildProcess(
-            executable: executable,
-            arguments: arguments,
-            environment: ["PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"]
-        )
+            executable: executable, arguments: arguments, environment: ["PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"])
         let end = try await child.waitForEnd(deadline: .hopeless)
         guard end == .exited(code: 0) else { throw PipelineFailure("\(executable): \(end)") }
     }

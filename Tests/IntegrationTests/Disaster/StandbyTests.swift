@@ -23,28 +23,20 @@ import Testing
                     try await Self.compare(primary, standby)
                 }
             }
-        } catch {
-            Issue.record(error)
-        }
+        } catch { Issue.record(error) }
         try await standby?.remove()
         try await recoverable.remove()
     }
 
-    private static func options(_ server: PrivatePostgres) -> PostgresOptions {
-        server.options("standby-tests")
-    }
+    private static func options(_ server: PrivatePostgres) -> PostgresOptions { server.options("standby-tests") }
 
-    private static func compare(
-        _ primary: PostgresConnection,
-        _ standby: PostgresConnection
-    ) async throws {
+    private static func compare(_ primary: PostgresConnection, _ standby: PostgresConnection) async throws {
         _ = try await primary.query(
             """
             INSERT INTO ledger (environment, bundle_id, transaction_id, currency,
                 original_transaction_id, product_id, user_id, amount, taken_back, purchase_date_ms)
             VALUES ('Production', 'com.example', '1', 'gold', '1', 'coins', 'anna', 5, 0, 1)
-            """
-        )
+            """)
         try await give("anna", on: primary)
         try await eventually { try await has("anna", on: standby) }
         for view in ["active_entitlements", "entitlement_details"] {
@@ -61,10 +53,7 @@ import Testing
         try await give("bob", on: primary)
         let end = try await primary.query("SELECT pg_current_wal_flush_lsn()::text")[0].text(0)
         try await eventually {
-            try await standby.query(
-                "SELECT pg_last_wal_receive_lsn() >= $1::pg_lsn",
-                [.text(end)]
-            )[0].bool(0)
+            try await standby.query("SELECT pg_last_wal_receive_lsn() >= $1::pg_lsn", [.text(end)])[0].bool(0)
         }
         // Received and not replayed: the case of the staleness rule.
         #expect(try await !has("bob", on: standby))
@@ -85,26 +74,15 @@ import Testing
             INSERT INTO entitlements (
                 environment, bundle_id, original_transaction_id, entitlement_key, user_id, periods)
             VALUES ('Production', 'com.example', $1, 'premium', $1, '{[2020-01-01,)}')
-            """,
-            [.text(user)]
-        )
+            """, [.text(user)])
     }
 
-    private static func has(
-        _ user: String,
-        on connection: PostgresConnection
-    ) async throws -> Bool {
-        try await connection.query("SELECT has_entitlement($1, 'premium')", [.text(user)])[0]
-            .bool(0)
+    private static func has(_ user: String, on connection: PostgresConnection) async throws -> Bool {
+        try await connection.query("SELECT has_entitlement($1, 'premium')", [.text(user)])[0].bool(0)
     }
 
-    private static func hasReplayed(
-        _ instant: String,
-        _ standby: PostgresConnection
-    ) async throws -> Bool {
+    private static func hasReplayed(_ instant: String, _ standby: PostgresConnection) async throws -> Bool {
         try await standby.query(
-            "SELECT coalesce(pg_last_xact_replay_timestamp() >= $1::timestamptz, false)",
-            [.text(instant)]
-        )[0].bool(0)
+            "SELECT coalesce(pg_last_xact_replay_timestamp() >= $1::timestamptz, false)", [.text(instant)])[0].bool(0)
     }
 }

@@ -53,9 +53,7 @@ struct EndToEndRun: Sendable {
     private init(_ kind: KafkaCluster.Kind) async throws {
         let traffic = try DemoTraffic(seed: 7, bodyCount: Self.bodyCount)
         let pipeline = try await RunningPipeline(PipelineSetup(kind), traffic)
-        do {
-            try await self.init(pipeline)
-        } catch {
+        do { try await self.init(pipeline) } catch {
             await pipeline.close()
             throw error
         }
@@ -75,15 +73,10 @@ struct EndToEndRun: Sendable {
         (letters, refused) = try await pipeline.deadLetters()
         try await pipeline.waitUntilPublished()
         var topics: [String: [ConsumerRecord]] = [:]
-        for topic in TopicLayout.flow + TopicLayout.written {
-            topics[topic] = try await pipeline.records(of: topic)
-        }
+        for topic in TopicLayout.flow + TopicLayout.written { topics[topic] = try await pipeline.records(of: topic) }
         self.topics = topics
         metrics = Dictionary(
-            uniqueKeysWithValues: pipeline.copies.map { copy in
-                (copy.stage, copy.get("/metrics")?.text ?? "")
-            }
-        )
+            uniqueKeysWithValues: pipeline.copies.map { copy in (copy.stage, copy.get("/metrics")?.text ?? "") })
         replays = [
             try await Self.replay("everything once more", pipeline),
             try await Self.replay("everything once more, the memory emptied", pipeline) {
@@ -99,29 +92,23 @@ struct EndToEndRun: Sendable {
             }
     }
 
-    private static func entitlements(
-        _ connection: PostgresConnection
-    ) async throws -> [String: String] {
+    private static func entitlements(_ connection: PostgresConnection) async throws -> [String: String] {
         let rows = try await connection.query(
             """
             SELECT concat_ws('|', user_id, environment, bundle_id, original_transaction_id,
                 entitlement_key), periods
             FROM entitlements
-            """
-        )
+            """)
         return rows.reduce(into: [:]) { rows, row in
             rows[row.text(0)] = row.periods(1).map { period in
                 let end = period.endMilliseconds.map(String.init) ?? "ever"
                 return "\(period.startMilliseconds)-\(end)"
-            }
-            .joined(separator: ",")
+            }.joined(separator: ",")
         }
     }
 
     private static func replay(
-        _ name: String,
-        _ pipeline: RunningPipeline,
-        after prepare: (PostgresConnection) async throws -> Void = { _ in }
+        _ name: String, _ pipeline: RunningPipeline, after prepare: (PostgresConnection) async throws -> Void = { _ in }
     ) async throws -> Replay {
         let before = try await pipeline.withDatabase { connection in
             try await prepare(connection)
@@ -133,11 +120,8 @@ struct EndToEndRun: Sendable {
         return try await pipeline.withDatabase { connection in
             let after = try await TableDigests(connection)
             return Replay(
-                name: name,
-                changedTables: after.changedTables(since: before),
-                tableCount: after.tableCount,
-                differences: try await RowPicture(connection).differences(from: reference.picture)
-            )
+                name: name, changedTables: after.changedTables(since: before), tableCount: after.tableCount,
+                differences: try await RowPicture(connection).differences(from: reference.picture))
         }
     }
 }

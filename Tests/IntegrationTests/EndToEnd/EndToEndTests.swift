@@ -12,10 +12,10 @@ import Topology
 
 extension PipelineTests {
     /// A lively day of a small company through all four workers, once for each kind of broker.
-    @Suite(.timeLimit(.minutes(10)))
-    struct EndToEndTests {
-        @Test(arguments: KafkaCluster.Kind.available)
-        func `the rows are the fold of the bodies`(kind: KafkaCluster.Kind) async throws {
+    @Suite(.timeLimit(.minutes(10))) struct EndToEndTests {
+        @Test(arguments: KafkaCluster.Kind.available) func `the rows are the fold of the bodies`(
+            kind: KafkaCluster.Kind
+        ) async throws {
             let run = try await EndToEndRun.of(kind)
             let differences = run.picture.differences(from: run.reference.picture)
             #expect(differences.isEmpty, "\(differences.joined(separator: "\n"))")
@@ -25,15 +25,12 @@ extension PipelineTests {
             #expect(run.picture.count("renewal_spans") > 0)
         }
 
-        @Test(arguments: KafkaCluster.Kind.available)
-        func `each user may use their own purchases, and nobody else's`(
+        @Test(arguments: KafkaCluster.Kind.available) func `each user may use their own purchases, and nobody else's`(
             kind: KafkaCluster.Kind
         ) async throws {
             let run = try await EndToEndRun.of(kind)
-            let expected = Dictionary(
-                uniqueKeysWithValues: run.traffic.users.map { ($0.userID, DemoUserState($0)) }
-            )
-            .filter { $0.value != DemoUserState() }
+            let expected = Dictionary(uniqueKeysWithValues: run.traffic.users.map { ($0.userID, DemoUserState($0)) })
+                .filter { $0.value != DemoUserState() }
             for user in Set(run.users.keys).union(expected.keys) {
                 let found = run.users[user]
                 #expect(found == expected[user], "\(user)")
@@ -41,14 +38,11 @@ extension PipelineTests {
             #expect(expected.count > 20)
         }
 
-        @Test(arguments: KafkaCluster.Kind.available)
-        func `a Sandbox purchase unlocks nothing in Production`(
+        @Test(arguments: KafkaCluster.Kind.available) func `a Sandbox purchase unlocks nothing in Production`(
             kind: KafkaCluster.Kind
         ) async throws {
             let run = try await EndToEndRun.of(kind)
-            let testers = run.traffic.users.filter {
-                $0.entitlements.isEmpty && !$0.sandboxEntitlements.isEmpty
-            }
+            let testers = run.traffic.users.filter { $0.entitlements.isEmpty && !$0.sandboxEntitlements.isEmpty }
             #expect(!testers.isEmpty)
             for tester in testers {
                 let state = run.users[tester.userID] ?? DemoUserState()
@@ -58,35 +52,27 @@ extension PipelineTests {
         }
 
         @Test(arguments: KafkaCluster.Kind.available)
-        func `each bad record is a dead letter with its reason, byte for byte`(
-            kind: KafkaCluster.Kind
-        ) async throws {
+        func `each bad record is a dead letter with its reason, byte for byte`(kind: KafkaCluster.Kind) async throws {
             let run = try await EndToEndRun.of(kind)
             let differences = run.refused.differences(from: run.reference.refused)
             #expect(differences.isEmpty, "\(differences.joined(separator: "\n"))")
             let named = Dictionary(grouping: run.letters, by: \.reason).mapValues(\.count)
-            let wanted = Dictionary(
-                grouping: run.traffic.items.compactMap(\.expectedRefusal),
-                by: \.rawValue
-            )
-            .mapValues(\.count)
+            let wanted = Dictionary(grouping: run.traffic.items.compactMap(\.expectedRefusal), by: \.rawValue)
+                .mapValues(\.count)
             #expect(named == wanted)
             #expect(wanted.count > 10, "the traffic is to break many rules")
         }
 
-        @Test(arguments: KafkaCluster.Kind.available)
-        func `a dead letter names its original's position`(kind: KafkaCluster.Kind) async throws {
+        @Test(arguments: KafkaCluster.Kind.available) func `a dead letter names its original's position`(
+            kind: KafkaCluster.Kind
+        ) async throws {
             let run = try await EndToEndRun.of(kind)
             let raw = Dictionary(
-                uniqueKeysWithValues: (run.topics[Topic.raw] ?? []).map { record in
-                    (RecordPosition(record), record)
-                }
-            )
+                uniqueKeysWithValues: (run.topics[Topic.raw] ?? []).map { record in (RecordPosition(record), record) })
             let letters = Dictionary(
                 uniqueKeysWithValues: (run.topics[Topic.deadLetter] ?? []).map { record in
                     (RecordPosition(record), DeadLetterOriginal(record))
-                }
-            )
+                })
             for letter in run.letters {
                 let original = try #require(raw[letter.source])
                 let kept = try #require(letters[letter.position])
@@ -95,8 +81,9 @@ extension PipelineTests {
             }
         }
 
-        @Test(arguments: KafkaCluster.Kind.available)
-        func `each record of each stage has one disposition`(kind: KafkaCluster.Kind) async throws {
+        @Test(arguments: KafkaCluster.Kind.available) func `each record of each stage has one disposition`(
+            kind: KafkaCluster.Kind
+        ) async throws {
             let run = try await EndToEndRun.of(kind)
             #expect(run.reconciliation.problems.isEmpty, "\(run.reconciliation.problems)")
             #expect(run.reconciliation[.verify]?.settled == Int64(EndToEndRun.bodyCount))
@@ -108,8 +95,9 @@ extension PipelineTests {
             }
         }
 
-        @Test(arguments: KafkaCluster.Kind.available)
-        func `the whole topic once more changes no row`(kind: KafkaCluster.Kind) async throws {
+        @Test(arguments: KafkaCluster.Kind.available) func `the whole topic once more changes no row`(
+            kind: KafkaCluster.Kind
+        ) async throws {
             for replay in try await EndToEndRun.of(kind).replays {
                 #expect(replay.changedTables.isEmpty, "\(replay.name)")
                 #expect(replay.differences.isEmpty, "\(replay.name)")
@@ -117,8 +105,7 @@ extension PipelineTests {
             }
         }
 
-        @Test(arguments: KafkaCluster.Kind.available)
-        func `no log and no metric has a token, JWS or password`(
+        @Test(arguments: KafkaCluster.Kind.available) func `no log and no metric has a token, JWS or password`(
             kind: KafkaCluster.Kind
         ) async throws {
             let run = try await EndToEndRun.of(kind)
@@ -127,14 +114,11 @@ extension PipelineTests {
             #expect(Set(run.logLineCounts.keys) == Set(logs))
             #expect(run.logLineCounts.values.allSatisfy { $0 > 0 }, "\(run.logLineCounts)")
             #expect(run.metrics.count == Topology.stages.count)
-            for (stage, text) in run.metrics {
-                #expect(text.contains("_total"), "\(stage.name) has no metrics")
-            }
+            for (stage, text) in run.metrics { #expect(text.contains("_total"), "\(stage.name) has no metrics") }
         }
 
-        @Test(arguments: KafkaCluster.Kind.available)
-        func `a stop ends each worker in order`(kind: KafkaCluster.Kind) async throws {
-            #expect(try await EndToEndRun.of(kind).failedStops.isEmpty)
-        }
+        @Test(arguments: KafkaCluster.Kind.available) func `a stop ends each worker in order`(kind: KafkaCluster.Kind)
+            async throws
+        { #expect(try await EndToEndRun.of(kind).failedStops.isEmpty) }
     }
 }

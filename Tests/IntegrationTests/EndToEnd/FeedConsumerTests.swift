@@ -7,15 +7,12 @@ import Testing
 
 extension PipelineTests {
     /// The consumer of the feed in `deploy/examples`.
-    @Suite(.timeLimit(.minutes(10)))
-    struct FeedConsumerTests {
+    @Suite(.timeLimit(.minutes(10))) struct FeedConsumerTests {
         private static let hasClient = FileManager.default.fileExists(
-            atPath: "/usr/lib/python3/dist-packages/confluent_kafka"
-        )
+            atPath: "/usr/lib/python3/dist-packages/confluent_kafka")
 
         @Test(.needsBuiltWorkers, .enabled(if: hasClient, "install python3-confluent-kafka"))
-        func `a copy that follows the feed, and one that begins later, hold all rows`() async throws
-        {
+        func `a copy that follows the feed, and one that begins later, hold all rows`() async throws {
             let traffic = try DemoTraffic(seed: 11, bodyCount: 200)
             try await RunningPipeline.run(PipelineSetup(.mock), traffic) { pipeline in
                 let first = "\(pipeline.folder)/first.sqlite"
@@ -81,17 +78,11 @@ extension PipelineTests {
         }
 
         /// Runs the example to the end of the feed.
-        private static func runExample(
-            _ pipeline: RunningPipeline,
-            _ file: String
-        ) throws -> ProgramRun {
+        private static func runExample(_ pipeline: RunningPipeline, _ file: String) throws -> ProgramRun {
             let script = ReferenceScript.root.appending(path: "deploy/examples/feed_consumer.py")
             return try ProgramRun(
-                "/usr/bin/python3",
-                ["-B", script.path, file, "--prefix", pipeline.layout.prefix, "--until-end"],
-                environment: ["KAFKA_BOOTSTRAP": pipeline.cluster.bootstrapServers],
-                takesErrors: false
-            )
+                "/usr/bin/python3", ["-B", script.path, file, "--prefix", pipeline.layout.prefix, "--until-end"],
+                environment: ["KAFKA_BOOTSTRAP": pipeline.cluster.bootstrapServers], takesErrors: false)
         }
 
         /// Brings the copy up to the end of the feed.

@@ -8,30 +8,20 @@ import Worker
 
 extension PipelineTests {
     /// Users' entitlements as consumers of the topics alone see them.
-    @Suite(.timeLimit(.minutes(10)))
-    struct FeedTests {
-        private static let topics = [
-            Topic.changed, Topic.current, Topic.outcomes,
-        ]
+    @Suite(.timeLimit(.minutes(10))) struct FeedTests {
+        private static let topics = [Topic.changed, Topic.current, Topic.outcomes]
 
-        @Test(arguments: KafkaCluster.Kind.available, topics)
-        func `every record of the feed fits its topic's schema`(
-            kind: KafkaCluster.Kind,
-            topic: String
+        @Test(arguments: KafkaCluster.Kind.available, topics) func `every record of the feed fits its topic's schema`(
+            kind: KafkaCluster.Kind, topic: String
         ) async throws {
             let records = try await EndToEndRun.of(kind).topics[topic] ?? []
             #expect(records.count > 50)
-            let verdict = try PublishedSchema.topics.validate(
-                records.compactMap(\.value),
-                against: topic
-            )
+            let verdict = try PublishedSchema.topics.validate(records.compactMap(\.value), against: topic)
             #expect(verdict.isValid, "\(verdict.report.prefix(2_000))")
         }
 
         @Test(arguments: KafkaCluster.Kind.available)
-        func `the changes alone add up to the rows, and no version is skipped`(
-            kind: KafkaCluster.Kind
-        ) async throws {
+        func `the changes alone add up to the rows, and no version is skipped`(kind: KafkaCluster.Kind) async throws {
             let run = try await EndToEndRun.of(kind)
             var versions: [String: Int64] = [:]
             var rows: [String: String] = [:]
@@ -46,8 +36,9 @@ extension PipelineTests {
             #expect(rows.filter { !$0.value.isEmpty } == run.entitlements)
         }
 
-        @Test(arguments: KafkaCluster.Kind.available)
-        func `the newest states alone are the rows`(kind: KafkaCluster.Kind) async throws {
+        @Test(arguments: KafkaCluster.Kind.available) func `the newest states alone are the rows`(
+            kind: KafkaCluster.Kind
+        ) async throws {
             let run = try await EndToEndRun.of(kind)
             var states: [String: JSONValue] = [:]
             for record in run.topics[Topic.current] ?? [] {
@@ -66,15 +57,12 @@ extension PipelineTests {
         }
 
         @Test(arguments: KafkaCluster.Kind.available)
-        func `a request that waits for a body is answered, once for each of its observations`(
-            kind: KafkaCluster.Kind
-        ) async throws {
+        func `a request that waits for a body is answered, once for each of its observations`(kind: KafkaCluster.Kind)
+            async throws
+        {
             let run = try await EndToEndRun.of(kind)
             let waiting = Set(
-                run.traffic.items.compactMap { item in
-                    item.headers.first { $0.name == "correlation-id" }?.value
-                }
-            )
+                run.traffic.items.compactMap { item in item.headers.first { $0.name == "correlation-id" }?.value })
             var indices: [[UInt8]: Set<Int64>] = [:]
             var counts: [[UInt8]: Int64] = [:]
             for record in run.topics[Topic.outcomes] ?? [] {
@@ -84,9 +72,7 @@ extension PipelineTests {
                 counts[id] = outcome["count"]?.int64
             }
             #expect(Set(indices.keys) == waiting)
-            for (id, found) in indices {
-                #expect(found == Set(0..<(counts[id] ?? 0)))
-            }
+            for (id, found) in indices { #expect(found == Set(0..<(counts[id] ?? 0))) }
         }
 
         private static func row(_ value: JSONValue, of user: String) -> String {
@@ -98,8 +84,7 @@ extension PipelineTests {
             (value?.elements.map(\.self) ?? []).map { period in
                 let end = period["end"]?.int64.map(String.init) ?? "ever"
                 return "\(period["start"]?.int64 ?? 0)-\(end)"
-            }
-            .joined(separator: ",")
+            }.joined(separator: ",")
         }
     }
 }

@@ -9,12 +9,9 @@ import Settings
 
 extension PipelineTests {
     /// Links that change while all four workers run and no record arrives.
-    @Suite(.timeLimit(.minutes(10)))
-    struct LateLinkTests {
+    @Suite(.timeLimit(.minutes(10))) struct LateLinkTests {
         @Test(.needsBuiltWorkers)
-        func `access ends with its link and returns with it, and rebuilding finds the same rows`()
-            async throws
-        {
+        func `access ends with its link and returns with it, and rebuilding finds the same rows`() async throws {
             let traffic = try DemoTraffic(seed: 7, bodyCount: 200)
             try await RunningPipeline.run(PipelineSetup(.mock), traffic) { pipeline in
                 try pipeline.startAll()
@@ -29,16 +26,13 @@ extension PipelineTests {
                     """
                     CREATE TABLE links_kept AS SELECT * FROM account_links;
                     DELETE FROM account_links;
-                    """
-                )
+                    """)
                 try await eventually { try await Self.held(pipeline).isEmpty }
                 try await pipeline.execute("INSERT INTO account_links SELECT * FROM links_kept")
                 try await eventually { try await Self.held(pipeline) == before }
                 #expect(before.count > 10)
                 let causes = try await pipeline.withDatabase { connection in
-                    try await connection.query(
-                        "SELECT DISTINCT cause_id FROM changes WHERE cause = 'link' ORDER BY 1"
-                    )
+                    try await connection.query("SELECT DISTINCT cause_id FROM changes WHERE cause = 'link' ORDER BY 1")
                 }
                 #expect(causes.map { $0.text(0) }.contains("account_token"))
                 let code = await Self.rebuild(pipeline)
@@ -46,23 +40,16 @@ extension PipelineTests {
             }
         }
 
-        private static func rebuild(
-            _ pipeline: RunningPipeline,
-            _ options: String...
-        ) async -> Int32 {
+        private static func rebuild(_ pipeline: RunningPipeline, _ options: String...) async -> Int32 {
             await PipelineTool.tool.run(
                 ["rebuild"] + options,
                 in: CommandContext(
                     console: Console(isInteractive: false, output: { _ in }, notes: { _ in }),
-                    environment: ["DATABASE_URL": pipeline.database.connectionString]
-                )
-            )
+                    environment: ["DATABASE_URL": pipeline.database.connectionString]))
         }
 
         @Test(.needsBuiltWorkers)
-        func `a link entitles within a second of its notification, by the server's own clock`()
-            async throws
-        {
+        func `a link entitles within a second of its notification, by the server's own clock`() async throws {
             let traffic = try DemoTraffic(seed: 8, bodyCount: 200)
             try await RunningPipeline.run(PipelineSetup(.mock), traffic) { pipeline in
                 try pipeline.startAll()
@@ -84,25 +71,21 @@ extension PipelineTests {
         /// Links a user to a purchase that has another, and waits for the change.
         ///
         /// - Returns: milliseconds from the notification to the change.
-        private static func delay(_ round: Int, _ pipeline: RunningPipeline) async throws -> Double
-        {
+        private static func delay(_ round: Int, _ pipeline: RunningPipeline) async throws -> Double {
             try await pipeline.withDatabase { connection in
                 let user = "late-\(round)"
                 let key = try await connection.query(
                     """
                     SELECT original_transaction_id FROM entitlements
                     WHERE environment = 'Production' ORDER BY 1 LIMIT 1
-                    """
-                )[0].text(0)
+                    """)[0].text(0)
                 _ = try await connection.query(
                     """
                     INSERT INTO account_links (kind, key, user_id, linked_at)
                     VALUES ('original_transaction_id', $1, $2, clock_timestamp())
                     ON CONFLICT (key, kind, environment, bundle_id) DO UPDATE
                     SET user_id = excluded.user_id, linked_at = excluded.linked_at
-                    """,
-                    [.text(key), .text(user)]
-                )
+                    """, [.text(key), .text(user)])
                 var rows: PostgresRows?
                 try await eventually {
                     rows = try await connection.query(
@@ -112,9 +95,7 @@ extension PipelineTests {
                         JOIN changes AS change
                             ON change.user_id = link.user_id AND change.cause = 'link'
                         WHERE link.user_id = $1 GROUP BY link.linked_at
-                        """,
-                        [.text(user)]
-                    )
+                        """, [.text(user)])
                     return rows?.first != nil
                 }
                 return 1_000 * (try #require(rows?.first).float8(0))

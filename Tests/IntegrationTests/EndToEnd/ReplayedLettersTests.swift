@@ -14,12 +14,11 @@ import Worker
 
 extension PipelineTests {
     /// Settings that are wrong at night, and the engineer who corrects them.
-    @Suite(.timeLimit(.minutes(20)))
-    struct ReplayedLettersTests {
+    @Suite(.timeLimit(.minutes(20))) struct ReplayedLettersTests {
         private static let bodyCount = 600
 
-        @Test(.needsBuiltWorkers)
-        func `a body refused by wrong settings entitles once replayed, and only once`() async throws
+        @Test(.needsBuiltWorkers) func `a body refused by wrong settings entitles once replayed, and only once`()
+            async throws
         {
             let traffic = try DemoTraffic(seed: 41, bodyCount: Self.bodyCount)
             var setup = PipelineSetup(.mock)
@@ -35,10 +34,7 @@ extension PipelineTests {
 
                 // The process is killed on its way, then ended by Ctrl-C, and continues.
                 let killed = try await night.replay(
-                    ["--send", "--why", "typing error", "--failing-share-max", "0.5"],
-                    until: 21,
-                    SIGKILL
-                )
+                    ["--send", "--why", "typing error", "--failing-share-max", "0.5"], until: 21, SIGKILL)
                 #expect(killed == .signalled(SIGKILL))
                 let ended = try await night.replay(["--continue", "1"], until: 100, SIGINT)
                 #expect(ended == .exited(code: 69))
@@ -67,8 +63,9 @@ extension PipelineTests {
             }
         }
 
-        @Test(.needsBuiltWorkers)
-        func `what a later stage refused entitles once its bodies are sent again`() async throws {
+        @Test(.needsBuiltWorkers) func `what a later stage refused entitles once its bodies are sent again`()
+            async throws
+        {
             let traffic = try DemoTraffic(seed: 43, bodyCount: DemoTraffic.bodyCountMin)
             try await RunningPipeline.run(PipelineSetup(.mock), traffic) { pipeline in
                 let bundleID = traffic.apps[0].bundleID
@@ -80,17 +77,14 @@ extension PipelineTests {
                     END $$;
                     CREATE TRIGGER refusing BEFORE INSERT ON transactions FOR EACH ROW
                     WHEN (NEW.bundle_id = '\(bundleID)') EXECUTE FUNCTION refuse()
-                    """
-                )
+                    """)
                 try pipeline.startAll()
                 try await pipeline.publish(traffic.items)
                 try await pipeline.settle()
                 let reference = try pipeline.reference()
                 let before = try await pipeline.withDatabase { try await RowPicture($0) }
                 #expect(!before.differences(from: reference.picture).isEmpty)
-                let letters = try await pipeline.deadLetters().letters.filter {
-                    $0.reason == "not_storable"
-                }
+                let letters = try await pipeline.deadLetters().letters.filter { $0.reason == "not_storable" }
                 #expect(letters.count > 10 && letters.allSatisfy { $0.stage == "entitle" })
                 try await pipeline.execute("DROP TRIGGER refusing ON transactions")
                 let bodies = try await pipeline.records(of: Topic.raw).count
@@ -106,8 +100,7 @@ extension PipelineTests {
                 #expect(sent == Set(letters.compactMap(\.raw)).count)
                 // The stages sent them on, and nobody else.
                 let foreign = try await pipeline.records(of: Topic.linked).filter { record in
-                    !linked.contains { RecordPosition($0) == RecordPosition(record) }
-                        && !record.isReplayed
+                    !linked.contains { RecordPosition($0) == RecordPosition(record) } && !record.isReplayed
                 }
                 #expect(foreign.isEmpty)
             }
@@ -130,9 +123,7 @@ extension PipelineTests {
             let before = try await pipeline.withDatabase { try await RowPicture($0) }
             #expect(!before.differences(from: reference.picture).isEmpty)
             try right.write(toFile: path, atomically: true, encoding: .utf8)
-            await eventually {
-                workers[.verify]?.log.events("settings reloaded").count == 1
-            }
+            await eventually { workers[.verify]?.log.events("settings reloaded").count == 1 }
             let letters = try await pipeline.deadLetters().letters.filter {
                 $0.reason == "bundle_mismatch" && $0.identifiers.bundleID == bundleID
             }
@@ -178,9 +169,7 @@ struct ReplayNight {
         await client.close()
     }
 
-    func replay(_ arguments: [String] = []) async throws -> Ended {
-        try await run(["replay"] + chosen + arguments)
-    }
+    func replay(_ arguments: [String] = []) async throws -> Ended { try await run(["replay"] + chosen + arguments) }
 
     func run(_ arguments: [String]) async throws -> Ended {
         let (process, files) = try start(arguments)
@@ -193,15 +182,12 @@ struct ReplayNight {
     }
 
     /// Starts a replay and sends it a signal once so many records are known to be sent.
-    func replay(_ arguments: [String], until count: Int, _ signal: Int32) async throws -> ProcessEnd
-    {
+    func replay(_ arguments: [String], until count: Int, _ signal: Int32) async throws -> ProcessEnd {
         let isNew = !arguments.contains("--continue")
         let (process, files) = try start(["replay"] + (isNew ? chosen : []) + arguments)
         try await eventually {
             try await pipeline.withDatabase { connection in
-                try await connection.query(
-                    "SELECT count(sent_at) FROM dead_letter_replay_records"
-                )[0].int8(0)
+                try await connection.query("SELECT count(sent_at) FROM dead_letter_replay_records")[0].int8(0)
             } >= Int64(count)
         }
         let notes = try String(contentsOfFile: files[1], encoding: .utf8)
@@ -216,10 +202,8 @@ struct ReplayNight {
         let process = try ChildProcess(
             executable: "\(BuiltWorkers.folder)/dead-letter",
             arguments: arguments + ["--config", "\(pipeline.folder)/settings.json"],
-            environment: ["USER": "kim", "SWIFT_BACKTRACE": "enable=no"],
-            standardOutput: .file(path: files[0]),
-            standardError: .file(path: files[1])
-        )
+            environment: ["USER": "kim", "SWIFT_BACKTRACE": "enable=no"], standardOutput: .file(path: files[0]),
+            standardError: .file(path: files[1]))
         return (process, files)
     }
 }

@@ -13,10 +13,8 @@ import Worker
 extension PipelineTests {
     /// Receipts that earlier versions refused, replayed by the auditors' and the operators' real
     /// tools.
-    @Suite(.timeLimit(.minutes(10)))
-    struct ReplayedReceiptTests {
-        @Test(.needsBuiltWorkers)
-        func `a formerly unsupported receipt entitles once its original is published again`()
+    @Suite(.timeLimit(.minutes(10))) struct ReplayedReceiptTests {
+        @Test(.needsBuiltWorkers) func `a formerly unsupported receipt entitles once its original is published again`()
             async throws
         {
             let traffic = try DemoTraffic(seed: 31, bodyCount: 200)
@@ -29,78 +27,43 @@ extension PipelineTests {
                 #expect(try await Self.held(pipeline).isEmpty)
                 let letters = receipts.enumerated().map { Self.letter($1, $0, pipeline) }
                 try await pipeline.publish(letters)
-                for letter in letters {
-                    try await Self.replay(letter, pipeline)
+                for letter in letters { try await Self.replay(letter, pipeline) }
+                let expected = traffic.users.filter { $0.userID.hasPrefix("veteran-") }.flatMap { user in
+                    user.entitlements.map { "\(user.userID) \($0)" }
                 }
-                let expected = traffic.users.filter { $0.userID.hasPrefix("veteran-") }
-                    .flatMap { user in user.entitlements.map { "\(user.userID) \($0)" } }
                 #expect(expected.count >= 2)
                 try await eventually { try await Self.held(pipeline) == expected.sorted() }
             }
         }
 
         /// The letter of a version that verified no receipt.
-        private static func letter(
-            _ item: DemoItem,
-            _ index: Int,
-            _ pipeline: RunningPipeline
-        ) -> ProducerRecord {
+        private static func letter(_ item: DemoItem, _ index: Int, _ pipeline: RunningPipeline) -> ProducerRecord {
             let writer = DeadLetterWriter(
                 DeadLetterContext(
-                    cluster: "cluster-1",
-                    topic: pipeline.layout.prefix + Topic.deadLetter,
-                    stage: "verify",
-                    readsObservations: false,
-                    worker: "verify-1",
-                    verifierVersion: "0.9.0",
-                    configuration: SHA256.digest([UInt8]())
-                )
-            )
+                    cluster: "cluster-1", topic: pipeline.layout.prefix + Topic.deadLetter, stage: "verify",
+                    readsObservations: false, worker: "verify-1", verifierVersion: "0.9.0",
+                    configuration: SHA256.digest([UInt8]())))
             let original = ConsumerRecord(
-                topicPartition: TopicPartition(
-                    topic: pipeline.layout.prefix + Topic.raw,
-                    partition: 0
-                ),
-                offset: 1_000_000 + Int64(index),
-                key: item.key,
-                value: item.value,
-                headers: []
-            )
-            let facts = Refusal(
-                reason: .receiptUnsupported,
-                detail: "receipts are not verified by this version"
-            )
+                topicPartition: TopicPartition(topic: pipeline.layout.prefix + Topic.raw, partition: 0),
+                offset: 1_000_000 + Int64(index), key: item.key, value: item.value, headers: [])
+            let facts = Refusal(reason: .receiptUnsupported, detail: "receipts are not verified by this version")
             return writer.letter(for: original, facts, value: .original, after: nil).record
         }
 
         /// The command of an auditor.
-        private static func replay(
-            _ letter: ProducerRecord,
-            _ pipeline: RunningPipeline
-        ) async throws {
-            let id = String(
-                decoding: letter.headers.first { $0.name == "dlq.id" }?.value ?? [],
-                as: UTF8.self
-            )
+        private static func replay(_ letter: ProducerRecord, _ pipeline: RunningPipeline) async throws {
+            let id = String(decoding: letter.headers.first { $0.name == "dlq.id" }?.value ?? [], as: UTF8.self)
             let script =
                 #"dead-letter show "$0" --original --as vera --why again > body && pipeline publish --whole body"#
             let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
             let shell = try ChildProcess(
-                executable: "/bin/sh",
-                arguments: ["-ec", "cd '\(pipeline.folder)'; \(script)", id],
+                executable: "/bin/sh", arguments: ["-ec", "cd '\(pipeline.folder)'; \(script)", id],
                 environment: [
-                    "PATH": "\(BuiltWorkers.folder):\(path)",
-                    "KAFKA_BOOTSTRAP": pipeline.cluster.bootstrapServers,
-                    "KAFKA_TOPIC_PREFIX": pipeline.layout.prefix,
-                    "SWIFT_BACKTRACE": "enable=no",
-                ],
-                standardError: .file(path: "\(pipeline.folder)/replay.err")
-            )
+                    "PATH": "\(BuiltWorkers.folder):\(path)", "KAFKA_BOOTSTRAP": pipeline.cluster.bootstrapServers,
+                    "KAFKA_TOPIC_PREFIX": pipeline.layout.prefix, "SWIFT_BACKTRACE": "enable=no",
+                ], standardError: .file(path: "\(pipeline.folder)/replay.err"))
             let end = try await shell.waitForEnd(deadline: .hopeless)
-            let words = try? String(
-                contentsOfFile: "\(pipeline.folder)/replay.err",
-                encoding: .utf8
-            )
+            let words = try? String(contentsOfFile: "\(pipeline.folder)/replay.err", encoding: .utf8)
             #expect(end == .exited(code: 0), "\(words ?? "")")
         }
 

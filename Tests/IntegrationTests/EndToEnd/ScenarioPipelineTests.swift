@@ -13,8 +13,7 @@ import Simulation
 extension PipelineTests {
     /// The scenarios as signed bodies through all four workers, all at once: each has its own IDs,
     /// products and users.
-    @Suite(.timeLimit(.minutes(10)))
-    struct ScenarioPipelineTests {
+    @Suite(.timeLimit(.minutes(10))) struct ScenarioPipelineTests {
         @Test func `each user may use what the scenario says, shuffled and doubled`() async throws {
             let scenarios = try ScenarioTraffic.scenarios()
             #expect(scenarios.count * 10 >= Scenario.names.count * 9)
@@ -22,9 +21,7 @@ extension PipelineTests {
             let traffic = try ScenarioTraffic.traffic(scenarios)
             try await RunningPipeline.run(PipelineSetup(.mock), traffic) { pipeline in
                 let lateScenarios = scenarios.filter(\.scenario.areLinksLate)
-                let late = traffic.accountLinks.filter { link in
-                    lateScenarios.contains { $0.isOfOwnUser(link) }
-                }
+                let late = traffic.accountLinks.filter { link in lateScenarios.contains { $0.isOfOwnUser(link) } }
                 let removed = try await pipeline.withDatabase { connection in
                     try await AccountLinkTable.remove(late, on: connection)
                 }
@@ -32,8 +29,7 @@ extension PipelineTests {
                 try pipeline.startAll()
                 try await pipeline.publish((traffic.items + traffic.items).shuffled())
                 try await pipeline.settle()
-                _ = try await pipeline.withDatabase { connection in
-                    try await AccountLinkTable.add(late, on: connection)
+                _ = try await pipeline.withDatabase { connection in try await AccountLinkTable.add(late, on: connection)
                 }
                 _ = try await becomesTrue(within: .seconds(60), every: .milliseconds(500)) {
                     try await Self.unanswered(scenarios, pipeline).isEmpty
@@ -44,8 +40,9 @@ extension PipelineTests {
             }
         }
 
-        @Test(arguments: ScenarioTraffic.namesWithOtherRules)
-        func `by other rules of linking too`(name: String) async throws {
+        @Test(arguments: ScenarioTraffic.namesWithOtherRules) func `by other rules of linking too`(name: String)
+            async throws
+        {
             let scenario = ApartScenario(alone: try Scenario.load(name))
             let traffic = try ScenarioTraffic.traffic([scenario])
             var setup = PipelineSetup(.mock)
@@ -77,14 +74,12 @@ extension PipelineTests {
         }
 
         /// The names of scenarios whose users do not hold what their files say.
-        private static func unanswered(
-            _ scenarios: [ApartScenario],
-            _ pipeline: RunningPipeline
-        ) async throws -> [String] {
+        private static func unanswered(_ scenarios: [ApartScenario], _ pipeline: RunningPipeline) async throws
+            -> [String]
+        {
             try await pipeline.withDatabase { connection in
                 var names: [String] = []
-                for scenario in scenarios
-                where try await !scenario.isAnswered(on: connection) {
+                for scenario in scenarios where try await !scenario.isAnswered(on: connection) {
                     names.append(scenario.scenario.name)
                 }
                 return names

@@ -18,11 +18,7 @@ struct HostileRecord: Sendable {
 
     /// - Parameter bytesMax: of the largest value that the broker takes.
     static func all(_ authority: CertificateAuthority, bytesMax: Int) throws -> [HostileRecord] {
-        let largest = HostileRecord(
-            name: "\(bytesMax) bytes",
-            reason: .payloadTooLarge,
-            value: noise(bytesMax)
-        )
+        let largest = HostileRecord(name: "\(bytesMax) bytes", reason: .payloadTooLarge, value: noise(bytesMax))
         return try [largest] + bodies + headersAndKeys + tokens(authority) + numbers(authority)
     }
 
@@ -37,20 +33,14 @@ struct HostileRecord: Sendable {
         .init(name: "empty value", reason: .bodyUnrecognized, value: []),
         .init(name: "just above 1 MiB", reason: .payloadTooLarge, value: noise((1 << 20) + 1)),
         .init(
-            name: "10,000 arrays deep",
-            reason: .envelopeMalformed,
-            value: Array(String(repeating: "[", count: 10_000).utf8)
-        ),
+            name: "10,000 arrays deep", reason: .envelopeMalformed,
+            value: Array(String(repeating: "[", count: 10_000).utf8)),
         .init(
-            name: "10,000 objects deep",
-            reason: .envelopeMalformed,
-            value: Array(String(repeating: #"{"a":"#, count: 10_000).utf8)
-        ),
+            name: "10,000 objects deep", reason: .envelopeMalformed,
+            value: Array(String(repeating: #"{"a":"#, count: 10_000).utf8)),
         .init(
-            name: "invalid UTF-8 in a member",
-            reason: .envelopeMalformed,
-            value: Array(#"{"signedTransaction":""#.utf8) + [0xC3, 0x28] + Array(#""}"#.utf8)
-        ),
+            name: "invalid UTF-8 in a member", reason: .envelopeMalformed,
+            value: Array(#"{"signedTransaction":""#.utf8) + [0xC3, 0x28] + Array(#""}"#.utf8)),
         .init(name: "invalid UTF-8 alone", reason: .bodyUnrecognized, value: [0x80, 0x81, 0xFF]),
         .init(name: "dots alone", reason: .jwsMalformed, value: Array("..".utf8)),
     ]
@@ -60,48 +50,33 @@ struct HostileRecord: Sendable {
         .init(name: "empty key", reason: .bodyUnrecognized, key: [], value: [0x81]),
         .init(name: "a key of noise", reason: .bodyUnrecognized, key: noise(64), value: [0x82]),
         .init(
-            name: "headers twice, NULL, empty, unreadable, and one of a dead letter's own",
-            reason: .bodyUnrecognized,
+            name: "headers twice, NULL, empty, unreadable, and one of a dead letter's own", reason: .bodyUnrecognized,
             value: [0x83],
             headers: [
-                KafkaHeader(name: "correlation-id", text: "a"),
-                KafkaHeader(name: "correlation-id", text: "b"),
-                KafkaHeader(name: "correlation-id", value: nil),
-                KafkaHeader(name: "empty", value: []),
+                KafkaHeader(name: "correlation-id", text: "a"), KafkaHeader(name: "correlation-id", text: "b"),
+                KafkaHeader(name: "correlation-id", value: nil), KafkaHeader(name: "empty", value: []),
                 KafkaHeader(nameBytes: [0xFF, 0xFE], value: [0x00, 0xFF]),
                 KafkaHeader(name: "dlq.reason", text: "all is well"),
-            ]
-        ),
+            ]),
     ]
 
     private static func tokens(_ authority: CertificateAuthority) throws -> [HostileRecord] {
         let token = try authority.sign(purchase(1).json)
         let short = Array(repeating: #""AAAA""#, count: 1_000).joined(separator: ",")
         let header = Base64Text.url(Array(#"{"alg":"ES256","x5c":[\#(short)]}"#.utf8))
-        let long = CertificateAuthority.headerSegment(
-            certificates: Array(repeating: authority.leaf, count: 1_000)
-        )
+        let long = CertificateAuthority.headerSegment(certificates: Array(repeating: authority.leaf, count: 1_000))
         let rest = token.drop { $0 != UInt8(ascii: ".") }
         let deep = Array(String(repeating: "[", count: 10_000).utf8)
         return [
             .init(name: "1,000 certificates", reason: .x5cLength, value: header + rest),
             .init(name: "1,000 whole ones", reason: .payloadTooLarge, value: long + rest),
             .init(name: "four dots", reason: .jwsMalformed, value: token + Array("..".utf8)),
+            .init(name: "padding", reason: .jwsMalformed, value: try authority.forge(purchase(2).json, .paddedSegment)),
             .init(
-                name: "padding",
-                reason: .jwsMalformed,
-                value: try authority.forge(purchase(2).json, .paddedSegment)
-            ),
+                name: "10,000 deep under a good signature", reason: .payloadMalformed, value: try authority.sign(deep)),
             .init(
-                name: "10,000 deep under a good signature",
-                reason: .payloadMalformed,
-                value: try authority.sign(deep)
-            ),
-            .init(
-                name: "a genuine one, blanks up to 1 MiB around it",
-                reason: nil,
-                value: [UInt8](repeating: 0x20, count: (1 << 20) - token.count) + token
-            ),
+                name: "a genuine one, blanks up to 1 MiB around it", reason: nil,
+                value: [UInt8](repeating: 0x20, count: (1 << 20) - token.count) + token),
         ]
     }
 
@@ -109,23 +84,17 @@ struct HostileRecord: Sendable {
         var odd = purchase(3)
         odd.overrides = [
             "price": "1e200000", "quantity": "9223372036854775808",
-            "addedLater": "[-0.1e-999999, 99999999999999999999]",
-            "environmentOfTomorrow": #""Mars""#, "offerType": "77",
-            "transactionReason": #""WON_IN_A_LOTTERY""#,
+            "addedLater": "[-0.1e-999999, 99999999999999999999]", "environmentOfTomorrow": #""Mars""#,
+            "offerType": "77", "transactionReason": #""WON_IN_A_LOTTERY""#,
         ]
         var wrong = purchase(4)
         wrong.overrides = ["purchaseDate": "9223372036854775808"]
         return [
             .init(
-                name: "numbers beyond 2^63, members and values of tomorrow",
-                reason: nil,
-                value: try authority.sign(odd.json)
-            ),
+                name: "numbers beyond 2^63, members and values of tomorrow", reason: nil,
+                value: try authority.sign(odd.json)),
             .init(
-                name: "a purchase date beyond 2^63",
-                reason: .payloadMalformed,
-                value: try authority.sign(wrong.json)
-            ),
+                name: "a purchase date beyond 2^63", reason: .payloadMalformed, value: try authority.sign(wrong.json)),
         ]
     }
 

@@ -10,16 +10,15 @@ import TestSupport
 import Worker
 
 extension PipelineTests {
-    @Suite(.timeLimit(.minutes(10)))
-    struct HostileTrafficTests {
+    @Suite(.timeLimit(.minutes(10))) struct HostileTrafficTests {
         private static func traffic() throws -> DemoTraffic {
             try DemoTraffic(seed: 17, bodyCount: DemoTraffic.bodyCountMin)
         }
 
         @Test(arguments: KafkaCluster.Kind.available)
-        func `a record that is made to hurt costs a dead letter and nothing beside it`(
-            kind: KafkaCluster.Kind
-        ) async throws {
+        func `a record that is made to hurt costs a dead letter and nothing beside it`(kind: KafkaCluster.Kind)
+            async throws
+        {
             var setup = PipelineSetup(kind)
             setup.recordBytesMax = [Topic.raw: 12 << 20]
             let traffic = try Self.traffic()
@@ -27,25 +26,20 @@ extension PipelineTests {
                 let hostile = try HostileRecord.all(
                     traffic.authority,
                     // The mock keeps less than 5 MB of a partition.
-                    bytesMax: kind == .mock ? 2 << 20 : 10 << 20
-                )
+                    bytesMax: kind == .mock ? 2 << 20 : 10 << 20)
                 let workers = try pipeline.startAll()
                 try await Self.publish(hostile, among: traffic.items, pipeline)
                 let reconciliation = try await pipeline.settle()
-                for worker in workers.values {
-                    #expect(worker.process.isRunning, "\(worker.name)")
-                }
+                for worker in workers.values { #expect(worker.process.isRunning, "\(worker.name)") }
                 try await pipeline.expectNothingLost(reconciliation)
                 try await Self.expectReasons(hostile, pipeline)
             }
         }
 
         /// One of them after each few good ones.
-        private static func publish(
-            _ hostile: [HostileRecord],
-            among items: [DemoItem],
-            _ pipeline: RunningPipeline
-        ) async throws {
+        private static func publish(_ hostile: [HostileRecord], among items: [DemoItem], _ pipeline: RunningPipeline)
+            async throws
+        {
             let topic = pipeline.layout.prefix + Topic.raw
             let share = items.count / hostile.count
             for (index, record) in hostile.enumerated() {
@@ -57,10 +51,7 @@ extension PipelineTests {
         }
 
         /// The reasons in our own table, not those of the verifier here.
-        private static func expectReasons(
-            _ hostile: [HostileRecord],
-            _ pipeline: RunningPipeline
-        ) async throws {
+        private static func expectReasons(_ hostile: [HostileRecord], _ pipeline: RunningPipeline) async throws {
             let letters = try await pipeline.deadLetters().letters
             let bySource = Dictionary(grouping: letters, by: \.sourceSHA256)
             for record in hostile {
@@ -72,15 +63,11 @@ extension PipelineTests {
                 #expect(!found.isEmpty, "\(record.name)")
                 #expect(found.allSatisfy { $0.reason == reason.rawValue }, "\(record.name)")
                 let isWhole = record.value.map { $0.count < 3 << 20 } ?? true
-                #expect(
-                    found.allSatisfy { $0.value == (isWhole ? .original : .omitted) },
-                    "\(record.name)"
-                )
+                #expect(found.allSatisfy { $0.value == (isWhole ? .original : .omitted) }, "\(record.name)")
             }
         }
 
-        @Test(.needsRealKafka)
-        func `a record too large for the dead-letter topic is a dead letter without its value`()
+        @Test(.needsRealKafka) func `a record too large for the dead-letter topic is a dead letter without its value`()
             async throws
         {
             var setup = PipelineSetup(.real)

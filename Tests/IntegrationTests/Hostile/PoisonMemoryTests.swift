@@ -9,8 +9,7 @@ import Topology
 import Worker
 
 extension PipelineTests {
-    @Suite(.timeLimit(.minutes(10)))
-    struct PoisonMemoryTests {
+    @Suite(.timeLimit(.minutes(10))) struct PoisonMemoryTests {
         private static let poisonBytes = 10 << 20
         /// Less than one of them.
         private static let growthMax = Double(8 << 20)
@@ -20,8 +19,7 @@ extension PipelineTests {
         /// A share of the 512 MiB that the deployment kit gives a worker.
         private static let peakMax = 200 << 20
 
-        @Test(.needsRealKafka)
-        func `350 MB in a batch of 350 kB are passed over, and what lies behind it is read`()
+        @Test(.needsRealKafka) func `350 MB in a batch of 350 kB are passed over, and what lies behind it is read`()
             async throws
         {
             var setup = PipelineSetup(.real)
@@ -35,16 +33,13 @@ extension PipelineTests {
                     "queue.buffering.max.kbytes": "400000",
                 ]) { $1 }
                 let bomb = ProducerRecord(
-                    topic: pipeline.layout.prefix + Topic.raw,
-                    value: [UInt8](repeating: 0, count: Self.bombBytes)
-                )
+                    topic: pipeline.layout.prefix + Topic.raw, value: [UInt8](repeating: 0, count: Self.bombBytes))
                 let sent = try await KafkaProducer.with(properties) { await $0.send([bomb]) }
                 #expect(sent.isComplete)
                 try await pipeline.publish(upTo: 1)
                 let verify = try pipeline.start(.verify)
                 let total = Int64(pipeline.published.count) + 1
-                let isRead = try await becomesTrue(within: .seconds(120), every: .milliseconds(200))
-                {
+                let isRead = try await becomesTrue(within: .seconds(120), every: .milliseconds(200)) {
                     try await pipeline.reconciliation()[.verify]?.settled == total
                 }
                 #expect(isRead)
@@ -66,8 +61,7 @@ extension PipelineTests {
         }
 
         /// The mock keeps less of a partition than one such body.
-        @Test(.needsRealKafka)
-        func `bodies of 10 MB do not raise a worker's memory for good`() async throws {
+        @Test(.needsRealKafka) func `bodies of 10 MB do not raise a worker's memory for good`() async throws {
             var setup = PipelineSetup(.real)
             setup.recordBytesMax = [Topic.raw: 12 << 20]
             let traffic = try DemoTraffic(seed: 23, bodyCount: 400)
@@ -87,10 +81,7 @@ extension PipelineTests {
                 try await pipeline.publish(upTo: 1)
                 try await pipeline.expectNothingLost(try await pipeline.settle())
                 let after = try #require(verify.metric("resident_memory_bytes"))
-                #expect(
-                    after <= before + Self.growthMax,
-                    "from \(before / 1_048_576) to \(after / 1_048_576) MiB"
-                )
+                #expect(after <= before + Self.growthMax, "from \(before / 1_048_576) to \(after / 1_048_576) MiB")
             }
         }
     }

@@ -6,9 +6,7 @@ import Topology
 
 /// Faults by which an owner is unknown, or not recorded.
 extension AlertFault {
-    static let ownership = [
-        wrongIngestUsers, lostLinks, refusedOwner, purchasersToken,
-    ]
+    static let ownership = [wrongIngestUsers, lostLinks, refusedOwner, purchasersToken]
 
     private static let wrongIngestUsers = AlertFault(
         name: "ingestion names two users for one transaction, and one with no name",
@@ -18,9 +16,7 @@ extension AlertFault {
             try await rig.post(purchase, users: ["anna"])
             try await rig.post(purchase, users: ["bob"])
             try await rig.post(rig.purchase(), users: ["anna", "bob"])
-        },
-        mend: { _ in }
-    )
+        }, mend: { _ in })
 
     private static let purchasersToken = AlertFault(
         name: "a member's seat carries the account token of its purchaser",
@@ -34,9 +30,7 @@ extension AlertFault {
                 fields.inAppOwnershipType = "ASSIGNED"
             }
             try await rig.post(seat)
-        },
-        mend: { _ in }
-    )
+        }, mend: { _ in })
 
     /// link-worker counts both once a minute.
     private static let lostLinks = AlertFault(
@@ -49,24 +43,20 @@ extension AlertFault {
                 """
                 CREATE TABLE links_kept AS SELECT * FROM account_links;
                 DELETE FROM account_links;
-                """
-            )
+                """)
         },
         mend: { rig in
             try await rig.pipeline.execute(
                 """
                 INSERT INTO account_links SELECT * FROM links_kept;
                 DROP TABLE links_kept
-                """
-            )
+                """)
             try await rig.restart(.entitle)
-        }
-    )
+        })
 
     /// A company's own rule on the table stands for any value that PostgreSQL rejects.
     private static let refusedOwner = AlertFault(
-        name: "PostgreSQL refuses the owner of a new link",
-        alerts: ["EntitlementsOwnersRefused"],
+        name: "PostgreSQL refuses the owner of a new link", alerts: ["EntitlementsOwnersRefused"],
         make: { rig in
             try await rig.pipeline.execute(
                 """
@@ -77,11 +67,6 @@ extension AlertFault {
                 FROM owners ORDER BY 2 LIMIT 1
                 ON CONFLICT (key, kind, environment, bundle_id)
                 DO UPDATE SET user_id = excluded.user_id
-                """
-            )
-        },
-        mend: { rig in
-            try await rig.pipeline.execute("ALTER TABLE owners DROP CONSTRAINT of_the_company")
-        }
-    )
+                """)
+        }, mend: { rig in try await rig.pipeline.execute("ALTER TABLE owners DROP CONSTRAINT of_the_company") })
 }

@@ -15,32 +15,19 @@ extension AlertFault {
             try await rig.pipeline.stop(try #require(copy))
             let hour: Int64 = 3_600_000
             rig.apple.server.world.generateNotifications(
-                count: 20,
-                dates: MonitoringRig.now - 4 * hour...MonitoringRig.now - 3 * hour,
-                failingPercent: 100
-            )
-        },
-        mend: { try await $0.restart(.verify) }
-    )
+                count: 20, dates: MonitoringRig.now - 4 * hour...MonitoringRig.now - 3 * hour, failingPercent: 100)
+        }, mend: { try await $0.restart(.verify) })
 
     private static let refusedKey = AlertFault(
-        name: "Apple refuses the key",
-        alerts: ["EntitlementsRecoveryNotReady"],
-        make: { $0.apple.server.revoke(keyID: SimulatedApple.keyID) },
-        mend: { try $0.apple.replaceKey() }
-    )
+        name: "Apple refuses the key", alerts: ["EntitlementsRecoveryNotReady"],
+        make: { $0.apple.server.revoke(keyID: SimulatedApple.keyID) }, mend: { try $0.apple.replaceKey() })
 
     private static let unreadHistory = AlertFault(
-        name: "no notification history is read to its end for a while",
-        alerts: ["EntitlementsRecoveryOverdue"],
-        prepare: { try await $0.readHistory() },
-        make: { _ in },
-        mend: { try await $0.readHistory() }
-    )
+        name: "no notification history is read to its end for a while", alerts: ["EntitlementsRecoveryOverdue"],
+        prepare: { try await $0.readHistory() }, make: { _ in }, mend: { try await $0.readHistory() })
 
     private static let longWait = AlertFault(
-        name: "Apple asks for two hours without a request",
-        alerts: ["EntitlementsRecoveryHeld"],
+        name: "Apple asks for two hours without a request", alerts: ["EntitlementsRecoveryHeld"],
         make: { rig in
             rig.apple.server.inject { _ in .rateLimit(.seconds(7_200)) }
             try await rig.readHistory()
@@ -50,12 +37,10 @@ extension AlertFault {
             rig.apple.server.forgetLimits()
             let lifted = try await rig.run("pipeline recover apple --lift")
             #expect(lifted.exitCode == 0, "\(lifted.output)")
-        }
-    )
+        })
 
     private static let refusedQuestion = AlertFault(
-        name: "Apple refuses a question for good",
-        alerts: ["EntitlementsRecoveryUnfinished"],
+        name: "Apple refuses a question for good", alerts: ["EntitlementsRecoveryUnfinished"],
         make: { rig in
             rig.apple.server.inject { request in
                 request.endpoint == .orderLookup ? .error(status: 400, code: 4_000_000) : nil
@@ -64,12 +49,10 @@ extension AlertFault {
                 """
                 INSERT INTO recovery_requests (environment, bundle_id, kind, subject)
                 SELECT DISTINCT environment, bundle_id, 'order', 'MK5TTTVWJH' FROM recovery_windows
-                """
-            )
+                """)
         },
         mend: { rig in
             rig.apple.server.inject { _ in nil }
             try await rig.pipeline.execute("DELETE FROM recovery_requests WHERE kind = 'order'")
-        }
-    )
+        })
 }

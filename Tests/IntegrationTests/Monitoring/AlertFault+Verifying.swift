@@ -10,8 +10,7 @@ extension AlertFault {
 
     /// The body was signed just within the seven days for which a leaf counts as in use.
     private static let expiringLeaf = AlertFault(
-        name: "a leaf certificate that ends within a month signs",
-        alerts: ["EntitlementsLeafExpiring"],
+        name: "a leaf certificate that ends within a month signs", alerts: ["EntitlementsLeafExpiring"],
         make: { rig in
             let now = MonitoringRig.now
             let week: Int64 = 7 * 86_400_000
@@ -22,24 +21,16 @@ extension AlertFault {
             }
             let seconds = now / 1_000
             let leaf = try CertificateAuthority(
-                rig.authority.blueprint.withNextLeaf(
-                    validity: seconds - 30 * 86_400...seconds + 30 * 86_400
-                )
-            )
+                rig.authority.blueprint.withNextLeaf(validity: seconds - 30 * 86_400...seconds + 30 * 86_400))
             try await rig.post(leaf.sign(purchase.json))
         },
         // It ends by itself, when the leaf has signed nothing for a week.
-        mend: { _ in }
-    )
+        mend: { _ in })
 
     private static let noResponder = AlertFault(
-        name: "nobody answers whether certificates are revoked",
-        alerts: ["EntitlementsCertificateUnknown"],
+        name: "nobody answers whether certificates are revoked", alerts: ["EntitlementsCertificateUnknown"],
         make: { rig in
-            try await rig.restart(
-                .verify,
-                ["VERIFY_REVOCATION": "soft", "VERIFY_REVOCATION_INTERVAL": "1s"]
-            )
+            try await rig.restart(.verify, ["VERIFY_REVOCATION": "soft", "VERIFY_REVOCATION_INTERVAL": "1s"])
             try await rig.postRevocable { $0.contains("EntitlementsCertificateUnknown") }
         },
         mend: { rig in
@@ -49,17 +40,12 @@ extension AlertFault {
         restore: { rig in
             try await rig.stopResponders()
             try await rig.restart(.verify)
-        }
-    )
+        })
 
     private static let testRoot = AlertFault(
-        name: "a custom root is trusted for Production",
-        alerts: ["EntitlementsTestRootInProduction"],
-        prepare: { try $0.writeSettings(withoutProduction) },
-        make: { try $0.writeSettings() },
-        mend: { try $0.writeSettings(withoutProduction) },
-        restore: { try $0.writeSettings() }
-    )
+        name: "a custom root is trusted for Production", alerts: ["EntitlementsTestRootInProduction"],
+        prepare: { try $0.writeSettings(withoutProduction) }, make: { try $0.writeSettings() },
+        mend: { try $0.writeSettings(withoutProduction) }, restore: { try $0.writeSettings() })
 
     /// The same settings for Sandbox alone, in which a custom root does no harm.
     private static func withoutProduction(_ settings: String) throws -> String {
@@ -72,14 +58,10 @@ extension AlertFault {
     }
 
     private static let wrongApps = AlertFault(
-        name: "settings that name other apps than those whose purchases come",
-        alerts: ["EntitlementsBreakerTripped"],
+        name: "settings that name other apps than those whose purchases come", alerts: ["EntitlementsBreakerTripped"],
         make: { rig in
             try rig.writeSettings { $0.replacing("com.example.", with: "com.elsewhere.") }
             try await rig.restart(.verify, ["BREAKER_REFUSED_MAX": "5"])
             try await rig.pipeline.publish(rig.acceptedItems.prefix(50))
-        },
-        mend: { try $0.writeSettings() },
-        restore: { try await $0.restart(.verify) }
-    )
+        }, mend: { try $0.writeSettings() }, restore: { try await $0.restart(.verify) })
 }

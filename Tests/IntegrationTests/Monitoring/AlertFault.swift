@@ -14,8 +14,7 @@ struct AlertFault: Sendable {
     /// Brings the rig back to its former state after they have ended.
     var restore: Step = { _ in }
 
-    static let all =
-        servers + records + ownership + verifying + settings + accounts + recovery + [lostRecords]
+    static let all = servers + records + ownership + verifying + settings + accounts + recovery + [lostRecords]
 
     /// Waits until none of its alerts fires, makes the fault, waits until each has fired, repairs
     /// it, and waits until each has cleared.
@@ -23,10 +22,7 @@ struct AlertFault: Sendable {
     /// - Parameter deadline: of each wait.
     /// - Returns: the outcome of each alert in any case; a fault that could not be made or repaired
     ///   is the alerts' trouble.
-    func outcomes(
-        on rig: MonitoringRig,
-        within deadline: Duration = .seconds(120)
-    ) async -> [AlertOutcome] {
+    func outcomes(on rig: MonitoringRig, within deadline: Duration = .seconds(120)) async -> [AlertOutcome] {
         var outcomes = alerts.sorted().map { AlertOutcome($0, fault: name) }
         do {
             try await prepare(rig)
@@ -51,11 +47,7 @@ struct AlertFault: Sendable {
                 return outcomes.allSatisfy { $0.clearedAfter != nil }
             }
             try await restore(rig)
-        } catch {
-            for index in outcomes.indices {
-                outcomes[index].trouble = "\(error)"
-            }
-        }
+        } catch { for index in outcomes.indices { outcomes[index].trouble = "\(error)" } }
         return outcomes
     }
 

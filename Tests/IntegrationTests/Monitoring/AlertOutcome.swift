@@ -21,22 +21,16 @@ struct AlertOutcome: Sendable, CustomStringConvertible {
 
     var description: String {
         let what =
-            if let trouble {
-                "NOT shown: \(trouble)"
-            } else if let firedAfter, let clearedAfter {
+            if let trouble { "NOT shown: \(trouble)" } else if let firedAfter, let clearedAfter {
                 "fired after \(Self.seconds(firedAfter)), "
                     + "cleared \(Self.seconds(clearedAfter)) after it was mended"
-            } else if let firedAfter {
-                "fired after \(Self.seconds(firedAfter)), did NOT clear"
-            } else {
+            } else if let firedAfter { "fired after \(Self.seconds(firedAfter)), did NOT clear" } else {
                 "did NOT fire"
             }
         return "\(alert): \(what) (\(fault))"
     }
 
-    private static func seconds(_ duration: Duration) -> String {
-        "\(duration.components.seconds) s"
-    }
+    private static func seconds(_ duration: Duration) -> String { "\(duration.components.seconds) s" }
 }
 
 /// The results of all alerts: the text that `deploy/alerts.sh` prints.
@@ -57,11 +51,9 @@ struct AlertReport: Sendable {
     func lines(after time: Duration) -> [String] {
         let tried = Set(outcomes.map(\.alert))
         let untried = alerts.filter { !tried.contains($0) }
-        return outcomes.map(\.description)
-            + untried.map { "\($0): NOT tried, no fault is made for it" }
-            + [
-                "\(shown.count) of \(alerts.count) alerts fired by their faults and cleared after, "
-                    + "in \(time.components.seconds) s"
-            ]
+        return outcomes.map(\.description) + untried.map { "\($0): NOT tried, no fault is made for it" } + [
+            "\(shown.count) of \(alerts.count) alerts fired by their faults and cleared after, "
+                + "in \(time.components.seconds) s"
+        ]
     }
 }

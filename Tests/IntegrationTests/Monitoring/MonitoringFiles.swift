@@ -3,10 +3,9 @@ import JSON
 
 /// The files for monitoring in `deploy`: rules, dashboard and runbook.
 enum MonitoringFiles {
-    static let deploy = URL(fileURLWithPath: #filePath)
-        .deletingLastPathComponent()
-        .appendingPathComponent("../../../deploy")
-        .standardizedFileURL
+    static let deploy = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
+        "../../../deploy"
+    ).standardizedFileURL
 
     static func text(_ path: String) throws -> String {
         try String(contentsOf: deploy.appendingPathComponent(path), encoding: .utf8)
@@ -29,9 +28,7 @@ enum MonitoringFiles {
         for (threshold, smaller) in thresholds {
             let known = rules.filter { $0.value.contains(threshold) }
             guard !known.isEmpty else { throw PipelineFailure("no rule has \(threshold)") }
-            for (name, text) in known {
-                rules[name] = text.replacingOccurrences(of: threshold, with: smaller)
-            }
+            for (name, text) in known { rules[name] = text.replacingOccurrences(of: threshold, with: smaller) }
         }
         return rules
     }
@@ -40,16 +37,11 @@ enum MonitoringFiles {
         #"|dead-letter-index"}) > 30"#: #"|dead-letter-index"}) > 2"#,
         #"|dead-letter-index"}) > 60"#: #"|dead-letter-index"}) > 3"#,
         #"{stage="dead-letter-index"}) > 300"#: #"{stage="dead-letter-index"}) > 3"#,
-        "_timestamp_seconds) > 7200": "_timestamp_seconds) > 15",
-        "> 129600": "> 30",
-        "          > 5000\n": "          > 5\n",
-        "          > 10\n": "          > 2\n",
-        "(entitlements_feed_oldest_waiting_seconds) > 60":
-            "(entitlements_feed_oldest_waiting_seconds) > 3",
-        "(entitlements_feed_waiting_changes) > 100000":
-            "(entitlements_feed_waiting_changes) > 20",
-        "(entitlements_link_oldest_unprojected_seconds) > 900":
-            "(entitlements_link_oldest_unprojected_seconds) > 3",
+        "_timestamp_seconds) > 7200": "_timestamp_seconds) > 15", "> 129600": "> 30",
+        "          > 5000\n": "          > 5\n", "          > 10\n": "          > 2\n",
+        "(entitlements_feed_oldest_waiting_seconds) > 60": "(entitlements_feed_oldest_waiting_seconds) > 3",
+        "(entitlements_feed_waiting_changes) > 100000": "(entitlements_feed_waiting_changes) > 20",
+        "(entitlements_link_oldest_unprojected_seconds) > 900": "(entitlements_link_oldest_unprojected_seconds) > 3",
         "[10s:1s]) > 100": "[10s:1s]) > 5",
     ]
 
@@ -67,10 +59,9 @@ enum MonitoringFiles {
             return parts.dropFirst().map { rest in
                 let end = rest.firstRange(of: /\n +(for|labels|- record|- alert):|\n  - name:/)
                 let text = rest[..<(end?.lowerBound ?? rest.endIndex)]
-                return text.replacingOccurrences(of: ">-\n", with: "")
-                    .split(whereSeparator: \.isNewline)
-                    .filter { !$0.contains(/^ *#/) }
-                    .joined(separator: " ")
+                return text.replacingOccurrences(of: ">-\n", with: "").split(whereSeparator: \.isNewline).filter {
+                    !$0.contains(/^ *#/)
+                }.joined(separator: " ")
             }
         }
     }
@@ -85,10 +76,7 @@ enum MonitoringFiles {
         let panels = try dashboard()["panels"]?.elements.map(\.self) ?? []
         return panels.flatMap { panel in
             (panel["targets"]?.elements.map(\.self) ?? []).map { target in
-                PanelQuery(
-                    title: panel["title"]?.string ?? "",
-                    expression: filled(target["expr"]?.string ?? "")
-                )
+                PanelQuery(title: panel["title"]?.string ?? "", expression: filled(target["expr"]?.string ?? ""))
             }
         }
     }
@@ -110,8 +98,8 @@ enum MonitoringFiles {
 
     /// A query with values for its variables.
     private static func filled(_ query: String) -> String {
-        query.replacing("$stage", with: ".+").replacing("$instance", with: ".+")
-            .replacing("$__rate_interval", with: "10s")
+        query.replacing("$stage", with: ".+").replacing("$instance", with: ".+").replacing(
+            "$__rate_interval", with: "10s")
     }
 
     /// The address of the runbook, which operators replace by theirs, before the anchor.
@@ -121,10 +109,9 @@ enum MonitoringFiles {
     static func anchors() throws -> Set<String> {
         Set(
             try text("runbook.md").matches(of: /\n#+ (.+)/).map { heading in
-                heading.1.lowercased().filter { $0.isLetter || $0.isNumber || "- _".contains($0) }
-                    .replacing(" ", with: "-")
-            }
-        )
+                heading.1.lowercased().filter { $0.isLetter || $0.isNumber || "- _".contains($0) }.replacing(
+                    " ", with: "-")
+            })
     }
 
     /// A command of the runbook, and its section.
@@ -159,8 +146,7 @@ enum MonitoringFiles {
         return Set(
             prose.flatMap { $0.matches(of: /`((?:pipeline|dead-letter)\s[^`]+)`/) }.map { match in
                 match.1.split(whereSeparator: \.isWhitespace).joined(separator: " ")
-            }
-        )
+            })
     }
 
     /// The sections of the runbook.
@@ -170,8 +156,7 @@ enum MonitoringFiles {
 
     /// The selectors of an expression: names of metrics with their matchers.
     static func selectors(_ expression: String) -> [String] {
-        expression.matches(of: /(?:entitlements|process)_[a-z0-9_]+(?:\{[^}]*\})?/)
-            .map { String($0.output) }
+        expression.matches(of: /(?:entitlements|process)_[a-z0-9_]+(?:\{[^}]*\})?/).map { String($0.output) }
     }
 
     /// The labels by which an expression groups.
@@ -179,7 +164,6 @@ enum MonitoringFiles {
         Set(
             expression.matches(of: /(?:by|on|ignoring) \(([a-z_, ]+)\)/).flatMap { match in
                 match.1.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
-            }
-        )
+            })
     }
 }

@@ -14,9 +14,7 @@ extension MonitoringRig {
     static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1_000) }
 
     /// The traffic without the records that end as dead letters.
-    var acceptedItems: [DemoItem] {
-        pipeline.traffic.items.filter { $0.expectedRefusal == nil }
-    }
+    var acceptedItems: [DemoItem] { pipeline.traffic.items.filter { $0.expectedRefusal == nil } }
 
     /// Stops all copies of a worker, starts one with these settings beside its others, and scrapes
     /// it.
@@ -29,16 +27,12 @@ extension MonitoringRig {
 
     /// Stops all copies of a worker.
     func stop(_ stage: StageDescription) async throws {
-        for copy in pipeline.copies where copy.stage == stage {
-            try await pipeline.stop(copy)
-        }
+        for copy in pipeline.copies where copy.stage == stage { try await pipeline.stop(copy) }
     }
 
     /// Commits for a group that has no members, as another program may.
     func commit(_ commits: [TopicPartition: OffsetCommit], forGroup group: String) async throws {
-        let consumer = try KafkaConsumer(
-            configuration: pipeline.cluster.client.merging(["group.id": group]) { $1 }
-        )
+        let consumer = try KafkaConsumer(configuration: pipeline.cluster.client.merging(["group.id": group]) { $1 })
         let outcome = await consumer.commit(commits, deadline: .seconds(10))
         #expect(outcome.failures.isEmpty)
         await consumer.close(deadline: .seconds(5))
@@ -51,9 +45,7 @@ extension MonitoringRig {
 
     /// Runs a daily task, as its timer does.
     func perform(_ task: String) async throws {
-        let commands = [
-            "chains": "dead-letter verify", "prune": "dead-letter index --prune --yes",
-        ]
+        let commands = ["chains": "dead-letter verify", "prune": "dead-letter index --prune --yes"]
         let command = "\(commands[task] ?? task) --metrics \(prometheus.taskFile(task))"
         let ended = try await run(command)
         #expect(ended.exitCode == 0, "\(command): \(ended.output)")
@@ -68,9 +60,7 @@ extension MonitoringRig {
 
     /// Makes a run over each app's whole notification history due.
     func readHistory() async throws {
-        try await pipeline.execute(
-            "UPDATE recovery_windows SET due_at = now() WHERE job = 'complete'"
-        )
+        try await pipeline.execute("UPDATE recovery_windows SET due_at = now() WHERE job = 'complete'")
     }
 
     /// Forgets earlier records, so that they are news again.
@@ -130,11 +120,8 @@ extension MonitoringRig {
 
     func post(_ body: [UInt8], users: [String] = []) async throws {
         let record = ProducerRecord(
-            topic: pipeline.layout.prefix + Topic.raw,
-            key: Array("faults".utf8),
-            value: body,
-            headers: users.map { KafkaHeader(name: "user-id", text: $0) }
-        )
+            topic: pipeline.layout.prefix + Topic.raw, key: Array("faults".utf8), value: body,
+            headers: users.map { KafkaHeader(name: "user-id", text: $0) })
         try await pipeline.publish([record])
     }
 }
@@ -154,9 +141,7 @@ extension MonitoringRig {
         for connection in holding({ held in
             defer { held.locks = [] }
             return held.locks
-        }) {
-            await connection.close()
-        }
+        }) { await connection.close() }
     }
 
     /// Whether a session of a program waits for a lock.
@@ -167,18 +152,14 @@ extension MonitoringRig {
                 SELECT FROM pg_stat_activity
                 WHERE datname = current_database() AND application_name = $1
                     AND wait_event_type = 'Lock'
-                """,
-                [.text(program)]
-            )
-            .isEmpty
+                """, [.text(program)]
+            ).isEmpty
         }
     }
 
     /// Starts responders that answer that no certificate of `authority` is revoked.
     func startResponders() async throws {
-        let responders = [
-            try await authority.leafResponder(), try await authority.intermediateResponder(),
-        ]
+        let responders = [try await authority.leafResponder(), try await authority.intermediateResponder()]
         holding { $0.responders += responders }
     }
 
@@ -197,8 +178,6 @@ extension MonitoringRig {
             defer { held.responders = [] }
             return held.responders
         }
-        for responder in responders {
-            try await responder.stop()
-        }
+        for responder in responders { try await responder.stop() }
     }
 }

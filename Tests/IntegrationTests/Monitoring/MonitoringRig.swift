@@ -44,22 +44,16 @@ final class MonitoringRig: Sendable {
         setup.rules = OwnershipRules(trustsIngestion: true)
         pipeline = try await RunningPipeline(setup, traffic)
         authority = try RevocableAuthority()
-        try (traffic.rootPEM + authority.authority.rootPEM)
-            .write(toFile: "\(pipeline.folder)/root.pem", atomically: true, encoding: .utf8)
-        settingsText = try String(
-            contentsOfFile: "\(pipeline.folder)/settings.json",
-            encoding: .utf8
-        )
+        try (traffic.rootPEM + authority.authority.rootPEM).write(
+            toFile: "\(pipeline.folder)/root.pem", atomically: true, encoding: .utf8)
+        settingsText = try String(contentsOfFile: "\(pipeline.folder)/settings.json", encoding: .utf8)
         prometheus = try Prometheus(try MonitoringFiles.shortenedRules(), in: pipeline.folder)
         try pipeline.startAll()
         try await pipeline.waitUntilReady()
         try prometheus.scrape(pipeline.copies)
         try await pipeline.publish(traffic.items)
         try await pipeline.settle()
-        try pipeline.start(
-            .recovery,
-            environment: apple.environment.merging(["RECOVERY_MISSED_INTERVAL": "5s"]) { $1 }
-        )
+        try pipeline.start(.recovery, environment: apple.environment.merging(["RECOVERY_MISSED_INTERVAL": "5s"]) { $1 })
         try pipeline.start(.deadLetterIndex)
         try await pipeline.waitUntilReady()
         try prometheus.scrape(pipeline.copies)
@@ -75,10 +69,8 @@ final class MonitoringRig: Sendable {
             } && prometheus.query("entitlements_reconcile_problems")?.isEmpty == false
                 && prometheus.query("entitlements_task_success_timestamp_seconds > 0")?.count == 3
                 && prometheus.query("entitlements_dead_letter_open_records")?.isEmpty == false
-                && prometheus.query("min(entitlements_recovery_progress_ratio) == 1")?.isEmpty
-                    == false
-                && prometheus.query("entitlements_recovery_open_notifications == 0")?.isEmpty
-                    == false
+                && prometheus.query("min(entitlements_recovery_progress_ratio) == 1")?.isEmpty == false
+                && prometheus.query("entitlements_recovery_open_notifications == 0")?.isEmpty == false
         }
     }
 
@@ -94,9 +86,7 @@ final class MonitoringRig: Sendable {
 
     var settingsPath: String { "\(pipeline.folder)/settings.json" }
 
-    func holding<T: Sendable>(_ change: (inout sending Held) -> T) -> T {
-        held.withLock { change(&$0) }
-    }
+    func holding<T: Sendable>(_ change: (inout sending Held) -> T) -> T { held.withLock { change(&$0) } }
 
     /// A number that no other fault has.
     func nextNumber() -> Int64 {
@@ -118,31 +108,22 @@ final class MonitoringRig: Sendable {
     }
 
     /// Runs a command line as an operator would, in the folder of the settings.
-    func run(
-        _ line: String,
-        _ variables: [String: String] = [:]
-    ) async throws -> (exitCode: Int32?, output: String) {
+    func run(_ line: String, _ variables: [String: String] = [:]) async throws -> (exitCode: Int32?, output: String) {
         let path = "\(pipeline.folder)/\(UUID().uuidString).txt"
         let own = [
             "PATH": "\(BuiltWorkers.folder):/usr/bin:/bin", "SWIFT_BACKTRACE": "enable=no",
             // The user's name, for the history.
-            "LOGNAME": "operator",
-            "KAFKA_BOOTSTRAP": pipeline.cluster.bootstrapServers,
-            "KAFKA_TOPIC_PREFIX": pipeline.layout.prefix,
-            "KAFKA_GROUP_PREFIX": pipeline.layout.prefix,
-            "HTTP_PORT": "0",
-            "DATABASE_URL": pipeline.database.connectionString,
+            "LOGNAME": "operator", "KAFKA_BOOTSTRAP": pipeline.cluster.bootstrapServers,
+            "KAFKA_TOPIC_PREFIX": pipeline.layout.prefix, "KAFKA_GROUP_PREFIX": pipeline.layout.prefix,
+            "HTTP_PORT": "0", "DATABASE_URL": pipeline.database.connectionString,
         ]
         let inherited = ProcessInfo.processInfo.environment.filter { name, _ in
             ["HOME", "LANG", "LD_LIBRARY_PATH", "TMPDIR"].contains(name)
         }
         let process = try ChildProcess(
-            executable: "/bin/bash",
-            arguments: ["-c", "cd \(pipeline.folder) && \(line)"],
-            environment: inherited.merging(own) { $1 }.merging(variables) { $1 },
-            standardOutput: .file(path: path),
-            standardError: .file(path: path)
-        )
+            executable: "/bin/bash", arguments: ["-c", "cd \(pipeline.folder) && \(line)"],
+            environment: inherited.merging(own) { $1 }.merging(variables) { $1 }, standardOutput: .file(path: path),
+            standardError: .file(path: path))
         defer { process.kill() }
         let end = try await process.waitForEnd(deadline: .hopeless)
         let output = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""

@@ -10,14 +10,9 @@ import Worker
 
 extension PipelineTests {
     /// The monitoring of running workers: metrics, rules, dashboard, runbook.
-    @Suite(
-        .timeLimit(.minutes(40)),
-        .enabled(if: Prometheus.isInstalled, "prometheus is not installed")
-    )
+    @Suite(.timeLimit(.minutes(40)), .enabled(if: Prometheus.isInstalled, "prometheus is not installed"))
     struct MonitoringTests {
-        @Test func `rules, panels and the runbook's commands work on workers that run`()
-            async throws
-        {
+        @Test func `rules, panels and the runbook's commands work on workers that run`() async throws {
             try await MonitoringRig.run { rig in
                 try Self.checkExposition(rig)
                 try Self.checkRules(rig)
@@ -25,11 +20,7 @@ extension PipelineTests {
                 try await RunbookCommands(rig).check()
                 // The report on an alert must be true even if it does not fire.
                 let nothing = AlertFault(
-                    name: "nothing",
-                    alerts: ["EntitlementsOwnersRefused"],
-                    make: { _ in },
-                    mend: { _ in }
-                )
+                    name: "nothing", alerts: ["EntitlementsOwnersRefused"], make: { _ in }, mend: { _ in })
                 let none = await nothing.outcomes(on: rig, within: .seconds(3)).map(\.description)
                 #expect(none == ["EntitlementsOwnersRefused: did NOT fire (nothing)"])
                 for outcome in await AlertFault.databaseAway.outcomes(on: rig) {
@@ -39,19 +30,15 @@ extension PipelineTests {
         }
 
         /// Minutes of faults: `deploy/alerts.sh` runs them, and names a file for the report.
-        @Test(
-            .enabled(
-                if: ProcessInfo.processInfo.environment["ALERTS_END_TO_END"] != nil,
-                "run deploy/alerts.sh"
-            )
-        )
+        @Test(.enabled(if: ProcessInfo.processInfo.environment["ALERTS_END_TO_END"] != nil, "run deploy/alerts.sh"))
         func `each alert fires when its fault is made, and clears after`() async throws {
             let environment = ProcessInfo.processInfo.environment
             let path = try #require(environment["ALERTS_END_TO_END"])
             let asked = environment["ALERTS_FAULT"] ?? ""
             let faults = AlertFault.all.filter { asked.isEmpty || $0.name.contains(asked) }
-            let alerts = try MonitoringFiles.alerts()
-                .filter { alert in asked.isEmpty || faults.contains { $0.alerts.contains(alert) } }
+            let alerts = try MonitoringFiles.alerts().filter { alert in
+                asked.isEmpty || faults.contains { $0.alerts.contains(alert) }
+            }
             let start = ContinuousClock.now
             var outcomes: [AlertOutcome] = []
             try await MonitoringRig.run { rig in
@@ -59,14 +46,12 @@ extension PipelineTests {
                     let found = await fault.outcomes(on: rig)
                     outcomes += found
                     // The results so far, in case this does not come to its end.
-                    try outcomes.map { "\($0)\n" }.joined()
-                        .write(toFile: path, atomically: true, encoding: .utf8)
+                    try outcomes.map { "\($0)\n" }.joined().write(toFile: path, atomically: true, encoding: .utf8)
                 }
             }
             let report = AlertReport(outcomes: outcomes, alerts: alerts)
             let lines = report.lines(after: .now - start)
-            try (lines.joined(separator: "\n") + "\n")
-                .write(toFile: path, atomically: true, encoding: .utf8)
+            try (lines.joined(separator: "\n") + "\n").write(toFile: path, atomically: true, encoding: .utf8)
             #expect(report.isSound, "\(lines.filter { $0.contains("NOT") })")
         }
 
@@ -74,9 +59,7 @@ extension PipelineTests {
             let named = try MonitoringFiles.namedCommands()
             #expect(named.count > 8)
             let lines = try MonitoringFiles.commands().map(\.line)
-            for command in named {
-                #expect(lines.contains { $0.hasPrefix(command) }, "\(command)")
-            }
+            for command in named { #expect(lines.contains { $0.hasPrefix(command) }, "\(command)") }
         }
 
         @Test func `each alert has a section in the runbook, and no section is left over`() throws {
@@ -100,23 +83,21 @@ extension PipelineTests {
             }
         }
 
-        @Test func `the dashboard begins with health, and its links lead into the runbook`() throws
-        {
+        @Test func `the dashboard begins with health, and its links lead into the runbook`() throws {
             let root = try MonitoringFiles.dashboard()
             let panels = root["panels"]?.elements.map(\.self) ?? []
             #expect(panels.first?["title"]?.string == "Health")
             let next = panels.dropFirst().first { $0["type"]?.string == "row" }
             let top = try #require(next?["gridPos"]?["y"]?.int64)
-            let queries = panels.filter { $0["gridPos"]?["y"]?.int64 ?? 0 < top }
-                .flatMap { $0["targets"]?.elements.map(\.self) ?? [] }
-                .compactMap { $0["expr"]?.string }.joined(separator: "\n")
-            for metric in [
-                "worker_ready_state", "body_age_seconds", "dead_letter_open_records", "build_info",
-            ] {
+            let queries = panels.filter { $0["gridPos"]?["y"]?.int64 ?? 0 < top }.flatMap {
+                $0["targets"]?.elements.map(\.self) ?? []
+            }.compactMap { $0["expr"]?.string }.joined(separator: "\n")
+            for metric in ["worker_ready_state", "body_age_seconds", "dead_letter_open_records", "build_info"] {
                 #expect(queries.contains("entitlements_\(metric)"), "\(metric)")
             }
-            let links = ([root] + panels).flatMap { $0["links"]?.elements.map(\.self) ?? [] }
-                .compactMap { $0["url"]?.string }
+            let links = ([root] + panels).flatMap { $0["links"]?.elements.map(\.self) ?? [] }.compactMap {
+                $0["url"]?.string
+            }
             #expect(links.contains(MonitoringFiles.runbookAddress))
             let anchors = try MonitoringFiles.anchors()
             for link in links {
@@ -131,19 +112,16 @@ extension PipelineTests {
             let text = try MonitoringFiles.text("grafana/dashboard.json")
             let queries = text.matches(of: /"expr": "(.+)"/).map { String($0.1) }
             for query in queries where query.contains("$stage") {
-                #expect(
-                    query.matches(of: /\$stage/).count == query.matches(of: /\$instance/).count,
-                    "\(query)"
-                )
+                #expect(query.matches(of: /\$stage/).count == query.matches(of: /\$instance/).count, "\(query)")
             }
         }
 
         /// The labels of each worker's own series; all others come from Prometheus, which renames a
         /// worker's label of the same name.
         private static let labels: Set<String> = [
-            "stage", "disposition", "reason", "class", "step", "cause", "result", "le", "activity",
-            "condition", "state", "sign", "source", "leaf", "status", "kind", "meaning", "work",
-            "version", "commit", "endpoint", "environment", "bundle_id", "dependency",
+            "stage", "disposition", "reason", "class", "step", "cause", "result", "le", "activity", "condition",
+            "state", "sign", "source", "leaf", "status", "kind", "meaning", "work", "version", "commit", "endpoint",
+            "environment", "bundle_id", "dependency",
         ]
 
         private static func checkExposition(_ rig: MonitoringRig) throws {
@@ -181,11 +159,9 @@ extension PipelineTests {
                 #expect(wanted.isSubset(of: found), "\(wanted.subtracting(found)): \(expression)")
                 #expect(rig.prometheus.query(expression) != nil, "\(expression)")
             }
-            let recorded = try MonitoringFiles.text("prometheus/objectives.yaml")
-                .matches(of: /- record: ([a-z0-9_:]+)/).map { String($0.1) }
-            for name in recorded {
-                #expect(rig.prometheus.query(name)?.isEmpty == false, "\(name) has no value")
-            }
+            let recorded = try MonitoringFiles.text("prometheus/objectives.yaml").matches(of: /- record: ([a-z0-9_:]+)/)
+                .map { String($0.1) }
+            for name in recorded { #expect(rig.prometheus.query(name)?.isEmpty == false, "\(name) has no value") }
         }
 
         private static func checkPanels(_ rig: MonitoringRig) throws {

@@ -6,9 +6,7 @@ import TestSupport
 struct Prometheus: Sendable {
     static let executable = "/usr/bin/prometheus"
 
-    static var isInstalled: Bool {
-        FileManager.default.isExecutableFile(atPath: executable)
-    }
+    static var isInstalled: Bool { FileManager.default.isExecutableFile(atPath: executable) }
 
     /// One series of an answer, with its value if it was asked for.
     struct Series: Decodable, Sendable {
@@ -26,13 +24,9 @@ struct Prometheus: Sendable {
         }
     }
 
-    private struct Answer<Content: Decodable>: Decodable {
-        let data: Content
-    }
+    private struct Answer<Content: Decodable>: Decodable { let data: Content }
 
-    private struct Vector: Decodable {
-        let result: [Series]
-    }
+    private struct Vector: Decodable { let result: [Series] }
 
     private struct Alerts: Decodable {
         struct Alert: Decodable {
@@ -56,9 +50,7 @@ struct Prometheus: Sendable {
         self.folder = folder
         port = try LoopbackPort.free()
         let filePort = try LoopbackPort.free()
-        for (name, text) in rules {
-            try text.write(toFile: "\(folder)/\(name)", atomically: true, encoding: .utf8)
-        }
+        for (name, text) in rules { try text.write(toFile: "\(folder)/\(name)", atomically: true, encoding: .utf8) }
         let configuration = """
             global: { scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s }
             rule_files: [\(rules.keys.joined(separator: ", "))]
@@ -88,22 +80,14 @@ struct Prometheus: Sendable {
         let environment = ["PATH": "/usr/bin:/bin"]
         files = try ChildProcess(
             executable: "/usr/bin/env",
-            arguments: [
-                "python3", "-m", "http.server", "\(filePort)", "--bind", "127.0.0.1",
-                "--directory", folder,
-            ],
-            environment: environment
-        )
+            arguments: ["python3", "-m", "http.server", "\(filePort)", "--bind", "127.0.0.1", "--directory", folder],
+            environment: environment)
         server = try ChildProcess(
             executable: Self.executable,
             arguments: [
-                "--config.file=\(path)", "--storage.tsdb.path=\(folder)/tsdb",
-                "--web.listen-address=127.0.0.1:\(port)",
-            ],
-            environment: environment,
-            standardOutput: .file(path: "\(folder)/prometheus.txt"),
-            standardError: .file(path: "\(folder)/prometheus.txt")
-        )
+                "--config.file=\(path)", "--storage.tsdb.path=\(folder)/tsdb", "--web.listen-address=127.0.0.1:\(port)",
+            ], environment: environment, standardOutput: .file(path: "\(folder)/prometheus.txt"),
+            standardError: .file(path: "\(folder)/prometheus.txt"))
     }
 
     /// The daily tasks, as the label `task` names them.
@@ -117,8 +101,8 @@ struct Prometheus: Sendable {
     /// Scrapes these workers, and no others.
     func scrape(_ copies: [WorkerCopy]) throws {
         let targets = copies.compactMap { $0.log.httpPort }.map { "\"127.0.0.1:\($0)\"" }
-        try "[{\"targets\": [\(targets.joined(separator: ","))]}]"
-            .write(toFile: "\(folder)/targets.json", atomically: true, encoding: .utf8)
+        try "[{\"targets\": [\(targets.joined(separator: ","))]}]".write(
+            toFile: "\(folder)/targets.json", atomically: true, encoding: .utf8)
     }
 
     /// The present result of an expression; nil if Prometheus refuses it or does not answer.
@@ -147,21 +131,13 @@ struct Prometheus: Sendable {
         _ = try? await files.waitForEnd(deadline: .hopeless)
     }
 
-    private func get<Content: Decodable>(
-        _ call: String,
-        _ parameter: String,
-        _ value: String
-    ) -> Answer<Content>? {
-        let query =
-            value.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
+    private func get<Content: Decodable>(_ call: String, _ parameter: String, _ value: String) -> Answer<Content>? {
+        let query = value.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
         // HTTP/1.0: the answer ends with the connection, in one piece.
         let request = "GET /api/v1/\(call)?\(parameter)=\(query) HTTP/1.0\r\n\r\n"
-        guard let text = try? RawClient.exchange(request, port: port),
-            let head = text.range(of: "\r\n\r\n")
-        else { return nil }
-        return try? JSONDecoder().decode(
-            Answer<Content>.self,
-            from: Data(text[head.upperBound...].utf8)
-        )
+        guard let text = try? RawClient.exchange(request, port: port), let head = text.range(of: "\r\n\r\n") else {
+            return nil
+        }
+        return try? JSONDecoder().decode(Answer<Content>.self, from: Data(text[head.upperBound...].utf8))
     }
 }

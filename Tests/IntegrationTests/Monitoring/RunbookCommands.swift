@@ -12,9 +12,7 @@ import Worker
 struct RunbookCommands {
     private let rig: MonitoringRig
 
-    init(_ rig: MonitoringRig) {
-        self.rig = rig
-    }
+    init(_ rig: MonitoringRig) { self.rig = rig }
 
     func check() async throws {
         try writeFiles()
@@ -42,10 +40,7 @@ struct RunbookCommands {
 
     private func writeFiles() throws {
         let bodies = rig.acceptedItems.prefix(3).compactMap { $0.value.map { $0 + [0x0A] } }
-        let files = [
-            "products.json": Array(rig.pipeline.traffic.catalog.utf8),
-            "bodies.jsonl": Array(bodies.joined()),
-        ]
+        let files = ["products.json": Array(rig.pipeline.traffic.catalog.utf8), "bodies.jsonl": Array(bodies.joined())]
         for (name, bytes) in files {
             let path = "\(rig.pipeline.folder)/\(name)"
             try Data(bytes).write(to: URL(filePath: path))
@@ -56,10 +51,7 @@ struct RunbookCommands {
 
     private func acceptRefusedApp() throws {
         try rig.writeSettings { $0.replacing("com.example.coins", with: Self.refusedApp) }
-        try FileManager.default.copyItem(
-            atPath: rig.settingsPath,
-            toPath: "\(rig.pipeline.folder)/workers.json"
-        )
+        try FileManager.default.copyItem(atPath: rig.settingsPath, toPath: "\(rig.pipeline.folder)/workers.json")
     }
 
     /// Begins two replays while no verifier runs.
@@ -69,8 +61,7 @@ struct RunbookCommands {
         for reason in ["app_mismatch", "environment_mismatch"] {
             let answer = try await rig.run(
                 "dead-letter replay --reason \(reason) --config workers.json --send "
-                    + "--yes --wait-max 1s --why interrupted"
-            )
+                    + "--yes --wait-max 1s --why interrupted")
             // Interrupted, to be continued.
             #expect(answer.exitCode == 69, "\(answer.output)")
         }
@@ -102,13 +93,11 @@ struct RunbookCommands {
     private func variables() async throws -> [String: String] {
         let letters = try await rig.run("dead-letter list --json --limit 1")
         let transaction = try await rig.pipeline.withDatabase { connection in
-            try await connection.query("SELECT transaction_id FROM transactions LIMIT 1")[0]
-                .text(0)
+            try await connection.query("SELECT transaction_id FROM transactions LIMIT 1")[0].text(0)
         }
         return [
             "ID": letters.output.firstMatch(of: /"id": ?"([0-9a-f]+)"/).map { String($0.1) } ?? "",
-            "USER_ID": rig.pipeline.traffic.users.first?.userID ?? "",
-            "TRANSACTION": transaction,
+            "USER_ID": rig.pipeline.traffic.users.first?.userID ?? "", "TRANSACTION": transaction,
             "BUNDLE": Self.refusedApp,
         ]
     }
@@ -117,23 +106,15 @@ struct RunbookCommands {
     private func checkTopics(_ command: MonitoringFiles.Command) async throws {
         guard RealKafka.isAvailable else { return }
         let kafka = try await RealKafka.bootstrapServers()
-        try await check(
-            command,
-            ["KAFKA_BOOTSTRAP": kafka, "KAFKA_TOPIC_PREFIX": rig.pipeline.layout.prefix]
-        )
+        try await check(command, ["KAFKA_BOOTSTRAP": kafka, "KAFKA_TOPIC_PREFIX": rig.pipeline.layout.prefix])
     }
 
     /// A worker's own metric is asked of each worker, until one has it.
-    private func check(
-        _ command: MonitoringFiles.Command,
-        _ variables: [String: String]
-    ) async throws {
+    private func check(_ command: MonitoringFiles.Command, _ variables: [String: String]) async throws {
         var last: (exitCode: Int32?, output: String) = (nil, "")
         for copy in rig.pipeline.copies {
             let port = copy.log.httpPort.map(String.init) ?? ""
-            let own = [
-                "WORKER": "127.0.0.1:\(port)", "DATABASE_URL": databaseURL(for: command.line),
-            ]
+            let own = ["WORKER": "127.0.0.1:\(port)", "DATABASE_URL": databaseURL(for: command.line)]
             last = try await rig.run(command.line, variables.merging(own) { $1 })
             if last.exitCode == 0 || !command.line.contains("$WORKER") { break }
         }

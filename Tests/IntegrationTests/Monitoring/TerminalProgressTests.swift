@@ -7,11 +7,8 @@ import TestSupport
 import Testing
 
 /// The progress of `pipeline publish` as a process of its own, on a terminal and without one.
-@Suite(.needsBuiltWorkers, .timeLimit(.minutes(10)))
-struct TerminalProgressTests {
-    private let folder = FileManager.default.temporaryDirectory.appending(
-        path: UUID().uuidString
-    ).path
+@Suite(.needsBuiltWorkers, .timeLimit(.minutes(10))) struct TerminalProgressTests {
+    private let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path
     private let cluster: MockCluster
 
     init() throws {
@@ -29,15 +26,11 @@ struct TerminalProgressTests {
     private func publish(_ path: String, errors: String) throws -> (ChildProcess, output: String) {
         let output = try file("output")
         let child = try ChildProcess(
-            executable: "\(BuiltWorkers.folder)/pipeline",
-            arguments: ["publish", path],
+            executable: "\(BuiltWorkers.folder)/pipeline", arguments: ["publish", path],
             environment: [
                 "PATH": "/usr/bin:/bin", "TERM": "xterm", "SWIFT_BACKTRACE": "enable=no",
                 "KAFKA_BOOTSTRAP": cluster.bootstrapServers,
-            ],
-            standardOutput: .file(path: output),
-            standardError: .file(path: errors)
-        )
+            ], standardOutput: .file(path: output), standardError: .file(path: errors))
         return (child, output)
     }
 
@@ -73,8 +66,7 @@ struct TerminalProgressTests {
         #expect(text(of: errors).isEmpty, "\(text(of: errors))")
     }
 
-    @Test(arguments: [SIGINT, SIGTERM])
-    func `a signal ends it with what the cluster has, and the command that goes on`(
+    @Test(arguments: [SIGINT, SIGTERM]) func `a signal ends it with what the cluster has, and the command that goes on`(
         signal: Int32
     ) async throws {
         let path = "\(folder)/pipe"

@@ -6,17 +6,14 @@ import TestSupport
 import Testing
 
 /// `pipeline status --watch` as a process of its own, on a terminal and without one.
-@Suite(.needsBuiltWorkers, .timeLimit(.minutes(10)))
-struct TerminalWatchTests {
+@Suite(.needsBuiltWorkers, .timeLimit(.minutes(10))) struct TerminalWatchTests {
     private static let program = "\(BuiltWorkers.folder)/pipeline"
     private static let home = "\u{1B}[H"
 
     private static func withCluster(_ body: (String) async throws -> Void) async throws {
         let cluster = try MockCluster()
         defer { cluster.stop() }
-        for plan in TopicLayout().plans {
-            try cluster.createTopic(plan.name, partitions: 1)
-        }
+        for plan in TopicLayout().plans { try cluster.createTopic(plan.name, partitions: 1) }
         try await body(cluster.bootstrapServers)
     }
 
@@ -26,19 +23,15 @@ struct TerminalWatchTests {
 
     /// The text of a frame, without the sequences that move the cursor and erase.
     private static func lines(_ frame: Substring) -> [String] {
-        frame.replacing("\u{1B}[K", with: "").replacing("\u{1B}[J", with: "")
-            .split(separator: "\r\n").map(String.init)
+        frame.replacing("\u{1B}[K", with: "").replacing("\u{1B}[J", with: "").split(separator: "\r\n").map(String.init)
     }
 
     @Test(arguments: ["ctrl-c", "term"])
-    func `on a terminal it redraws in place, follows the width, and leaves the cursor visible`(
-        end: String
-    ) async throws {
+    func `on a terminal it redraws in place, follows the width, and leaves the cursor visible`(end: String) async throws
+    {
         try await Self.withCluster { bootstrap in
             let script = ReferenceScript("terminal.py")
-            let result = try script.run(
-                ["90", "40", end, Self.program] + Self.arguments(bootstrap)
-            )
+            let result = try script.run(["90", "40", end, Self.program] + Self.arguments(bootstrap))
             let text = result.text
             try #require(result.isSuccess, "\(text)")
             let answer = try JSONDocument(parsing: Array(result.output)).root
@@ -64,11 +57,7 @@ struct TerminalWatchTests {
 
     @Test func `without a terminal it writes plain lines`() async throws {
         try await Self.withCluster { bootstrap in
-            let outcome = try await BuiltTool.run(
-                "pipeline",
-                Self.arguments(bootstrap) + ["--count", "2"],
-                [:]
-            )
+            let outcome = try await BuiltTool.run("pipeline", Self.arguments(bootstrap) + ["--count", "2"], [:])
             #expect(outcome.exitCode == 0, "\(outcome.output)")
             #expect(!outcome.output.contains("\u{1B}"))
             let lines = outcome.output.split(separator: "\n")

@@ -6,18 +6,15 @@ import Testing
 import Topology
 
 extension PipelineTests {
-    @Suite(.timeLimit(.minutes(10)))
-    struct OutageTests {
-        private static func traffic() throws -> DemoTraffic {
-            try DemoTraffic(seed: 11, bodyCount: 400)
-        }
+    @Suite(.timeLimit(.minutes(10))) struct OutageTests {
+        private static func traffic() throws -> DemoTraffic { try DemoTraffic(seed: 11, bodyCount: 400) }
 
         private static let withDatabase: [StageDescription] = [.dedupe, .link, .entitle]
 
         @Test(arguments: KafkaCluster.Kind.preferred)
-        func `while PostgreSQL is away the workers wait, and neither lose nor refuse a record`(
-            kind: KafkaCluster.Kind
-        ) async throws {
+        func `while PostgreSQL is away the workers wait, and neither lose nor refuse a record`(kind: KafkaCluster.Kind)
+            async throws
+        {
             try await PrivatePostgres.lend { server in
                 var setup = PipelineSetup(kind)
                 setup.ownServer = server
@@ -36,11 +33,8 @@ extension PipelineTests {
         }
 
         private static func stopUnderLoad(
-            _ server: PrivatePostgres,
-            _ mode: PrivatePostgres.StopMode,
-            _ pipeline: RunningPipeline,
-            _ workers: [StageDescription: WorkerCopy],
-            _ share: Double
+            _ server: PrivatePostgres, _ mode: PrivatePostgres.StopMode, _ pipeline: RunningPipeline,
+            _ workers: [StageDescription: WorkerCopy], _ share: Double
         ) async throws {
             try await pipeline.publish(upTo: share - 0.1)
             try await pipeline.changeLinks(seed: 11, rounds: 3)
@@ -48,23 +42,19 @@ extension PipelineTests {
             try await pipeline.publish(upTo: share)
             try await pipeline.publishAgain(pipeline.traffic.items.prefix(60))
             for stage in withDatabase {
-                await eventually("\(stage) has to be unready, \(mode)") {
-                    workers[stage]?.isUnready ?? false
-                }
+                await eventually("\(stage) has to be unready, \(mode)") { workers[stage]?.isUnready ?? false }
             }
             #expect(workers[.verify]?.isReady == true, "verify needs no database")
-            for worker in workers.values {
-                #expect(worker.get("/livez")?.isOK == true, "\(worker.name) lives on")
-            }
+            for worker in workers.values { #expect(worker.get("/livez")?.isOK == true, "\(worker.name) lives on") }
             try await server.start()
             try await pipeline.changeLinks(seed: 12, rounds: 3)
             try await pipeline.waitUntilReady()
         }
 
         @Test(arguments: OwnBroker.kinds)
-        func `while the broker is away the workers wait, and neither lose nor refuse a record`(
-            kind: KafkaCluster.Kind
-        ) async throws {
+        func `while the broker is away the workers wait, and neither lose nor refuse a record`(kind: KafkaCluster.Kind)
+            async throws
+        {
             try await OwnBroker.lend(kind) { broker in
                 var setup = PipelineSetup(kind)
                 setup.ownCluster = broker.cluster
@@ -79,9 +69,7 @@ extension PipelineTests {
                         try await broker.stop(mode)
                         try await pipeline.changeLinks(seed: 13, rounds: 3)
                         for worker in workers.values {
-                            await eventually("\(worker.name) is unready") {
-                                worker.isUnready
-                            }
+                            await eventually("\(worker.name) is unready") { worker.isUnready }
                             #expect(worker.get("/livez")?.isOK == true, "\(worker.name) lives on")
                         }
                         try await broker.startAgain()
@@ -95,8 +83,9 @@ extension PipelineTests {
             }
         }
 
-        @Test(.needsKafkaLauncher)
-        func `a stop while the broker is silent ends the workers within their time`() async throws {
+        @Test(.needsKafkaLauncher) func `a stop while the broker is silent ends the workers within their time`()
+            async throws
+        {
             try await OwnBroker.lend(.real) { broker in
                 var setup = PipelineSetup(.real)
                 setup.ownCluster = broker.cluster
@@ -106,15 +95,11 @@ extension PipelineTests {
                     try await pipeline.waitUntilReady()
                     try await pipeline.publish(upTo: 1)
                     let verify = try #require(workers[.verify])
-                    await eventually {
-                        verify.metric("output_records_total") ?? 0 > 0
-                    }
+                    await eventually { verify.metric("output_records_total") ?? 0 > 0 }
                     try await broker.stop(.silent)
                     for worker in workers.values { worker.process.terminate() }
                     for worker in workers.values {
-                        await eventually("\(worker.name) ends") {
-                            !worker.process.isRunning
-                        }
+                        await eventually("\(worker.name) ends") { !worker.process.isRunning }
                     }
                     _ = try await pipeline.endsOfAll()
                     try await broker.startAgain(after: .silent)

@@ -19,9 +19,7 @@ extension PipelineTests {
     @Suite(.timeLimit(.minutes(20))) struct RecoveryWorkerTests {
         /// A third of the notifications meets a closed port for half a day; they are fetched before
         /// Apple's server tries again, and then come once more.
-        @Test func `what ingestion has missed is fetched, and no row differs in the end`()
-            async throws
-        {
+        @Test func `what ingestion has missed is fetched, and no row differs in the end`() async throws {
             let now = Int64(Date().timeIntervalSince1970 * 1_000)
             let traffic = try DemoTraffic(seed: 11, bodyCount: 500, now: now)
             var whole: RowPicture?
@@ -53,10 +51,7 @@ extension PipelineTests {
                 try await Self.checkEquation(pipeline)
                 try await Self.expect(wanted, pipeline)
                 try await pipeline.publish(
-                    outage.retries().map {
-                        ProducerRecord(topic: pipeline.layout.prefix + Topic.raw, value: $0)
-                    }
-                )
+                    outage.retries().map { ProducerRecord(topic: pipeline.layout.prefix + Topic.raw, value: $0) })
                 await sending
                 try await pipeline.settle()
                 try await Self.expect(wanted, pipeline)
@@ -64,9 +59,7 @@ extension PipelineTests {
         }
 
         private static func expect(_ wanted: RowPicture, _ pipeline: RunningPipeline) async throws {
-            let differences = try await pipeline.withDatabase {
-                try await RowPicture($0).differences(from: wanted)
-            }
+            let differences = try await pipeline.withDatabase { try await RowPicture($0).differences(from: wanted) }
             #expect(differences.isEmpty, "\(differences.joined(separator: "\n"))")
         }
 
@@ -79,21 +72,15 @@ extension PipelineTests {
                         """
                         SELECT count(*) FROM notifications JOIN apple_notifications
                         USING (environment, uuid)
-                        """
-                    )[0].int8(0)
+                        """)[0].int8(0)
                 )
             }
-            for count in counts {
-                #expect(count.listed == count.held + count.ignored + count.deadLettered)
-            }
+            for count in counts { #expect(count.listed == count.held + count.ignored + count.deadLettered) }
             #expect(counts.reduce(0) { $0 + $1.held } == held && held > 100)
         }
 
         /// Kills the worker twice while it works, and waits until the account is complete.
-        private static func recover(
-            _ pipeline: RunningPipeline,
-            _ apple: SimulatedApple
-        ) async throws {
+        private static func recover(_ pipeline: RunningPipeline, _ apple: SimulatedApple) async throws {
             let since = Date(timeIntervalSinceNow: -170 * 86_400)
             let command = ["reconcile", "--with-apple", "--since", since.ISO8601Format()]
             #expect(await pipeline.operate(command).code == 1)
@@ -111,8 +98,7 @@ extension PipelineTests {
                 try pipeline.requireRunning()
                 answer = await pipeline.operate(command)
                 // On its way is not held yet.
-                return answer.code == 0
-                    && worker.metric("recovery_open_notifications") == 0
+                return answer.code == 0 && worker.metric("recovery_open_notifications") == 0
             }
             #expect(answer.code == 0, "\(answer.output)\n\(worker.log.lines.suffix(5))")
             #expect(worker.sum("recovery_requests_total", #"result="ok""#) > 0)
@@ -134,9 +120,7 @@ extension PipelineTests {
                       AND fact.environment = 'Production' AND owners.user_id IN (
                         SELECT user_id FROM entitlements)
                     ORDER BY 1 LIMIT 1
-                    """,
-                    [.text(app)]
-                )[0]
+                    """, [.text(app)])[0]
                 return (row.text(0), row.text(1))
             }
             for (arguments, code) in [
@@ -164,9 +148,7 @@ private final class IngestionOutage: Sendable {
     private let server = Mutex<HTTPServer?>(nil)
 
     init(_ items: [DemoItem], _ world: AppleWorld) throws {
-        let probe = try HTTPServer(address: "127.0.0.1", port: 0, limits: .standard) { _ in
-            .text("")
-        }
+        let probe = try HTTPServer(address: "127.0.0.1", port: 0, limits: .standard) { _ in .text("") }
         port = probe.port
         probe.stop()
         self.world = world
@@ -192,15 +174,12 @@ private final class IngestionOutage: Sendable {
     }
 
     private func hasTried(_ count: Int) -> Bool {
-        uuids.allSatisfy { uuid in
-            world.attempts(ofNotification: uuid).count { $0.result != .success } == count
-        }
+        uuids.allSatisfy { uuid in world.attempts(ofNotification: uuid).count { $0.result != .success } == count }
     }
 
     /// Opens the port, and waits for Apple's next attempts, a day after the last ones.
     func retries() async throws -> [[UInt8]] {
-        let service = try HTTPServer(address: "127.0.0.1", port: port, limits: .standard) {
-            [self] request in
+        let service = try HTTPServer(address: "127.0.0.1", port: port, limits: .standard) { [self] request in
             bodies.withLock { $0.append(request.body) }
             return .text("")
         }
@@ -210,7 +189,5 @@ private final class IngestionOutage: Sendable {
         return bodies.withLock { $0 }
     }
 
-    func end() {
-        server.withLock { $0.take() }?.stop()
-    }
+    func end() { server.withLock { $0.take() }?.stop() }
 }

@@ -9,12 +9,9 @@ import Topology
 extension PipelineTests {
     /// A worker that stands still in the middle of its work, as in a suspended virtual machine: it
     /// holds locks, and still acknowledges on the network.
-    @Suite(.timeLimit(.minutes(10)))
-    struct SuspensionTests {
+    @Suite(.timeLimit(.minutes(10))) struct SuspensionTests {
         @Test(.needsBuiltWorkers, arguments: [StageDescription.link, .entitle])
-        func `a copy that stands still inside a transaction holds nobody up`(
-            stage: StageDescription
-        ) async throws {
+        func `a copy that stands still inside a transaction holds nobody up`(stage: StageDescription) async throws {
             let traffic = try DemoTraffic(seed: 17, bodyCount: 900)
             var setup = PipelineSetup(.mock)
             setup.sessionTimeout = .seconds(6)
@@ -24,16 +21,12 @@ extension PipelineTests {
                 try pipeline.startAll()
                 try await pipeline.waitUntilReady()
                 let isOver = Flag()
-                let publishing = Task {
-                    try await pipeline.publishSteadily(until: { isOver.isRaised })
-                }
+                let publishing = Task { try await pipeline.publishSteadily(until: { isOver.isRaised }) }
                 let copy = try #require(pipeline.copies.first { $0.stage == stage })
                 try await Self.suspendInTransaction(copy, pipeline)
                 isOver.raise()
                 try await publishing.value
-                _ = try await pipeline.withDatabase {
-                    try await $0.query("SELECT reapply_ownership_rules()")
-                }
+                _ = try await pipeline.withDatabase { try await $0.query("SELECT reapply_ownership_rules()") }
                 // While the copy still stands still.
                 try await pipeline.settle(within: .seconds(90))
                 try await Self.waitUntilLinksApplied(pipeline)
@@ -48,10 +41,7 @@ extension PipelineTests {
         ///
         /// In between it works until a transaction is seen: a process that was stopped for too long
         /// has lost its partitions, and has to get others first.
-        private static func suspendInTransaction(
-            _ copy: WorkerCopy,
-            _ pipeline: RunningPipeline
-        ) async throws {
+        private static func suspendInTransaction(_ copy: WorkerCopy, _ pipeline: RunningPipeline) async throws {
             try await pipeline.withDatabase { connection in
                 for _ in 0..<200 {
                     _ = try await becomesTrue(within: .seconds(20), every: .milliseconds(1)) {
@@ -71,9 +61,7 @@ extension PipelineTests {
         /// Whether a copy has left a transaction open for so long; a working one continues within a
         /// few milliseconds.
         private static func isTransactionOpen(
-            of stage: StageDescription,
-            for interval: String,
-            _ connection: PostgresConnection
+            of stage: StageDescription, for interval: String, _ connection: PostgresConnection
         ) async throws -> Bool {
             try await connection.query(
                 """
@@ -83,16 +71,13 @@ extension PipelineTests {
                       AND state = 'idle in transaction'
                       AND clock_timestamp() - state_change >= $2::text::interval
                 )
-                """,
-                [.text(stage.program), .text(interval)]
-            )[0].bool(0)
+                """, [.text(stage.program), .text(interval)])[0].bool(0)
         }
 
         private static func waitUntilLinksApplied(_ pipeline: RunningPipeline) async throws {
             try await eventually("the links are applied") {
                 try await pipeline.withDatabase { connection in
-                    try await connection.query("SELECT count(*) FROM account_link_changes")[0]
-                        .int8(0)
+                    try await connection.query("SELECT count(*) FROM account_link_changes")[0].int8(0)
                 } == 0
             }
         }

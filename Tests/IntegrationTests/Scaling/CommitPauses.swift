@@ -37,9 +37,7 @@ final class CommitPauses: Sendable {
     /// Watches all partitions; while no broker answers, a pause continues.
     func watch(_ pipeline: RunningPipeline, until isOver: () -> Bool) async {
         _ = await becomesTrue(within: .seconds(900), every: .milliseconds(100)) {
-            guard let reconciliation = try? await pipeline.reconciliation() else {
-                return isOver()
-            }
+            guard let reconciliation = try? await pipeline.reconciliation() else { return isOver() }
             let now = ContinuousClock.now
             state.withLock { state in
                 for account in reconciliation.stages {
@@ -54,10 +52,7 @@ final class CommitPauses: Sendable {
     }
 
     private static func add(
-        _ key: Key,
-        _ partition: PartitionAccount,
-        at now: ContinuousClock.Instant,
-        to state: inout State
+        _ key: Key, _ partition: PartitionAccount, at now: ContinuousClock.Instant, to state: inout State
     ) {
         let committed = partition.committed ?? 0
         let hasMoved = state.settled[key] != committed

@@ -7,12 +7,11 @@ import Simulation
 import Topology
 
 extension PipelineTests {
-    @Suite(.timeLimit(.minutes(10)))
-    struct CopiesTests {
+    @Suite(.timeLimit(.minutes(10))) struct CopiesTests {
         @Test(arguments: KafkaCluster.Kind.preferred)
-        func `copies that join and leave under load lose nothing and count nothing twice`(
-            kind: KafkaCluster.Kind
-        ) async throws {
+        func `copies that join and leave under load lose nothing and count nothing twice`(kind: KafkaCluster.Kind)
+            async throws
+        {
             let traffic = try DemoTraffic(seed: 13, bodyCount: 900)
             var setup = PipelineSetup(kind)
             setup.partitions = 6
@@ -21,12 +20,8 @@ extension PipelineTests {
             try await RunningPipeline.run(setup, traffic) { pipeline in
                 let isOver = Flag()
                 try await withThrowingTaskGroup(of: Void.self) { group in
-                    group.addTask {
-                        try await pipeline.publishSteadily(until: { isOver.isRaised })
-                    }
-                    group.addTask {
-                        try await pipeline.changeLinks(seed: 13, until: { isOver.isRaised })
-                    }
+                    group.addTask { try await pipeline.publishSteadily(until: { isOver.isRaised }) }
+                    group.addTask { try await pipeline.changeLinks(seed: 13, until: { isOver.isRaised }) }
                     try await Self.comeAndGo(pipeline)
                     isOver.raise()
                     try await group.waitForAll()
@@ -44,9 +39,7 @@ extension PipelineTests {
             }
             for _ in 0..<2 {
                 for stage in Topology.stages {
-                    guard let oldest = pipeline.copies.first(where: { $0.stage == stage }) else {
-                        continue
-                    }
+                    guard let oldest = pipeline.copies.first(where: { $0.stage == stage }) else { continue }
                     try await pipeline.stop(oldest)
                 }
                 try await waitUntilAllRead(pipeline, copies: nil)
@@ -58,22 +51,16 @@ extension PipelineTests {
         /// Waits until every partition of every stage has a reader again.
         ///
         /// - Parameter copies: how many of each stage there are, each with partitions of its own.
-        private static func waitUntilAllRead(
-            _ pipeline: RunningPipeline,
-            copies: Int?
-        ) async throws {
+        private static func waitUntilAllRead(_ pipeline: RunningPipeline, copies: Int?) async throws {
             try await pipeline.waitUntilReady()
             for stage in Topology.stages {
                 var shares: [Int] = []
                 let isRead = await becomesTrue(within: .seconds(60), every: .milliseconds(100)) {
-                    shares = pipeline.copies.filter { $0.stage == stage }
-                        .compactMap(\.assignedPartitions)
+                    shares = pipeline.copies.filter { $0.stage == stage }.compactMap(\.assignedPartitions)
                     return shares.reduce(0, +) == Int(pipeline.layout.partitions)
                         && (copies == nil || shares.filter { $0 > 0 }.count == copies)
                 }
-                guard isRead else {
-                    throw PipelineFailure("\(stage.name)'s partitions are shared out as \(shares)")
-                }
+                guard isRead else { throw PipelineFailure("\(stage.name)'s partitions are shared out as \(shares)") }
             }
         }
     }
@@ -81,7 +68,5 @@ extension PipelineTests {
 
 extension WorkerCopy {
     /// How many partitions the copy says it owns.
-    fileprivate var assignedPartitions: Int? {
-        metric("assigned_partitions").map { Int($0) }
-    }
+    fileprivate var assignedPartitions: Int? { metric("assigned_partitions").map { Int($0) } }
 }

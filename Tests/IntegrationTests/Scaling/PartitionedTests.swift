@@ -10,18 +10,13 @@ import Topology
 
 extension PipelineTests {
     /// The same traffic on whole tables and on `deploy/postgres/partitions.sql`.
-    @Suite(.timeLimit(.minutes(10)))
-    struct PartitionedTests {
+    @Suite(.timeLimit(.minutes(10))) struct PartitionedTests {
         private static let bodyCount = 300
         private static let whole = "whole"
         private static let partitioned = "partitioned"
 
         private static func traffic(_ now: Date) throws -> DemoTraffic {
-            try DemoTraffic(
-                seed: 41,
-                bodyCount: bodyCount,
-                now: Int64(now.timeIntervalSince1970 * 1_000)
-            )
+            try DemoTraffic(seed: 41, bodyCount: bodyCount, now: Int64(now.timeIntervalSince1970 * 1_000))
         }
 
         @Test(arguments: KafkaCluster.Kind.preferred)
@@ -41,19 +36,15 @@ extension PipelineTests {
         }
 
         /// Half of the traffic, partitions if requested, the other half.
-        private func run(
-            _ kind: KafkaCluster.Kind,
-            _ server: PrivatePostgres,
-            _ now: Date,
-            isPartitioned: Bool
-        ) async throws {
+        private func run(_ kind: KafkaCluster.Kind, _ server: PrivatePostgres, _ now: Date, isPartitioned: Bool)
+            async throws
+        {
             var setup = PipelineSetup(kind)
             setup.ownServer = server
             setup.database = isPartitioned ? Self.partitioned : Self.whole
             for stage in Topology.stages {
                 setup.environmentOf[stage] = [
-                    "DATABASE_URL":
-                        "postgresql://\(stage.program)@127.0.0.1:\(server.port)/\(setup.database)",
+                    "DATABASE_URL": "postgresql://\(stage.program)@127.0.0.1:\(server.port)/\(setup.database)",
                     "DATABASE_PASSWORD": stage.program,
                 ]
             }
@@ -83,38 +74,25 @@ extension PipelineTests {
         }
 
         private func stop(_ stages: [String], _ pipeline: RunningPipeline) async throws {
-            for copy in pipeline.copies where stages.contains(copy.stage.name) {
-                try await pipeline.stop(copy)
-            }
+            for copy in pipeline.copies where stages.contains(copy.stage.name) { try await pipeline.stop(copy) }
         }
 
         private func grant(_ pipeline: RunningPipeline) async throws {
             try await pipeline.withDatabase { connection in
-                try await DatabaseRole.grant(
-                    DatabaseRole.all,
-                    schema: "public",
-                    prefix: "",
-                    on: connection
-                )
+                try await DatabaseRole.grant(DatabaseRole.all, schema: "public", prefix: "", on: connection)
                 for role in DatabaseRole.all {
-                    try await connection.execute(
-                        script: "ALTER ROLE \"\(role.name)\" PASSWORD '\(role.name)'"
-                    )
+                    try await connection.execute(script: "ALTER ROLE \"\(role.name)\" PASSWORD '\(role.name)'")
                 }
             }
         }
 
         private func partition(_ pipeline: RunningPipeline) async throws {
             let script = try String(
-                contentsOfFile: PostgresServer.migrations.path
-                    + "/../../deploy/postgres/partitions.sql",
-                encoding: .utf8
-            )
+                contentsOfFile: PostgresServer.migrations.path + "/../../deploy/postgres/partitions.sql",
+                encoding: .utf8)
             try await pipeline.withDatabase { connection in
                 try await connection.execute(script: script)
-                let partitions = try await connection.query(
-                    "SELECT count(DISTINCT tableoid) FROM entitlements"
-                )
+                let partitions = try await connection.query("SELECT count(DISTINCT tableoid) FROM entitlements")
                 #expect(partitions[0].int8(0) == 8)
             }
         }
@@ -125,17 +103,17 @@ extension PipelineTests {
             return try await PostgresConnection.lend(options) { connection in
                 var lines: [String] = []
                 for rows in Self.rows {
-                    lines += try await connection.query(
-                        "SELECT shown::text FROM (\(rows)) AS shown ORDER BY 1"
-                    ).map { $0.text(0) }
+                    lines += try await connection.query("SELECT shown::text FROM (\(rows)) AS shown ORDER BY 1").map {
+                        $0.text(0)
+                    }
                 }
                 return lines
             }
         }
 
         private static let rows = [
-            "SELECT * FROM active_entitlements", "SELECT * FROM entitlement_details",
-            "SELECT * FROM ledger_balances", "SELECT * FROM ledger_history",
+            "SELECT * FROM active_entitlements", "SELECT * FROM entitlement_details", "SELECT * FROM ledger_balances",
+            "SELECT * FROM ledger_history",
             """
             SELECT user_id, known.entitlement_key, known.original_transaction_id, known.periods
             FROM user_versions, entitlements_as_known(user_id, now()) AS known

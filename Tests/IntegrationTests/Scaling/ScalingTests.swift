@@ -14,19 +14,13 @@ extension PipelineTests {
     /// Run by deploy/rehearsal.sh, as it is a whole machine's work for minutes.
     @Suite(
         .timeLimit(.minutes(15)),
-        .enabled(
-            if: ProcessInfo.processInfo.environment["REHEARSAL"] == "yes",
-            "run by deploy/rehearsal.sh"
-        ),
-        .needsRealKafka
-    )
-    struct ScalingTests {
+        .enabled(if: ProcessInfo.processInfo.environment["REHEARSAL"] == "yes", "run by deploy/rehearsal.sh"),
+        .needsRealKafka) struct ScalingTests
+    {
         private static let pauseMax = Duration.seconds(5)
         private static let sessionTimeout = Duration.seconds(10)
 
-        @Test func `copies and partitions come and go under load, and no partition waits long`()
-            async throws
-        {
+        @Test func `copies and partitions come and go under load, and no partition waits long`() async throws {
             let copies = 8
             var setup = Self.setup(partitions: copies)
             // New partitions are seen after a minute by default.
@@ -51,18 +45,14 @@ extension PipelineTests {
         /// a restart.
         ///
         /// A session outlasts the allowed pause.
-        @Test func `static copies come, restart and go, and no partition waits for a session`()
-            async throws
-        {
+        @Test func `static copies come, restart and go, and no partition waits for a session`() async throws {
             var setup = Self.setup(partitions: 6)
             setup.hasStaticMembers = true
             setup.sessionTimeout = Self.sessionTimeout
             try await Self.run(setup) { pipeline, pauses in
                 let leaving = ["KAFKA_LEAVE_ON_STOP": "true"]
                 for stage in Topology.stages {
-                    var more = try (2...3).map {
-                        try pipeline.start(stage, place: $0, environment: leaving)
-                    }
+                    var more = try (2...3).map { try pipeline.start(stage, place: $0, environment: leaving) }
                     try await pipeline.waitUntilShared(copies: 3, of: [stage])
                     try await Self.expect(pauses, stage, "1 to 3 copies")
 
@@ -92,10 +82,9 @@ extension PipelineTests {
         }
 
         /// Runs one copy of each worker under load, and expects afterwards that nothing was lost.
-        private static func run(
-            _ setup: PipelineSetup,
-            _ body: (RunningPipeline, CommitPauses) async throws -> Void
-        ) async throws {
+        private static func run(_ setup: PipelineSetup, _ body: (RunningPipeline, CommitPauses) async throws -> Void)
+            async throws
+        {
             let traffic = try DemoTraffic(seed: 23, bodyCount: 600)
             try await RunningPipeline.run(setup, traffic) { pipeline in
                 let isOver = Flag()
@@ -103,9 +92,7 @@ extension PipelineTests {
                 try pipeline.startAll()
                 try await pipeline.waitUntilShared(copies: 1)
                 try await withThrowingTaskGroup(of: Void.self) { group in
-                    group.addTask {
-                        try await pipeline.publishSteadily(until: { isOver.isRaised })
-                    }
+                    group.addTask { try await pipeline.publishSteadily(until: { isOver.isRaised }) }
                     group.addTask { await pauses.watch(pipeline, until: { isOver.isRaised }) }
                     try await body(pipeline, pauses)
                     isOver.raise()
@@ -118,19 +105,13 @@ extension PipelineTests {
 
         private static func stop(_ copies: [WorkerCopy], _ pipeline: RunningPipeline) async throws {
             try await withThrowingTaskGroup(of: Void.self) { group in
-                for copy in copies {
-                    group.addTask { try await pipeline.stop(copy) }
-                }
+                for copy in copies { group.addTask { try await pipeline.stop(copy) } }
                 try await group.waitForAll()
             }
         }
 
         /// Prints the longest pause since the last time, of this stage and of those that stayed.
-        private static func expect(
-            _ pauses: CommitPauses,
-            _ stage: StageDescription,
-            _ what: String
-        ) async throws {
+        private static func expect(_ pauses: CommitPauses, _ stage: StageDescription, _ what: String) async throws {
             let longest = try await pauses.take()
             let pause = longest[stage] ?? .zero
             let others = longest.filter { $0.key != stage }.values.max() ?? .zero
@@ -139,15 +120,12 @@ extension PipelineTests {
             #expect(others < Self.pauseMax, "the others while \(stage.name): \(what)")
         }
 
-        private static func addPartitions(
-            _ pipeline: RunningPipeline,
-            _ partitions: Int
-        ) async throws {
+        private static func addPartitions(_ pipeline: RunningPipeline, _ partitions: Int) async throws {
             let before = Int(pipeline.layout.partitions)
             var layout = pipeline.layout
             layout.partitions = Int32(partitions)
-            let report = try await TopicDeployment(pipeline.admin, layout)
-                .run(isAltering: false, isAddingPartitions: true)
+            let report = try await TopicDeployment(pipeline.admin, layout).run(
+                isAltering: false, isAddingPartitions: true)
             #expect(report.extended.count == Topology.stages.count)
             try await pipeline.waitUntilShared(partitions: partitions, copies: 1)
             let isUsed = try await becomesTrue(within: .seconds(90), every: .milliseconds(250)) {

@@ -10,27 +10,17 @@ extension PipelineTests.LeastPrivilegeTests {
     /// The actions of auditors, investigators and replayers, and the refusals that each meets.
     static func expectAuditors(_ errands: Errands) async throws {
         let sendable = try await refuse(2, errands)
-        let forged = try await errands.letters(
-            "reason <> 'bundle_mismatch' AND value_state = 'original' LIMIT 2"
-        )
-        try await errands.expect(
-            reading(sendable[0], errands) + deciding(forged[0]),
-            of: "dead-letter"
-        )
+        let forged = try await errands.letters("reason <> 'bundle_mismatch' AND value_state = 'original' LIMIT 2")
+        try await errands.expect(reading(sendable[0], errands) + deciding(forged[0]), of: "dead-letter")
         try await expectReplays(errands, sendable[0])
         try await errands.expect(
             [
                 .init(
-                    "investigator",
-                    "redact \(forged[1]) --why asked-for",
-                    exitCode: 78,
-                    says: ["record_dead_letter_replay", "pipeline grants"]
-                ),
+                    "investigator", "redact \(forged[1]) --why asked-for", exitCode: 78,
+                    says: ["record_dead_letter_replay", "pipeline grants"]),
                 .init("auditor", "redact \(forged[1]) --why asked-for", exitCode: 78),
                 .init("dead-letter-replay", "redact \(forged[1]) --why asked-for"),
-            ],
-            of: "dead-letter"
-        )
+            ], of: "dead-letter")
         try await expectConsoles(errands, sendable[1], forged[0])
     }
 
@@ -53,65 +43,35 @@ extension PipelineTests.LeastPrivilegeTests {
         }
         try await reload(wrong)
         try await pipeline.publish(
-            pipeline.traffic.items
-                .filter { $0.kind == .purchase && $0.expectedRefusal == nil }.prefix(count)
-        )
+            pipeline.traffic.items.filter { $0.kind == .purchase && $0.expectedRefusal == nil }.prefix(count))
         try await pipeline.settle()
         try await reload(right)
-        try await errands.expect(
-            [.init("dead-letter-index", "index --until-end")],
-            of: "dead-letter"
-        )
-        return try await errands.letters(
-            "reason = 'bundle_mismatch' ORDER BY failed_at DESC, id LIMIT \(count)"
-        )
+        try await errands.expect([.init("dead-letter-index", "index --until-end")], of: "dead-letter")
+        return try await errands.letters("reason = 'bundle_mismatch' ORDER BY failed_at DESC, id LIMIT \(count)")
     }
 
     private static func reading(_ id: String, _ errands: Errands) -> [Errands.Errand] {
         let folder = errands.pipeline.folder
         return [
-            .init("auditor", "show \(id)"),
-            .init("auditor", "verify"),
-            .init("auditor", "anchor"),
-            .init("auditor", "replays", exitCode: 1),
-            .init("auditor", "export --to \(folder)/auditor"),
+            .init("auditor", "show \(id)"), .init("auditor", "verify"), .init("auditor", "anchor"),
+            .init("auditor", "replays", exitCode: 1), .init("auditor", "export --to \(folder)/auditor"),
             .init(
-                "auditor",
-                "export --to \(folder)/originals --with-originals --why backup",
-                exitCode: 78,
-                says: ["role investigator", "pipeline grants"]
-            ),
+                "auditor", "export --to \(folder)/originals --with-originals --why backup", exitCode: 78,
+                says: ["role investigator", "pipeline grants"]),
             .init(
-                "auditor",
-                "show \(id) --reveal --why asked-for",
-                exitCode: 78,
-                says: ["record_dead_letter_decision", "role investigator", "pipeline grants"]
-            ),
+                "auditor", "show \(id) --reveal --why asked-for", exitCode: 78,
+                says: ["record_dead_letter_decision", "role investigator", "pipeline grants"]),
             .init("investigator", "show \(id) --reveal --why asked-for"),
-            .init(
-                "investigator",
-                "export --to \(folder)/investigator --with-originals --why backup"
-            ),
-            .init("dead-letter-index", "index --rebuild --yes"),
-            .init("dead-letter-index", "index --until-end"),
+            .init("investigator", "export --to \(folder)/investigator --with-originals --why backup"),
+            .init("dead-letter-index", "index --rebuild --yes"), .init("dead-letter-index", "index --until-end"),
             .init("dead-letter-index", "index --prune --yes"),
-            .init(
-                "auditor",
-                "index --prune --yes",
-                exitCode: 78,
-                says: ["role dead-letter-index", "pipeline grants"]
-            ),
+            .init("auditor", "index --prune --yes", exitCode: 78, says: ["role dead-letter-index", "pipeline grants"]),
         ]
     }
 
     private static func deciding(_ id: String) -> [Errands.Errand] {
         [
-            .init(
-                "auditor",
-                "resolve \(id) --why seen",
-                exitCode: 78,
-                says: ["role investigator", "pipeline grants"]
-            ),
+            .init("auditor", "resolve \(id) --why seen", exitCode: 78, says: ["role investigator", "pipeline grants"]),
             .init("investigator", "resolve \(id) --why seen", says: ["1 of 1"]),
             .init("investigator", "reopen \(id) --why seen-too-soon", says: ["1 of 1"]),
         ]
@@ -124,21 +84,11 @@ extension PipelineTests.LeastPrivilegeTests {
                 // Nothing is sent: every reader of dead letters may ask today's verifier.
                 .init("investigator", "replay \(id)"),
                 .init(
-                    "investigator",
-                    "replay \(id) --send --why mended",
-                    exitCode: 78,
-                    says: ["dead_letter_replays", "role dead-letter-replay"]
-                ),
-            ],
-            of: "dead-letter"
-        )
+                    "investigator", "replay \(id) --send --why mended", exitCode: 78,
+                    says: ["dead_letter_replays", "role dead-letter-replay"]),
+            ], of: "dead-letter")
         // The database allows it, but Kafka refuses it to a principal without the right.
-        let refused = try await errands.run(
-            "dead-letter",
-            sending,
-            as: "investigator",
-            role: "dead-letter-replay"
-        )
+        let refused = try await errands.run("dead-letter", sending, as: "investigator", role: "dead-letter-replay")
         #expect(refused.exitCode == 69, "\(refused)")
         #expect(refused.output.contains("AUTHORIZATION_FAILED"), "\(refused)")
         #expect(refused.output.contains("pipeline grants"), "\(refused)")
@@ -146,25 +96,14 @@ extension PipelineTests.LeastPrivilegeTests {
             [
                 .init("dead-letter-replay", "replay --abandon 1 --why refused"),
                 .init("dead-letter-replay", "replay \(id)"),
-                .init(
-                    "dead-letter-replay",
-                    "replay \(id) --again --send --why mended",
-                    says: ["1 accepted"]
-                ),
-            ],
-            of: "dead-letter"
-        )
+                .init("dead-letter-replay", "replay \(id) --again --send --why mended", says: ["1 accepted"]),
+            ], of: "dead-letter")
     }
 
     /// A console has the rights that it runs with, whatever its users may do.
-    private static func expectConsoles(
-        _ errands: Errands,
-        _ sendable: String,
-        _ forged: String
-    ) async throws {
+    private static func expectConsoles(_ errands: Errands, _ sendable: String, _ forged: String) async throws {
         let replay = [
-            ("filter", "id=\(sendable)"), ("why", "mended"), ("rate", "100"), ("share", "10"),
-            ("confirmed", "1"),
+            ("filter", "id=\(sendable)"), ("why", "mended"), ("rate", "100"), ("share", "10"), ("confirmed", "1"),
         ]
         let (investigating, browser) = try await errands.serve(as: "investigator")
         let page = "/letters/\(forged)"
@@ -184,16 +123,13 @@ extension PipelineTests.LeastPrivilegeTests {
         let begun = try await other.submit("/replays", replay, from: page)
         #expect(begun.status == 303, "\(begun.body)")
         let path = try #require(begun.location)
-        try await eventually("the replay has to be completed") {
-            try await other.get(path).body.contains("completed")
-        }
+        try await eventually("the replay has to be completed") { try await other.get(path).body.contains("completed") }
         let accepted = try await errands.pipeline.withDatabase { connection in
             try await connection.query(
                 """
                 SELECT count(*) FROM dead_letter_actions
                 WHERE action = 'replay_accepted' AND who = 'otto'
-                """
-            )[0].int8(0)
+                """)[0].int8(0)
         }
         #expect(accepted == 1)
         try await replaying.stop()
@@ -204,8 +140,7 @@ extension Errands {
     /// The IDs of indexed dead letters.
     fileprivate func letters(_ condition: String) async throws -> [String] {
         try await pipeline.withDatabase { connection in
-            try await connection.query("SELECT id FROM dead_letters WHERE \(condition)")
-                .map { $0.text(0) }
+            try await connection.query("SELECT id FROM dead_letters WHERE \(condition)").map { $0.text(0) }
         }
     }
 }

@@ -15,47 +15,22 @@ extension PipelineTests.LeastPrivilegeTests {
         let pipeline = errands.pipeline
         let prefix = pipeline.layout.prefix
         try await errands.expect(try ofTopics(errands) + ofUsers, of: "pipeline")
-        for copy in pipeline.copies where copy.stage != .verify {
-            try await pipeline.stop(copy)
-        }
+        for copy in pipeline.copies where copy.stage != .verify { try await pipeline.stop(copy) }
         let restarted = [StageDescription.dedupe, .link, .entitle]
         try await pipeline.resetOffsets(of: restarted, "--shift-by=-5")
         let statement = "account state --stage dedupe --by eva --reason restored"
         try await errands.expect(
             [
-                .init(
-                    "auditor",
-                    statement,
-                    exitCode: 69,
-                    says: ["nothing was committed", "pipeline grants"]
-                ),
+                .init("auditor", statement, exitCode: 69, says: ["nothing was committed", "pipeline grants"]),
                 .init(operating, statement), .init(operating, statement, exitCode: 1),
                 .init(operating, "recover feed --republish"),
+                .init(operating, "grants --apply", exitCode: 78, says: ["permission denied", "schema's owner"]),
+                .init("link-worker", "rebuild", exitCode: 78, says: ["permission denied", "role pipeline-operator"]),
                 .init(
-                    operating,
-                    "grants --apply",
-                    exitCode: 78,
-                    says: ["permission denied", "schema's owner"]
-                ),
-                .init(
-                    "link-worker",
-                    "rebuild",
-                    exitCode: 78,
-                    says: ["permission denied", "role pipeline-operator"]
-                ),
-                .init(
-                    "auditor",
-                    "publish \(errands.bodyPath)",
-                    exitCode: 69,
-                    says: ["\(prefix)raw", "pipeline grants"]
-                ),
-            ],
-            of: "pipeline"
-        )
+                    "auditor", "publish \(errands.bodyPath)", exitCode: 69, says: ["\(prefix)raw", "pipeline grants"]),
+            ], of: "pipeline")
         // Records before the reset offset are read again, and count once.
-        for stage in restarted {
-            try pipeline.start(stage)
-        }
+        for stage in restarted { try pipeline.start(stage) }
         try await pipeline.settle()
         try await errands.expect([.init(operating, "rebuild")], of: "pipeline")
         try await expectRepair(errands)
@@ -73,12 +48,9 @@ extension PipelineTests.LeastPrivilegeTests {
             DELETE FROM renewal_spans;
             INSERT INTO renewal_spans
             SELECT environment, original_transaction_id, trust, 1, NULL FROM renewals;
-            """
-        )
+            """)
         try await errands.expect(
-            [.init(operating, "rebuild --replace", exitCode: 1), .init(operating, "rebuild")],
-            of: "pipeline"
-        )
+            [.init(operating, "rebuild --replace", exitCode: 1), .init(operating, "rebuild")], of: "pipeline")
     }
 
     private static func ofTopics(_ errands: Errands) throws -> [Errands.Errand] {
@@ -90,36 +62,24 @@ extension PipelineTests.LeastPrivilegeTests {
         return [
             .init(operating, "topics --partitions \(partitions)"),
             .init(operating, "topics --partitions \(partitions) --retention 8d --alter"),
+            .init(operating, "topics --partitions \(partitions + 2) --retention 8d --add-partitions"),
             .init(
-                operating,
-                "topics --partitions \(partitions + 2) --retention 8d --add-partitions"
-            ),
-            .init(
-                operating,
-                "topics --prefix elsewhere.",
-                exitCode: 69,
-                says: ["AUTHORIZATION_FAILED", "pipeline grants"]
-            ),
+                operating, "topics --prefix elsewhere.", exitCode: 69,
+                says: ["AUTHORIZATION_FAILED", "pipeline grants"]),
             .init(operating, "publish --whole \(errands.bodyPath)", says: ["1 body"]),
             .init(
-                operating,
-                "publish --whole --topic \(prefix)verified \(errands.bodyPath)",
-                exitCode: 69,
-                says: ["AUTHORIZATION_FAILED", "pipeline grants"]
-            ),
+                operating, "publish --whole --topic \(prefix)verified \(errands.bodyPath)", exitCode: 69,
+                says: ["AUTHORIZATION_FAILED", "pipeline grants"]),
         ]
     }
 
     private static let ofUsers: [Errands.Errand] = [
         .init(operating, "link add original_transaction_id 4711 ines"),
         .init(operating, "link list --user ines", says: ["4711"]),
-        .init(operating, "link remove original_transaction_id 4711"),
-        .init(operating, "link reapply"),
+        .init(operating, "link remove original_transaction_id 4711"), .init(operating, "link reapply"),
         .init(operating, "grant ines pro --until=forever --reason=why --by=otto"),
-        .init(operating, "explain ines", says: ["pro"]),
-        .init(operating, "revoke-grant 1 --reason=why --by=otto"),
-        .init(operating, "whats-stored ines"),
-        .init(operating, "forget ines --reason=asked --by=otto", exitCode: 1),
+        .init(operating, "explain ines", says: ["pro"]), .init(operating, "revoke-grant 1 --reason=why --by=otto"),
+        .init(operating, "whats-stored ines"), .init(operating, "forget ines --reason=asked --by=otto", exitCode: 1),
         .init(operating, "dedupe forget --all --yes"),
     ]
 }

@@ -14,12 +14,9 @@ import Worker
 
 extension PipelineTests {
     /// Every program with exactly the rights that `pipeline grants` gives it.
-    @Suite(.serialized, .needsKafkaLauncher, .timeLimit(.minutes(15)))
-    struct LeastPrivilegeTests {
+    @Suite(.serialized, .needsKafkaLauncher, .timeLimit(.minutes(15))) struct LeastPrivilegeTests {
         @Test func `each program runs with its own rights, and fails beyond them`() async throws {
-            try await SecureKafka.lend { kafka in
-                try await PrivatePostgres.lend { try await Self.run(kafka, $0) }
-            }
+            try await SecureKafka.lend { kafka in try await PrivatePostgres.lend { try await Self.run(kafka, $0) } }
         }
 
         private static func run(_ kafka: SecureKafka, _ server: PrivatePostgres) async throws {
@@ -41,9 +38,7 @@ extension PipelineTests {
                 try await pipeline.expectNothingLost(try await pipeline.settle())
                 try await pipeline.waitUntilPublished()
                 for copy in pipeline.copies {
-                    let refused = copy.log.lines.filter {
-                        $0.contains("42501") || $0.contains("AUTHORIZATION")
-                    }
+                    let refused = copy.log.lines.filter { $0.contains("42501") || $0.contains("AUTHORIZATION") }
                     #expect(refused.isEmpty, "\(copy.name): \(refused.prefix(2))")
                 }
                 let errands = Errands(holders: holders, pipeline: pipeline)
@@ -58,20 +53,14 @@ extension PipelineTests {
         private static func expectTools(_ errands: Errands) async throws {
             try await errands.expect(
                 [
-                    .init("dead-letter-index", "index --until-end"),
-                    .init("auditor", "list --limit=3"),
+                    .init("dead-letter-index", "index --until-end"), .init("auditor", "list --limit=3"),
                     .init("auditor", "count"),
-                ],
-                of: "dead-letter"
-            )
+                ], of: "dead-letter")
             try await errands.expect(
                 [
-                    .init("pipeline-operator", "status"),
-                    .init("pipeline-operator", "reconcile"),
+                    .init("pipeline-operator", "status"), .init("pipeline-operator", "reconcile"),
                     .init("pipeline-operator", "rebuild"),
-                ],
-                of: "pipeline"
-            )
+                ], of: "pipeline")
         }
 
         /// Expects refusals of writes that are close to allowed ones.
@@ -92,9 +81,7 @@ extension PipelineTests {
                     [Topic.verified, Topic.unique, Topic.linked, Topic.outcomes, Topic.changed]
                 ),
             ] {
-                let properties = try holders.properties(holder).merging(
-                    ["message.timeout.ms": "20000"]
-                ) { $1 }
+                let properties = try holders.properties(holder).merging(["message.timeout.ms": "20000"]) { $1 }
                 for topic in allowed + forbidden {
                     // A producer of its own: an idempotent one is unusable after the first refusal,
                     // and one without any right to write gets no producer ID.

@@ -52,11 +52,9 @@ extension PipelineTests.RotationTests {
         }
     }
 
-    private static func setup(
-        _ kafka: SecureKafka,
-        _ server: PrivatePostgres,
-        _ secrets: SecretFiles
-    ) throws -> PipelineSetup {
+    private static func setup(_ kafka: SecureKafka, _ server: PrivatePostgres, _ secrets: SecretFiles) throws
+        -> PipelineSetup
+    {
         var setup = PipelineSetup(.real)
         setup.ownCluster = KafkaCluster(startedAt: kafka.bootstrapServers)
         setup.ownServer = server
@@ -68,23 +66,18 @@ extension PipelineTests.RotationTests {
         try secrets.write("robin-4710", to: "database")
         setup.environment[passwordName] = nil
         setup.environment[passwordName + "_FILE"] = secrets.path("kafka")
-        setup.environment["DATABASE_URL"] =
-            "postgresql://rotating@127.0.0.1:\(server.port)/postgres"
+        setup.environment["DATABASE_URL"] = "postgresql://rotating@127.0.0.1:\(server.port)/postgres"
         setup.environment["DATABASE_PASSWORD_FILE"] = secrets.path("database")
         setup.environment["SETTINGS_WATCH_INTERVAL"] = "200ms"
         return setup
     }
 
     /// The tools that run as long as the workers, with the workers' own settings.
-    private static func startTools(
-        _ pipeline: RunningPipeline
-    ) throws -> (index: RunningTool, console: RunningTool) {
+    private static func startTools(_ pipeline: RunningPipeline) throws -> (index: RunningTool, console: RunningTool) {
         func start(_ command: String) throws -> RunningTool {
             try RunningTool(
-                [command, "--config", "\(pipeline.folder)/settings.json"],
-                folder: pipeline.folder,
-                environment: pipeline.setup.environment.merging(RunningTool.consoleSettings) { $1 }
-            )
+                [command, "--config", "\(pipeline.folder)/settings.json"], folder: pipeline.folder,
+                environment: pipeline.setup.environment.merging(RunningTool.consoleSettings) { $1 })
         }
         return (try start("index"), try start("serve"))
     }
@@ -95,9 +88,7 @@ extension PipelineTests.RotationTests {
         while !isOver.isRaised || !rest.isEmpty {
             // A failed test no longer says when it is over.
             try Task.checkCancellation()
-            if rest.isEmpty {
-                rest = pipeline.traffic.items[...]
-            }
+            if rest.isEmpty { rest = pipeline.traffic.items[...] }
             try await pipeline.publish(rest.prefix(10))
             // A known record reaches the last worker if a request waits for an answer.
             try await pipeline.publishAgain(rest.prefix(10))
@@ -112,9 +103,7 @@ extension PipelineTests.RotationTests {
 
     /// Waits until each worker has settled more than before.
     private static func waitUntilAllMove(_ pipeline: RunningPipeline) async throws {
-        func settled() async throws -> [Int64] {
-            try await pipeline.reconciliation().stages.map(\.settled)
-        }
+        func settled() async throws -> [Int64] { try await pipeline.reconciliation().stages.map(\.settled) }
         var before: [Int64]?
         let isMoving = try await becomesTrue(within: .seconds(60), every: .milliseconds(100)) {
             try pipeline.requireRunning()
@@ -130,11 +119,9 @@ extension PipelineTests.RotationTests {
     ///
     /// - Parameter replace: returns when the former secret is invalid.
     /// - Returns: the longest time in which a partition with waiting records committed nothing.
-    private static func rotate(
-        _ pipeline: RunningPipeline,
-        _ pauses: CommitPauses,
-        _ replace: () async throws -> Void
-    ) async throws -> Duration {
+    private static func rotate(_ pipeline: RunningPipeline, _ pauses: CommitPauses, _ replace: () async throws -> Void)
+        async throws -> Duration
+    {
         try await waitUntilAllMove(pipeline)
         _ = try await pauses.take()
         try await replace()
@@ -142,24 +129,18 @@ extension PipelineTests.RotationTests {
         return try await pauses.take().values.max() ?? .zero
     }
 
-    private static func waitUntilRead(
-        _ setting: String,
-        _ pipeline: RunningPipeline,
-        by stages: [StageDescription]
-    ) async {
+    private static func waitUntilRead(_ setting: String, _ pipeline: RunningPipeline, by stages: [StageDescription])
+        async
+    {
         for copy in pipeline.copies where stages.contains(copy.stage) {
             await eventually("\(copy.name) reads \(setting)") {
-                copy.log.lines.contains {
-                    $0.contains("\"settings reloaded\"") && $0.contains(setting)
-                }
+                copy.log.lines.contains { $0.contains("\"settings reloaded\"") && $0.contains(setting) }
             }
         }
     }
 
     private static func replaceDatabasePassword(
-        _ pipeline: RunningPipeline,
-        _ pauses: CommitPauses,
-        _ secrets: SecretFiles
+        _ pipeline: RunningPipeline, _ pauses: CommitPauses, _ secrets: SecretFiles
     ) async throws {
         let pause = try await rotate(pipeline, pauses) {
             try await pipeline.execute("ALTER ROLE rotating PASSWORD '\(passwords.database)'")
@@ -169,18 +150,14 @@ extension PipelineTests.RotationTests {
                 """
                 SELECT pg_terminate_backend(pid) FROM pg_stat_activity
                 WHERE usename = 'rotating'
-                """
-            )
+                """)
         }
         print("longest pause of a partition by a rotated database password: \(pause)")
         #expect(pause < pauseMax)
     }
 
     private static func replaceKafkaPassword(
-        _ pipeline: RunningPipeline,
-        _ pauses: CommitPauses,
-        _ secrets: SecretFiles,
-        _ kafka: SecureKafka
+        _ pipeline: RunningPipeline, _ pauses: CommitPauses, _ secrets: SecretFiles, _ kafka: SecureKafka
     ) async throws {
         let former = try #require(try kafka.environment("admin", .plain)[passwordName])
         var outage = Duration.zero
@@ -207,36 +184,27 @@ extension PipelineTests.RotationTests {
     }
 
     private static func expectNoPassword(_ text: String, _ name: String) {
-        for password in [passwords.database, passwords.kafka] {
-            #expect(!text.contains(password), "\(name)")
-        }
+        for password in [passwords.database, passwords.kafka] { #expect(!text.contains(password), "\(name)") }
     }
 
     /// The index has reached the topic's end, and the console shows its progress.
     private static func expectGoingOn(
-        _ pipeline: RunningPipeline,
-        _ index: RunningTool,
-        _ console: RunningTool,
-        _ browser: ConsoleClient
+        _ pipeline: RunningPipeline, _ index: RunningTool, _ console: RunningTool, _ browser: ConsoleClient
     ) async throws {
         let count = try await pipeline.records(of: "dead-letter").count
         var newest = ""
         try await eventually("the index follows to the end of the topic") {
             try await pipeline.withDatabase { connection in
                 newest =
-                    try await connection.query(
-                        "SELECT id FROM dead_letters ORDER BY failed_at DESC LIMIT 1"
-                    ).map { $0.text(0) }.first ?? ""
+                    try await connection.query("SELECT id FROM dead_letters ORDER BY failed_at DESC LIMIT 1").map {
+                        $0.text(0)
+                    }.first ?? ""
                 return try await connection.query(
-                    "SELECT coalesce(sum(next_offset), 0)::int8 FROM dead_letter_progress"
-                )[0].int8(0)
+                    "SELECT coalesce(sum(next_offset), 0)::int8 FROM dead_letter_progress")[0].int8(0)
             } == Int64(count)
         }
         let page = try await browser.get("/letters/\(newest)")
-        #expect(
-            page.status == 200 && !page.body.contains("Kafka did not return it"),
-            "\(page.body)"
-        )
+        #expect(page.status == 200 && !page.body.contains("Kafka did not return it"), "\(page.body)")
         for tool in [index, console] {
             expectNoPassword(tool.output, "dead-letter")
             try await tool.stop()
@@ -248,9 +216,8 @@ extension SecureKafka {
     /// The coordinator's log lines about rebalances of a pipeline's groups.
     fileprivate func rebalances(of pipeline: RunningPipeline) throws -> [String] {
         let log = folder.appending(path: "broker-0/server.log")
-        return try String(contentsOf: log, encoding: .utf8).split(separator: "\n").map(String.init)
-            .filter { line in
-                line.contains(" group \(pipeline.layout.prefix)") && line.contains("generation")
-            }
+        return try String(contentsOf: log, encoding: .utf8).split(separator: "\n").map(String.init).filter { line in
+            line.contains(" group \(pipeline.layout.prefix)") && line.contains("generation")
+        }
     }
 }

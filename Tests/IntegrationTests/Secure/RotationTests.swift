@@ -12,8 +12,7 @@ import Worker
 
 extension PipelineTests {
     /// Secrets that are replaced while the workers run.
-    @Suite(.serialized, .needsKafkaLauncher, .timeLimit(.minutes(15)))
-    struct RotationTests {
+    @Suite(.serialized, .needsKafkaLauncher, .timeLimit(.minutes(15))) struct RotationTests {
         static func traffic(_ seed: UInt64) throws -> DemoTraffic {
             try DemoTraffic(seed: seed, bodyCount: DemoTraffic.bodyCountMin)
         }
@@ -32,9 +31,7 @@ extension PipelineTests {
             setup.ownCluster = KafkaCluster(startedAt: kafka.bootstrapServers)
             setup.hasStaticMembers = true
             setup.environment = try await kafka.environment(ofUser: "admin")
-            let (certificate, key) = (
-                "RDKAFKA_SSL_CERTIFICATE_LOCATION", "RDKAFKA_SSL_KEY_LOCATION"
-            )
+            let (certificate, key) = ("RDKAFKA_SSL_CERTIFICATE_LOCATION", "RDKAFKA_SSL_KEY_LOCATION")
             let good = (setup.environment[certificate], setup.environment[key])
             let stranger = try await kafka.environment(ofUser: "stranger")
             func install(_ pair: (String?, String?)) throws {
@@ -50,14 +47,11 @@ extension PipelineTests {
                 try await pipeline.waitUntilReady()
                 // A key of another certificate is refused, and nothing happens.
                 try secrets.copy(#require(stranger[key]), to: "key")
-                await eventually {
-                    worker.log.events(Self.refused).count == 1
-                }
+                await eventually { worker.log.events(Self.refused).count == 1 }
                 #expect(worker.isReady)
                 // Between the two files of a pair no client can be made: the worker waits.
                 try await takePlace(ofVerifyIn: pipeline) {
-                    !worker.process.isRunning
-                        || worker.get("/readyz")?.text.contains("key values mismatch") ?? false
+                    !worker.process.isRunning || worker.get("/readyz")?.text.contains("key values mismatch") ?? false
                 }
                 try pipeline.requireRunning()
                 try install(good)
@@ -72,9 +66,7 @@ extension PipelineTests {
                 await eventually("the good one is used again") {
                     worker.log.events(Self.renewed).count >= 3 && worker.isReady
                 }
-                for stage in [StageDescription.dedupe, .link, .entitle] {
-                    try pipeline.start(stage)
-                }
+                for stage in [StageDescription.dedupe, .link, .entitle] { try pipeline.start(stage) }
                 try await pipeline.publish(pipeline.traffic.items)
                 try await pipeline.expectNothingLost(try await pipeline.settle())
             }
@@ -82,16 +74,11 @@ extension PipelineTests {
 
         /// Joins the group as the static member that a worker is, until the condition holds: the
         /// worker's consumer is fenced, and it has to make another one.
-        private static func takePlace(
-            ofVerifyIn pipeline: RunningPipeline,
-            until condition: () -> Bool
-        ) async throws {
+        private static func takePlace(ofVerifyIn pipeline: RunningPipeline, until condition: () -> Bool) async throws {
             let consumer = try KafkaConsumer(
                 configuration: pipeline.cluster.client.merging([
-                    "group.id": "\(pipeline.layout.prefix)verify",
-                    "group.instance.id": "verify-place-1",
-                ]) { $1 }
-            )
+                    "group.id": "\(pipeline.layout.prefix)verify", "group.instance.id": "verify-place-1",
+                ]) { $1 })
             try await consumer.subscribe([pipeline.layout.prefix + Topic.raw])
             let end = ContinuousClock.now + .seconds(60)
             while !condition(), ContinuousClock.now < end {
@@ -102,8 +89,7 @@ extension PipelineTests {
             await consumer.close(deadline: .seconds(5))
         }
 
-        private static let refused =
-            "reloaded settings invalid, previous settings stay in force"
+        private static let refused = "reloaded settings invalid, previous settings stay in force"
         private static let renewed = "certificates replaced, reconnecting to Kafka"
     }
 }

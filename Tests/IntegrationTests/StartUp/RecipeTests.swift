@@ -10,12 +10,9 @@ import Testing
 import Topology
 
 /// The README's way from nothing to an entitlement, as it is written there.
-@Suite(.needsKafkaLauncher, .needsBuiltWorkers, .timeLimit(.minutes(10)))
-struct RecipeTests {
+@Suite(.needsKafkaLauncher, .needsBuiltWorkers, .timeLimit(.minutes(10))) struct RecipeTests {
     @Test func `the README's recipe leads from an empty broker to an entitlement`() async throws {
-        try await OwnBroker.lend(.real) { broker in
-            try await Self.follow(on: broker.cluster.bootstrapServers)
-        }
+        try await OwnBroker.lend(.real) { broker in try await Self.follow(on: broker.cluster.bootstrapServers) }
     }
 
     private static func follow(on bootstrap: String) async throws {
@@ -24,8 +21,7 @@ struct RecipeTests {
         try #require(blocks.count == 2)
         var commands = blocks[0]
         for (written, actual) in [
-            ("localhost:9092", bootstrap),
-            ("postgresql://localhost/entitlements", "'\(database.connectionString)'"),
+            ("localhost:9092", bootstrap), ("postgresql://localhost/entitlements", "'\(database.connectionString)'"),
         ] {
             #expect(commands.ranges(of: written).count == 1, "\(written)")
             commands = commands.replacing(written, with: actual)
@@ -55,22 +51,15 @@ struct RecipeTests {
         let section = readme[start.upperBound...]
         let end = section.range(of: "\n## ")?.lowerBound ?? section.endIndex
         let parts = section[..<end].components(separatedBy: "```")
-        return parts.indices.filter { !$0.isMultiple(of: 2) }.map { index in
-            String(parts[index].drop { $0 != "\n" })
-        }
+        return parts.indices.filter { !$0.isMultiple(of: 2) }.map { index in String(parts[index].drop { $0 != "\n" }) }
     }
 
     /// Runs commands in a folder beside which the package has been built.
     private static func run(_ commands: String) async throws -> String {
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
-        try FileManager.default.createDirectory(
-            at: folder.appending(path: ".build"),
-            withIntermediateDirectories: true
-        )
+        try FileManager.default.createDirectory(at: folder.appending(path: ".build"), withIntermediateDirectories: true)
         try FileManager.default.createSymbolicLink(
-            atPath: folder.appending(path: ".build/release").path,
-            withDestinationPath: BuiltWorkers.folder
-        )
+            atPath: folder.appending(path: ".build/release").path, withDestinationPath: BuiltWorkers.folder)
         let output = folder.appending(path: "output").path
         let script = """
             set -eu
@@ -79,12 +68,9 @@ struct RecipeTests {
             \(commands)
             """
         let shell = try ChildProcess(
-            executable: "/bin/bash",
-            arguments: ["-c", script],
-            environment: ["PATH": "/usr/bin:/bin", "SWIFT_BACKTRACE": "enable=no"],
-            standardOutput: .file(path: output),
-            standardError: .file(path: output)
-        )
+            executable: "/bin/bash", arguments: ["-c", script],
+            environment: ["PATH": "/usr/bin:/bin", "SWIFT_BACKTRACE": "enable=no"], standardOutput: .file(path: output),
+            standardError: .file(path: output))
         let end = try await shell.waitForEnd(deadline: .hopeless)
         let text = try String(contentsOfFile: output, encoding: .utf8)
         #expect(end == .exited(code: 0), "\(text)")
@@ -93,8 +79,7 @@ struct RecipeTests {
 }
 
 /// `pipeline run`, with scripts as the programs.
-@Suite(.timeLimit(.minutes(10)))
-struct RunTests {
+@Suite(.timeLimit(.minutes(10))) struct RunTests {
     private static let programs = Topology.stages.map(\.program) + ["dead-letter"]
     private static let sleeper = "#!/bin/sh\necho $$ >\"$0.pid\"\nexec sleep 600\n"
     private let folder: String
@@ -103,45 +88,31 @@ struct RunTests {
     init() throws {
         folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        try FileManager.default.copyItem(
-            atPath: "\(BuiltWorkers.folder)/pipeline",
-            toPath: "\(folder)/pipeline"
-        )
+        try FileManager.default.copyItem(atPath: "\(BuiltWorkers.folder)/pipeline", toPath: "\(folder)/pipeline")
         cluster = try MockCluster()
     }
 
     private func makeTopics() throws {
-        for plan in TopicLayout().plans {
-            try cluster.createTopic(plan.name, partitions: 1)
-        }
+        for plan in TopicLayout().plans { try cluster.createTopic(plan.name, partitions: 1) }
     }
 
     private func write(_ script: String, as program: String) throws {
         let made = FileManager.default.createFile(
-            atPath: "\(folder)/\(program)",
-            contents: Data(script.utf8),
-            attributes: [.posixPermissions: 0o755]
-        )
+            atPath: "\(folder)/\(program)", contents: Data(script.utf8), attributes: [.posixPermissions: 0o755])
         try #require(made)
     }
 
     private func start() throws -> ChildProcess {
         try ChildProcess(
-            executable: "\(folder)/pipeline",
-            arguments: ["run", "--logs", "\(folder)/logs"],
+            executable: "\(folder)/pipeline", arguments: ["run", "--logs", "\(folder)/logs"],
             environment: [
                 "PATH": "/usr/bin:/bin", "KAFKA_BOOTSTRAP": cluster.bootstrapServers,
                 // Names the check that deploy/mutate.sh has taken out.
                 "MUTATION": ProcessInfo.processInfo.environment["MUTATION"] ?? "0",
-            ],
-            standardOutput: .file(path: "\(folder)/output"),
-            standardError: .file(path: "\(folder)/output")
-        )
+            ], standardOutput: .file(path: "\(folder)/output"), standardError: .file(path: "\(folder)/output"))
     }
 
-    private var output: String {
-        (try? String(contentsOfFile: "\(folder)/output", encoding: .utf8)) ?? ""
-    }
+    private var output: String { (try? String(contentsOfFile: "\(folder)/output", encoding: .utf8)) ?? "" }
 
     /// The numbers of the sleepers' processes.
     private func processIDs() -> [Int32] {
@@ -151,18 +122,15 @@ struct RunTests {
         }
     }
 
-    private func areGone(_ processIDs: [Int32]) -> Bool {
-        processIDs.allSatisfy { kill($0, 0) != 0 }
-    }
+    private func areGone(_ processIDs: [Int32]) -> Bool { processIDs.allSatisfy { kill($0, 0) != 0 } }
 
-    @Test(arguments: [SIGINT, SIGTERM, SIGKILL])
-    func `the programs end with the command, by whichever signal`(signal: Int32) async throws {
+    @Test(arguments: [SIGINT, SIGTERM, SIGKILL]) func `the programs end with the command, by whichever signal`(
+        signal: Int32
+    ) async throws {
         try makeTopics()
         try Self.programs.forEach { try write(Self.sleeper, as: $0) }
         let process = try start()
-        await eventually {
-            processIDs().count == 5 && output.contains("running, logs in")
-        }
+        await eventually { processIDs().count == 5 && output.contains("running, logs in") }
         let children = processIDs()
         #expect(children.count == 5 && !areGone(children), "\(output)")
         process.signal(signal)
@@ -182,9 +150,7 @@ struct RunTests {
         #expect(areGone(processIDs()))
     }
 
-    @Test func `without topics or programs nothing is started, and it says what to do`()
-        async throws
-    {
+    @Test func `without topics or programs nothing is started, and it says what to do`() async throws {
         let process = try start()
         #expect(try await process.waitForEnd(deadline: .hopeless) == .exited(code: 66))
         #expect(output.contains("verify-worker") && output.contains("swift build"), "\(output)")

@@ -8,33 +8,27 @@ import TestSupport
 import Topology
 
 extension PipelineTests {
-    @Suite(.timeLimit(.minutes(10)))
-    struct StartUpTests {
+    @Suite(.timeLimit(.minutes(10))) struct StartUpTests {
         private static func traffic() throws -> DemoTraffic {
             try DemoTraffic(seed: 19, bodyCount: DemoTraffic.bodyCountMin)
         }
 
         private static let fault = "dependency unavailable, retrying"
-        private static let missing =
-            "topic missing or not authorized, waiting for it"
+        private static let missing = "topic missing or not authorized, waiting for it"
         private static let faultIsOver = "dependency available again"
 
         @Test(arguments: OwnBroker.kinds)
-        func `a broker and a database that do not exist yet are waited for, and reported once`(
-            kind: KafkaCluster.Kind
-        ) async throws {
+        func `a broker and a database that do not exist yet are waited for, and reported once`(kind: KafkaCluster.Kind)
+            async throws
+        {
             try await OwnBroker.lend(kind) { broker in
-                try await PrivatePostgres.lend { server in
-                    try await Self.wait(for: broker, server, kind)
-                }
+                try await PrivatePostgres.lend { server in try await Self.wait(for: broker, server, kind) }
             }
         }
 
-        private static func wait(
-            for broker: OwnBroker,
-            _ server: PrivatePostgres,
-            _ kind: KafkaCluster.Kind
-        ) async throws {
+        private static func wait(for broker: OwnBroker, _ server: PrivatePostgres, _ kind: KafkaCluster.Kind)
+            async throws
+        {
             var setup = PipelineSetup(kind)
             setup.ownCluster = broker.cluster
             setup.ownServer = server
@@ -43,9 +37,7 @@ extension PipelineTests {
                 try await server.stop(.fast)
                 try await broker.stop(.orderly)
                 let workers = try pipeline.startAll()
-                for worker in workers.values {
-                    try await Self.waitForAttempts(worker)
-                }
+                for worker in workers.values { try await Self.waitForAttempts(worker) }
                 try await server.start()
                 for worker in workers.values where worker.stage != .verify {
                     await eventually("\(worker.name) finds the database") {
@@ -79,8 +71,8 @@ extension PipelineTests {
             #expect(worker.process.isRunning, "\(worker.name)")
         }
 
-        @Test(.needsRealKafka)
-        func `topics that do not exist yet are waited for, and each is named once`() async throws {
+        @Test(.needsRealKafka) func `topics that do not exist yet are waited for, and each is named once`() async throws
+        {
             var setup = PipelineSetup(.real)
             setup.makesTopics = false
             try await RunningPipeline.run(setup, Self.traffic()) { pipeline in
@@ -106,11 +98,7 @@ extension PipelineTests {
 }
 
 extension WorkerLog {
-    fileprivate func steps(of message: String) -> [String] {
-        events(message).compactMap { $0["step"]?.string }
-    }
+    fileprivate func steps(of message: String) -> [String] { events(message).compactMap { $0["step"]?.string } }
 
-    fileprivate func topics(of message: String) -> [String] {
-        events(message).compactMap { $0["kafka.topic"]?.string }
-    }
+    fileprivate func topics(of message: String) -> [String] { events(message).compactMap { $0["kafka.topic"]?.string } }
 }

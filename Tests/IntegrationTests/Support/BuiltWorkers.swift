@@ -11,9 +11,7 @@ enum BuiltWorkers {
         return URL(filePath: path).deletingLastPathComponent().path
     }()
 
-    static func path(of stage: StageDescription) -> String {
-        "\(folder)/\(stage.program)"
-    }
+    static func path(of stage: StageDescription) -> String { "\(folder)/\(stage.program)" }
 
     /// Workers that have not been built.
     static let missing = Topology.stages.map(\.program).filter { program in
@@ -26,7 +24,6 @@ extension Trait where Self == ConditionTrait {
     static var needsBuiltWorkers: Self {
         .enabled(
             if: BuiltWorkers.missing.isEmpty,
-            "\(BuiltWorkers.missing) not in \(BuiltWorkers.folder): run 'swift build' first"
-        )
+            "\(BuiltWorkers.missing) not in \(BuiltWorkers.folder): run 'swift build' first")
     }
 }

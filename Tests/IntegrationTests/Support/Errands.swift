@@ -33,33 +33,20 @@ struct Errands: Sendable {
             let ended = try await run(program, errand.arguments, as: errand.holder)
             let what = "\(errand.holder): \(errand.arguments.joined(separator: " ")): \(ended)"
             #expect(ended.exitCode == errand.exitCode, "\(what)")
-            for text in errand.says {
-                #expect(ended.output.contains(text), "\(text) is not said: \(what)")
-            }
+            for text in errand.says { #expect(ended.output.contains(text), "\(text) is not said: \(what)") }
         }
     }
 
     /// - Parameter role: in the database, if it differs from the holder's name.
-    func run(
-        _ program: String,
-        _ arguments: [String],
-        as holder: String,
-        role: String? = nil
-    ) async throws -> BuiltTool.Outcome {
-        try await BuiltTool.run(
-            program,
-            arguments + ["--config", settingsPath],
-            try environment(holder, role: role)
-        )
-    }
+    func run(_ program: String, _ arguments: [String], as holder: String, role: String? = nil) async throws
+        -> BuiltTool.Outcome
+    { try await BuiltTool.run(program, arguments + ["--config", settingsPath], try environment(holder, role: role)) }
 
     /// A console with a holder's rights; its user may do everything that a console can.
     func serve(as holder: String) async throws -> (tool: RunningTool, client: ConsoleClient) {
         let tool = try RunningTool(
-            ["serve", "--config", settingsPath],
-            folder: pipeline.folder,
-            environment: try environment(holder).merging(RunningTool.consoleSettings) { $1 }
-        )
+            ["serve", "--config", settingsPath], folder: pipeline.folder,
+            environment: try environment(holder).merging(RunningTool.consoleSettings) { $1 })
         return (tool, try await tool.consoleClient())
     }
 
@@ -67,9 +54,7 @@ struct Errands: Sendable {
         var environment = try holders.environment(holder)
         if let role {
             let other = try holders.environment(role)
-            for name in ["DATABASE_URL", "DATABASE_PASSWORD"] {
-                environment[name] = other[name]
-            }
+            for name in ["DATABASE_URL", "DATABASE_PASSWORD"] { environment[name] = other[name] }
         }
         environment["USER"] = holder
         return environment
@@ -84,19 +69,13 @@ struct RunningTool: Sendable {
     init(_ arguments: [String], folder: String, environment: [String: String]) throws {
         logPath = "\(folder)/dead-letter-\(UUID().uuidString).txt"
         process = try ChildProcess(
-            executable: "\(BuiltWorkers.folder)/dead-letter",
-            arguments: arguments,
-            environment: ["PATH": "/usr/bin:/bin", "SWIFT_BACKTRACE": "enable=no"]
-                .merging(environment) { $1 },
-            standardOutput: .file(path: logPath),
-            standardError: .file(path: logPath)
-        )
+            executable: "\(BuiltWorkers.folder)/dead-letter", arguments: arguments,
+            environment: ["PATH": "/usr/bin:/bin", "SWIFT_BACKTRACE": "enable=no"].merging(environment) { $1 },
+            standardOutput: .file(path: logPath), standardError: .file(path: logPath))
     }
 
     /// The output so far.
-    var output: String {
-        String(decoding: FileManager.default.contents(atPath: logPath) ?? Data(), as: UTF8.self)
-    }
+    var output: String { String(decoding: FileManager.default.contents(atPath: logPath) ?? Data(), as: UTF8.self) }
 
     /// Ends it, and fails if it does not end in order.
     func stop() async throws {
@@ -108,8 +87,7 @@ struct RunningTool: Sendable {
 extension RunningTool {
     /// Settings of a console that trusts the test as if it were the proxy that signs in.
     static let consoleSettings = [
-        "CONSOLE_PORT": "0", "CONSOLE_PROXY_ADDRESSES": "127.0.0.1",
-        "CONSOLE_PROXY_ROLES": "oncall=operator",
+        "CONSOLE_PORT": "0", "CONSOLE_PROXY_ADDRESSES": "127.0.0.1", "CONSOLE_PROXY_ROLES": "oncall=operator",
     ]
 
     /// A browser at this console, whose user may do everything that a console can.
@@ -121,9 +99,6 @@ extension RunningTool {
             return port != nil || !process.isRunning
         }
         guard let port else { throw PipelineFailure("the console does not listen: \(output)") }
-        return ConsoleClient(
-            port: port,
-            headers: ["X-Forwarded-User: otto", "X-Forwarded-Groups: oncall"]
-        )
+        return ConsoleClient(port: port, headers: ["X-Forwarded-User: otto", "X-Forwarded-Groups: oncall"])
     }
 }

@@ -24,11 +24,7 @@ final class Holders: Sendable {
         propertiesOf = properties
         var environments: [StageDescription: [String: String]] = [:]
         for stage in Topology.stages {
-            environments[stage] = Self.environment(
-                stage.program,
-                properties[stage.program, default: [:]],
-                server
-            )
+            environments[stage] = Self.environment(stage.program, properties[stage.program, default: [:]], server)
         }
         self.environments = environments
     }
@@ -47,21 +43,16 @@ final class Holders: Sendable {
     func setPasswords(_ pipeline: RunningPipeline) async throws {
         try await pipeline.withDatabase { connection in
             for role in DatabaseRole.all {
-                try await connection.execute(
-                    script: "ALTER ROLE \"\(role.name)\" PASSWORD '\(role.name)'"
-                )
+                try await connection.execute(script: "ALTER ROLE \"\(role.name)\" PASSWORD '\(role.name)'")
             }
         }
     }
 
-    private static func environment(
-        _ holder: String,
-        _ properties: [String: String],
-        _ server: PrivatePostgres
-    ) -> [String: String] {
+    private static func environment(_ holder: String, _ properties: [String: String], _ server: PrivatePostgres)
+        -> [String: String]
+    {
         SecureKafka.environment(properties).merging([
-            "DATABASE_URL": "postgresql://\(holder)@127.0.0.1:\(server.port)/postgres",
-            "DATABASE_PASSWORD": holder,
+            "DATABASE_URL": "postgresql://\(holder)@127.0.0.1:\(server.port)/postgres", "DATABASE_PASSWORD": holder,
         ]) { $1 }
     }
 }

@@ -18,10 +18,7 @@ struct OwnBroker: Sendable {
     private let folder: URL?
 
     /// Lends a broker to `body` and removes it afterwards, however that ends.
-    static func lend(
-        _ kind: KafkaCluster.Kind,
-        _ body: (OwnBroker) async throws -> Void
-    ) async throws {
+    static func lend(_ kind: KafkaCluster.Kind, _ body: (OwnBroker) async throws -> Void) async throws {
         let broker = try await start(kind)
         try await closing {
             await broker.remove()
@@ -32,11 +29,9 @@ struct OwnBroker: Sendable {
 
     static func start(_ kind: KafkaCluster.Kind) async throws -> OwnBroker {
         switch kind {
-        case .mock:
-            return OwnBroker(cluster: try await KafkaCluster(.mock), folder: nil)
+        case .mock: return OwnBroker(cluster: try await KafkaCluster(.mock), folder: nil)
         case .real:
-            let folder = FileManager.default.temporaryDirectory
-                .appending(path: "kafka-of-a-test-\(UUID().uuidString)")
+            let folder = FileManager.default.temporaryDirectory.appending(path: "kafka-of-a-test-\(UUID().uuidString)")
             let bootstrap = try await RealKafka.start(in: folder, [])
             return OwnBroker(cluster: KafkaCluster(startedAt: bootstrap), folder: folder)
         }
@@ -71,9 +66,7 @@ struct OwnBroker: Sendable {
     func remove() async {
         cluster.mock?.stop()
         if let folder {
-            _ = try? await RealKafka.run([
-                "stop", "--dir", folder.path, "--kill",
-            ])
+            _ = try? await RealKafka.run(["stop", "--dir", folder.path, "--kill"])
             try? FileManager.default.removeItem(at: folder)
         }
     }

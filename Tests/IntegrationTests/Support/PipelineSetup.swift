@@ -36,7 +36,5 @@ struct PipelineSetup: Sendable {
     /// Variables of one worker alone, which override the others.
     var environmentOf: [StageDescription: [String: String]] = [:]
 
-    init(_ kafka: KafkaCluster.Kind) {
-        self.kafka = kafka
-    }
+    init(_ kafka: KafkaCluster.Kind) { self.kafka = kafka }
 }

@@ -17,12 +17,7 @@ struct Reference: Sendable {
     /// - Parameters:
     ///   - rules: those of `link-worker`.
     ///   - valueBytesMax: a larger value does not fit in a dead letter.
-    init(
-        _ records: [ProducerRecord],
-        _ traffic: DemoTraffic,
-        rules: OwnershipRules,
-        valueBytesMax: Int
-    ) throws {
+    init(_ records: [ProducerRecord], _ traffic: DemoTraffic, rules: OwnershipRules, valueBytesMax: Int) throws {
         let verifier = Verifier(configuration: try traffic.verifierConfiguration)
         var facts = FactSet()
         var refused: RefusedRecords = [:]
@@ -34,13 +29,7 @@ struct Reference: Sendable {
                 let user = rules.trustsIngestion ? Self.ingestUserID(of: record) : nil
                 for item in items {
                     let source = Self.source(offset)
-                    facts.add(
-                        try Observation(
-                            item,
-                            source: source,
-                            ingestUserID: user.map { Identifier($0) }
-                        )
-                    )
+                    facts.add(try Observation(item, source: source, ingestUserID: user.map { Identifier($0) }))
                 }
             case .failure(let refusal):
                 let record = RefusedRecord(record, refusal.reason, valueBytesMax: valueBytesMax)
@@ -49,18 +38,13 @@ struct Reference: Sendable {
         }
         self.refused = refused
         let fold = EntitlementFold(
-            facts,
-            links: traffic.foldedLinks,
-            rules: rules,
-            catalog: try Catalog(json: Array(traffic.catalog.utf8))
-        )
+            facts, links: traffic.foldedLinks, rules: rules, catalog: try Catalog(json: Array(traffic.catalog.utf8)))
         picture = RowPicture(facts, fold)
     }
 
     /// The user that ingestion names beside a body.
     private static func ingestUserID(of record: ProducerRecord) -> String? {
-        record.headers.first { $0.name == "user-id" }?.value
-            .map { String(decoding: $0, as: UTF8.self) }
+        record.headers.first { $0.name == "user-id" }?.value.map { String(decoding: $0, as: UTF8.self) }
     }
 
     /// No fact of this traffic depends on the position of its record: no two records of one
@@ -77,14 +61,10 @@ extension DemoTraffic {
             return VerifierConfiguration(
                 apps: apps.map { app in
                     ConfiguredApp(
-                        bundleID: Identifier(app.bundleID),
-                        environment: Environment(rawValue: app.environment),
-                        appAppleID: app.appAppleID,
-                        roots: roots,
-                        hasTestRootInProduction: app.environment == "Production"
-                    )
-                }
-            )
+                        bundleID: Identifier(app.bundleID), environment: Environment(rawValue: app.environment),
+                        appAppleID: app.appAppleID, roots: roots,
+                        hasTestRootInProduction: app.environment == "Production")
+                })
         }
     }
 
@@ -93,13 +73,9 @@ extension DemoTraffic {
         var links = AccountLinks()
         for link in accountLinks {
             switch link.kind {
-            case .accountToken:
-                if let token = AccountToken(link.key.text) {
-                    links.userByToken[token] = link.userID
-                }
+            case .accountToken: if let token = AccountToken(link.key.text) { links.userByToken[token] = link.userID }
             case .appTransactionID: links.userByAppTransactionID[link.key] = link.userID
-            case .originalTransactionID:
-                links.userByOriginalTransactionID[link.key] = link.userID
+            case .originalTransactionID: links.userByOriginalTransactionID[link.key] = link.userID
             }
         }
         return links

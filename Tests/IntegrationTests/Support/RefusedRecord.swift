@@ -47,9 +47,7 @@ struct RefusedRecord: Hashable, Sendable {
 
 extension RefusedRecord: CustomStringConvertible {
     /// Without the content.
-    var description: String {
-        "\(reason), key of \(key?.count ?? -1) bytes, value \(value), \(headers.count) headers"
-    }
+    var description: String { "\(reason), key of \(key?.count ?? -1) bytes, value \(value), \(headers.count) headers" }
 }
 
 /// Refused records, each as often as it occurs.
@@ -60,8 +58,7 @@ extension RefusedRecords {
     func differences(from expected: RefusedRecords) -> [String] {
         Set(keys).union(expected.keys).filter { self[$0] != expected[$0] }.map { record in
             "\(record): \(self[record] ?? 0) found, \(expected[record] ?? 0) expected"
-        }
-        .sorted()
+        }.sorted()
     }
 }
 
@@ -69,10 +66,7 @@ extension RunningPipeline {
     /// The letters of the dead-letter topic, the latest of each letter's repetitions.
     func deadLetters() async throws -> (letters: [DeadLetter], refused: RefusedRecords) {
         var newest: [String: (letter: DeadLetter, record: RefusedRecord)] = [:]
-        let topic = DeadLetterTopic(
-            name: layout.prefix + Topic.deadLetter,
-            configuration: cluster.client
-        )
+        let topic = DeadLetterTopic(name: layout.prefix + Topic.deadLetter, configuration: cluster.client)
         let summary = try await topic.read { letter, record in
             if let former = newest[letter.id], former.letter.failedAt > letter.failedAt { return }
             newest[letter.id] = (letter, RefusedRecord(letter, DeadLetterOriginal(record)))
@@ -80,19 +74,12 @@ extension RunningPipeline {
         guard summary.foreign == 0 else {
             throw PipelineFailure("\(summary.foreign) records on the topic are no dead letters")
         }
-        let refused = newest.values.reduce(into: RefusedRecords()) {
-            $0[$1.record, default: 0] += 1
-        }
+        let refused = newest.values.reduce(into: RefusedRecords()) { $0[$1.record, default: 0] += 1 }
         return (newest.values.map(\.letter), refused)
     }
 
     /// The expected results of all bodies published so far.
     func reference() throws -> Reference {
-        try Reference(
-            published,
-            traffic,
-            rules: setup.rules,
-            valueBytesMax: setup.deadLetterValueBytesMax
-        )
+        try Reference(published, traffic, rules: setup.rules, valueBytesMax: setup.deadLetterValueBytesMax)
     }
 }

@@ -39,9 +39,7 @@ extension RowPicture {
     init(_ connection: PostgresConnection) async throws {
         for (table, columns) in Self.queries {
             let rows = try await connection.query("SELECT \(columns) FROM \(table)")
-            for row in rows {
-                add(table, (0..<rows.columnCount).map { row.optionalText($0) })
-            }
+            for row in rows { add(table, (0..<rows.columnCount).map { row.optionalText($0) }) }
         }
     }
 
@@ -66,8 +64,7 @@ extension RowPicture {
         """,
         "renewal_spans": """
         environment, original_transaction_id, trust, kind, start_ms::text, end_ms::text
-        """,
-        "owners": "\(purchase), user_id, rule, spans::text",
+        """, "owners": "\(purchase), user_id, rule, spans::text",
         "entitlements": """
         \(purchase), entitlement_key, user_id, (
             SELECT string_agg(
@@ -89,30 +86,20 @@ extension RowPicture {
 extension RowPicture {
     /// Makes the rows that the tables must hold.
     init(_ facts: FactSet, _ fold: EntitlementFold) {
-        for fact in facts.transactions.values.flatMap(\.values) {
-            add(fact)
-        }
-        for fact in facts.renewals.values {
-            add(fact)
-        }
+        for fact in facts.transactions.values.flatMap(\.values) { add(fact) }
+        for fact in facts.renewals.values { add(fact) }
         for (key, spans) in facts.spans {
             for span in spans {
                 add(
                     "renewal_spans",
                     [
-                        key.environment.rawValue, key.originalTransactionID.text, key.trust.text,
-                        span.kind.rawValue, Self.text(span.start), Self.text(span.end),
-                    ]
-                )
+                        key.environment.rawValue, key.originalTransactionID.text, key.trust.text, span.kind.rawValue,
+                        Self.text(span.start), Self.text(span.end),
+                    ])
             }
         }
         for (key, ownership) in fold.ownership {
-            add(
-                "owners",
-                Self.fields(key) + [
-                    ownership.userID?.text, ownership.rule.rawValue, Self.spans(ownership),
-                ]
-            )
+            add("owners", Self.fields(key) + [ownership.userID?.text, ownership.rule.rawValue, Self.spans(ownership)])
         }
         for (key, projected) in fold.projected {
             for row in projected.rows {
@@ -125,12 +112,9 @@ extension RowPicture {
                         row.key.text, row.userID.text, periods.joined(separator: " "),
                         row.terms.ownershipType?.rawValue, row.terms.seats.map { String($0) },
                         row.terms.additionalTransactionReason,
-                    ]
-                )
+                    ])
             }
-            for credit in projected.credits {
-                add(key, credit)
-            }
+            for credit in projected.credits { add(key, credit) }
         }
     }
 
@@ -138,63 +122,49 @@ extension RowPicture {
         add(
             "transactions",
             [
-                fact.key.environment.rawValue, fact.key.bundleID.text, fact.key.transactionID.text,
-                fact.track.rawValue, Self.text(fact.revision.signedDate),
-                fact.revision.contentHash.hex, fact.trust.text,
+                fact.key.environment.rawValue, fact.key.bundleID.text, fact.key.transactionID.text, fact.track.rawValue,
+                Self.text(fact.revision.signedDate), fact.revision.contentHash.hex, fact.trust.text,
                 fact.identity.originalTransactionID.text, fact.identity.productID.text,
                 Self.text(fact.identity.purchaseDate), fact.identity.type?.rawValue,
                 fact.identity.quantity.map { String($0) }, Self.text(fact.expiresDate),
-                Self.text(fact.revocation?.date),
-                Self.text(fact.track == .receipt ? fact.revoking?.signedDate : nil),
-                fact.isUpgraded.map { String($0) },
-                fact.ownershipType?.rawValue, fact.webOrderLineItemID?.text,
+                Self.text(fact.revocation?.date), Self.text(fact.track == .receipt ? fact.revoking?.signedDate : nil),
+                fact.isUpgraded.map { String($0) }, fact.ownershipType?.rawValue, fact.webOrderLineItemID?.text,
                 fact.transactionReason?.text, fact.additionalTransactionReason?.text,
-                fact.revokedSeatQuantity.map { String($0) },
-                fact.subscriptionGroupID?.text,
+                fact.revokedSeatQuantity.map { String($0) }, fact.subscriptionGroupID?.text,
                 fact.appAccountToken?.canonical, fact.appTransactionID?.text,
-                Self.text(fact.olderNaming.token?.signedDate),
-                Self.text(fact.olderNaming.appTransaction?.signedDate),
-            ]
-        )
+                Self.text(fact.olderNaming.token?.signedDate), Self.text(fact.olderNaming.appTransaction?.signedDate),
+            ])
     }
 
     private mutating func add(_ fact: RenewalFact) {
         add(
             "renewals",
             [
-                fact.key.environment.rawValue, fact.key.originalTransactionID.text,
-                fact.key.trust.text,
-                Self.text(fact.revision.signedDate), fact.revision.contentHash.hex,
-                fact.productID?.text, fact.autoRenewProductID?.text,
-                fact.autoRenewStatus.map { String($0) },
-                fact.isInBillingRetry.map { String($0) },
-                fact.expirationIntent.map { String($0) }, Self.text(fact.renewalDate),
-                Self.text(fact.gracePeriodExpiresDate), fact.appAccountToken?.canonical,
+                fact.key.environment.rawValue, fact.key.originalTransactionID.text, fact.key.trust.text,
+                Self.text(fact.revision.signedDate), fact.revision.contentHash.hex, fact.productID?.text,
+                fact.autoRenewProductID?.text, fact.autoRenewStatus.map { String($0) },
+                fact.isInBillingRetry.map { String($0) }, fact.expirationIntent.map { String($0) },
+                Self.text(fact.renewalDate), Self.text(fact.gracePeriodExpiresDate), fact.appAccountToken?.canonical,
                 fact.appTransactionID?.text, Self.text(fact.olderNaming.token?.signedDate),
                 Self.text(fact.olderNaming.appTransaction?.signedDate),
-            ]
-        )
+            ])
     }
 
     private mutating func add(_ key: PurchaseKey, _ credit: LedgerCredit) {
         add(
             "ledger",
             Self.fields(key) + [
-                credit.transactionID.text, credit.currency.text, credit.productID.text,
-                credit.userID.text,
+                credit.transactionID.text, credit.currency.text, credit.productID.text, credit.userID.text,
                 String(credit.amount), String(credit.takenBack), Self.text(credit.purchaseDate),
                 Self.text(credit.revocationDate),
-            ]
-        )
+            ])
     }
 
     private static func fields(_ key: PurchaseKey) -> [String?] {
         [key.environment.rawValue, key.bundleID.text, key.originalTransactionID.text]
     }
 
-    private static func text(_ date: Timestamp?) -> String? {
-        date.map { String($0.milliseconds) }
-    }
+    private static func text(_ date: Timestamp?) -> String? { date.map { String($0.milliseconds) } }
 
     /// Nil if there never was another owner, as in the table.
     private static func spans(_ ownership: Ownership) -> String? {

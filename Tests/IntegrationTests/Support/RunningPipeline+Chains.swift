@@ -11,13 +11,10 @@ extension RunningPipeline {
     /// `dead-letter verify` finds nothing missing, altered, inserted or out of order.
     ///
     /// - Returns: how many letters it has walked over.
-    @discardableResult
-    func expectChainsIntact(sourceLocation: SourceLocation = #_sourceLocation) async throws -> Int {
+    @discardableResult func expectChainsIntact(sourceLocation: SourceLocation = #_sourceLocation) async throws -> Int {
         let (isIntact, report, text) = try await verifyChains()
         #expect(isIntact, "\(text)", sourceLocation: sourceLocation)
-        let letters = report["chains"]?.elements.reduce(0) { sum, chain in
-            sum + Int(chain["letters"]?.int64 ?? 0)
-        }
+        let letters = report["chains"]?.elements.reduce(0) { sum, chain in sum + Int(chain["letters"]?.int64 ?? 0) }
         return try #require(letters)
     }
     /// The kinds of all that `dead-letter verify` finds.
@@ -29,14 +26,11 @@ extension RunningPipeline {
     private func verifyChains() async throws -> (isIntact: Bool, report: JSONValue, text: String) {
         let transcript = ConsoleTranscript()
         let environment = [
-            "KAFKA_BOOTSTRAP": cluster.bootstrapServers,
-            "KAFKA_TOPIC_PREFIX": settings[KafkaSettings.topicPrefix],
+            "KAFKA_BOOTSTRAP": cluster.bootstrapServers, "KAFKA_TOPIC_PREFIX": settings[KafkaSettings.topicPrefix],
             "KAFKA_GROUP_PREFIX": settings[KafkaSettings.groupPrefix],
         ]
         let code = await DeadLetterTool.tool().run(
-            ["verify", "--json"],
-            in: CommandContext(console: transcript.console(), environment: environment)
-        )
+            ["verify", "--json"], in: CommandContext(console: transcript.console(), environment: environment))
         let report = try JSONDocument(parsing: Array(transcript.output.utf8)).root
         return (code == 0, report, "\(transcript.output)\(transcript.notes)")
     }

@@ -13,13 +13,10 @@ extension RunningPipeline {
         let code = await PipelineTool.tool.run(
             arguments,
             [
-                "DATABASE_URL": database.connectionString,
-                "KAFKA_BOOTSTRAP": cluster.bootstrapServers, "KAFKA_TOPIC_PREFIX": layout.prefix,
-                "KAFKA_GROUP_PREFIX": layout.prefix,
+                "DATABASE_URL": database.connectionString, "KAFKA_BOOTSTRAP": cluster.bootstrapServers,
+                "KAFKA_TOPIC_PREFIX": layout.prefix, "KAFKA_GROUP_PREFIX": layout.prefix,
                 "SCHEMAS_DIR": PostgresServer.migrations.path + "/..",
-            ],
-            on: transcript
-        )
+            ], on: transcript)
         PublishedSchema.expect("pipeline", arguments, transcript.output.utf8)
         return (code, transcript.output, transcript.notes)
     }
@@ -36,12 +33,9 @@ extension RunningPipeline {
         let groups = stages.map { layout.prefix + $0.name }
         let output = try await RealKafka.run(
             [
-                "tool", "--dir", folder, "consumer-groups", "--bootstrap-server",
-                cluster.bootstrapServers, "--all-topics", "--reset-offsets", target, "--execute",
-            ] + groups.flatMap { ["--group", $0] }
-        )
-        for group in groups {
-            #expect(output.contains("\n\(group) "), "\(output)")
-        }
+                "tool", "--dir", folder, "consumer-groups", "--bootstrap-server", cluster.bootstrapServers,
+                "--all-topics", "--reset-offsets", target, "--execute",
+            ] + groups.flatMap { ["--group", $0] })
+        for group in groups { #expect(output.contains("\n\(group) "), "\(output)") }
     }
 }

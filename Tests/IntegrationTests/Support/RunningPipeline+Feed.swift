@@ -27,8 +27,9 @@ extension RunningPipeline {
             states[String(decoding: record.key ?? [], as: UTF8.self)] = state["version"]?.int64
         }
         let stored = try await withDatabase { connection in
-            try await connection.query("SELECT user_id, version FROM user_versions")
-                .reduce(into: [String: Int64]()) { $0[$1.text(0)] = $1.int8(1) }
+            try await connection.query("SELECT user_id, version FROM user_versions").reduce(into: [String: Int64]()) {
+                $0[$1.text(0)] = $1.int8(1)
+            }
         }
         #expect(versions == stored, sourceLocation: sourceLocation)
         #expect(states == stored, sourceLocation: sourceLocation)

@@ -33,18 +33,13 @@ extension RunningPipeline {
         }
     }
 
-    private static func isInTransaction(
-        _ copy: WorkerCopy,
-        _ connection: PostgresConnection
-    ) async throws -> Bool {
+    private static func isInTransaction(_ copy: WorkerCopy, _ connection: PostgresConnection) async throws -> Bool {
         try await !connection.query(
             """
             SELECT FROM pg_stat_activity
             WHERE datname = current_database() AND application_name = $1
                 AND state = 'idle in transaction'
-            """,
-            [.text(copy.stage.program)]
-        )
-        .isEmpty
+            """, [.text(copy.stage.program)]
+        ).isEmpty
     }
 }

@@ -10,8 +10,7 @@ extension RunningPipeline {
     /// end all of them are as in the traffic.
     ///
     /// - Returns: how often a link changed.
-    @discardableResult
-    func changeLinks(seed: UInt64, until isOver: () -> Bool) async throws -> Int {
+    @discardableResult func changeLinks(seed: UInt64, until isOver: () -> Bool) async throws -> Int {
         var generator = SeededGenerator(seed: seed)
         let links = traffic.accountLinks
         return try await withDatabase { connection in

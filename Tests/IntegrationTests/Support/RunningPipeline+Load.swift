@@ -21,9 +21,7 @@ extension RunningPipeline {
         while !isOver() || !rest.isEmpty {
             // A failed test no longer says when it is over.
             try Task.checkCancellation()
-            if rest.isEmpty {
-                rest = traffic.items[...]
-            }
+            if rest.isEmpty { rest = traffic.items[...] }
             let slice = rest.prefix(Self.sliceCount)
             try await publish(slice)
             try await publishAgain(slice)
@@ -42,9 +40,7 @@ extension RunningPipeline {
         let published = published.count
         let records = items.enumerated().filter { $0.offset.isMultiple(of: 5) }.map { index, item in
             var record = ProducerRecord(item, topic: layout.prefix + Topic.raw)
-            record.headers.append(
-                KafkaHeader(name: "correlation-id", text: "again-\(published + index)")
-            )
+            record.headers.append(KafkaHeader(name: "correlation-id", text: "again-\(published + index)"))
             return record
         }
         try await publish(records)
@@ -58,47 +54,28 @@ extension RunningPipeline {
         var rows: [String] = []
         // Links that changed last are followed up without a record of raw.
         _ = try await becomesTrue(within: .seconds(90), every: .milliseconds(250)) {
-            rows = try await withDatabase { try await RowPicture($0) }
-                .differences(from: reference.picture)
+            rows = try await withDatabase { try await RowPicture($0) }.differences(from: reference.picture)
             return rows.isEmpty
         }
-        #expect(
-            rows.isEmpty,
-            "rows differ: \(rows.joined(separator: "\n"))",
-            sourceLocation: sourceLocation
-        )
+        #expect(rows.isEmpty, "rows differ: \(rows.joined(separator: "\n"))", sourceLocation: sourceLocation)
         let letters = try await deadLetters().refused.differences(from: reference.refused)
         #expect(
-            letters.isEmpty,
-            "dead letters differ: \(letters.joined(separator: "\n"))",
-            sourceLocation: sourceLocation
-        )
+            letters.isEmpty, "dead letters differ: \(letters.joined(separator: "\n"))", sourceLocation: sourceLocation)
     }
 
     /// Expects what must be true in any case: the rows are the fold of all published bodies, the
     /// dead letters are the bad records, and every record is accounted for.
-    func expectNothingLost(
-        _ reconciliation: Reconciliation,
-        sourceLocation: SourceLocation = #_sourceLocation
-    ) async throws {
+    func expectNothingLost(_ reconciliation: Reconciliation, sourceLocation: SourceLocation = #_sourceLocation)
+        async throws
+    {
         try await expectReferenceReached(sourceLocation: sourceLocation)
         try await expectFeedComplete(sourceLocation: sourceLocation)
         try await expectChainsIntact(sourceLocation: sourceLocation)
-        #expect(
-            reconciliation.problems.isEmpty,
-            "\(reconciliation.problems)",
-            sourceLocation: sourceLocation
-        )
-        #expect(
-            reconciliation[.verify]?.settled == Int64(published.count),
-            sourceLocation: sourceLocation
-        )
+        #expect(reconciliation.problems.isEmpty, "\(reconciliation.problems)", sourceLocation: sourceLocation)
+        #expect(reconciliation[.verify]?.settled == Int64(published.count), sourceLocation: sourceLocation)
         for stage in reconciliation.stages {
             #expect(
-                stage.counts[.skipped] ?? 0 == 0,
-                "\(stage.stage.name) skipped records",
-                sourceLocation: sourceLocation
-            )
+                stage.counts[.skipped] ?? 0 == 0, "\(stage.stage.name) skipped records", sourceLocation: sourceLocation)
         }
     }
 }

@@ -6,11 +6,9 @@ extension RunningPipeline {
     /// Runs `body` with a pipeline and ends it afterwards in any case.
     ///
     /// In the end no log may hold a secret, whatever the test was about.
-    static func run(
-        _ setup: PipelineSetup,
-        _ traffic: DemoTraffic,
-        _ body: (RunningPipeline) async throws -> Void
-    ) async throws {
+    static func run(_ setup: PipelineSetup, _ traffic: DemoTraffic, _ body: (RunningPipeline) async throws -> Void)
+        async throws
+    {
         let pipeline = try await RunningPipeline(setup, traffic)
         do {
             try await body(pipeline)
@@ -24,9 +22,7 @@ extension RunningPipeline {
             pipeline.removeFolder()
             throw error
         }
-        for finding in try pipeline.secretsInLogs() {
-            Issue.record("\(finding)")
-        }
+        for finding in try pipeline.secretsInLogs() { Issue.record("\(finding)") }
         pipeline.removeFolder()
     }
 
@@ -42,9 +38,7 @@ extension RunningPipeline {
     /// The log of each copy that was ever started, by the name of its file.
     func logs() throws -> [String: WorkerLog] {
         let files = try FileManager.default.contentsOfDirectory(atPath: folder)
-        let logs = files.filter { $0.hasSuffix(".log") }.map { file in
-            (file, WorkerLog(path: "\(folder)/\(file)"))
-        }
+        let logs = files.filter { $0.hasSuffix(".log") }.map { file in (file, WorkerLog(path: "\(folder)/\(file)")) }
         return Dictionary(uniqueKeysWithValues: logs)
     }
 

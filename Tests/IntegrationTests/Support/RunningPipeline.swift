@@ -38,21 +38,11 @@ final class RunningPipeline: Sendable {
     init(_ setup: PipelineSetup, _ traffic: DemoTraffic) async throws {
         self.setup = setup
         self.traffic = traffic
-        if let own = setup.ownCluster {
-            cluster = own
-        } else {
-            cluster = try await KafkaCluster(setup.kafka)
-        }
+        if let own = setup.ownCluster { cluster = own } else { cluster = try await KafkaCluster(setup.kafka) }
         layout = TopicLayout(prefix: cluster.name("test") + ".", partitions: setup.partitions)
         database = try await TestDatabase.make(
-            for: traffic,
-            on: setup.ownServer,
-            named: setup.database,
-            schemaVersion: setup.schemaVersion
-        )
-        folder =
-            FileManager.default.temporaryDirectory
-            .appending(path: "pipeline-test-\(UUID().uuidString)").path
+            for: traffic, on: setup.ownServer, named: setup.database, schemaVersion: setup.schemaVersion)
+        folder = FileManager.default.temporaryDirectory.appending(path: "pipeline-test-\(UUID().uuidString)").path
         // Takes larger records than the workers ever write.
         let large = ["message.max.bytes": "20000000", "queue.buffering.max.kbytes": "65536"]
         // Notices that brokers are back before the workers do, and so measures their delay.
@@ -60,49 +50,30 @@ final class RunningPipeline: Sendable {
         admin = try KafkaAdmin(configuration: cluster.client.merging(prompt) { $1 })
         let isReal = cluster.mock == nil
         producer = try KafkaProducer(
-            configuration: cluster.client.merging(large) { $1 },
-            isUncompressed: { isReal && Topic.isUncompressed($0) }
-        )
-        settings = try SettingsSchema(
-            [
-                KafkaSettings.bootstrap.declaration, KafkaSettings.topicPrefix.declaration,
-                KafkaSettings.groupPrefix.declaration,
-            ]
-        )
-        .read(
-            environment: [
-                "KAFKA_BOOTSTRAP": cluster.bootstrapServers, "KAFKA_TOPIC_PREFIX": layout.prefix,
-                "KAFKA_GROUP_PREFIX": layout.prefix,
-            ]
-        )
-        if setup.makesTopics {
-            try await makeTopics()
-        }
+            configuration: cluster.client.merging(large) { $1 }, isUncompressed: { isReal && Topic.isUncompressed($0) })
+        settings = try SettingsSchema([
+            KafkaSettings.bootstrap.declaration, KafkaSettings.topicPrefix.declaration,
+            KafkaSettings.groupPrefix.declaration,
+        ]).read(environment: [
+            "KAFKA_BOOTSTRAP": cluster.bootstrapServers, "KAFKA_TOPIC_PREFIX": layout.prefix,
+            "KAFKA_GROUP_PREFIX": layout.prefix,
+        ])
+        if setup.makesTopics { try await makeTopics() }
         try writeSettings()
     }
 
     func makeTopics() async throws {
         if let mock = cluster.mock {
-            for plan in layout.plans {
-                try mock.createTopic(plan.name, partitions: Int(plan.partitions))
-            }
+            for plan in layout.plans { try mock.createTopic(plan.name, partitions: Int(plan.partitions)) }
             return
         }
         let topics = layout.plans.map { plan in
             var configuration = plan.configuration
             let topic = String(plan.name.dropFirst(layout.prefix.count))
-            if let bytes = setup.recordBytesMax[topic] {
-                configuration["max.message.bytes"] = String(bytes)
-            }
-            if topic == Topic.raw, let codec = setup.rawCodec {
-                configuration["compression.type"] = codec
-            }
+            if let bytes = setup.recordBytesMax[topic] { configuration["max.message.bytes"] = String(bytes) }
+            if topic == Topic.raw, let codec = setup.rawCodec { configuration["compression.type"] = codec }
             return NewTopic(
-                name: plan.name,
-                partitions: Int(plan.partitions),
-                replication: 1,
-                configuration: configuration
-            )
+                name: plan.name, partitions: Int(plan.partitions), replication: 1, configuration: configuration)
         }
         let failures = try await admin.createTopics(topics, deadline: .hopeless)
         if let failure = failures.first { throw failure.value }
@@ -115,13 +86,8 @@ final class RunningPipeline: Sendable {
         try files.createDirectory(atPath: folder, withIntermediateDirectories: true)
         let root = "\(folder)/root.pem"
         let demo = DemoSettings(
-            bootstrap: cluster.bootstrapServers,
-            prefix: layout.prefix,
-            databaseURL: database.connectionString,
-            apps: traffic.apps,
-            rootFile: root,
-            codec: cluster.mock == nil ? nil : "lz4"
-        )
+            bootstrap: cluster.bootstrapServers, prefix: layout.prefix, databaseURL: database.connectionString,
+            apps: traffic.apps, rootFile: root, codec: cluster.mock == nil ? nil : "lz4")
         _ = files.createFile(atPath: root, contents: Data(traffic.rootPEM.utf8))
         _ = files.createFile(atPath: settingsPath, contents: Data(demo.json))
     }
@@ -133,16 +99,10 @@ final class RunningPipeline: Sendable {
         let milliseconds = Int(setup.sessionTimeout / .milliseconds(1))
         var own = [
             // The backtracer of a killed process can hang without end.
-            "SWIFT_BACKTRACE": "enable=no",
-            "KAFKA_SESSION_TIMEOUT": "\(milliseconds)ms",
-            "RETRY_DELAY_MAX": "1s",
+            "SWIFT_BACKTRACE": "enable=no", "KAFKA_SESSION_TIMEOUT": "\(milliseconds)ms", "RETRY_DELAY_MAX": "1s",
         ]
-        if setup.hasStaticMembers {
-            own["KAFKA_INSTANCE_ID"] = name
-        }
-        return inherited.merging(own) { $1 }
-            .merging(setup.rules.environment) { $1 }
-            .merging(setup.environment) { $1 }
+        if setup.hasStaticMembers { own["KAFKA_INSTANCE_ID"] = name }
+        return inherited.merging(own) { $1 }.merging(setup.rules.environment) { $1 }.merging(setup.environment) { $1 }
             .merging(setup.environmentOf[stage] ?? [:]) { $1 }
     }
 }
@@ -154,11 +114,8 @@ extension RunningPipeline {
     ///   - place: of a static member, which keeps it over its restarts.
     ///   - programs: the folder of the executables.
     ///   - settings: of this copy alone, by environment name.
-    @discardableResult
-    func start(
-        _ stage: StageDescription,
-        place: Int = 1,
-        programs: String = BuiltWorkers.folder,
+    @discardableResult func start(
+        _ stage: StageDescription, place: Int = 1, programs: String = BuiltWorkers.folder,
         environment settings: [String: String] = [:]
     ) throws -> WorkerCopy {
         let number = state.withLock { state in
@@ -166,20 +123,13 @@ extension RunningPipeline {
             return state.started[stage, default: 0]
         }
         let copy = try WorkerCopy(
-            stage,
-            name: "\(stage.name)-\(number)",
-            programs: programs,
-            settings: settingsPath,
-            folder: folder,
-            environment: environment(of: "\(stage.name)-place-\(place)", stage)
-                .merging(settings) { $1 }
-        )
+            stage, name: "\(stage.name)-\(number)", programs: programs, settings: settingsPath, folder: folder,
+            environment: environment(of: "\(stage.name)-place-\(place)", stage).merging(settings) { $1 })
         state.withLock { $0.copies.append(copy) }
         return copy
     }
 
-    @discardableResult
-    func startAll() throws -> [StageDescription: WorkerCopy] {
+    @discardableResult func startAll() throws -> [StageDescription: WorkerCopy] {
         try Dictionary(uniqueKeysWithValues: Topology.stages.map { ($0, try start($0)) })
     }
 
@@ -201,9 +151,7 @@ extension RunningPipeline {
     }
 
     /// Forgets a copy that has ended on purpose.
-    private func forget(_ copy: WorkerCopy) {
-        state.withLock { $0.copies.removeAll { $0.name == copy.name } }
-    }
+    private func forget(_ copy: WorkerCopy) { state.withLock { $0.copies.removeAll { $0.name == copy.name } } }
 
     /// Stops every copy, all at once.
     ///
@@ -214,9 +162,7 @@ extension RunningPipeline {
         var failed: [String] = []
         for copy in copies {
             let end = try await copy.process.stop(grace: .hopeless)
-            if end != .exited(code: 0) {
-                failed.append("\(copy.name) \(end): \(copy.log.lines.suffix(3))")
-            }
+            if end != .exited(code: 0) { failed.append("\(copy.name) \(end): \(copy.log.lines.suffix(3))") }
             forget(copy)
         }
         return failed
@@ -227,8 +173,7 @@ extension RunningPipeline {
         guard let ended = copies.first(where: { !$0.process.isRunning }) else { return }
         throw PipelineFailure(
             "\(ended.name) has ended (\(String(describing: ended.process.end))): "
-                + ended.log.lines.suffix(5).joined(separator: "\n")
-        )
+                + ended.log.lines.suffix(5).joined(separator: "\n"))
     }
 
     /// Waits until every copy is ready.
@@ -270,13 +215,10 @@ extension RunningPipeline {
         state.withLock { $0.published += records }
     }
 
-    func reconciliation() async throws -> Reconciliation {
-        try await AccountReader(admin, settings).read()
-    }
+    func reconciliation() async throws -> Reconciliation { try await AccountReader(admin, settings).read() }
 
     /// Waits until every stage has settled everything.
-    @discardableResult
-    func settle(within deadline: Duration = .seconds(400)) async throws -> Reconciliation {
+    @discardableResult func settle(within deadline: Duration = .seconds(400)) async throws -> Reconciliation {
         var waiting = DemoSettling(bodyCount: published.count)
         var last: Reconciliation?
         let isOver = try await becomesTrue(within: deadline, every: .milliseconds(150)) {
@@ -308,9 +250,7 @@ extension RunningPipeline {
     }
 
     /// Executes statements on the pipeline's database.
-    func execute(_ script: String) async throws {
-        try await withDatabase { try await $0.execute(script: script) }
-    }
+    func execute(_ script: String) async throws { try await withDatabase { try await $0.execute(script: script) } }
 
     /// Ends everything that is left, in any state.
     func close() async {
@@ -320,8 +260,6 @@ extension RunningPipeline {
         }
         await producer.close(deadline: .seconds(1))
         await admin.close()
-        if setup.ownCluster == nil {
-            cluster.mock?.stop()
-        }
+        if setup.ownCluster == nil { cluster.mock?.stop() }
     }
 }

@@ -10,10 +10,8 @@ import Simulation
 enum ScenarioTraffic {
     /// Scenarios that can run beside each other, by the default rules of linking.
     static func scenarios() throws -> [ApartScenario] {
-        try Scenario.names.map { try Scenario.load($0) }
-            .filter { $0.isVouchedForByOne && $0.rules == OwnershipRules() }
-            .enumerated()
-            .map { try ApartScenario($1, number: $0 + 1) }
+        try Scenario.names.map { try Scenario.load($0) }.filter { $0.isVouchedForByOne && $0.rules == OwnershipRules() }
+            .enumerated().map { try ApartScenario($1, number: $0 + 1) }
     }
 
     /// The names of those that need workers of their own, because they are about other rules.
@@ -24,17 +22,12 @@ enum ScenarioTraffic {
 
     static func traffic(_ scenarios: [ApartScenario]) throws -> DemoTraffic {
         let signers = DemoSigners(
-            jws: try CertificateAuthority(),
-            receipts: try CertificateAuthority(.receipts(name: "Scenarios"))
-        )
+            jws: try CertificateAuthority(), receipts: try CertificateAuthority(.receipts(name: "Scenarios")))
         let catalog = Catalog(scenarios.flatMap(\.products))
         return DemoTraffic(
-            authority: signers.jws,
-            receiptAuthority: signers.receipts,
+            authority: signers.jws, receiptAuthority: signers.receipts,
             catalog: String(decoding: catalog.json, as: UTF8.self),
-            items: try scenarios.flatMap { try $0.items(signedBy: signers) },
-            links: scenarios.flatMap(\.links)
-        )
+            items: try scenarios.flatMap { try $0.items(signedBy: signers) }, links: scenarios.flatMap(\.links))
     }
 }
 
@@ -43,8 +36,7 @@ extension Scenario {
     fileprivate var isVouchedForByOne: Bool {
         observations.allSatisfy { observation in
             observation.verification?.trust == .apple
-                && (observation.facts.transaction.map { $0.key.bundleID == "com.example.app" }
-                    ?? true)
+                && (observation.facts.transaction.map { $0.key.bundleID == "com.example.app" } ?? true)
         }
     }
 }
@@ -53,8 +45,7 @@ extension OwnershipRules {
     /// The settings of a `link-worker` with these rules.
     var environment: [String: String] {
         [
-            "LINKING_POLICY": policy.rawValue,
-            "LINKING_MODE": tokensAreUserIDs ? "identity" : "links",
+            "LINKING_POLICY": policy.rawValue, "LINKING_MODE": tokensAreUserIDs ? "identity" : "links",
             "LINKING_TRUST_INGEST_USER": String(trustsIngestion),
         ]
     }

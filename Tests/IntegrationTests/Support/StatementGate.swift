@@ -16,20 +16,16 @@ struct StatementGate {
             """
             CREATE FUNCTION wait_at_gate() RETURNS trigger LANGUAGE plpgsql AS
             'BEGIN PERFORM pg_advisory_xact_lock_shared(\(Self.key)); RETURN NULL; END'
-            """
-        )
+            """)
         _ = try await connection.query(
             """
             CREATE TRIGGER gate BEFORE \(occasion)
             FOR EACH STATEMENT EXECUTE FUNCTION wait_at_gate()
-            """
-        )
+            """)
         try await close()
     }
 
-    func close() async throws {
-        _ = try await connection.query("SELECT pg_advisory_lock(\(Self.key))")
-    }
+    func close() async throws { _ = try await connection.query("SELECT pg_advisory_lock(\(Self.key))") }
 
     /// Lets every statement pass, and waits until those that are waiting have ended.
     ///
@@ -38,9 +34,7 @@ struct StatementGate {
         let waiting = PostgresValue.textArray(try await waiting())
         if undoing {
             _ = try await connection.query(
-                "SELECT pg_terminate_backend(pid::int) FROM unnest($1::text[]) AS pid",
-                [waiting]
-            )
+                "SELECT pg_terminate_backend(pid::int) FROM unnest($1::text[]) AS pid", [waiting])
         }
         _ = try await connection.query("SELECT pg_advisory_unlock(\(Self.key))")
         try await eventually("the held statement has ended") {
@@ -48,15 +42,12 @@ struct StatementGate {
                 """
                 SELECT FROM pg_stat_activity
                 WHERE pid::text = ANY ($1::text[]) AND state = 'active'
-                """,
-                [waiting]
+                """, [waiting]
             ).isEmpty
         }
     }
 
-    func isReached() async throws -> Bool {
-        try await !waiting().isEmpty
-    }
+    func isReached() async throws -> Bool { try await !waiting().isEmpty }
 
     /// The server processes of the statements that wait.
     private func waiting() async throws -> [String?] {

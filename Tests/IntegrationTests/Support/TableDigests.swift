@@ -14,8 +14,7 @@ struct TableDigests: Equatable, Sendable {
             WHERE table_schema = 'public' AND table_type = 'BASE TABLE'
                 AND table_name NOT LIKE 'dedupe\\_%'
                 AND table_name NOT IN ('unpublished_changes', 'feed_lease', 'feed_repetitions')
-            """
-        )
+            """)
         var digests: [String: String] = [:]
         for table in tables.map({ $0.text(0) }) {
             let answer = try await connection.query(
@@ -23,8 +22,7 @@ struct TableDigests: Equatable, Sendable {
                 SELECT count(*) || ' rows, ' || md5(coalesce(
                     string_agg(line::text, chr(10) ORDER BY line::text), ''))
                 FROM \(table) AS line
-                """
-            )
+                """)
             digests[table] = answer[0].text(0)
         }
         self.digests = digests
@@ -32,9 +30,7 @@ struct TableDigests: Equatable, Sendable {
 
     /// The tables that differ.
     func changedTables(since earlier: TableDigests) -> [String] {
-        Set(digests.keys).union(earlier.digests.keys)
-            .filter { digests[$0] != earlier.digests[$0] }
-            .sorted()
+        Set(digests.keys).union(earlier.digests.keys).filter { digests[$0] != earlier.digests[$0] }.sorted()
     }
 
     var tableCount: Int { digests.count }

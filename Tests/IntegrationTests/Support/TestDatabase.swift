@@ -11,16 +11,12 @@ enum TestDatabase {
     ///   - server: nil for the one of this run.
     ///   - schemaVersion: nil for the newest.
     static func make(
-        for traffic: DemoTraffic,
-        on server: PrivatePostgres?,
-        named name: String,
-        schemaVersion: Int? = nil
+        for traffic: DemoTraffic, on server: PrivatePostgres?, named name: String, schemaVersion: Int? = nil
     ) async throws -> PostgresOptions {
         guard let server else {
             let options =
                 schemaVersion == nil
-                ? try await PostgresServer.shared.migratedDatabase()
-                : try await PostgresServer.shared.emptyDatabase()
+                ? try await PostgresServer.shared.migratedDatabase() : try await PostgresServer.shared.emptyDatabase()
             try await fill(options, traffic, schemaVersion)
             return options
         }
@@ -35,16 +31,11 @@ enum TestDatabase {
         return options
     }
 
-    private static func fill(
-        _ options: PostgresOptions,
-        _ traffic: DemoTraffic,
-        _ schemaVersion: Int?
-    ) async throws {
+    private static func fill(_ options: PostgresOptions, _ traffic: DemoTraffic, _ schemaVersion: Int?) async throws {
         let migrations = try PostgresServer.migrations.migrations()
         try await PostgresConnection.lend(options) { connection in
             // Applied ones are only compared.
-            _ = try await Migrator(Array(migrations.prefix(schemaVersion ?? migrations.count)))
-                .run(on: connection)
+            _ = try await Migrator(Array(migrations.prefix(schemaVersion ?? migrations.count))).run(on: connection)
             _ = try await CatalogTable.apply(json: Array(traffic.catalog.utf8), on: connection)
             _ = try await AccountLinkTable.add(traffic.accountLinks, on: connection)
         }

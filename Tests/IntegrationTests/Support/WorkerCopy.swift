@@ -15,11 +15,7 @@ struct WorkerCopy: Sendable {
     ///   - name: unique among all copies that a test ever starts.
     ///   - programs: the folder of the executables.
     init(
-        _ stage: StageDescription,
-        name: String,
-        programs: String,
-        settings: String,
-        folder: String,
+        _ stage: StageDescription, name: String, programs: String, settings: String, folder: String,
         environment: [String: String]
     ) throws {
         self.stage = stage
@@ -27,11 +23,8 @@ struct WorkerCopy: Sendable {
         logPath = "\(folder)/\(name).log"
         process = try ChildProcess(
             executable: "\(programs)/\(stage == .deadLetterIndex ? "dead-letter" : stage.program)",
-            arguments: (stage == .deadLetterIndex ? ["index"] : []) + ["--config", settings],
-            environment: environment,
-            standardOutput: .file(path: logPath),
-            standardError: .file(path: logPath)
-        )
+            arguments: (stage == .deadLetterIndex ? ["index"] : []) + ["--config", settings], environment: environment,
+            standardOutput: .file(path: logPath), standardError: .file(path: logPath))
     }
 
     var log: WorkerLog { WorkerLog(path: logPath) }
@@ -40,9 +33,7 @@ struct WorkerCopy: Sendable {
     func get(_ path: String) -> (isOK: Bool, text: String)? {
         guard let port = log.httpPort else { return nil }
         let request = "GET \(path) HTTP/1.1\r\nHost: worker\r\nConnection: close\r\n\r\n"
-        guard let answer = try? RawClient.exchange(request, port: port), !answer.isEmpty else {
-            return nil
-        }
+        guard let answer = try? RawClient.exchange(request, port: port), !answer.isEmpty else { return nil }
         return (answer.hasPrefix("HTTP/1.1 200 "), answer)
     }
 
@@ -58,11 +49,9 @@ struct WorkerCopy: Sendable {
     /// The sum of all series whose line contains the words; 0 without one.
     func sum(_ words: String...) -> Double {
         let lines = get("/metrics")?.text.split(whereSeparator: \.isNewline) ?? []
-        return lines.filter { line in
-            !line.hasPrefix("#") && words.allSatisfy { line.contains($0) }
-        }
-        .compactMap { $0.split(separator: " ").last.flatMap { Double($0) } }
-        .reduce(0, +)
+        return lines.filter { line in !line.hasPrefix("#") && words.allSatisfy { line.contains($0) } }.compactMap {
+            $0.split(separator: " ").last.flatMap { Double($0) }
+        }.reduce(0, +)
     }
 
     var isReady: Bool { self.get("/readyz")?.isOK ?? false }

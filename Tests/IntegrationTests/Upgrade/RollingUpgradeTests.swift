@@ -12,16 +12,10 @@ extension PipelineTests {
     /// schema is one migration behind, and those of today, by turns under load.
     @Suite(
         .timeLimit(.minutes(15)),
-        .enabled(
-            if: ProcessInfo.processInfo.environment["PREVIOUS_PROGRAMS"] != nil,
-            "run by deploy/rehearsal.sh"
-        ),
-        .needsRealKafka
-    )
-    struct RollingUpgradeTests {
-        @Test func `workers go one version up, back and up again under load, and nothing is lost`()
-            async throws
-        {
+        .enabled(if: ProcessInfo.processInfo.environment["PREVIOUS_PROGRAMS"] != nil, "run by deploy/rehearsal.sh"),
+        .needsRealKafka) struct RollingUpgradeTests
+    {
+        @Test func `workers go one version up, back and up again under load, and nothing is lost`() async throws {
             let previous = try #require(ProcessInfo.processInfo.environment["PREVIOUS_PROGRAMS"])
             let newest = try PostgresServer.migrations.migrations().count
             let traffic = try DemoTraffic(seed: 37, bodyCount: 900)
@@ -36,12 +30,8 @@ extension PipelineTests {
                 try await pipeline.waitUntilShared(copies: 2)
                 let isOver = Flag()
                 try await withThrowingTaskGroup(of: Void.self) { group in
-                    group.addTask {
-                        try await pipeline.publishSteadily(until: { isOver.isRaised })
-                    }
-                    group.addTask {
-                        try await pipeline.changeLinks(seed: 37, until: { isOver.isRaised })
-                    }
+                    group.addTask { try await pipeline.publishSteadily(until: { isOver.isRaised }) }
+                    group.addTask { try await pipeline.changeLinks(seed: 37, until: { isOver.isRaised }) }
                     try await Self.getOn(pipeline, "the version before, on its own schema")
                     try await Self.migrate(pipeline, to: newest)
                     try await Self.getOn(pipeline, "the version before, on the newer schema")
@@ -75,11 +65,9 @@ extension PipelineTests {
         }
 
         /// Replaces copy by copy, each by one that reads before it is stopped.
-        private static func roll(
-            _ pipeline: RunningPipeline,
-            _ stages: [StageDescription],
-            _ programs: String
-        ) async throws {
+        private static func roll(_ pipeline: RunningPipeline, _ stages: [StageDescription], _ programs: String)
+            async throws
+        {
             let began = ContinuousClock.now
             for stage in stages {
                 for former in pipeline.copies where former.stage == stage {
@@ -96,14 +84,10 @@ extension PipelineTests {
         private static func getOn(_ pipeline: RunningPipeline, _ who: String) async throws {
             let before = try await pipeline.reconciliation().stages.map(\.settled)
             let getsOn = try await becomesTrue(within: .seconds(90), every: .milliseconds(250)) {
-                try await zip(pipeline.reconciliation().stages, before).allSatisfy {
-                    $0.settled >= $1 + 200
-                }
+                try await zip(pipeline.reconciliation().stages, before).allSatisfy { $0.settled >= $1 + 200 }
             }
             guard getsOn else { throw PipelineFailure("\(who): no stage may stand still") }
-            for copy in pipeline.copies where !copy.isReady {
-                Issue.record("\(who): \(copy.name) is not ready")
-            }
+            for copy in pipeline.copies where !copy.isReady { Issue.record("\(who): \(copy.name) is not ready") }
             print("\(who): each stage settles records")
         }
     }

@@ -5,13 +5,9 @@ package import Settings
 /// The measurements of `deploy/measured.md`, one command each.
 package enum BenchCommand {
     package static let tool = CommandTool(
-        "bench",
-        introduction: ["Measures the product; the figures of deploy/measured.md are its output."],
+        "bench", introduction: ["Measures the product; the figures of deploy/measured.md are its output."],
         settings: ToolSettings.known,
-        commands: [
-            VerifyCommand.command, PipelineCommand.command, CompareCommand.command,
-        ]
-    )
+        commands: [VerifyCommand.command, PipelineCommand.command, CompareCommand.command])
 }
 
 /// The command lines of the measurements.
@@ -23,21 +19,17 @@ enum BenchOptions {
         return kafka
     }
 
-    static func number(
-        _ options: CommandArguments,
-        _ name: String,
-        in range: ClosedRange<Int>
-    ) throws(UsageError) -> Int? {
+    static func number(_ options: CommandArguments, _ name: String, in range: ClosedRange<Int>) throws(UsageError)
+        -> Int?
+    {
         guard let text = options.value(name) else { return nil }
         return try number(text, name, in: range)
     }
 
     /// Several, with commas between.
-    static func numbers(
-        _ options: CommandArguments,
-        _ name: String,
-        in range: ClosedRange<Int>
-    ) throws(UsageError) -> [Int]? {
+    static func numbers(_ options: CommandArguments, _ name: String, in range: ClosedRange<Int>) throws(UsageError)
+        -> [Int]?
+    {
         guard let text = options.value(name) else { return nil }
         var numbers: [Int] = []
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {
@@ -46,15 +38,9 @@ enum BenchOptions {
         return numbers
     }
 
-    private static func number(
-        _ text: String,
-        _ name: String,
-        in range: ClosedRange<Int>
-    ) throws(UsageError) -> Int {
+    private static func number(_ text: String, _ name: String, in range: ClosedRange<Int>) throws(UsageError) -> Int {
         guard let value = Int(text), range.contains(value) else {
-            throw UsageError(
-                "--\(name): expected \(range.lowerBound) to \(range.upperBound), found \"\(text)\""
-            )
+            throw UsageError("--\(name): expected \(range.lowerBound) to \(range.upperBound), found \"\(text)\"")
         }
         return value
     }
@@ -64,9 +50,7 @@ enum BenchOptions {
 struct BenchError: Error, CustomStringConvertible {
     let description: String
 
-    init(_ description: String) {
-        self.description = description
-    }
+    init(_ description: String) { self.description = description }
 }
 
 /// The result of a measurement.
@@ -78,10 +62,6 @@ protocol BenchReport {
 extension BenchReport {
     /// Prints JSON with `--json`, else text.
     func publish(_ arguments: CommandArguments, _ console: Console) {
-        if arguments.isSet("json") {
-            console.print(json: json)
-        } else {
-            lines.forEach { console.print($0) }
-        }
+        if arguments.isSet("json") { console.print(json: json) } else { lines.forEach { console.print($0) } }
     }
 }

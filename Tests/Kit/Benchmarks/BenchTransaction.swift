@@ -15,9 +15,7 @@ enum BenchTransaction {
     private static let firstID = 2_000_000_000_000_000
     private static let month: Int64 = 30 * 86_400_000
 
-    static func id(_ index: Int) -> String {
-        String(firstID + index)
-    }
+    static func id(_ index: Int) -> String { String(firstID + index) }
 
     static func payload(_ index: Int) -> [UInt8] {
         let first = index - index % perPurchase
@@ -43,9 +41,7 @@ enum BenchTransaction {
     }
 
     /// So many months after the first purchase.
-    static func date(months: Int64) -> Int64 {
-        1_767_225_600_000 + months * month
-    }
+    static func date(months: Int64) -> Int64 { 1_767_225_600_000 + months * month }
 
     /// A UUID that no two purchases share; `StoredFacts.link` makes the same.
     private static func token(_ purchase: Int) -> String {
@@ -67,11 +63,8 @@ extension ConfiguredApp {
     /// The app of all measurements, with throw-away roots for Production.
     init(trusting authorities: CertificateAuthority...) throws {
         self.init(
-            bundleID: Identifier(BenchTransaction.bundleID),
-            environment: .production,
-            appAppleID: BenchTransaction.appAppleID,
-            roots: try authorities.map { try Certificate(der: $0.root) },
-            hasTestRootInProduction: true
-        )
+            bundleID: Identifier(BenchTransaction.bundleID), environment: .production,
+            appAppleID: BenchTransaction.appAppleID, roots: try authorities.map { try Certificate(der: $0.root) },
+            hasTestRootInProduction: true)
     }
 }

@@ -27,14 +27,8 @@ struct Goal {
     var reach: String { (isCeiling ? "≤ " : "≥ ") + FixedPoint.text(bound, digits: digits) }
 
     static func table(_ goals: [Goal]) -> [String] {
-        var table = TextTable([
-            .init("goal"), .init("measured", .right), .init("reach", .right), .init(""),
-        ])
-        for goal in goals {
-            table.add([
-                goal.name, goal.text, goal.reach, goal.isReached ? "reached" : "missed",
-            ])
-        }
+        var table = TextTable([.init("goal"), .init("measured", .right), .init("reach", .right), .init("")])
+        for goal in goals { table.add([goal.name, goal.text, goal.reach, goal.isReached ? "reached" : "missed"]) }
         return table.lines()
     }
 

@@ -16,10 +16,7 @@ extension AppleWorld {
     ///   - owner: an SQL expression.
     ///   - purchased: in milliseconds since 1970; without it, far in the future.
     package static func storing(
-        _ id: String,
-        owner: String = "'anna'",
-        purchased: Int64 = 4_000_000_000_000,
-        app: String = DemoApp.pro.bundleID
+        _ id: String, owner: String = "'anna'", purchased: Int64 = 4_000_000_000_000, app: String = DemoApp.pro.bundleID
     ) -> String {
         """
         WITH owner AS (

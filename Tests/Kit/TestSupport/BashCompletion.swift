@@ -8,10 +8,7 @@ package enum BashCompletion {
     ///   - script: what the tool prints.
     ///   - line: begins with the tool's name.
     /// - Returns: also what bash knows of the tool after it has read the script.
-    package static func words(
-        _ script: String,
-        _ line: String
-    ) throws -> (words: [String], loaded: String) {
+    package static func words(_ script: String, _ line: String) throws -> (words: [String], loaded: String) {
         let typed = line.split(separator: " ", omittingEmptySubsequences: false)
         let array = typed.map { "'\($0)'" }.joined(separator: " ")
         let function = "_" + typed[0].replacing("-", with: "_")

@@ -25,8 +25,7 @@ package struct Canary: Sendable, CustomStringConvertible {
             return String(base64.dropFirst(offset == 0 ? 0 : offset + 1).dropLast())
         }
         let hex = Array(word.utf8).map { String($0, radix: 16) }
-        let forms =
-            [word, word.uppercased(), number, hex.joined(), hex.joined(separator: " ")] + encoded
+        let forms = [word, word.uppercased(), number, hex.joined(), hex.joined(separator: " ")] + encoded
         return forms.filter { text.contains($0) }
     }
 
@@ -36,69 +35,55 @@ package struct Canary: Sendable, CustomStringConvertible {
         let token = try authority.sign(
             Array(object.utf8),
             headerSegment: CertificateAuthority.headerSegment(
-                certificates: authority.chain,
-                leading: #""kid":"\#(word)@example.com","\#(word)":1,"#
-            )
-        )
+                certificates: authority.chain, leading: #""kid":"\#(word)@example.com","\#(word)":1,"#))
         let text = String(decoding: token, as: UTF8.self)
-        let outer = try authority.sign(
-            Array(#"{"data":{"signedTransactionInfo":"\#(text)"}}"#.utf8)
-        )
+        let outer = try authority.sign(Array(#"{"data":{"signedTransactionInfo":"\#(text)"}}"#.utf8))
         return [
             Canary(name: "an object", value: Array(object.utf8)),
             Canary(name: "a list", value: Array("[\(object),\"\(word)-1\",\(number)]".utf8)),
             Canary(name: "a text", value: Array("\"\(word)-1\"".utf8)),
             Canary(name: "a form", value: Array("password=\(word)&user=\(word)".utf8)),
             Canary(name: "half an object", value: Array(object.utf8.dropLast(9))),
-            Canary(name: "no text", value: [0xFF, 0] + Array(word.utf8)),
-            Canary(name: "a token", value: token),
+            Canary(name: "no text", value: [0xFF, 0] + Array(word.utf8)), Canary(name: "a token", value: token),
             Canary(name: "a notification", value: Body.notification(outer)),
             Canary(name: "a token under a secret", value: Array(#"{"\#(word)":"\#(text)"}"#.utf8)),
             Canary(name: "a receipt", value: Body.receipt(try receipt())),
             Canary(name: "an iOS 6 receipt", value: Body.receipt(legacyReceipt)),
             Canary(
-                name: "headers of any name",
-                key: nil,
-                value: [],
-                headers: shownHeaders.map { KafkaHeader(name: $0, text: "\(word)@example.com") }
-            ),
+                name: "headers of any name", key: nil, value: [],
+                headers: shownHeaders.map { KafkaHeader(name: $0, text: "\(word)@example.com") }),
         ]
     }
 
     /// Headers that the tools show where their form is harmless.
     private static let shownHeaders = [
-        "correlation-id", "traceparent", "producer", "client-id", "source", "ce_source",
-        "content-type", "dlq.replay-of", "dlq.detail", "dlq.chain", "dlq.worker",
+        "correlation-id", "traceparent", "producer", "client-id", "source", "ce_source", "content-type",
+        "dlq.replay-of", "dlq.detail", "dlq.chain", "dlq.worker",
     ]
 
     private static let hiddenHeaders =
-        ["user-id", "authorization", "cookie", "X-Api-Key", "Producer", "\(word)-name"]
-        .map { KafkaHeader(name: $0, text: "\(word)-header") }
-        + [KafkaHeader(nameBytes: [0xFF] + Array(word.utf8), value: Array(word.utf8))]
+        ["user-id", "authorization", "cookie", "X-Api-Key", "Producer", "\(word)-name"].map {
+            KafkaHeader(name: $0, text: "\(word)-header")
+        } + [KafkaHeader(nameBytes: [0xFF] + Array(word.utf8), value: Array(word.utf8))]
 
     /// Names that may be shown, each with text that no identifier has; then names of secrets, of
     /// persons and of devices, and names that nobody knows.
     private static let members: [(String, String)] =
         [
-            "transactionId", "originalTransactionId", "bundleId", "productId", "environment",
-            "type",
-            "reason", "status", "version", "subtype", "storefront", "currency", "source", "rule",
+            "transactionId", "originalTransactionId", "bundleId", "productId", "environment", "type", "reason",
+            "status", "version", "subtype", "storefront", "currency", "source", "rule",
         ].flatMap { name in
             [
-                (name, "\"\(word)@example.com\""), (name, "\"mine is \(word)\""),
-                (name, "\"eyJ\(word).e30.e30\""), (name, "\"\(word)" + longRun + "\""),
-                (name, "{\"\(word)\":\"\(word)\"}"), (name, "[\"\(word) two\"]"),
+                (name, "\"\(word)@example.com\""), (name, "\"mine is \(word)\""), (name, "\"eyJ\(word).e30.e30\""),
+                (name, "\"\(word)" + longRun + "\""), (name, "{\"\(word)\":\"\(word)\"}"), (name, "[\"\(word) two\"]"),
             ]
         }
         + [
-            "password", "sharedSecret", "shared_secret", "appAccountToken", "app_account_token",
-            "applicationUsername", "user", "userID", "userId", "user_id", "ingestUserID", "email",
-            "name", "displayName", "description", "address", "phone", "device",
-            "deviceVerification",
-            "deviceVerificationNonce", "opaqueValue", "deviceHash", "attributes", "value",
-            "token",
-            "authorization", "appTransactionId", "appTransactionID", "externalPurchaseId",
-            "consistencyToken", "requestReferenceId", "signedPayload", "signedTransactionInfo",
+            "password", "sharedSecret", "shared_secret", "appAccountToken", "app_account_token", "applicationUsername",
+            "user", "userID", "userId", "user_id", "ingestUserID", "email", "name", "displayName", "description",
+            "address", "phone", "device", "deviceVerification", "deviceVerificationNonce", "opaqueValue", "deviceHash",
+            "attributes", "value", "token", "authorization", "appTransactionId", "appTransactionID",
+            "externalPurchaseId", "consistencyToken", "requestReferenceId", "signedPayload", "signedTransactionInfo",
             "receipt-data", "x5c", "unclaimSeatIds", "\(word)-member", "Type", "type ", "",
         ].flatMap { name in
             [
@@ -129,12 +114,9 @@ package struct Canary: Sendable, CustomStringConvertible {
                 """
                 {"transaction-id" = "\(word) 7"; "unique-identifier" = "\(word)";
                 "bid" = "\(word)@example.com";}
-                """.utf8
-            )
-        )
+                """.utf8))
         let list =
-            "{\"signature\" = \"\(word)\"; \"purchase-info\" = \""
-            + String(decoding: purchase, as: UTF8.self) + "\";}"
+            "{\"signature\" = \"\(word)\"; \"purchase-info\" = \"" + String(decoding: purchase, as: UTF8.self) + "\";}"
         return Base64Text.standard(Array(list.utf8))
     }
 }

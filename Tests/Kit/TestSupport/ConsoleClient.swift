@@ -33,9 +33,7 @@ package final class ConsoleClient: Sendable {
         }
 
         /// The token in the page's first form.
-        package var formToken: String? {
-            body.firstMatch(of: /name="form-token" value="([^"]*)"/).map { String($0.1) }
-        }
+        package var formToken: String? { body.firstMatch(of: /name="form-token" value="([^"]*)"/).map { String($0.1) } }
     }
 
     package let port: UInt16
@@ -54,22 +52,15 @@ package final class ConsoleClient: Sendable {
     package var cookie: String {
         get {
             cookies.withLock { cookies in
-                cookies.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
-                    .joined(separator: "; ")
+                cookies.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: "; ")
             }
         }
-        set {
-            cookies.withLock { $0 = HTTPForm.cookies(newValue) }
-        }
+        set { cookies.withLock { $0 = HTTPForm.cookies(newValue) } }
     }
 
-    package func send(
-        _ method: String,
-        _ path: String,
-        headers: [String] = [],
-        host: String? = nil,
-        body: String = ""
-    ) async throws -> Answer {
+    package func send(_ method: String, _ path: String, headers: [String] = [], host: String? = nil, body: String = "")
+        async throws -> Answer
+    {
         var lines = ["\(method) \(path) HTTP/1.1", "Host: \(host ?? "127.0.0.1:\(port)")"]
         if !cookie.isEmpty { lines.append("Cookie: \(cookie)") }
         if method == "POST" { lines.append("Content-Length: \(body.utf8.count)") }
@@ -83,16 +74,10 @@ package final class ConsoleClient: Sendable {
     }
 
     /// On a thread that may block: the console answers on those of the tests.
-    private static func exchange(
-        _ request: String,
-        port: UInt16,
-        from source: UInt8
-    ) async throws -> String {
+    private static func exchange(_ request: String, port: UInt16, from source: UInt8) async throws -> String {
         try await withCheckedThrowingContinuation { continuation in
             let thread = Thread {
-                continuation.resume(
-                    with: Result { try RawClient.exchange(request, port: port, from: source) }
-                )
+                continuation.resume(with: Result { try RawClient.exchange(request, port: port, from: source) })
             }
             thread.start()
         }
@@ -102,35 +87,21 @@ package final class ConsoleClient: Sendable {
         try await send("GET", path, headers: headers)
     }
 
-    package func post(
-        _ path: String,
-        _ fields: [(String, String)],
-        headers: [String] = []
-    ) async throws -> Answer {
+    package func post(_ path: String, _ fields: [(String, String)], headers: [String] = []) async throws -> Answer {
         let items = fields.map { HTTPItem($0.0, $0.1) }
         let type = "Content-Type: application/x-www-form-urlencoded"
-        return try await send(
-            "POST",
-            path,
-            headers: [type] + headers,
-            body: HTTPForm.encoded(items)
-        )
+        return try await send("POST", path, headers: [type] + headers, body: HTTPForm.encoded(items))
     }
 
     /// Posts a form with the token that a page holds.
-    @discardableResult
-    package func submit(
-        _ path: String,
-        _ fields: [(String, String)],
-        from page: String,
-        headers: [String] = []
+    @discardableResult package func submit(
+        _ path: String, _ fields: [(String, String)], from page: String, headers: [String] = []
     ) async throws -> Answer {
         let token = try await get(page).formToken ?? ""
         return try await post(path, [("form-token", token)] + fields, headers: headers)
     }
 
-    @discardableResult
-    package func signIn(_ name: String, _ password: String) async throws -> Answer {
+    @discardableResult package func signIn(_ name: String, _ password: String) async throws -> Answer {
         try await submit("/sign-in", [("name", name), ("password", password)], from: "/sign-in")
     }
 }

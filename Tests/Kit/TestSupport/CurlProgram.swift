@@ -20,10 +20,7 @@ package enum CurlProgram {
     ///   - authority: the certificates to trust, in PEM.
     ///   - options: further ones of `curl`.
     package static func send(
-        _ url: String,
-        trusting authority: String,
-        headers: [String: String] = [:],
-        body: [UInt8]? = nil,
+        _ url: String, trusting authority: String, headers: [String: String] = [:], body: [UInt8]? = nil,
         options: [String] = []
     ) async throws -> Answer {
         let files = FileManager.default
@@ -33,24 +30,18 @@ package enum CurlProgram {
         func path(_ name: String) -> String { folder.appending(path: name).path }
         try Data(authority.utf8).write(to: folder.appending(path: "authority"))
         var arguments = [
-            "--silent", "--max-time", "600", "--cacert", path("authority"),
-            "--dump-header", path("head"), "--output", path("body"),
+            "--silent", "--max-time", "600", "--cacert", path("authority"), "--dump-header", path("head"), "--output",
+            path("body"),
         ]
-        for (name, value) in headers {
-            arguments += ["--header", "\(name): \(value)"]
-        }
+        for (name, value) in headers { arguments += ["--header", "\(name): \(value)"] }
         if let body {
             try Data(body).write(to: folder.appending(path: "sent"))
             arguments += ["--data-binary", "@" + path("sent")]
         }
         let process = try ChildProcess(
-            executable: "/usr/bin/curl",
-            arguments: arguments + options + [url],
-            environment: ["PATH": "/usr/bin"]
-        )
+            executable: "/usr/bin/curl", arguments: arguments + options + [url], environment: ["PATH": "/usr/bin"])
         let end = try await process.waitForEnd(deadline: .hopeless)
-        let lines = try? String(contentsOfFile: path("head"), encoding: .utf8)
-            .components(separatedBy: "\r\n")
+        let lines = try? String(contentsOfFile: path("head"), encoding: .utf8).components(separatedBy: "\r\n")
         var received: [String: String] = [:]
         for line in lines?.dropFirst() ?? [] {
             guard let colon = line.firstIndex(of: ":") else { continue }
@@ -60,11 +51,8 @@ package enum CurlProgram {
         let body = try? Data(contentsOf: folder.appending(path: "body"))
         return Answer(
             exitCode: end.exitCode,
-            status: (lines?.first?.split(separator: " ").dropFirst().first).flatMap { Int($0) }
-                ?? 0,
-            headers: received,
-            body: body.map { Array($0) } ?? []
-        )
+            status: (lines?.first?.split(separator: " ").dropFirst().first).flatMap { Int($0) } ?? 0, headers: received,
+            body: body.map { Array($0) } ?? [])
     }
 }
 

@@ -8,12 +8,8 @@ extension DemoTraffic {
         let roots = try roots.map { try Certificate(der: $0) }
         return apps.map { app in
             ConfiguredApp(
-                bundleID: Identifier(app.bundleID),
-                environment: Environment(rawValue: app.environment),
-                appAppleID: app.appAppleID,
-                roots: roots,
-                hasTestRootInProduction: true
-            )
+                bundleID: Identifier(app.bundleID), environment: Environment(rawValue: app.environment),
+                appAppleID: app.appAppleID, roots: roots, hasTestRootInProduction: true)
         }
     }
 }
@@ -22,11 +18,7 @@ extension ConfiguredApp {
     /// The demo's first app, which these roots vouch for.
     package static func pro(trusting roots: [Certificate]) -> ConfiguredApp {
         ConfiguredApp(
-            bundleID: Identifier(DemoApp.pro.bundleID),
-            environment: .production,
-            appAppleID: DemoApp.pro.appAppleID,
-            roots: roots,
-            hasTestRootInProduction: true
-        )
+            bundleID: Identifier(DemoApp.pro.bundleID), environment: .production, appAppleID: DemoApp.pro.appAppleID,
+            roots: roots, hasTestRootInProduction: true)
     }
 }

@@ -18,11 +18,8 @@ extension Trait where Self == TimeLimitTrait {
 /// - Parameter deadline: of a clock that a busy machine slows down, see `becomesTrue`. Only a
 ///   condition that takes minutes has one of its own.
 package func eventually(
-    within deadline: Duration = .seconds(60),
-    every interval: Duration = .milliseconds(5),
-    _ what: Comment? = nil,
-    sourceLocation: SourceLocation = #_sourceLocation,
-    _ condition: () async throws -> Bool
+    within deadline: Duration = .seconds(60), every interval: Duration = .milliseconds(5), _ what: Comment? = nil,
+    sourceLocation: SourceLocation = #_sourceLocation, _ condition: () async throws -> Bool
 ) async rethrows {
     guard try await !becomesTrue(within: deadline, every: interval, condition) else { return }
     Issue.record(what ?? "did not become true within \(deadline)", sourceLocation: sourceLocation)
@@ -34,9 +31,7 @@ package func eventually(
 /// processor, and a question as a second at most. So a test that starves looks at its condition
 /// about as often as one that is alone.
 package func becomesTrue(
-    within deadline: Duration,
-    every interval: Duration = .milliseconds(5),
-    _ condition: () async throws -> Bool
+    within deadline: Duration, every interval: Duration = .milliseconds(5), _ condition: () async throws -> Bool
 ) async rethrows -> Bool {
     let clock = ContinuousClock()
     var waited = Duration.zero

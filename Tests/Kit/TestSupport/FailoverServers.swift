@@ -20,31 +20,20 @@ package struct FailoverServers: Sendable {
         let (first, second) = try await (PrivatePostgres.start(), PrivatePostgres.start())
         let connections = try await (administrator(of: first), administrator(of: second))
         let migrations = try PostgresServer.migrations.migrations()
-        for connection in [connections.0, connections.1] {
-            _ = try await Migrator(migrations).run(on: connection)
-        }
+        for connection in [connections.0, connections.1] { _ = try await Migrator(migrations).run(on: connection) }
         // One password, so that one connection string leads to both.
         let string = first.connectionString()
-        let password = string.drop { $0 != ":" }.dropFirst(3).drop { $0 != ":" }.dropFirst()
-            .prefix { $0 != "@" }
+        let password = string.drop { $0 != ":" }.dropFirst(3).drop { $0 != ":" }.dropFirst().prefix { $0 != "@" }
         try await connections.1.execute(script: "ALTER ROLE postgres PASSWORD '\(password)'")
         try await setReadOnly(true, connections.1)
         var options = PostgresOptions(
-            connectionString: string.replacing(
-                ":\(first.port)/",
-                with: ":\(first.port),127.0.0.1:\(second.port)/"
-            ) + "?target_session_attrs=read-write",
-            applicationName: "failover-tests"
-        )
+            connectionString: string.replacing(":\(first.port)/", with: ":\(first.port),127.0.0.1:\(second.port)/")
+                + "?target_session_attrs=read-write", applicationName: "failover-tests")
         options.silenceMax = .seconds(2)
         options.renewalInterval = .milliseconds(100)
         return FailoverServers(
-            options: options,
-            first: first,
-            second: second,
-            firstAdministrator: connections.0,
-            secondAdministrator: connections.1
-        )
+            options: options, first: first, second: second, firstAdministrator: connections.0,
+            secondAdministrator: connections.1)
     }
 
     /// Leaves every session of the first server open, and ends none by itself.
@@ -56,8 +45,7 @@ package struct FailoverServers: Sendable {
     /// The sessions of the failover's clients that the former primary still has.
     package func sessionsOfFormerPrimary() async throws -> Int64 {
         try await firstAdministrator.query(
-            "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'failover-tests'"
-        )[0].int8(0)
+            "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'failover-tests'")[0].int8(0)
     }
 
     package func remove() async throws {
@@ -67,24 +55,17 @@ package struct FailoverServers: Sendable {
         try await second.remove()
     }
 
-    private static func administrator(
-        of server: PrivatePostgres
-    ) async throws -> PostgresConnection {
+    private static func administrator(of server: PrivatePostgres) async throws -> PostgresConnection {
         try await PostgresConnection.connect(server.options("failover-administrator"))
     }
 
     /// For new sessions and those that are open, from their next transaction on.
-    private static func setReadOnly(
-        _ isReadOnly: Bool,
-        _ administrator: PostgresConnection
-    ) async throws {
+    private static func setReadOnly(_ isReadOnly: Bool, _ administrator: PostgresConnection) async throws {
         _ = try await administrator.query(
-            "ALTER SYSTEM SET default_transaction_read_only = \(isReadOnly ? "on" : "off")"
-        )
+            "ALTER SYSTEM SET default_transaction_read_only = \(isReadOnly ? "on" : "off")")
         _ = try await administrator.query("SELECT pg_reload_conf()")
         try await eventually {
-            try await administrator.query("SHOW transaction_read_only")[0].text(0)
-                == (isReadOnly ? "on" : "off")
+            try await administrator.query("SHOW transaction_read_only")[0].text(0) == (isReadOnly ? "on" : "off")
         }
     }
 }

@@ -8,9 +8,7 @@ import Testing
 package final class HTTPSResponder: Sendable {
     /// The bytes of one response, and what follows them.
     package struct Response: Encodable, Sendable {
-        package enum Then: String, Encodable, Sendable {
-            case keep, close, cut, drip, silence
-        }
+        package enum Then: String, Encodable, Sendable { case keep, close, cut, drip, silence }
 
         package let bytes: String
         package let then: Then
@@ -21,13 +19,8 @@ package final class HTTPSResponder: Sendable {
         }
 
         /// A well-formed response.
-        package static func of(
-            status: Int = 200,
-            headers: [String] = [],
-            _ body: String = ""
-        ) -> Response {
-            let lines =
-                ["HTTP/1.1 \(status) Any"] + headers + ["Content-Length: \(body.utf8.count)"]
+        package static func of(status: Int = 200, headers: [String] = [], _ body: String = "") -> Response {
+            let lines = ["HTTP/1.1 \(status) Any"] + headers + ["Content-Length: \(body.utf8.count)"]
             return Response(lines.joined(separator: "\r\n") + "\r\n\r\n" + body)
         }
     }
@@ -46,12 +39,8 @@ package final class HTTPSResponder: Sendable {
     private let folder: URL
 
     /// - Parameter host: the name in the server's certificate.
-    package static func start(
-        _ responses: [Response],
-        host: String = "DNS:localhost"
-    ) async throws -> HTTPSResponder {
-        let folder = FileManager.default.temporaryDirectory
-            .appending(path: "https-\(UUID().uuidString)")
+    package static func start(_ responses: [Response], host: String = "DNS:localhost") async throws -> HTTPSResponder {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "https-\(UUID().uuidString)")
         let certificates = try await TestCertificates(in: folder)
         let issued = try await certificates.issue("server", hosts: host)
         let script = folder.appending(path: "responses.json")
@@ -64,21 +53,14 @@ package final class HTTPSResponder: Sendable {
             executable: "/usr/bin/python3",
             arguments: ["-B", program, issued.certificate, issued.key, script.path, requests.path],
             environment: ProcessInfo.processInfo.environment,
-            standardOutput: .lines { line in output.lines.withLock { $0.append(line) } },
-            standardError: .inherited
-        )
+            standardOutput: .lines { line in output.lines.withLock { $0.append(line) } }, standardError: .inherited)
         await eventually { output.lines.withLock { !$0.isEmpty } || !process.isRunning }
         let port = output.lines.withLock(\.first).flatMap { UInt16($0) }
         guard let port else { throw CocoaError(.executableLoad) }
         return HTTPSResponder(port, certificates, process, folder)
     }
 
-    private init(
-        _ port: UInt16,
-        _ certificates: TestCertificates,
-        _ process: ChildProcess,
-        _ folder: URL
-    ) {
+    private init(_ port: UInt16, _ certificates: TestCertificates, _ process: ChildProcess, _ folder: URL) {
         self.port = port
         self.certificates = certificates
         self.process = process
@@ -90,9 +72,9 @@ package final class HTTPSResponder: Sendable {
     /// All that have been answered, and perhaps one that is about to be.
     package var requests: [Request] {
         get throws {
-            try Data(contentsOf: folder.appending(path: "requests"))
-                .split(separator: UInt8(ascii: "\n"))
-                .map { try JSONDecoder().decode(Request.self, from: $0) }
+            try Data(contentsOf: folder.appending(path: "requests")).split(separator: UInt8(ascii: "\n")).map {
+                try JSONDecoder().decode(Request.self, from: $0)
+            }
         }
     }
 
@@ -102,6 +84,4 @@ package final class HTTPSResponder: Sendable {
     }
 }
 
-private final class OutputLines: Sendable {
-    let lines = Mutex<[String]>([])
-}
+private final class OutputLines: Sendable { let lines = Mutex<[String]>([]) }

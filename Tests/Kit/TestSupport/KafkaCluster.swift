@@ -45,29 +45,19 @@ package struct KafkaCluster: Sendable {
     }
 
     /// A name that no other test uses.
-    package func name(_ base: String) -> String {
-        "\(base)-\(suffix)"
-    }
+    package func name(_ base: String) -> String { "\(base)-\(suffix)" }
 
     /// Creates a topic and returns its name.
-    @discardableResult
-    package func topic(
-        _ base: String,
-        partitions: Int = 1,
-        configuration: [String: String] = [:]
-    ) async throws -> String {
+    @discardableResult package func topic(_ base: String, partitions: Int = 1, configuration: [String: String] = [:])
+        async throws -> String
+    {
         let name = name(base)
         if let mock {
             try mock.createTopic(name, partitions: partitions)
             return name
         }
         let admin = try KafkaAdmin(configuration: client)
-        let topic = NewTopic(
-            name: name,
-            partitions: partitions,
-            replication: 1,
-            configuration: configuration
-        )
+        let topic = NewTopic(name: name, partitions: partitions, replication: 1, configuration: configuration)
         let failures = try await admin.createTopics([topic], deadline: .hopeless)
         await admin.close()
         if let error = failures[name] { throw error }
@@ -75,21 +65,14 @@ package struct KafkaCluster: Sendable {
     }
 
     /// The settings that every client of it needs.
-    package var client: [String: String] {
-        ["bootstrap.servers": bootstrapServers]
-    }
+    package var client: [String: String] { ["bootstrap.servers": bootstrapServers] }
 
     /// The settings of a member of a group of this test's own, quick to notice who is gone.
-    package func consumer(
-        group: String = "group",
-        _ more: [String: String] = [:]
-    ) -> [String: String] {
+    package func consumer(group: String = "group", _ more: [String: String] = [:]) -> [String: String] {
         [
-            "bootstrap.servers": bootstrapServers,
-            "group.id": name(group),
+            "bootstrap.servers": bootstrapServers, "group.id": name(group),
             // The mock holds a first join for 3 s and drops members whose session ends before.
-            "session.timeout.ms": kind == .mock ? "4000" : "6000",
-            "heartbeat.interval.ms": "300",
+            "session.timeout.ms": kind == .mock ? "4000" : "6000", "heartbeat.interval.ms": "300",
         ].merging(more) { $1 }
     }
 }

@@ -19,10 +19,9 @@ extension NextYear {
     /// - Parameters:
     ///   - authority: signs JWS; trusted for `com.example.pro` in Production.
     ///   - receipts: signs receipts, trusted likewise.
-    package mutating func body(
-        signedBy authority: CertificateAuthority,
-        _ receipts: CertificateAuthority
-    ) throws -> NextYearBody {
+    package mutating func body(signedBy authority: CertificateAuthority, _ receipts: CertificateAuthority) throws
+        -> NextYearBody
+    {
         let kinds = NextYearBody.Kind.allCases
         var kind = kinds[Int.random(in: kinds.indices, using: &random)]
         // An RSA signature costs as much as fifty others.
@@ -32,47 +31,32 @@ extension NextYear {
     }
 
     private mutating func body(
-        _ kind: NextYearBody.Kind,
-        signedBy authority: CertificateAuthority,
-        _ receipts: CertificateAuthority
+        _ kind: NextYearBody.Kind, signedBy authority: CertificateAuthority, _ receipts: CertificateAuthority
     ) throws -> (value: [UInt8], transactionsCount: Int) {
         let id = newID()
-        func transaction(_ id: String) throws -> [UInt8] {
-            try authority.sign(payload(Self.transaction(id).json))
-        }
+        func transaction(_ id: String) throws -> [UInt8] { try authority.sign(payload(Self.transaction(id).json)) }
         func renewal() throws -> [UInt8] { try authority.sign(payload(Self.renewal(id).json)) }
-        func appTransaction() throws -> [UInt8] {
-            try authority.sign(payload(AppTransactionFields().json))
-        }
+        func appTransaction() throws -> [UInt8] { try authority.sign(payload(AppTransactionFields().json)) }
         func unknown() throws -> [UInt8] {
             try authority.sign(payload(Array(#"{"giftId":"7","signedDate":1767225601000}"#.utf8)))
         }
         switch kind {
-        case .transaction:
-            return (try transaction(id), 1)
-        case .renewalInfo:
-            return (try envelope(Body.renewalInfo(renewal())), 0)
-        case .appTransaction:
-            return (try appTransaction(), 0)
+        case .transaction: return (try transaction(id), 1)
+        case .renewalInfo: return (try envelope(Body.renewalInfo(renewal())), 0)
+        case .appTransaction: return (try appTransaction(), 0)
         case .posted:
             let claims: KeyValuePairs = ["transactionID": "\"\(id)\""]
             let body = Body.transaction(try transaction(id), claims: claims)
             return (try envelope(body), 1)
-        case .pair:
-            return (try envelope(Body.transactionInfo(transaction(id))), 1)
-        case .appTransactionInfo:
-            return (try envelope(Body.appTransactionInfo(appTransaction())), 0)
+        case .pair: return (try envelope(Body.transactionInfo(transaction(id))), 1)
+        case .appTransactionInfo: return (try envelope(Body.appTransactionInfo(appTransaction())), 0)
         case .history:
             let items = [try transaction(id), try unknown(), try transaction(newID())]
             return (try envelope(Body.history(items)), 2)
         case .statuses:
             let body = Body.subscriptionStatuses(
-                environment: "Production",
-                bundleID: "com.example.pro",
-                originalTransactionID: id,
-                transaction: try transaction(id),
-                renewal: chance(20) ? try unknown() : try renewal()
-            )
+                environment: "Production", bundleID: "com.example.pro", originalTransactionID: id,
+                transaction: try transaction(id), renewal: chance(20) ? try unknown() : try renewal())
             return (try envelope(body), 1)
         case .notification:
             let (jws, count) = try notification(signedBy: authority)
@@ -81,20 +65,17 @@ extension NextYear {
             let parts = try (0..<3).map { _ in try notification(signedBy: authority) }
             let page = Body.notificationHistory(try parts.map(\.jws) + [unknown()])
             return (try envelope(page), parts.reduce(0) { $0 + $1.transactionsCount })
-        case .receipt:
-            return (try receipts.receiptText(receipt()), 1)
+        case .receipt: return (try receipts.receiptText(receipt()), 1)
         }
     }
 
     /// So many IDs that no two transactions share one.
-    private mutating func newID() -> String {
-        String(UInt64.random(in: 1...UInt64.max, using: &random))
-    }
+    private mutating func newID() -> String { String(UInt64.random(in: 1...UInt64.max, using: &random)) }
 
     /// A notification with a body of one of the kinds, two of which no version knows.
-    private mutating func notification(
-        signedBy authority: CertificateAuthority
-    ) throws -> (jws: [UInt8], transactionsCount: Int) {
+    private mutating func notification(signedBy authority: CertificateAuthority) throws -> (
+        jws: [UInt8], transactionsCount: Int
+    ) {
         func text(_ jws: [UInt8]) -> String { String(decoding: jws, as: UTF8.self) }
         var fields = NotificationFields()
         var data = NotificationDataFields()
@@ -102,12 +83,9 @@ extension NextYear {
         fields.notificationUUID = random.uuid()
         fields.subtype = chance(50) ? "BILLING_RECOVERY" : nil
         var count = 0
-        let app =
-            #""appAppleId":1234567890,"bundleId":"com.example.pro","#
-            + #""environment":"Production","#
+        let app = #""appAppleId":1234567890,"bundleId":"com.example.pro","# + #""environment":"Production","#
         switch Int.random(in: 0..<8, using: &random) {
-        case 0:
-            fields.overrides["summary"] = "{\(app)\"requestIdentifier\":\"r\",\"failedCount\":1}"
+        case 0: fields.overrides["summary"] = "{\(app)\"requestIdentifier\":\"r\",\"failedCount\":1}"
         case 1:
             let token = #""externalPurchaseId":"7","tokenCreationDate":1767225600000"#
             fields.overrides["externalPurchaseToken"] = "{\(app)\(token)}"
@@ -122,9 +100,7 @@ extension NextYear {
             fields.data = data.json
         default:
             let id = newID()
-            data.signedTransactionInfo = text(
-                try authority.sign(payload(Self.transaction(id).json))
-            )
+            data.signedTransactionInfo = text(try authority.sign(payload(Self.transaction(id).json)))
             data.signedRenewalInfo = text(try authority.sign(payload(Self.renewal(id).json)))
             fields.data = data.json
             count = 1
@@ -159,12 +135,10 @@ extension NextYear {
             {"requestReferenceId":"r","taxCode":"C003","items":[{"SKU":"a","price":999,\
             "revocationDate":1768000000000,"refunds":[{"refundType":"FULL","refundAmount":999,\
             "refundDate":1768000000000,"refundReason":"LEGAL"}]}]}
-            """.utf8
-        )
+            """.utf8)
         fields.overrides["additionalTransactionReason"] = #""seatAddition""#
         fields.overrides["revokedSeatQuantity"] = "1"
-        fields.overrides["multiSeatInfo"] =
-            #"{"invitationManagement":"APPLE","priceTiers":[{"price":7,"quantity":2}]}"#
+        fields.overrides["multiSeatInfo"] = #"{"invitationManagement":"APPLE","priceTiers":[{"price":7,"quantity":2}]}"#
         return fields
     }
 

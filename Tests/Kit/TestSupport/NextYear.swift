@@ -9,16 +9,13 @@ package import Simulation
 package struct NextYear {
     package var random: SeededGenerator
 
-    package init(seed: UInt64) {
-        random = SeededGenerator(seed: seed)
-    }
+    package init(seed: UInt64) { random = SeededGenerator(seed: seed) }
 
     /// Members whose values the verifier goes by; objects among them change inside.
     private static let kept: Set<String> = [
-        "transactionId", "originalTransactionId", "bundleId", "environment", "productId",
-        "purchaseDate", "signedDate", "autoRenewStatus", "receiptType", "receiptCreationDate",
-        "appAppleId", "externalPurchaseId", "data", "summary", "externalPurchaseToken", "appData",
-        "unclaimInfo", "pledgeInfo", "signedTransactionInfo", "signedRenewalInfo",
+        "transactionId", "originalTransactionId", "bundleId", "environment", "productId", "purchaseDate", "signedDate",
+        "autoRenewStatus", "receiptType", "receiptCreationDate", "appAppleId", "externalPurchaseId", "data", "summary",
+        "externalPurchaseToken", "appData", "unclaimInfo", "pledgeInfo", "signedTransactionInfo", "signedRenewalInfo",
         "signedAppTransactionInfo", "originalTransactionID", "transactionID",
     ]
 
@@ -36,9 +33,7 @@ package struct NextYear {
         return writer.bytes
     }
 
-    package mutating func chance(_ percentage: Int) -> Bool {
-        Int.random(in: 0..<100, using: &random) < percentage
-    }
+    package mutating func chance(_ percentage: Int) -> Bool { Int.random(in: 0..<100, using: &random) < percentage }
 
     private mutating func write(_ value: JSONValue, replacing: Bool, to writer: inout JSONWriter) {
         switch value.kind {
@@ -52,22 +47,14 @@ package struct NextYear {
             writer.endObject()
         case .array:
             writer.beginArray()
-            for element in value.elements {
-                write(element, replacing: replacing, to: &writer)
-            }
+            for element in value.elements { write(element, replacing: replacing, to: &writer) }
             if replacing, chance(10) { writeAnything(depthMax: 3, to: &writer) }
             writer.endArray()
-        case .string, .number, .bool, .null:
-            writer.raw(value.rawBytes)
+        case .string, .number, .bool, .null: writer.raw(value.rawBytes)
         }
     }
 
-    private mutating func write(
-        _ name: String,
-        _ value: JSONValue,
-        replacing: Bool,
-        to writer: inout JSONWriter
-    ) {
+    private mutating func write(_ name: String, _ value: JSONValue, replacing: Bool, to writer: inout JSONWriter) {
         let isKept = !replacing || Self.kept.contains(name)
         if !isKept, name != "notificationType", chance(4) { return }
         writer.key(name)
@@ -89,18 +76,16 @@ package struct NextYear {
         writeAnything(depthMax: 3, to: &writer)
     }
 
-    mutating func newName() -> String {
-        "NEXT_\(UInt16.random(in: 0...9_999, using: &random))"
-    }
+    mutating func newName() -> String { "NEXT_\(UInt16.random(in: 0...9_999, using: &random))" }
 
     /// Strings and numbers of the kinds that a lenient reader stumbles over.
     private static let oddities = [
         "null", "true", "false", "0", "-1", "1e400", "-0.0", "1767225600000.75", "1e3",
-        "123456789012345678901234567890", "9223372036854775807", "-9223372036854775808",
-        "253402300800000", #""""#, #""\u0007\u001b[2J""#, #""\ud83e\udd8a é e\u0301 \u202e""#,
-        #""2027-01-01T00:00:00Z""#, #""00000000-0000-0000-0000-000000000000""#,
-        #""7E3FB20B-4CDB-47CC-936D-99D65F608138""#, #""eyJhbGciOiJFUzI1NiJ9.e30.AA""#,
-        "\"\(String(repeating: "long ", count: 60))\"", "[]", "{}", #"["FULL",null,[{}]]"#,
+        "123456789012345678901234567890", "9223372036854775807", "-9223372036854775808", "253402300800000", #""""#,
+        #""\u0007\u001b[2J""#, #""\ud83e\udd8a é e\u0301 \u202e""#, #""2027-01-01T00:00:00Z""#,
+        #""00000000-0000-0000-0000-000000000000""#, #""7E3FB20B-4CDB-47CC-936D-99D65F608138""#,
+        #""eyJhbGciOiJFUzI1NiJ9.e30.AA""#, "\"\(String(repeating: "long ", count: 60))\"", "[]", "{}",
+        #"["FULL",null,[{}]]"#,
     ]
 
     private mutating func writeAnything(depthMax: Int, to writer: inout JSONWriter) {

@@ -27,9 +27,7 @@ package final class OCSPServer: Sendable {
     private let folder: URL
     private let process: ChildProcess
 
-    package static func isAvailable() -> Bool {
-        FileManager.default.isExecutableFile(atPath: executable)
-    }
+    package static func isAvailable() -> Bool { FileManager.default.isExecutableFile(atPath: executable) }
 
     private static let executable = "/usr/bin/openssl"
 
@@ -40,11 +38,7 @@ package final class OCSPServer: Sendable {
     ///   - entries: by serial number; others are unknown to it.
     ///   - options: further ones of `openssl ocsp`, such as `-ndays 1` for a next update.
     package init(
-        port: UInt16,
-        issuer: [UInt8],
-        signer: Signer,
-        entries: [Int: Entry],
-        options: [String] = ["-ndays", "1"]
+        port: UInt16, issuer: [UInt8], signer: Signer, entries: [Int: Entry], options: [String] = ["-ndays", "1"]
     ) async throws {
         self.port = port
         folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
@@ -57,15 +51,11 @@ package final class OCSPServer: Sendable {
         process = try ChildProcess(
             executable: Self.executable,
             arguments: [
-                "ocsp", "-port", "\(port)", "-index", folder.appending(path: "index.txt").path,
-                "-CA", folder.appending(path: "issuer.pem").path,
-                "-rsigner", folder.appending(path: "signer.pem").path,
+                "ocsp", "-port", "\(port)", "-index", folder.appending(path: "index.txt").path, "-CA",
+                folder.appending(path: "issuer.pem").path, "-rsigner", folder.appending(path: "signer.pem").path,
                 "-rkey", folder.appending(path: "key.pem").path,
-            ] + options,
-            environment: ProcessInfo.processInfo.environment,
-            standardOutput: .discarded,
-            standardError: .file(path: folder.appending(path: "log").path)
-        )
+            ] + options, environment: ProcessInfo.processInfo.environment, standardOutput: .discarded,
+            standardError: .file(path: folder.appending(path: "log").path))
         // Not by a connection: one that never sends a request keeps the server busy.
         await eventually("openssl ocsp does not listen") { [folder] in
             let log = try? String(contentsOf: folder.appending(path: "log"), encoding: .utf8)
@@ -97,8 +87,7 @@ package final class OCSPServer: Sendable {
             let end = "491231235959Z"
             return switch entry {
             case .good: "V\t\(end)\t\t\(number)\tunknown\t/CN=\(serial)\n"
-            case .revoked(let since):
-                "R\t\(end)\t\(date(since))\t\(number)\tunknown\t/CN=\(serial)\n"
+            case .revoked(let since): "R\t\(end)\t\(date(since))\t\(number)\tunknown\t/CN=\(serial)\n"
             }
         }.joined()
     }

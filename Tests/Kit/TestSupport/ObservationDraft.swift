@@ -21,31 +21,15 @@ extension Observation {
     package func with(_ change: (inout ObservationDraft) throws -> Void) throws -> Observation {
         guard let source, let verification else { throw ScenarioError("nobody signed it") }
         var draft = ObservationDraft(
-            source: source,
-            environment: environment,
-            bundleID: bundleID,
-            verification: verification,
-            transaction: try json(.transaction),
-            renewalInfo: try json(.renewalInfo),
-            appTransaction: try json(.appTransaction),
-            receipt: try json(.receipt)
-        )
+            source: source, environment: environment, bundleID: bundleID, verification: verification,
+            transaction: try json(.transaction), renewalInfo: try json(.renewalInfo),
+            appTransaction: try json(.appTransaction), receipt: try json(.receipt))
         try change(&draft)
         var observation = try Observation(
             SignedPayloads(
-                transaction: draft.transaction,
-                renewalInfo: draft.renewalInfo,
-                appTransaction: draft.appTransaction,
-                receipt: draft.receipt
-            ),
-            source: draft.source,
-            environment: draft.environment,
-            bundleID: draft.bundleID,
-            verification: draft.verification,
-            notification: notification,
-            claims: claims,
-            ingestUserID: ingestUserID
-        )
+                transaction: draft.transaction, renewalInfo: draft.renewalInfo, appTransaction: draft.appTransaction,
+                receipt: draft.receipt), source: draft.source, environment: draft.environment, bundleID: draft.bundleID,
+            verification: draft.verification, notification: notification, claims: claims, ingestUserID: ingestUserID)
         observation.isDuplicate = isDuplicate
         observation.owner = owner
         observation.input = input

@@ -24,9 +24,7 @@ package actor PostgresServer {
     /// Makes an empty database, for one test alone.
     ///
     /// - Returns: how to connect to it.
-    package func emptyDatabase() async throws -> PostgresOptions {
-        try await database(copiedFrom: "template1")
-    }
+    package func emptyDatabase() async throws -> PostgresOptions { try await database(copiedFrom: "template1") }
 
     /// Makes a database with the whole schema in it and no rows, for one test alone.
     package func migratedDatabase() async throws -> PostgresOptions {
@@ -37,9 +35,7 @@ package actor PostgresServer {
 
     /// The product's own.
     package static let migrations = MigrationFolder(
-        path: URL(filePath: #filePath).appending(path: "../../../../schemas/postgres")
-            .standardizedFileURL.path
-    )
+        path: URL(filePath: #filePath).appending(path: "../../../../schemas/postgres").standardizedFileURL.path)
 
     private func migratedTemplate() async throws -> String {
         let options = try await emptyDatabase()

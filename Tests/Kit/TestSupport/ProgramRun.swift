@@ -14,12 +14,8 @@ package struct ProgramRun: Sendable {
     ///   - environment: this process' own if nil.
     ///   - takesErrors: whether the output includes the errors; if not, this process prints them.
     package init(
-        _ program: String,
-        _ arguments: [String] = [],
-        environment: [String: String]? = nil,
-        in folder: URL? = nil,
-        input: Data = Data(),
-        takesErrors: Bool = true
+        _ program: String, _ arguments: [String] = [], environment: [String: String]? = nil, in folder: URL? = nil,
+        input: Data = Data(), takesErrors: Bool = true
     ) throws {
         // A file, since a program that prints before it has read all would fill both pipes.
         let file = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)

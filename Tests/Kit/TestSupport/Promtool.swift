@@ -12,11 +12,9 @@ package enum Promtool {
     }
 
     /// Runs it in a folder.
-    package static func run(
-        _ arguments: [String],
-        in folder: URL? = nil,
-        input bytes: Data = Data()
-    ) throws -> (exitCode: Int32, output: String) {
+    package static func run(_ arguments: [String], in folder: URL? = nil, input bytes: Data = Data()) throws -> (
+        exitCode: Int32, output: String
+    ) {
         let run = try ProgramRun(path ?? "/usr/bin/promtool", arguments, in: folder, input: bytes)
         return (run.status, run.text)
     }

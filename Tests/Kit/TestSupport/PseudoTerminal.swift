@@ -12,15 +12,10 @@ package struct PseudoTerminal: ~Copyable, Sendable {
     /// - Parameter columns: 0 for a terminal without a size.
     package init(columns: UInt16 = 0) throws {
         var (screen, descriptor): (Int32, Int32) = (-1, -1)
-        var size = winsize(
-            ws_row: columns == 0 ? 0 : 24,
-            ws_col: columns,
-            ws_xpixel: 0,
-            ws_ypixel: 0
-        )
-        guard openpty(&screen, &descriptor, nil, nil, &size) == 0,
-            let name = ttyname(descriptor)
-        else { throw Unavailable() }
+        var size = winsize(ws_row: columns == 0 ? 0 : 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
+        guard openpty(&screen, &descriptor, nil, nil, &size) == 0, let name = ttyname(descriptor) else {
+            throw Unavailable()
+        }
         path = String(cString: name)
         self.screen = screen
         self.descriptor = descriptor
@@ -35,9 +30,7 @@ package struct PseudoTerminal: ~Copyable, Sendable {
     package func read(until last: UInt8) -> String {
         var bytes: [UInt8] = []
         var byte: UInt8 = 0
-        while bytes.last != last, Glibc.read(screen, &byte, 1) == 1 {
-            bytes.append(byte)
-        }
+        while bytes.last != last, Glibc.read(screen, &byte, 1) == 1 { bytes.append(byte) }
         return String(decoding: bytes, as: UTF8.self)
     }
 

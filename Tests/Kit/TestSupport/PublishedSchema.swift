@@ -16,9 +16,7 @@ package struct PublishedSchema: Sendable {
 
     private let folder: URL
 
-    private init(_ name: String) {
-        folder = ReferenceScript.root.appending(path: "schemas/\(name)")
-    }
+    private init(_ name: String) { folder = ReferenceScript.root.appending(path: "schemas/\(name)") }
 
     /// The names of the schemas.
     package var names: Set<String> {
@@ -29,9 +27,7 @@ package struct PublishedSchema: Sendable {
     }
 
     /// Checks every schema and each of its examples.
-    package func validateExamples() throws -> Verdict {
-        try run([], input: Data())
-    }
+    package func validateExamples() throws -> Verdict { try run([], input: Data()) }
 
     /// Checks values, each a JSON document without line breaks, against one schema.
     package func validate(_ values: [[UInt8]], against name: String) throws -> Verdict {
@@ -44,10 +40,7 @@ package struct PublishedSchema: Sendable {
     }
 
     private func run(_ arguments: [String], input: Data) throws -> Verdict {
-        let result = try ReferenceScript("validate_schemas.py").run(
-            [folder.path] + arguments,
-            input: input
-        )
+        let result = try ReferenceScript("validate_schemas.py").run([folder.path] + arguments, input: input)
         return Verdict(isValid: result.isSuccess, report: result.text)
     }
 }
@@ -57,9 +50,7 @@ extension PublishedSchema {
     ///
     /// - Parameter arguments: as given to the tool; without `--json` nothing is checked.
     package static func expect(
-        _ tool: String,
-        _ arguments: [String],
-        _ output: some Sequence<UInt8>,
+        _ tool: String, _ arguments: [String], _ output: some Sequence<UInt8>,
         sourceLocation: SourceLocation = #_sourceLocation
     ) {
         guard arguments.contains("--json") else { return }
@@ -68,18 +59,11 @@ extension PublishedSchema {
         let words = arguments.prefix { !$0.hasPrefix("-") }
         do {
             let known = try tools.names
-            let name = (0...2).reversed().lazy
-                .map { ([tool] + words.prefix($0)).joined(separator: ".") }
-                .first(where: known.contains)
-            let schema = try #require(
-                name,
-                "\(words) has no schema",
-                sourceLocation: sourceLocation
-            )
+            let name = (0...2).reversed().lazy.map { ([tool] + words.prefix($0)).joined(separator: ".") }.first(
+                where: known.contains)
+            let schema = try #require(name, "\(words) has no schema", sourceLocation: sourceLocation)
             let verdict = try tools.validate(lines, against: schema)
             #expect(verdict.isValid, "\(verdict.report)", sourceLocation: sourceLocation)
-        } catch {
-            Issue.record(error, sourceLocation: sourceLocation)
-        }
+        } catch { Issue.record(error, sourceLocation: sourceLocation) }
     }
 }

@@ -8,13 +8,10 @@ package import Testing
 /// starts one, which ends with this process.
 package enum RealKafka {
     /// Whether there is one to be had, asked without starting it.
-    package static var isAvailable: Bool {
-        given != nil || hasLauncher
-    }
+    package static var isAvailable: Bool { given != nil || hasLauncher }
 
     /// Whether a test can start a cluster of its own, or run Kafka's tools.
-    package static let hasLauncher =
-        FileManager.default.isExecutableFile(atPath: launcher.path) && hasJava
+    package static let hasLauncher = FileManager.default.isExecutableFile(atPath: launcher.path) && hasJava
 
     package static let launcher = SharedData.folder.appending(path: "kafka/kafka")
 
@@ -23,20 +20,17 @@ package enum RealKafka {
         return value.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    private static let hasJava = [
-        "/usr/bin/java", ProcessInfo.processInfo.environment["KAFKA_JAVA"],
-    ]
-    .contains { path in path.map(FileManager.default.isExecutableFile(atPath:)) ?? false }
+    private static let hasJava = ["/usr/bin/java", ProcessInfo.processInfo.environment["KAFKA_JAVA"]].contains { path in
+        path.map(FileManager.default.isExecutableFile(atPath:)) ?? false
+    }
 
     /// The bootstrap servers of the one cluster of this run, which is started at the first call.
-    package static func bootstrapServers() async throws -> String {
-        try await cluster.value
-    }
+    package static func bootstrapServers() async throws -> String { try await cluster.value }
 
     private static let cluster = Task<String, any Error> {
         if let given { return given }
-        let folder = FileManager.default.temporaryDirectory
-            .appending(path: "kafka-for-tests-\(ProcessInfo.processInfo.processIdentifier)")
+        let folder = FileManager.default.temporaryDirectory.appending(
+            path: "kafka-for-tests-\(ProcessInfo.processInfo.processIdentifier)")
         return try await start(in: folder, [])
     }
 
@@ -53,8 +47,7 @@ package enum RealKafka {
     }
 
     /// Runs the launcher to its end and returns what it printed.
-    @discardableResult
-    package static func run(_ arguments: [String]) async throws -> String {
+    @discardableResult package static func run(_ arguments: [String]) async throws -> String {
         let file = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         _ = FileManager.default.createFile(atPath: file.path, contents: nil)
         defer { try? FileManager.default.removeItem(at: file) }
@@ -69,20 +62,14 @@ package enum RealKafka {
             process.standardError = output
             process.standardInput = FileHandle.nullDevice
             process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
-            do {
-                try process.run()
-            } catch {
-                continuation.resume(throwing: error)
-            }
+            do { try process.run() } catch { continuation.resume(throwing: error) }
         }
         let text = try String(contentsOf: file, encoding: .utf8)
         guard status == 0 else { throw LaunchError(output: text) }
         return text
     }
 
-    package struct LaunchError: Error {
-        package let output: String
-    }
+    package struct LaunchError: Error { package let output: String }
 }
 
 extension Trait where Self == ConditionTrait {
@@ -90,15 +77,11 @@ extension Trait where Self == ConditionTrait {
     package static var needsRealKafka: Self {
         .enabled(
             if: RealKafka.isAvailable,
-            "no real Kafka: \(RealKafka.launcher.path) with Java, or KAFKA_BOOTSTRAP_FOR_TESTS"
-        )
+            "no real Kafka: \(RealKafka.launcher.path) with Java, or KAFKA_BOOTSTRAP_FOR_TESTS")
     }
 
     /// Skips a test that starts a real Kafka of its own where this machine cannot, and says so.
     package static var needsKafkaLauncher: Self {
-        .enabled(
-            if: RealKafka.hasLauncher,
-            "no Kafka to start: \(RealKafka.launcher.path) with Java"
-        )
+        .enabled(if: RealKafka.hasLauncher, "no Kafka to start: \(RealKafka.launcher.path) with Java")
     }
 }

@@ -7,21 +7,13 @@ package final class RecordingLogHandler: LogHandler {
     package let level: LogLevel
     private let kept = Mutex<[LogEvent]>([])
 
-    package init(level: LogLevel = .trace) {
-        self.level = level
-    }
+    package init(level: LogLevel = .trace) { self.level = level }
 
-    package var events: [LogEvent] {
-        kept.withLock { $0 }
-    }
+    package var events: [LogEvent] { kept.withLock { $0 } }
 
-    package var messages: [String] {
-        events.map(\.message.description)
-    }
+    package var messages: [String] { events.map(\.message.description) }
 
-    package func count(_ message: String) -> Int {
-        messages.count { $0 == message }
-    }
+    package func count(_ message: String) -> Int { messages.count { $0 == message } }
 
     /// The metadata of one message's events, as text.
     package func metadata(of message: String) -> [String] {
@@ -30,7 +22,5 @@ package final class RecordingLogHandler: LogHandler {
         }
     }
 
-    package func log(_ event: LogEvent) {
-        kept.withLock { $0.append(event) }
-    }
+    package func log(_ event: LogEvent) { kept.withLock { $0.append(event) } }
 }

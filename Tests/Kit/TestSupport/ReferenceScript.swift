@@ -4,11 +4,8 @@ package import Foundation
 /// one.
 package struct ReferenceScript: Sendable {
     /// The package's folder.
-    package static let root = URL(filePath: #filePath)
-        .deletingLastPathComponent()
-        .deletingLastPathComponent()
-        .deletingLastPathComponent()
-        .deletingLastPathComponent()
+    package static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent()
 
     private let path: String
     private let python: String

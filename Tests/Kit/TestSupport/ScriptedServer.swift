@@ -37,9 +37,7 @@ package final class ScriptedServer: Sendable {
 
     package func stop() {
         listener.close()
-        for connection in open.withLock({ $0 }) {
-            shutdown(connection, Int32(SHUT_RDWR))
-        }
+        for connection in open.withLock({ $0 }) { shutdown(connection, Int32(SHUT_RDWR)) }
     }
 
     private func serve() {
@@ -68,9 +66,7 @@ package final class ScriptedServer: Sendable {
             readRequest(connection)
             guard write(connection, bytes, bytes.count) == bytes.count else { return }
             var byte = UInt8(ascii: "a")
-            while write(connection, &byte, 1) == 1 {
-                usleep(useconds_t(interval / .microseconds(1)))
-            }
+            while write(connection, &byte, 1) == 1 { usleep(useconds_t(interval / .microseconds(1))) }
         }
     }
 

@@ -6,9 +6,7 @@ import Platform
 /// `admin` may do everything, `worker` nothing until it is allowed to. The plain listener of
 /// `bootstrapServers` stays open for the test itself.
 package struct SecureKafka: Sendable {
-    package enum Mechanism: String, Sendable, CaseIterable {
-        case plain, scram, mtls
-    }
+    package enum Mechanism: String, Sendable, CaseIterable { case plain, scram, mtls }
 
     package let folder: URL
     package let bootstrapServers: String
@@ -24,8 +22,7 @@ package struct SecureKafka: Sendable {
     }
 
     private static func start() async throws -> SecureKafka {
-        let folder = FileManager.default.temporaryDirectory
-            .appending(path: "secure-kafka-\(UUID().uuidString)")
+        let folder = FileManager.default.temporaryDirectory.appending(path: "secure-kafka-\(UUID().uuidString)")
         let bootstrap = try await RealKafka.start(in: folder, ["--secure"])
         return SecureKafka(folder: folder, bootstrapServers: bootstrap)
     }
@@ -36,15 +33,9 @@ package struct SecureKafka: Sendable {
         let tool = "'\(RealKafka.launcher.path)' tool --dir '\(folder.path)' acls"
         let script = ["set -e", "kafka-acls.sh() { \(tool) \"$@\"; }"] + commands.map(String.init)
         let run = try ProgramRun(
-            "/bin/bash",
-            ["-c", script.joined(separator: "\n")],
-            environment: ProcessInfo.processInfo.environment.merging(
-                ["KAFKA_BOOTSTRAP": bootstrapServers]
-            ) { $1 }
-        )
-        guard run.isSuccess, !commands.isEmpty else {
-            throw RealKafka.LaunchError(output: run.text)
-        }
+            "/bin/bash", ["-c", script.joined(separator: "\n")],
+            environment: ProcessInfo.processInfo.environment.merging(["KAFKA_BOOTSTRAP": bootstrapServers]) { $1 })
+        guard run.isSuccess, !commands.isEmpty else { throw RealKafka.LaunchError(output: run.text) }
     }
 
     /// The properties with which a user signs in, under librdkafka's names.
@@ -68,9 +59,7 @@ package struct SecureKafka: Sendable {
     package func properties(ofUser name: String) async throws -> [String: String] {
         let secure = folder.appending(path: "secure")
         let issued = try await TestCertificates(
-            authority: secure.appending(path: "ca.pem").path,
-            key: secure.appending(path: "ca.key").path,
-            folder: secure
+            authority: secure.appending(path: "ca.pem").path, key: secure.appending(path: "ca.key").path, folder: secure
         ).issue(name)
         var properties = try properties("worker", .mtls)
         properties["ssl.certificate.location"] = issued.certificate
@@ -97,8 +86,8 @@ package struct SecureKafka: Sendable {
         try await RealKafka.run(["stop", "--dir", folder.path])
         let file = folder.appending(path: "broker-0/server.properties")
         let settings = try String(contentsOf: file, encoding: .utf8)
-        try settings.replacing("user_\(user)=\"\(old)\"", with: "user_\(user)=\"\(new)\"")
-            .write(to: file, atomically: true, encoding: .utf8)
+        try settings.replacing("user_\(user)=\"\(old)\"", with: "user_\(user)=\"\(new)\"").write(
+            to: file, atomically: true, encoding: .utf8)
         _ = try await RealKafka.start(in: folder, [])
     }
 

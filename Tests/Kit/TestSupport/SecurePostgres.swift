@@ -10,8 +10,7 @@ package struct SecurePostgres: Sendable {
 
     /// - Parameter settings: further ones of `postgresql.conf`.
     package static func start(settings: [String: String] = [:]) async throws -> SecurePostgres {
-        let folder = FileManager.default.temporaryDirectory
-            .appending(path: "secure-postgres-\(UUID().uuidString)")
+        let folder = FileManager.default.temporaryDirectory.appending(path: "secure-postgres-\(UUID().uuidString)")
         let certificates = try await TestCertificates(in: folder)
         let issued = try await certificates.issue("server")
         let rules = folder.appending(path: "pg_hba.conf")
@@ -20,15 +19,11 @@ package struct SecurePostgres: Sendable {
         try files.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder.path)
         for path in [issued.key, issued.certificate, rules.path] where geteuid() == 0 {
             // PostgreSQL does not run as root, and takes a key of root's that its group may read.
-            try files.setAttributes(
-                [.posixPermissions: 0o640, .groupOwnerAccountName: "postgres"],
-                ofItemAtPath: path
-            )
+            try files.setAttributes([.posixPermissions: 0o640, .groupOwnerAccountName: "postgres"], ofItemAtPath: path)
         }
         var configuration = PrivatePostgres.Configuration()
         configuration.settings = settings.merging([
-            "ssl": "on", "ssl_cert_file": issued.certificate, "ssl_key_file": issued.key,
-            "hba_file": rules.path,
+            "ssl": "on", "ssl_cert_file": issued.certificate, "ssl_key_file": issued.key, "hba_file": rules.path,
         ]) { $1 }
         let server = try await PrivatePostgres.start(configuration)
         return SecurePostgres(server: server, certificates: certificates, folder: folder)
@@ -40,10 +35,7 @@ package struct SecurePostgres: Sendable {
     ///   - login: `user` or `user:password`; nil for the superuser with its password.
     ///   - authority: nil for the one that vouches for this server.
     package func connectionString(
-        login: String? = nil,
-        host: String = "localhost",
-        database: String = "postgres",
-        mode: String = "verify-full",
+        login: String? = nil, host: String = "localhost", database: String = "postgres", mode: String = "verify-full",
         authority: String? = nil
     ) -> String {
         let whole = server.connectionString(database: database)

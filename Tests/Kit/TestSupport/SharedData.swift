@@ -8,17 +8,14 @@ package enum SharedData {
         if let path = ProcessInfo.processInfo.environment["SHARED_DATA"], !path.isEmpty {
             return URL(fileURLWithPath: path, isDirectory: true)
         }
-        return URL(fileURLWithPath: #filePath)
-            .deletingLastPathComponent()
-            .appendingPathComponent("../../../../shared", isDirectory: true)
-            .standardizedFileURL
+        return URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
+            "../../../../shared", isDirectory: true
+        ).standardizedFileURL
     }()
 
     package static var vectors: URL { folder.appendingPathComponent("vectors") }
 
-    package static var isAvailable: Bool {
-        FileManager.default.fileExists(atPath: vectors.path)
-    }
+    package static var isAvailable: Bool { FileManager.default.fileExists(atPath: vectors.path) }
 
     /// The bytes of one file below `vectors`.
     package static func vector(_ path: String) throws -> [UInt8] {
@@ -36,9 +33,6 @@ package enum SharedData {
 extension Trait where Self == ConditionTrait {
     /// Skips a test where the shared data is not on this machine, and says so.
     package static var needsSharedData: Self {
-        .enabled(
-            if: SharedData.isAvailable,
-            "no vectors in \(SharedData.folder.path); set SHARED_DATA to their folder"
-        )
+        .enabled(if: SharedData.isAvailable, "no vectors in \(SharedData.folder.path); set SHARED_DATA to their folder")
     }
 }

@@ -20,15 +20,11 @@ package final class StallingProxy: Sendable {
     package var port: UInt16 { listener.port }
 
     /// From here on nothing is forwarded any more.
-    package func stall() {
-        isStalled.store(true, ordering: .releasing)
-    }
+    package func stall() { isStalled.store(true, ordering: .releasing) }
 
     package func stop() {
         listener.close()
-        for connection in open.withLock({ $0 }) {
-            shutdown(connection, Int32(SHUT_RDWR))
-        }
+        for connection in open.withLock({ $0 }) { shutdown(connection, Int32(SHUT_RDWR)) }
     }
 
     private func serve() {

@@ -17,15 +17,12 @@ package struct TestCertificates: Sendable {
     package init(in folder: URL) async throws {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         self.init(
-            authority: folder.appending(path: "ca.pem").path,
-            key: folder.appending(path: "ca.key").path,
-            folder: folder
+            authority: folder.appending(path: "ca.pem").path, key: folder.appending(path: "ca.key").path, folder: folder
         )
         try await run(
-            ["req", "-x509"] + Self.newKey
-                + ["-days", "30", "-keyout", authorityKey, "-out", authority]
-                + ["-subj", "/CN=Authority of a test"]
-        )
+            ["req", "-x509"] + Self.newKey + ["-days", "30", "-keyout", authorityKey, "-out", authority] + [
+                "-subj", "/CN=Authority of a test",
+            ])
     }
 
     /// Issues by an authority that is there already.
@@ -42,15 +39,11 @@ package struct TestCertificates: Sendable {
         let base = folder.appending(path: name).path
         let issued = Issued(certificate: base + ".crt", key: base + ".key")
         try Data("subjectAltName=\(hosts)\n".utf8).write(to: URL(filePath: base + ".ext"))
+        try await run(["req"] + Self.newKey + ["-keyout", issued.key, "-out", base + ".csr", "-subj", "/CN=\(name)"])
         try await run(
-            ["req"] + Self.newKey
-                + ["-keyout", issued.key, "-out", base + ".csr", "-subj", "/CN=\(name)"]
-        )
-        try await run(
-            ["x509", "-req", "-in", base + ".csr", "-days", "30", "-extfile", base + ".ext"]
-                + ["-CA", authority, "-CAkey", authorityKey, "-CAcreateserial"]
-                + ["-out", issued.certificate]
-        )
+            ["x509", "-req", "-in", base + ".csr", "-days", "30", "-extfile", base + ".ext"] + [
+                "-CA", authority, "-CAkey", authorityKey, "-CAcreateserial",
+            ] + ["-out", issued.certificate])
         return issued
     }
 
@@ -66,16 +59,10 @@ package struct TestCertificates: Sendable {
             process.standardError = FileHandle.nullDevice
             process.standardInput = FileHandle.nullDevice
             process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
-            do {
-                try process.run()
-            } catch {
-                continuation.resume(throwing: error)
-            }
+            do { try process.run() } catch { continuation.resume(throwing: error) }
         }
         guard status == 0 else { throw OpenSSLFailure(arguments: arguments) }
     }
 
-    package struct OpenSSLFailure: Error {
-        package let arguments: [String]
-    }
+    package struct OpenSSLFailure: Error { package let arguments: [String] }
 }

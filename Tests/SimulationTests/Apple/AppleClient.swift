@@ -23,30 +23,19 @@ final class AppleClient: Sendable {
         server = try AppleServer(world, environment: environment, clock: clock)
         server.register(
             try AppleAPIKey(
-                id: "KEY1",
-                issuerID: "issuer",
-                bundleIDs: ["com.example.pro", "com.example.coins"],
-                key: key
-            )
-        )
+                id: "KEY1", issuerID: "issuer", bundleIDs: ["com.example.pro", "com.example.coins"], key: key))
     }
 
-    deinit {
-        server.stop()
-    }
+    deinit { server.stop() }
 
     /// A JWT, of which single claims and header members may differ, as raw JSON.
-    func token(
-        header: [String: String] = [:],
-        claims: [String: String] = [:],
-        key: PrivateKey? = nil
-    ) throws -> String {
+    func token(header: [String: String] = [:], claims: [String: String] = [:], key: PrivateKey? = nil) throws -> String
+    {
         let seconds = clock.now / 1_000
-        let header = ["alg": "\"ES256\"", "kid": "\"KEY1\"", "typ": "\"JWT\""]
-            .merging(header) { $1 }
+        let header = ["alg": "\"ES256\"", "kid": "\"KEY1\"", "typ": "\"JWT\""].merging(header) { $1 }
         let claims = [
-            "iss": "\"issuer\"", "iat": "\(seconds)", "exp": "\(seconds + 300)",
-            "aud": "\"appstoreconnect-v1\"", "bid": "\"com.example.pro\"",
+            "iss": "\"issuer\"", "iat": "\(seconds)", "exp": "\(seconds + 300)", "aud": "\"appstoreconnect-v1\"",
+            "bid": "\"com.example.pro\"",
         ].merging(claims) { $1 }
         let signed = [header, claims].map { members in
             let fields = members.map { "\"\($0)\":\($1)" }.joined(separator: ",")
@@ -58,17 +47,10 @@ final class AppleClient: Sendable {
     }
 
     /// - Parameter body: makes it a POST.
-    func send(
-        _ path: String,
-        body: String? = nil,
-        token: String? = nil
-    ) async throws -> CurlProgram.Answer {
+    func send(_ path: String, body: String? = nil, token: String? = nil) async throws -> CurlProgram.Answer {
         try await CurlProgram.send(
-            server.baseURL + path,
-            trusting: server.rootPEM,
-            headers: ["Authorization": "Bearer \(try token ?? self.token())"],
-            body: body.map { Array($0.utf8) }
-        )
+            server.baseURL + path, trusting: server.rootPEM,
+            headers: ["Authorization": "Bearer \(try token ?? self.token())"], body: body.map { Array($0.utf8) })
     }
 
     /// The JSON of an answer of 200.
@@ -80,26 +62,18 @@ final class AppleClient: Sendable {
 
     /// One page of the notification history.
     func history(
-        from start: Int64 = now - 170 * 86_400_000,
-        to end: Int64 = now,
-        further: String = "",
-        page: String? = nil
+        from start: Int64 = now - 170 * 86_400_000, to end: Int64 = now, further: String = "", page: String? = nil
     ) async throws -> CurlProgram.Answer {
         let query = page.map { "?paginationToken=\($0)" } ?? ""
         return try await send(
-            "/inApps/v1/notifications/history\(query)",
-            body: "{\"startDate\":\(start),\"endDate\":\(end)\(further)}"
-        )
+            "/inApps/v1/notifications/history\(query)", body: "{\"startDate\":\(start),\"endDate\":\(end)\(further)}")
     }
 
     /// All pages of a window, each with its JSON.
     func pages(further: String = "") async throws -> [JSONValue] {
         var pages: [JSONValue] = []
         repeat {
-            let answer = try await history(
-                further: further,
-                page: pages.last?["paginationToken"]?.string
-            )
+            let answer = try await history(further: further, page: pages.last?["paginationToken"]?.string)
             pages.append(try JSONDocument(parsing: answer.body).root)
         } while pages.last?["hasMore"]?.bool == true
         return pages
@@ -125,18 +99,12 @@ extension JSONValue {
     var items: [JSONValue] { self["notificationHistory"]?.list ?? [] }
 
     /// The results of an item's attempts.
-    var sendResults: [String] {
-        self["sendAttempts"]?.list.compactMap { $0["sendAttemptResult"]?.string } ?? []
-    }
+    var sendResults: [String] { self["sendAttempts"]?.list.compactMap { $0["sendAttemptResult"]?.string } ?? [] }
 
     /// The payloads of a page of the notification history.
-    func payloads() throws -> [JSONValue] {
-        try items.map { try AppleClient.payload($0["signedPayload"]) }
-    }
+    func payloads() throws -> [JSONValue] { try items.map { try AppleClient.payload($0["signedPayload"]) } }
 
-    var uuids: [String] {
-        get throws { try payloads().compactMap { $0["notificationUUID"]?.string } }
-    }
+    var uuids: [String] { get throws { try payloads().compactMap { $0["notificationUUID"]?.string } } }
 
     /// The transaction IDs of a page of a transaction history.
     var transactionIDs: [String] {

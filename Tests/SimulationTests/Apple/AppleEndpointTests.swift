@@ -9,10 +9,7 @@ import Testing
 
     /// A purchase of one app with as many periods, signed a day apart.
     private func addSubscription(
-        to world: AppleWorld,
-        original: Int,
-        periods: Int,
-        bundleID: String = "com.example.pro"
+        to world: AppleWorld, original: Int, periods: Int, bundleID: String = "com.example.pro"
     ) throws {
         for period in 0..<periods {
             try addTransaction(to: world, original + period, original, Int64(period), bundleID)
@@ -20,11 +17,7 @@ import Testing
     }
 
     private func addTransaction(
-        to world: AppleWorld,
-        _ id: Int,
-        _ original: Int,
-        _ signedDay: Int64,
-        _ bundleID: String = "com.example.pro",
+        to world: AppleWorld, _ id: Int, _ original: Int, _ signedDay: Int64, _ bundleID: String = "com.example.pro",
         revoked: Bool = false
     ) throws {
         var fields = TransactionFields()
@@ -80,31 +73,20 @@ import Testing
     @Test(arguments: [
         ("/inApps/v2/history/999", 404, 4_040_010), ("/inApps/v2/history/1x", 400, 4_000_006),
         ("/inApps/v2/history/500", 404, 4_040_010), ("/inApps/v2/refund/lookup/1", 404, 4_040_010),
-        ("/inApps/v1/subscriptions/999", 404, 4_040_010),
-        ("/inApps/v2/history/100?revision=x", 400, 4_000_005),
+        ("/inApps/v1/subscriptions/999", 404, 4_040_010), ("/inApps/v2/history/100?revision=x", 400, 4_000_005),
         ("/inApps/v2/history/100?sort=DESCENDING", 400, 4_000_021),
-    ])
-    func `an unknown or malformed ID, also of another app, has Apple's error`(
-        path: String,
-        status: Int,
-        code: Int64
-    ) async throws {
+    ]) func `an unknown or malformed ID, also of another app, has Apple's error`(path: String, status: Int, code: Int64)
+        async throws
+    {
         let client = try AppleClient()
         try addSubscription(to: client.world, original: 100, periods: 1)
-        try addSubscription(
-            to: client.world,
-            original: 500,
-            periods: 1,
-            bundleID: "com.example.coins"
-        )
+        try addSubscription(to: client.world, original: 500, periods: 1, bundleID: "com.example.coins")
         let answer = try await client.send(path)
         #expect(answer.status == status && AppleClient.code(answer) == code)
         #expect(answer.headers["content-type"] == "application/json")
     }
 
-    @Test func `a subscription's status has its newest transaction and renewal info`()
-        async throws
-    {
+    @Test func `a subscription's status has its newest transaction and renewal info`() async throws {
         let client = try AppleClient()
         try addSubscription(to: client.world, original: 100, periods: 2)
         #expect(try await client.get("/inApps/v1/subscriptions/100")["data"]?.count == 0)

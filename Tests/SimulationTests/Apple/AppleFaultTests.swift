@@ -13,9 +13,7 @@ import Testing
         client.world.generateNotifications(count: 45, dates: now - 86_400_000...now)
     }
 
-    @Test func `Retry-After is a time in milliseconds, and a request before it is recorded`()
-        async throws
-    {
+    @Test func `Retry-After is a time in milliseconds, and a request before it is recorded`() async throws {
         client.server.inject { $0.number == 1 ? .rateLimit(.seconds(30)) : nil }
         let until = AppleClient.now + 30_000
         for step in [Duration.zero, .milliseconds(29_999)] {
@@ -31,9 +29,7 @@ import Testing
     }
 
     @Test func `a limit concerns one app and one endpoint`() async throws {
-        client.server.inject { request in
-            request.endpoint == .refundHistory ? .rateLimit(.seconds(30)) : nil
-        }
+        client.server.inject { request in request.endpoint == .refundHistory ? .rateLimit(.seconds(30)) : nil }
         #expect(try await client.send("/inApps/v2/refund/lookup/1").status == 429)
         #expect(try await client.history().status == 200)
         client.server.inject { _ in nil }
@@ -82,9 +78,7 @@ import Testing
         #expect(ContinuousClock.now - began >= .milliseconds(300))
     }
 
-    @Test func `a page with a foreign item or an unknown kind holds its own items too`()
-        async throws
-    {
+    @Test func `a page with a foreign item or an unknown kind holds its own items too`() async throws {
         client.server.inject { $0.number == 1 ? .foreignItem : .unknownKind }
         let foreign = try JSONDocument(parsing: await client.history().body).root
         #expect(try foreign.payloads().count == 21)
@@ -95,9 +89,7 @@ import Testing
         #expect(types.count == 21 && Set(types) == ["TIDE_TURNED", "SUBSCRIBED"])
     }
 
-    @Test func `an empty page in the middle loses nothing, and a token may expire at once`()
-        async throws
-    {
+    @Test func `an empty page in the middle loses nothing, and a token may expire at once`() async throws {
         client.server.inject { $0.number == 2 ? .emptyPage : nil }
         let pages = try await client.pages()
         #expect(try pages.map { try $0.uuids.count } == [20, 0, 20, 5])
@@ -108,9 +100,7 @@ import Testing
         #expect(try await AppleClient.code(client.history(page: token)) == 4_000_017)
     }
 
-    @Test func `the certificate of another host, and no server at all, are the client's errors`()
-        async throws
-    {
+    @Test func `the certificate of another host, and no server at all, are the client's errors`() async throws {
         try client.server.listen(as: ["api.example"])
         #expect(try await client.history().exitCode == 60)
         client.server.stop()

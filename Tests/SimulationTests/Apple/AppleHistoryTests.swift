@@ -24,9 +24,7 @@ import Testing
         #expect(attempt?["attemptDate"]?.int64 == first["signedDate"]?.int64)
     }
 
-    @Test func `a million notifications are made when they are listed, the same each time`()
-        async throws
-    {
+    @Test func `a million notifications are made when they are listed, the same each time`() async throws {
         let client = try AppleClient()
         let dates = Self.now - 150 * Self.day...Self.now
         client.world.generateNotifications(count: 1_000_000, dates: dates)
@@ -77,12 +75,11 @@ import Testing
 
     private static let refused: [([String: Int64], Int64)] = [
         (["startDate": now - 181 * day, "endDate": now], 4_000_012),
-        (["startDate": now, "endDate": now - 1], 4_000_013),
-        (["endDate": now], 4_000_015), (["startDate": now - day], 4_000_016),
+        (["startDate": now, "endDate": now - 1], 4_000_013), (["endDate": now], 4_000_015),
+        (["startDate": now - day], 4_000_016),
     ]
 
-    @Test(arguments: refused)
-    func `a window that Apple refuses`(dates: [String: Int64], code: Int64) async throws {
+    @Test(arguments: refused) func `a window that Apple refuses`(dates: [String: Int64], code: Int64) async throws {
         let client = try AppleClient()
         let members = dates.map { "\"\($0)\":\($1)" }.joined(separator: ",")
         let answer = try await client.send("/inApps/v1/notifications/history", body: "{\(members)}")
@@ -100,8 +97,7 @@ import Testing
             external.notificationUUID = id
             external.signedDate = Self.now - Self.day
             external.externalPurchaseToken = Array(
-                #"{"externalPurchaseId":"\#(id)","bundleId":"com.example.pro"}"#.utf8
-            )
+                #"{"externalPurchaseId":"\#(id)","bundleId":"com.example.pro"}"#.utf8)
             client.world.add(try client.world.authority.sign(external.json))
         }
         let start = Self.now - 29 * Self.day
@@ -117,13 +113,8 @@ import Testing
         client.world.generateNotifications(count: 5, dates: dates)
         for (further, count) in [
             (",\"notificationType\":\"SUBSCRIBED\",\"notificationSubtype\":\"INITIAL_BUY\"", 5),
-            (",\"notificationType\":\"REFUND\"", 0),
-            (",\"transactionId\":\"4000010000000003\"", 1),
-        ] {
-            #expect(
-                try await client.pages(further: further).flatMap { try $0.uuids }.count == count
-            )
-        }
+            (",\"notificationType\":\"REFUND\"", 0), (",\"transactionId\":\"4000010000000003\"", 1),
+        ] { #expect(try await client.pages(further: further).flatMap { try $0.uuids }.count == count) }
         let both = ",\"notificationType\":\"REFUND\",\"transactionId\":\"1\""
         #expect(try await AppleClient.code(client.history(further: both)) == 4_000_019)
     }
@@ -132,9 +123,7 @@ import Testing
         let traffic = try DemoTraffic(bodyCount: 200, now: Self.now)
         let client = try AppleClient(authority: traffic.authority)
         client.world.add(traffic)
-        let verifier = Verifier(
-            configuration: VerifierConfiguration(apps: try traffic.configuredApps())
-        )
+        let verifier = Verifier(configuration: VerifierConfiguration(apps: try traffic.configuredApps()))
         let pages = try await client.pages()
         for item in pages.flatMap(\.items) {
             let jws = try #require(item["signedPayload"]?.stringBytes)
@@ -151,15 +140,12 @@ import Testing
 
     /// The UUID of a notification of the Production app, in the window that is asked for.
     private static func uuid(of body: [UInt8]) throws -> String? {
-        guard let root = try? JSONDocument(parsing: body).root,
-            let jws = root["signedPayload"]
-        else { return nil }
+        guard let root = try? JSONDocument(parsing: body).root, let jws = root["signedPayload"] else { return nil }
         let payload = try AppleClient.payload(jws)
         let parts = ["data", "summary", "appData", "externalPurchaseToken"]
         let about = parts.lazy.compactMap { payload[$0] }.first
         let isAsked =
-            about?["bundleId"]?.string == "com.example.pro"
-            && about?["environment"]?.string != "Sandbox"
+            about?["bundleId"]?.string == "com.example.pro" && about?["environment"]?.string != "Sandbox"
             && payload["signedDate"]?.int64 ?? 0 >= now - 170 * day
         return isAsked ? payload["notificationUUID"]?.string : nil
     }

@@ -9,21 +9,16 @@ import Testing
 
     /// Members that differ from those of a good token, and the fault that the server sees.
     private static let faults: [([String: String], [String: String], AppleTokenFault)] = [
-        (["alg": "\"none\""], [:], .malformed),
-        (["typ": "\"JWS\""], [:], .malformed),
-        (["kid": "\"KEY2\""], [:], .unknownKey),
-        ([:], ["iss": "\"another\""], .wrongIssuer),
-        ([:], ["aud": "\"appstoreconnect-v2\""], .wrongAudience),
-        ([:], ["bid": "\"com.example.stranger\""], .wrongApp),
-        ([:], ["exp": "\(seconds + 3_601)"], .badLifetime),
-        ([:], ["exp": "null"], .badLifetime),
+        (["alg": "\"none\""], [:], .malformed), (["typ": "\"JWS\""], [:], .malformed),
+        (["kid": "\"KEY2\""], [:], .unknownKey), ([:], ["iss": "\"another\""], .wrongIssuer),
+        ([:], ["aud": "\"appstoreconnect-v2\""], .wrongAudience), ([:], ["bid": "\"com.example.stranger\""], .wrongApp),
+        ([:], ["exp": "\(seconds + 3_601)"], .badLifetime), ([:], ["exp": "null"], .badLifetime),
         ([:], ["exp": "\(seconds - 1)"], .badLifetime),
         ([:], ["iat": "\(seconds - 60)", "exp": "\(seconds)"], .expired),
         ([:], ["iat": "\(seconds + 1)"], .notYetValid),
     ]
 
-    @Test(arguments: faults.indices)
-    func `a token with one fault is 401 without a body`(index: Int) async throws {
+    @Test(arguments: faults.indices) func `a token with one fault is 401 without a body`(index: Int) async throws {
         let (header, claims, fault) = Self.faults[index]
         let client = try AppleClient()
         let token = try client.token(header: header, claims: claims)
@@ -67,13 +62,7 @@ import Testing
         let token = try client.token(key: next)
         #expect(try await client.send("/inApps/v2/history/1", token: token).status == 401)
         client.server.register(
-            try AppleAPIKey(
-                id: "KEY1",
-                issuerID: "issuer",
-                bundleIDs: ["com.example.pro"],
-                key: next
-            )
-        )
+            try AppleAPIKey(id: "KEY1", issuerID: "issuer", bundleIDs: ["com.example.pro"], key: next))
         #expect(try await client.send("/inApps/v2/history/1", token: token).status == 404)
         client.server.revoke(keyID: "KEY1")
         #expect(try await client.send("/inApps/v2/history/1", token: token).status == 401)

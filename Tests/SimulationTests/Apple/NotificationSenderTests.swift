@@ -8,9 +8,7 @@ import Testing
 @Suite(.hopeless) struct NotificationSenderTests {
     private let client: AppleClient
 
-    init() throws {
-        client = try AppleClient()
-    }
+    init() throws { client = try AppleClient() }
 
     /// A signed notification of this UUID.
     private func notification(_ uuid: String) throws -> [UInt8] {
@@ -24,17 +22,12 @@ import Testing
     }
 
     private func sender(port: UInt16, silenceSecondsMax: Int = 600) -> NotificationSender {
-        NotificationSender(
-            client.world,
-            clock: client.clock,
-            port: port,
-            silenceSecondsMax: silenceSecondsMax
-        )
+        NotificationSender(client.world, clock: client.clock, port: port, silenceSecondsMax: silenceSecondsMax)
     }
 
-    private func service(
-        _ answer: @escaping @Sendable (_ number: Int, _ body: [UInt8]) -> HTTPResponse
-    ) throws -> (server: HTTPServer, bodies: Received) {
+    private func service(_ answer: @escaping @Sendable (_ number: Int, _ body: [UInt8]) -> HTTPResponse) throws -> (
+        server: HTTPServer, bodies: Received
+    ) {
         let received = Received()
         let server = try HTTPServer(address: "127.0.0.1", port: 0, limits: .standard) { request in
             answer(received.append(request.body), request.body)
@@ -82,9 +75,7 @@ import Testing
         let sender = sender(port: server.port)
         sender.send(refused)
         let running = Task { await sender.run() }
-        func attemptsCount(_ uuid: String) -> Int {
-            client.world.attempts(ofNotification: uuid).count
-        }
+        func attemptsCount(_ uuid: String) -> Int { client.world.attempts(ofNotification: uuid).count }
         await eventually { attemptsCount("refused") == 1 }
         for (number, hours) in [1, 12, 24, 48, 72].enumerated() {
             client.clock.advance(by: .seconds(hours * 3_600 - 1))
@@ -104,9 +95,7 @@ import Testing
     }
 
     @Test func `a notification is a failure until an attempt succeeds`() async throws {
-        let (server, _) = try service { number, _ in
-            .text("", status: number == 1 ? 500 : 200)
-        }
+        let (server, _) = try service { number, _ in .text("", status: number == 1 ? 500 : 200) }
         let sender = sender(port: server.port)
         sender.send(try notification("late"))
         let running = Task { await sender.run() }
@@ -120,21 +109,12 @@ import Testing
         #expect(item?.sendResults == ["UNSUCCESSFUL_HTTP_RESPONSE_CODE", "SUCCESS"])
     }
 
-    @Test func `a fast clock brings the demo's notifications, and the second attempts, at once`()
-        async throws
-    {
+    @Test func `a fast clock brings the demo's notifications, and the second attempts, at once`() async throws {
         let traffic = try DemoTraffic(bodyCount: 200, now: AppleClient.now)
-        let (server, received) = try service { number, _ in
-            .text("", status: number.isMultiple(of: 3) ? 500 : 200)
-        }
+        let (server, received) = try service { number, _ in .text("", status: number.isMultiple(of: 3) ? 500 : 200) }
         // An hour takes a tenth of a second.
         let clock = SimulatedClock(start: AppleClient.now, speed: 36_000)
-        let sender = NotificationSender(
-            client.world,
-            clock: clock,
-            port: server.port,
-            silenceSecondsMax: 600
-        )
+        let sender = NotificationSender(client.world, clock: clock, port: server.port, silenceSecondsMax: 600)
         for jws in traffic.signedByApple { sender.send(jws) }
         let count = sender.waitingCount
         await sender.run()
@@ -145,11 +125,9 @@ import Testing
 
     @Test(
         arguments: [
-            (200, true), (201, true), (204, true), (206, true), (207, false), (400, false),
-            (404, false), (500, false),
-        ] as [(Int, Bool)]
-    )
-    func `the statuses 200 to 206 are success`(status: Int, isSuccess: Bool) async throws {
+            (200, true), (201, true), (204, true), (206, true), (207, false), (400, false), (404, false), (500, false),
+        ] as [(Int, Bool)]) func `the statuses 200 to 206 are success`(status: Int, isSuccess: Bool) async throws
+    {
         let (server, _) = try service { _, _ in .text("", status: status) }
         let sender = sender(port: server.port)
         sender.send(try notification("one"))
@@ -161,29 +139,20 @@ import Testing
     }
 
     private static let scripts: [(ScriptedServer.Script, SendAttempt.Result)] = [
-        (.silence, .timedOut),
-        (.bytes([]), .noResponse),
-        (.bytes([0x15, 3, 3, 0, 2, 2, 70]), .tlsIssue),
+        (.silence, .timedOut), (.bytes([]), .noResponse), (.bytes([0x15, 3, 3, 0, 2, 2, 70]), .tlsIssue),
         (.bytes(Array("220 mail.example ESMTP\r\n".utf8)), .invalidResponse),
         (.bytes(Array("220 mail.example ESMTP\r\n\r\n".utf8)), .invalidResponse),
         (.bytes(Array("HTTP/1.1 200 OK\r\nContent-Le".utf8)), .prematureClose),
         (.bytes(Array("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n123".utf8)), .prematureClose),
         (.bytes(Array("HTTP/1.1 302 Found\r\nLocation: /\r\n\r\n".utf8)), .circularRedirect),
-        (
-            .bytes(
-                Array("HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-7\r\n\r\n".utf8)
-            ), .unsupportedCharset
-        ),
+        (.bytes(Array("HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-7\r\n\r\n".utf8)), .unsupportedCharset),
     ]
 
-    @Test(arguments: scripts.indices)
-    func `a service that fails has a result in Apple's words`(index: Int) async throws {
+    @Test(arguments: scripts.indices) func `a service that fails has a result in Apple's words`(index: Int) async throws
+    {
         let (script, result) = Self.scripts[index]
         let service = try ScriptedServer(script)
-        let sender = sender(
-            port: service.port,
-            silenceSecondsMax: result == .timedOut ? 1 : 600
-        )
+        let sender = sender(port: service.port, silenceSecondsMax: result == .timedOut ? 1 : 600)
         sender.send(try notification("one"))
         let running = Task { await sender.run() }
         await eventually { !client.world.attempts(ofNotification: "one").isEmpty }

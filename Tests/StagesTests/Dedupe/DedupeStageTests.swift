@@ -27,17 +27,11 @@ import Worker
 
         static func stage(on client: PostgresClient, limits: OutputLimits? = nil) -> DedupeStage {
             DedupeStage(
-                client: client,
-                uniqueTopic: "storekit.unique",
-                retention: .seconds(86_400),
-                pruneInterval: .seconds(3600),
-                limits: limits
-            )
+                client: client, uniqueTopic: "storekit.unique", retention: .seconds(86_400),
+                pruneInterval: .seconds(3600), limits: limits)
         }
 
-        func process(_ samples: [Sample]) async throws -> (
-            records: [ConsumerRecord], verdicts: [Verdict]
-        ) {
+        func process(_ samples: [Sample]) async throws -> (records: [ConsumerRecord], verdicts: [Verdict]) {
             let records = try samples.records(from: offset)
             offset += Int64(records.count)
             return (records, try await stage.process(records))
@@ -51,43 +45,31 @@ import Worker
         }
 
         /// A worker that knows only the memory in PostgreSQL.
-        func restart() {
-            stage = Self.stage(on: client)
-        }
+        func restart() { stage = Self.stage(on: client) }
     }
 
-    @Test(arguments: [true, false])
-    func `a state, another, and the first again are three revisions`(
-        inOneBatch: Bool
-    ) async throws {
+    @Test(arguments: [true, false]) func `a state, another, and the first again are three revisions`(inOneBatch: Bool)
+        async throws
+    {
         let reader = try await Reader()
         let samples = [
-            Sample.transaction("1", content: "A", signed: 1),
-            Sample.transaction("1", content: "B", signed: 2),
+            Sample.transaction("1", content: "A", signed: 1), Sample.transaction("1", content: "B", signed: 2),
             Sample.transaction("1", content: "A", signed: 3),
         ]
         if inOneBatch {
             #expect(try await reader.settle(samples) == [.forwarded, .forwarded, .forwarded])
         } else {
-            for sample in samples {
-                #expect(try await reader.settle([sample]) == [.forwarded])
-            }
+            for sample in samples { #expect(try await reader.settle([sample]) == [.forwarded]) }
         }
         #expect(try await reader.settle(samples) == [.duplicate, .superseded, .duplicate])
     }
 
-    @Test(
-        arguments: [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]],
-        [true, false]
-    )
-    func `in every order the greatest revision is forwarded and remembered`(
-        order: [Int],
-        inOneBatch: Bool
-    ) async throws {
+    @Test(arguments: [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]], [true, false])
+    func `in every order the greatest revision is forwarded and remembered`(order: [Int], inOneBatch: Bool) async throws
+    {
         let reader = try await Reader()
         let revisions = [
-            Sample.transaction("1", content: "A", signed: 1),
-            Sample.transaction("1", content: "A", signed: 3),
+            Sample.transaction("1", content: "A", signed: 1), Sample.transaction("1", content: "A", signed: 3),
             Sample.transaction("1", content: "B", signed: 2),
         ]
         let samples = order.map { revisions[$0] }
@@ -95,9 +77,7 @@ import Worker
         if inOneBatch {
             dispositions = try await reader.settle(samples)
         } else {
-            for sample in samples {
-                dispositions += try await reader.settle([sample])
-            }
+            for sample in samples { dispositions += try await reader.settle([sample]) }
         }
         let newest = try #require(order.firstIndex(of: 1))
         #expect([.forwarded, .refreshed].contains(dispositions[newest]))
@@ -108,19 +88,13 @@ import Worker
     }
 
     /// A later stage may have refused it, and then its memory here is no reason to drop it.
-    @Test func `what is known goes on whole if its body was sent again for a dead letter`()
-        async throws
-    {
+    @Test func `what is known goes on whole if its body was sent again for a dead letter`() async throws {
         let reader = try await Reader()
         #expect(try await reader.settle([.transaction("1")]) == [.forwarded])
         let known = try [Sample.transaction("1")].records(from: 1)[0]
         let replayed = ConsumerRecord(
-            topicPartition: known.topicPartition,
-            offset: 2,
-            key: known.key,
-            value: known.value,
-            headers: [KafkaHeader(nameBytes: RecordHeader.replayOf, value: Array("a1".utf8))]
-        )
+            topicPartition: known.topicPartition, offset: 2, key: known.key, value: known.value,
+            headers: [KafkaHeader(nameBytes: RecordHeader.replayOf, value: Array("a1".utf8))])
         let verdicts = try await reader.stage.process([known, replayed])
         #expect(verdicts.map(\.disposition) == [.duplicate, .forwarded])
         #expect(verdicts[0].outputs.isEmpty)
@@ -132,9 +106,7 @@ import Worker
     @Test func `one of the duplicates inside a batch is forwarded, byte for byte`() async throws {
         let reader = try await Reader()
         var sample = Sample.transaction("1")
-        sample.headers = [
-            KafkaHeader(name: "x", value: nil), KafkaHeader(name: "x", value: []),
-        ]
+        sample.headers = [KafkaHeader(name: "x", value: nil), KafkaHeader(name: "x", value: [])]
         let (records, verdicts) = try await reader.process([sample, sample, sample])
         #expect(verdicts.map(\.disposition) == [.forwarded, .duplicate, .duplicate])
         #expect(verdicts[0].outputs.count == 1)
@@ -158,10 +130,7 @@ import Worker
         try await reader.stage.acknowledged(first.records, first.verdicts)
         try await reader.stage.acknowledged(second.records, second.verdicts)
         reader.restart()
-        #expect(
-            try await reader.settle([.transaction("1"), .transaction("2")])
-                == [.duplicate, .duplicate]
-        )
+        #expect(try await reader.settle([.transaction("1"), .transaction("2")]) == [.duplicate, .duplicate])
     }
 
     @Test func `a crash between forward and mark forwards twice`() async throws {
@@ -190,8 +159,7 @@ import Worker
         _ = try await reader.settle([.transaction("1")])
         let waiting = Sample.transaction("1").with {
             $0.headers = [
-                KafkaHeader(name: "correlation-id", text: "c-1"),
-                KafkaHeader(name: "traceparent", text: "t-1"),
+                KafkaHeader(name: "correlation-id", text: "c-1"), KafkaHeader(name: "traceparent", text: "t-1"),
             ]
         }
         let (records, verdicts) = try await reader.process([waiting])
@@ -201,16 +169,11 @@ import Worker
         #expect(output.headers == waiting.headers)
         let observation = try Observation(value: output.value)
         #expect(observation.isDuplicate)
-        #expect(
-            observation.payloads[.transaction]?.elementsEqual(waiting.transaction?.json ?? [])
-                == true
-        )
+        #expect(observation.payloads[.transaction]?.elementsEqual(waiting.transaction?.json ?? []) == true)
     }
 
     /// As the loop returns a record whose output no broker takes.
-    private static let tooLarge = Verdict.deadLettered(
-        Refusal(reason: .payloadTooLarge, detail: "test")
-    )
+    private static let tooLarge = Verdict.deadLettered(Refusal(reason: .payloadTooLarge, detail: "test"))
 
     @Test func `a record that ends as a dead letter after all is not remembered`() async throws {
         let reader = try await Reader()
@@ -228,11 +191,7 @@ import Worker
         let reader = try await Reader()
         let notification = Sample.transaction("1").with {
             $0.notification = ObservedNotification(
-                type: "DID_RENEW",
-                subtype: nil,
-                uuid: "uuid-1",
-                signedDate: Timestamp(milliseconds: 1)
-            )
+                type: "DID_RENEW", subtype: nil, uuid: "uuid-1", signedDate: Timestamp(milliseconds: 1))
         }
         let (records, _) = try await reader.process([notification])
         try await reader.stage.acknowledged(records, [Self.tooLarge])
@@ -254,9 +213,7 @@ import Worker
         #expect(try await reader.settle([large, .transaction("1")]) == [.duplicate, .duplicate])
     }
 
-    @Test func `a raised limit is asked for before a record is refused by the old one`()
-        async throws
-    {
+    @Test func `a raised limit is asked for before a record is refused by the old one`() async throws {
         let reader = try await Reader()
         let limits = OutputLimits(producerProperties: [:])
         reader.stage = Reader.stage(on: reader.client, limits: limits)
@@ -266,7 +223,5 @@ import Worker
         #expect(verdicts.map(\.disposition) == [.forwarded, .forwarded])
     }
 
-    private static func setting(_ value: String) -> TopicSetting {
-        TopicSetting(value: value, isSetOnTopic: true)
-    }
+    private static func setting(_ value: String) -> TopicSetting { TopicSetting(value: value, isSetOnTopic: true) }
 }

@@ -20,9 +20,7 @@ import Testing
         return inFlight
     }
 
-    private func values(_ inFlight: InFlight<Int>) -> [Int] {
-        inFlight.all.map(\.value).sorted()
-    }
+    private func values(_ inFlight: InFlight<Int>) -> [Int] { inFlight.all.map(\.value).sorted() }
 
     @Test func `everything in flight is known, in the order of its partition`() {
         let inFlight = filled()

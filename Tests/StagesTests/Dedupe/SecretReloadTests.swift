@@ -30,9 +30,7 @@ import Worker
         let database = try await client.query("SELECT current_database()::text")[0].text(0)
         let port = try await PostgresServer.shared.server().port
         let password = folder.appending(path: "password")
-        func write(_ text: String) throws {
-            try Data(text.utf8).write(to: password, options: .atomic)
-        }
+        func write(_ text: String) throws { try Data(text.utf8).write(to: password, options: .atomic) }
         try write("first")
         let settings = folder.appending(path: "settings.json")
         try Data(
@@ -43,11 +41,8 @@ import Worker
             """.utf8
         ).write(to: settings)
         let source = SettingsSource(
-            schema: WorkerProgram.dedupe.schema,
-            environment: ["DATABASE_PASSWORD_FILE": password.path],
-            filePath: settings.path,
-            problems: { WorkerProcess.problems(.dedupe, $0) }
-        )
+            schema: WorkerProgram.dedupe.schema, environment: ["DATABASE_PASSWORD_FILE": password.path],
+            filePath: settings.path, problems: { WorkerProcess.problems(.dedupe, $0) })
         let log = RecordingLogHandler(level: .info)
         let service = try WorkerService(.dedupe, source.read(), source, log: log)
         let running = Task { try await service.run() }
@@ -62,9 +57,7 @@ import Worker
         #expect(exposition.contains(#"settings_refused_state{stage="dedupe"} 1"#))
         #expect(service.health.isReady)
 
-        try await client.withConnection {
-            try await $0.execute(script: "ALTER ROLE \(role) PASSWORD 'second'")
-        }
+        try await client.withConnection { try await $0.execute(script: "ALTER ROLE \(role) PASSWORD 'second'") }
         await eventually { log.count(Self.taken) == 1 }
         #expect(log.metadata(of: Self.taken).allSatisfy { $0.contains("database.password") })
         #expect(log.count(Self.refused) == 1)

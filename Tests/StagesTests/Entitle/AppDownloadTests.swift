@@ -11,9 +11,7 @@ import Worker
 /// App transactions: a person's download of an app is recorded and grants nothing.
 @Suite(.timeLimit(.minutes(10))) struct AppDownloadTests {
     static func download(
-        _ id: String? = "704",
-        signed: Int64 = 1_000,
-        _ change: (inout AppTransactionFields) -> Void = { _ in }
+        _ id: String? = "704", signed: Int64 = 1_000, _ change: (inout AppTransactionFields) -> Void = { _ in }
     ) throws -> Observation {
         var fields = AppTransactionFields()
         fields.appTransactionID = id
@@ -30,8 +28,7 @@ import Worker
                 original_platform, coalesce(preorder_date_ms::text, 'none'), application_version)
             FROM app_downloads ORDER BY app_transaction_id
             """
-        )
-        .map { $0.text(0) }
+        ).map { $0.text(0) }
     }
 
     @Test func `an app transaction is recorded as a download, and grants nothing`() async throws {
@@ -45,15 +42,15 @@ import Worker
             try await Self.rows(worker) == [
                 "704 Production com.example.pro 1000 apple 1.0 1735689600000 iOS 900 3.1",
                 "705 Production com.example.pro 1000 apple 2.0 1735689600000 iOS none 3.1",
-            ]
-        )
+            ])
         #expect(try await worker.rows().isEmpty)
         #expect(try await worker.count("transactions") == 0)
         #expect(try await worker.count("revisions") == 2)
     }
 
-    @Test(arguments: [[0, 1, 2], [2, 1, 0], [1, 2, 0]], [true, false])
-    func `the newest statement counts, in any order`(order: [Int], inOneBatch: Bool) async throws {
+    @Test(arguments: [[0, 1, 2], [2, 1, 0], [1, 2, 0]], [true, false]) func `the newest statement counts, in any order`(
+        order: [Int], inOneBatch: Bool
+    ) async throws {
         let worker = try await EntitleWorker()
         let statements = [
             try Self.download(signed: 1_000) { $0.applicationVersion = "1.0" },
@@ -64,16 +61,11 @@ import Worker
         if inOneBatch {
             _ = try await worker.process(observations)
         } else {
-            for observation in observations {
-                _ = try await worker.process([observation])
-            }
+            for observation in observations { _ = try await worker.process([observation]) }
         }
         _ = try await worker.process(observations)
         #expect(
-            try await Self.rows(worker) == [
-                "704 Production com.example.pro 3000 apple 1.0 1735689600000 iOS none 3.0"
-            ]
-        )
+            try await Self.rows(worker) == ["704 Production com.example.pro 3000 apple 1.0 1735689600000 iOS none 3.0"])
     }
 
     @Test func `one without an ID names no account and is in the history alone`() async throws {

@@ -11,15 +11,11 @@ import Worker
 /// A catalog that is applied when purchases are already known.
 struct EntitleCatalogTests {
     @Test(arguments: Scenario.names.enumerated().filter { $0.offset % 4 == 0 }.map(\.element))
-    func `a catalog applied after the facts gives the same rows as one applied before`(
-        name: String
-    ) async throws {
+    func `a catalog applied after the facts gives the same rows as one applied before`(name: String) async throws {
         let scenario = try Scenario.load(name)
         let worker = try await EntitleWorker()
         var facts = FactSet()
-        for observation in scenario.observations {
-            facts.add(observation)
-        }
+        for observation in scenario.observations { facts.add(observation) }
         let fold = scenario.fold(facts)
         try await worker.own(fold.ownership)
         _ = try await worker.process(scenario.observations)
@@ -40,9 +36,7 @@ struct EntitleCatalogTests {
             let owner = Ownership(userID: "user-\(number)", rule: .accountToken)
             try await worker.own([Signed.key("\(number)"): owner])
         }
-        _ = try await worker.process(
-            try (0..<5).map { try Signed.transaction("\($0)", signed: 1) }
-        )
+        _ = try await worker.process(try (0..<5).map { try Signed.transaction("\($0)", signed: 1) })
         let before = try await worker.count("changes")
         try await worker.apply(catalog: Self.catalog(keys: #"["pro","cloud"]"#))
         try await worker.reproject()
@@ -50,8 +44,7 @@ struct EntitleCatalogTests {
             """
             SELECT user_id, old_periods, entitlement_key, catalog_version::int8, cause_id
             FROM changes WHERE cause = 'catalog' ORDER BY 1
-            """
-        )
+            """)
         #expect(rows.map { $0.text(0) } == (0..<5).map { "user-\($0)" })
         #expect(rows.allSatisfy { $0.text(2) == "cloud" && $0.int8(3) == 2 })
         #expect(rows.allSatisfy { $0.text(4) == "2" })
@@ -66,9 +59,7 @@ struct EntitleCatalogTests {
         _ = try await worker.process([try Signed.transaction("1", signed: 1, expires: 500)])
         try await worker.apply(catalog: Self.catalog(keys: #"["pro"]"#))
         _ = try await worker.process([try Signed.transaction("1", signed: 2, expires: 900)])
-        let versions = try await worker.client.query(
-            "SELECT catalog_version::int8 FROM changes ORDER BY version"
-        )
+        let versions = try await worker.client.query("SELECT catalog_version::int8 FROM changes ORDER BY version")
         #expect(versions.map { $0.optionalInt8(0) } == [nil, 1])
     }
 
@@ -92,28 +83,22 @@ struct EntitleCatalogTests {
     private static func interrupted(readable: Int) async throws -> EntitleWorker {
         let worker = try await EntitleWorker()
         for original in ["1", "2", "3"] {
-            try await worker.own([
-                Signed.key(original): Ownership(userID: "anna", rule: .accountToken)
-            ])
+            try await worker.own([Signed.key(original): Ownership(userID: "anna", rule: .accountToken)])
         }
         try await worker.apply(catalog: catalog(keys: #"["old"]"#))
         try await worker.reproject()
-        _ = try await worker.process(
-            try ["1", "2", "3"].map { try Signed.transaction($0, signed: 1) }
-        )
+        _ = try await worker.process(try ["1", "2", "3"].map { try Signed.transaction($0, signed: 1) })
         #expect(try await worker.keys() == ["old"])
         try await worker.apply(catalog: Array(#"{"products":"unreadable"}"#.utf8))
         _ = try await worker.client.query(
             """
             UPDATE catalog_projection SET version = \(readable), target = 2,
                 after_original_transaction_id = '2', after_environment = 'Production'
-            """
-        )
+            """)
         return worker
     }
 
-    @Test(arguments: [1, 2])
-    func `a stored catalog that cannot be read is passed over once another one is applied`(
+    @Test(arguments: [1, 2]) func `a stored catalog that cannot be read is passed over once another one is applied`(
         version: Int
     ) async throws {
         let worker = try await Self.interrupted(readable: version)
@@ -121,21 +106,16 @@ struct EntitleCatalogTests {
         try await worker.apply(catalog: Self.catalog(keys: #"["new"]"#))
         try await worker.reproject()
         let rows = try await worker.client.query(
-            "SELECT entitlement_key FROM entitlements ORDER BY original_transaction_id"
-        )
+            "SELECT entitlement_key FROM entitlements ORDER BY original_transaction_id")
         #expect(rows.map { $0.text(0) } == ["new", "new", "new"])
-        let state = try await worker.client.query(
-            "SELECT version::int8, target::int8 FROM catalog_projection"
-        )[0]
+        let state = try await worker.client.query("SELECT version::int8, target::int8 FROM catalog_projection")[0]
         #expect(state.int8(0) == 3)
         #expect(state.optionalInt8(1) == nil)
     }
 
     @Test func `a catalog that cannot be read is named with what to do`() async throws {
         let worker = try await Self.interrupted(readable: 1)
-        await #expect {
-            _ = try await worker.process([try Signed.transaction("9", signed: 1)])
-        } throws: {
+        await #expect { _ = try await worker.process([try Signed.transaction("9", signed: 1)]) } throws: {
             "\($0)".contains("catalog version 2 cannot be read, apply another one")
         }
     }
@@ -153,19 +133,15 @@ struct EntitleCatalogTests {
             """
             UPDATE catalog_projection SET target = 1, after_original_transaction_id = '3',
                 after_environment = 'Production'
-            """
-        )
+            """)
         try await worker.reproject()
         let done = try await worker.client.query(
             """
             SELECT original_transaction_id FROM entitlements WHERE entitlement_key = 'new'
             ORDER BY 1
-            """
-        )
+            """)
         #expect(done.map { $0.text(0) } == ["4", "5"])
-        let state = try await worker.client.query(
-            "SELECT version::int8, target::int8 FROM catalog_projection"
-        )[0]
+        let state = try await worker.client.query("SELECT version::int8, target::int8 FROM catalog_projection")[0]
         #expect(state.int8(0) == 1)
         #expect(state.optionalInt8(1) == nil)
     }
@@ -175,9 +151,7 @@ struct EntitleCatalogTests {
         try await worker.own([Signed.key("1"): Ownership(userID: "anna", rule: .accountToken)])
         let late = try await worker.client.connect()
         _ = try await late.query("BEGIN")
-        _ = try await late.query(
-            "SELECT pg_advisory_xact_lock_shared(hashtextextended('catalog', 0))"
-        )
+        _ = try await late.query("SELECT pg_advisory_xact_lock_shared(hashtextextended('catalog', 0))")
         try await worker.apply(catalog: Self.catalog(keys: #"["new"]"#))
         async let reprojection: Void = worker.reproject()
         try await eventually("the reprojection waits") {
@@ -186,8 +160,7 @@ struct EntitleCatalogTests {
                 SELECT count(*) FROM pg_stat_activity
                 WHERE datname = current_database() AND state = 'active'
                   AND query LIKE 'SELECT wait_for_sharers%'
-                """
-            )[0].int8(0) > 0
+                """)[0].int8(0) > 0
         }
         // The rows of the late batch did not exist when the new catalog was applied.
         _ = try await late.query(
@@ -197,9 +170,7 @@ struct EntitleCatalogTests {
                 purchase_date_ms, product_type, quantity, expires_date_ms)
             VALUES ('Production', $1, '1', 'jws', 1, sha256('x'), 'apple', '1', 'pro', 10,
                 'Auto-Renewable Subscription', 1, 1000)
-            """,
-            [.text(Signed.bundleID.text)]
-        )
+            """, [.text(Signed.bundleID.text)])
         _ = try await late.query("COMMIT")
         try await reprojection
         #expect(try await worker.keys() == ["new"])
@@ -210,19 +181,13 @@ struct EntitleCatalogTests {
         let worker = try await EntitleWorker()
         let originals = (0..<300).map { "\($0)" }
         let owner = Ownership(userID: "anna", rule: .accountToken)
-        try await worker.own(
-            Dictionary(uniqueKeysWithValues: originals.map { (Signed.key($0), owner) })
-        )
+        try await worker.own(Dictionary(uniqueKeysWithValues: originals.map { (Signed.key($0), owner) }))
         _ = try await worker.process(try originals.map { try Signed.transaction($0, signed: 1) })
         try await worker.apply(catalog: Self.catalog(keys: #"["new"]"#))
         var copies: [EntitleWorker] = [worker]
-        for _ in 0..<2 {
-            copies.append(try await EntitleWorker(on: worker.client))
-        }
+        for _ in 0..<2 { copies.append(try await EntitleWorker(on: worker.client)) }
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for copy in copies {
-                group.addTask { try await copy.reproject() }
-            }
+            for copy in copies { group.addTask { try await copy.reproject() } }
             try await group.waitForAll()
         }
         let counts = try copies.map { copy in
@@ -230,8 +195,7 @@ struct EntitleCatalogTests {
             let line = try #require(
                 text.split(separator: "\n").first {
                     !$0.hasPrefix("#") && $0.contains("entitle_reprojected_purchases_total ")
-                }
-            )
+                })
             return line.split(separator: " ").last.flatMap { Int($0) } ?? -1
         }
         #expect(counts.reduce(0, +) == 300)
@@ -251,9 +215,6 @@ extension EntitleWorker {
     }
 
     fileprivate func keys() async throws -> Set<String> {
-        Set(
-            try await client.query("SELECT DISTINCT entitlement_key FROM entitlements")
-                .map { $0.text(0) }
-        )
+        Set(try await client.query("SELECT DISTINCT entitlement_key FROM entitlements").map { $0.text(0) })
     }
 }

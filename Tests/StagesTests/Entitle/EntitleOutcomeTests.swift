@@ -13,10 +13,7 @@ import Worker
 @Suite(.timeLimit(.minutes(10))) struct EntitleOutcomeTests {
     private static let anna = Ownership(userID: "anna", rule: .accountToken)
 
-    private static func outcomes(
-        _ worker: EntitleWorker,
-        _ observations: [Observation]
-    ) async throws -> [Outcome?] {
+    private static func outcomes(_ worker: EntitleWorker, _ observations: [Observation]) async throws -> [Outcome?] {
         let header = KafkaHeader(name: "correlation-id", text: "request")
         let records = observations.enumerated().map { index, observation in
             observation.record(at: Int64(index), headers: [header])
@@ -24,10 +21,7 @@ import Worker
         return try await worker.stage.process(records).map(\.outcome)
     }
 
-    private static func statuses(
-        _ worker: EntitleWorker,
-        _ observations: [Observation]
-    ) async throws -> [String] {
+    private static func statuses(_ worker: EntitleWorker, _ observations: [Observation]) async throws -> [String] {
         try await outcomes(worker, observations).map { $0?.status.rawValue ?? "none" }
     }
 
@@ -46,14 +40,9 @@ import Worker
                 first, other, marked, try Signed.transaction("1", signed: 4, revoked: 50),
                 try Signed.transaction("2", signed: 1), try Signed.notification("TEST", signed: 1),
                 try Signed.transaction("1", signed: 9, product: "other"),
-            ]
-        )
+            ])
         #expect(
-            statuses == [
-                "applied", "duplicate", "duplicate", "superseded", "unlinked", "recorded",
-                "dead_lettered",
-            ]
-        )
+            statuses == ["applied", "duplicate", "duplicate", "superseded", "unlinked", "recorded", "dead_lettered"])
     }
 
     @Test func `a record that is read again after a crash gets the same answer`() async throws {
@@ -67,8 +56,7 @@ import Worker
         #expect(try await Self.statuses(worker, [first]) == ["duplicate"])
     }
 
-    @Test func `the answer holds the entitlements at that time, in this environment`() async throws
-    {
+    @Test func `the answer holds the entitlements at that time, in this environment`() async throws {
         let worker = try await EntitleWorker()
         try await worker.own([Signed.key("1"): Self.anna, Signed.key("2"): Self.anna])
         let sandbox = try Signed.transaction("3", signed: 1).with { $0.environment = .sandbox }
@@ -77,17 +65,11 @@ import Worker
         try await worker.own([key: Self.anna])
         _ = try await worker.process([try Signed.transaction("2", signed: 1), sandbox])
         let outcomes = try await Self.outcomes(
-            worker,
-            [
-                try Signed.transaction("1", signed: 1), try Signed.transaction("4", signed: 1),
-            ]
-        )
+            worker, [try Signed.transaction("1", signed: 1), try Signed.transaction("4", signed: 1)])
         #expect(outcomes.map { $0?.userID } == ["anna", nil])
         #expect(outcomes[1]?.entitlements == nil)
         let held = try JSONDocument(parsing: outcomes[0]?.entitlements ?? []).root
-        #expect(
-            held.elements.compactMap { $0["originalTransactionID"]?.string } == ["1", "2"]
-        )
+        #expect(held.elements.compactMap { $0["originalTransactionID"]?.string } == ["1", "2"])
     }
 
     @Test func `only the last observation of a body lists the user's entitlements`() async throws {
@@ -104,9 +86,7 @@ import Worker
         #expect(held.elements.compactMap { $0["originalTransactionID"]?.string } == ids)
     }
 
-    @Test func `the answers to a large body grow with the entitlements, not with their square`()
-        async throws
-    {
+    @Test func `the answers to a large body grow with the entitlements, not with their square`() async throws {
         let worker = try await EntitleWorker()
         let ids = (1...300).map { String($0) }
         for id in ids { try await worker.own([Signed.key(id): Self.anna]) }

@@ -23,21 +23,14 @@ import Worker
             guard case .success(.items(let items)) = verifier.verify(body.value) else { continue }
             for item in items {
                 let source = ObservationSource(
-                    RecordPosition(
-                        topic: "storekit.raw",
-                        partition: 0,
-                        offset: Int64(observations.count)
-                    )
-                )
+                    RecordPosition(topic: "storekit.raw", partition: 0, offset: Int64(observations.count)))
                 observations.append(try Observation(item, source: source))
             }
         }
         return observations
     }
 
-    @Test func `every fact of next year is stored and projected, and no record is refused`()
-        async throws
-    {
+    @Test func `every fact of next year is stored and projected, and no record is refused`() async throws {
         let worker = try await EntitleWorker()
         let observations = try Self.observations(300)
         let transactions = observations.count { $0.facts.transaction != nil }

@@ -17,14 +17,10 @@ struct EntitleStageNotificationTests {
     private static let pairs: [Pair] = {
         let types = NotificationType.allCases.map(\.rawValue) + ["MIGRATE", "BRAND_NEW"]
         let subtypes = NotificationSubtype.allCases.map(\.rawValue) + ["NEVER_SEEN"]
-        return types.flatMap { type in
-            ([nil] + subtypes).map { Pair(type: type, subtype: $0) }
-        }
+        return types.flatMap { type in ([nil] + subtypes).map { Pair(type: type, subtype: $0) } }
     }()
 
-    @Test func `one without a fact ends as recorded, by a rule that the history names`()
-        async throws
-    {
+    @Test func `one without a fact ends as recorded, by a rule that the history names`() async throws {
         let worker = try await EntitleWorker()
         let dispositions = try await worker.dispositions(Self.observations { _ in })
         #expect(Set(dispositions) == [.recorded])
@@ -32,17 +28,14 @@ struct EntitleStageNotificationTests {
         let text = String(decoding: worker.registry.exposition(), as: UTF8.self)
         // The one unknown type without a subtype, with each known one, and with an unknown one.
         let unknown = NotificationSubtype.allCases.count + 2
-        #expect(
-            text.contains("entitle_notifications_total{meaning=\"unknown_type\"} \(unknown)\n")
-        )
+        #expect(text.contains("entitle_notifications_total{meaning=\"unknown_type\"} \(unknown)\n"))
     }
 
     @Test func `a transaction in any notification is a fact`() async throws {
         let worker = try await EntitleWorker()
         let observations = try Self.observations { observation in
             let number = observation.source.position.offset
-            observation.transaction =
-                try Signed.transaction("t\(number)", signed: 1).json(.transaction)
+            observation.transaction = try Signed.transaction("t\(number)", signed: 1).json(.transaction)
         }
         let dispositions = try await worker.dispositions(observations)
         #expect(Set(dispositions) == [.applied])
@@ -54,17 +47,14 @@ struct EntitleStageNotificationTests {
         let worker = try await EntitleWorker()
         let observations = try Self.observations { observation in
             let number = observation.source.position.offset
-            observation.renewalInfo =
-                try Signed.renewal("r\(number)", signed: 1, graceExpires: nil)
-                .json(.renewalInfo)
+            observation.renewalInfo = try Signed.renewal("r\(number)", signed: 1, graceExpires: nil).json(.renewalInfo)
         }
         let dispositions = try await worker.dispositions(observations)
         #expect(Set(dispositions) == [.applied])
         #expect(try await worker.count("renewals") == Int64(Self.pairs.count))
     }
 
-    @Test(arguments: [nil, 5_000])
-    func `a grace announced without its end is counted`(expires: Int64?) async throws {
+    @Test(arguments: [nil, 5_000]) func `a grace announced without its end is counted`(expires: Int64?) async throws {
         let worker = try await EntitleWorker()
         let renewal = try Signed.renewal("1", signed: 1, graceExpires: expires).json(.renewalInfo)
         var notification = try Signed.notification("DID_FAIL_TO_RENEW", signed: 1)
@@ -84,9 +74,7 @@ struct EntitleStageNotificationTests {
         return meanings
     }
 
-    private static func observations(
-        _ change: (inout ObservationDraft) throws -> Void
-    ) throws -> [Observation] {
+    private static func observations(_ change: (inout ObservationDraft) throws -> Void) throws -> [Observation] {
         try pairs.enumerated().map { number, pair in
             var observation = try Signed.notification(pair.type, signed: 1)
             observation.source?.position.offset = Int64(number)

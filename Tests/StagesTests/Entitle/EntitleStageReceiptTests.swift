@@ -15,16 +15,14 @@ struct EntitleStageReceiptTests {
 
     /// The date of the JWS, and the end of the period that follows.
     @Test(arguments: [(signed: Int64(1), end: Int64(500)), (signed: 4, end: 1000)])
-    func `a receipt's revocation counts until a newer JWS lifts it, in any order`(
-        jws: (signed: Int64, end: Int64)
-    ) async throws {
+    func `a receipt's revocation counts until a newer JWS lifts it, in any order`(jws: (signed: Int64, end: Int64))
+        async throws
+    {
         for batchSize in [1, 2, 4] {
             let worker = try await EntitleWorker()
             let orders = Self.permutations(of: [0, 1, 2, 3])
             let ids = orders.indices.map { "\($0 + 1)" }
-            for id in ids {
-                try await worker.own([Signed.key(id): Self.anna])
-            }
+            for id in ids { try await worker.own([Signed.key(id): Self.anna]) }
             for step in stride(from: 0, to: 4, by: batchSize) {
                 var batch: [Observation] = []
                 for (id, order) in zip(ids, orders) {
@@ -41,8 +39,8 @@ struct EntitleStageReceiptTests {
             }
             #expect(try await Self.receipts(worker) == ["5 500 3"])
             let purchases = ids.map { Signed.key($0) }
-            let rebuilt = try await Reprojector(client: worker.client)
-                .run(purchases, kind: .rebuild, isReplacing: false)
+            let rebuilt = try await Reprojector(client: worker.client).run(
+                purchases, kind: .rebuild, isReplacing: false)
             #expect(rebuilt.isEmpty)
         }
     }
@@ -63,24 +61,14 @@ struct EntitleStageReceiptTests {
         try await worker.own([Signed.key("1"): Self.anna])
         let renewals = try (1...30).map { number in
             try Signed.transaction(
-                "1-\(number)",
-                signed: 1,
-                original: "1",
-                purchased: Int64(number) * 1000,
-                expires: Int64(number + 1) * 1000,
-                members: #","transactionReason":"RENEWAL""#
-            )
+                "1-\(number)", signed: 1, original: "1", purchased: Int64(number) * 1000,
+                expires: Int64(number + 1) * 1000, members: #","transactionReason":"RENEWAL""#)
         }
         _ = try await worker.process(renewals)
         #expect(try await worker.count("closed_periods") > 0)
         for (signed, revoked) in [(5, nil), (3, 4500)] as [(Int64, Int64?)] {
             let receipt = try Signed.transaction(
-                "1-4",
-                signed: signed,
-                original: "1",
-                purchased: 4000,
-                expires: 5000,
-                revoked: revoked
+                "1-4", signed: signed, original: "1", purchased: 4000, expires: 5000, revoked: revoked
             ).with { $0.verification.method = .receipt }
             _ = try await worker.process([receipt])
         }
@@ -89,11 +77,7 @@ struct EntitleStageReceiptTests {
         #expect(periods?.map(\.end?.milliseconds) == [4500, 31_000])
     }
 
-    private static func observation(
-        _ place: Int,
-        of id: String,
-        jws signed: Int64
-    ) throws -> Observation {
+    private static func observation(_ place: Int, of id: String, jws signed: Int64) throws -> Observation {
         switch place {
         case 0: try Signed.transaction(id, signed: signed)
         case 1: try receipt(id, signed: 2, revoked: 300)
@@ -102,13 +86,8 @@ struct EntitleStageReceiptTests {
         }
     }
 
-    private static func receipt(
-        _ id: String,
-        signed: Int64,
-        revoked: Int64? = nil
-    ) throws -> Observation {
-        try Signed.transaction(id, signed: signed, revoked: revoked)
-            .with { $0.verification.method = .receipt }
+    private static func receipt(_ id: String, signed: Int64, revoked: Int64? = nil) throws -> Observation {
+        try Signed.transaction(id, signed: signed, revoked: revoked).with { $0.verification.method = .receipt }
     }
 
     /// The stored receipt columns: newest date, revocation, and the date of the receipt that
@@ -119,15 +98,12 @@ struct EntitleStageReceiptTests {
             SELECT DISTINCT concat_ws(' ', signed_date_ms, revocation_date_ms,
                 revoked_signed_date_ms)
             FROM transactions WHERE track = 'receipt'
-            """
-        )
+            """)
         return Set(rows.map { $0.text(0) })
     }
 
     private static func permutations(of places: [Int]) -> [[Int]] {
         guard places.count > 1 else { return [places] }
-        return places.flatMap { place in
-            permutations(of: places.filter { $0 != place }).map { [place] + $0 }
-        }
+        return places.flatMap { place in permutations(of: places.filter { $0 != place }).map { [place] + $0 } }
     }
 }

@@ -7,8 +7,7 @@ import Worker
 
 /// The scenarios through the real stage and PostgreSQL: its rows equal those of the pure fold.
 struct EntitleStageScenarioTests {
-    @Test(arguments: Scenario.names)
-    func `in any order, doubled and in batches of any size, the rows are the fold's`(
+    @Test(arguments: Scenario.names) func `in any order, doubled and in batches of any size, the rows are the fold's`(
         name: String
     ) async throws {
         let scenario = try Scenario.load(name)
@@ -20,9 +19,7 @@ struct EntitleStageScenarioTests {
         while !rest.isEmpty {
             let batch = Array(rest.prefix(Int.random(in: 1...4)))
             rest = rest.dropFirst(batch.count)
-            for observation in batch {
-                facts.add(observation)
-            }
+            for observation in batch { facts.add(observation) }
             let before = fold
             fold = scenario.fold(facts)
             try await worker.own(fold.ownership)
@@ -40,10 +37,7 @@ struct EntitleStageScenarioTests {
 
 extension EntitlementFold {
     /// The link observations of purchases outside of the batch with a changed owner.
-    fileprivate func relinked(
-        since before: EntitlementFold,
-        beside batch: [Observation]
-    ) -> [Observation] {
+    fileprivate func relinked(since before: EntitlementFold, beside batch: [Observation]) -> [Observation] {
         let inHand = Set(batch.compactMap(\.originalTransactionID))
         return ownership.filter { key, owner in
             owner != before.ownership[key] && !inHand.contains(key.originalTransactionID)

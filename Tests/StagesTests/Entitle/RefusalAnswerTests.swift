@@ -23,28 +23,21 @@ import Worker
         return reader
     }
 
-    private static func conflict(
-        at offset: Int64,
-        headers: [KafkaHeader] = [header],
-        index: Int = 0,
-        of count: Int = 1
-    ) throws -> ConsumerRecord {
-        try Signed.transaction("1", signed: 2, product: "other").observation(index, of: count)
-            .record(at: offset, headers: headers)
+    private static func conflict(at offset: Int64, headers: [KafkaHeader] = [header], index: Int = 0, of count: Int = 1)
+        throws -> ConsumerRecord
+    {
+        try Signed.transaction("1", signed: 2, product: "other").observation(index, of: count).record(
+            at: offset, headers: headers)
     }
 
-    @Test func `a purchase that contradicts known facts is answered with its user's entitlements`()
-        async throws
-    {
+    @Test func `a purchase that contradicts known facts is answered with its user's entitlements`() async throws {
         let reader = try await Self.reader()
         let worker = try await EntitleWorker(on: reader.client)
         try await worker.own([
             Signed.key("1"): Ownership(userID: "anna", rule: .accountToken),
             Signed.key("2"): Ownership(userID: "anna", rule: .accountToken),
         ])
-        _ = try await worker.process([
-            try Signed.transaction("1", signed: 1), try Signed.transaction("2", signed: 1),
-        ])
+        _ = try await worker.process([try Signed.transaction("1", signed: 1), try Signed.transaction("2", signed: 1)])
         let verdict = try #require(try await reader.stage.process([try Self.conflict(at: 1)]).first)
         #expect(verdict.disposition == .deadLettered)
         let outcome = try #require(verdict.outcome)
@@ -52,14 +45,10 @@ import Worker
         #expect(outcome.reason == "transaction_conflict")
         #expect(outcome.userID == "anna")
         let held = try JSONDocument(parsing: outcome.entitlements ?? []).root
-        #expect(
-            held.elements.compactMap { $0["originalTransactionID"]?.string } == ["1", "2"]
-        )
+        #expect(held.elements.compactMap { $0["originalTransactionID"]?.string } == ["1", "2"])
     }
 
-    @Test func `a refused observation lists its user's entitlements if it is the last of its body`()
-        async throws
-    {
+    @Test func `a refused observation lists its user's entitlements if it is the last of its body`() async throws {
         let reader = try await Self.reader()
         let worker = try await EntitleWorker(on: reader.client)
         try await worker.own([Signed.key("1"): Ownership(userID: "anna", rule: .accountToken)])

@@ -17,20 +17,14 @@ import Worker
             let owner = Ownership(userID: "user-\(number)", rule: .accountToken)
             try await worker.own([Signed.key("\(number)"): owner])
         }
-        _ = try await worker.process(
-            try (0..<9).map { try Signed.transaction("\($0)", signed: 1) }
-        )
+        _ = try await worker.process(try (0..<9).map { try Signed.transaction("\($0)", signed: 1) })
         _ = try await worker.client.query(
             """
             ALTER TABLE entitlements
             ADD CHECK (user_id <> 'user-4' OR entitlement_key <> 'new')
-            """
-        )
+            """)
         try await worker.apply(
-            catalog: Array(
-                #"{"products":{"pro":{"type":"auto-renewable","entitlements":["new"]}}}"#.utf8
-            )
-        )
+            catalog: Array(#"{"products":{"pro":{"type":"auto-renewable","entitlements":["new"]}}}"#.utf8))
         return worker
     }
 
@@ -38,13 +32,9 @@ import Worker
         let worker = try await Self.worker()
         try await worker.stage.upkeep?.work()
         await worker.stage.upkeep?.close()
-        let rows = try await worker.client.query(
-            "SELECT user_id, entitlement_key FROM entitlements ORDER BY 1"
-        )
+        let rows = try await worker.client.query("SELECT user_id, entitlement_key FROM entitlements ORDER BY 1")
         #expect(rows.map { $0.text(1) } == (0..<9).map { $0 == 4 ? "pro" : "new" })
-        let state = try await worker.client.query(
-            "SELECT version::int8, target::int8 FROM catalog_projection"
-        )[0]
+        let state = try await worker.client.query("SELECT version::int8, target::int8 FROM catalog_projection")[0]
         #expect(state.int8(0) == 1)
         #expect(state.optionalInt8(1) == nil)
         let metrics = String(decoding: worker.registry.exposition(), as: UTF8.self)

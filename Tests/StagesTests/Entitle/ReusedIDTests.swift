@@ -8,13 +8,12 @@ struct ReusedIDTests {
     private static let start: Int64 = 1_767_225_600_000
 
     /// - Parameter inOneBatch: if true the fold compares them, else the table too.
-    @Test(arguments: [true, false])
-    func `a refund with other milliseconds of purchase counts`(inOneBatch: Bool) async throws {
+    @Test(arguments: [true, false]) func `a refund with other milliseconds of purchase counts`(inOneBatch: Bool)
+        async throws
+    {
         let rig = try await RebuildRig()
         let bought = Self.purchase("1", at: Self.start + 250, signed: 1)
-        let refunded = Self.purchase("1", at: Self.start + 987, signed: 2) {
-            $0.revocationDate = Self.start + 5_000
-        }
+        let refunded = Self.purchase("1", at: Self.start + 987, signed: 2) { $0.revocationDate = Self.start + 5_000 }
         if inOneBatch {
             try await rig.settle(batch: [bought, refunded])
         } else {
@@ -28,10 +27,9 @@ struct ReusedIDTests {
     }
 
     /// Closed transactions are not read: the table alone compares them.
-    @Test(arguments: 0..<12)
-    func `a refund of a long subscription counts whatever its milliseconds`(
-        _ number: Int64
-    ) async throws {
+    @Test(arguments: 0..<12) func `a refund of a long subscription counts whatever its milliseconds`(_ number: Int64)
+        async throws
+    {
         let rig = try await RebuildRig()
         try await rig.settle(batch: (0..<12).map { Self.renewal($0, milliseconds: 500, signed: 1) })
         let closed = try await rig.client.query("SELECT count(*) FROM closed_periods")[0].int8(0)
@@ -49,8 +47,9 @@ struct ReusedIDTests {
         }
     }
 
-    @Test(arguments: [Environment.xcode, .localTesting])
-    func `the newest signed transaction owns a reused ID`(environment: Environment) async throws {
+    @Test(arguments: [Environment.xcode, .localTesting]) func `the newest signed transaction owns a reused ID`(
+        environment: Environment
+    ) async throws {
         let rig = try await RebuildRig()
         let former = [
             Self.purchase("0", at: Self.start, signed: 1),
@@ -66,8 +65,7 @@ struct ReusedIDTests {
         try await settle(former)
         try await settle(latter)
         let expected = [
-            "0 \(Self.start + 200_000)-\(Self.start + 280_000)",
-            "1 \(Self.start + 300_000)-\(Self.start + 380_000)",
+            "0 \(Self.start + 200_000)-\(Self.start + 280_000)", "1 \(Self.start + 300_000)-\(Self.start + 380_000)",
         ]
         #expect(try await rig.periods() == expected)
         // Older ones change nothing, though their ID is another purchase's now.
@@ -79,37 +77,22 @@ struct ReusedIDTests {
     }
 
     private static func renewal(
-        _ number: Int64,
-        milliseconds: Int64,
-        signed: Int64,
-        _ change: (inout TransactionFields) -> Void = { _ in }
+        _ number: Int64, milliseconds: Int64, signed: Int64, _ change: (inout TransactionFields) -> Void = { _ in }
     ) -> Sample {
-        purchase(
-            "1-\(number)",
-            of: "1",
-            at: start + number * 10_000 + milliseconds,
-            signed: signed
-        ) {
+        purchase("1-\(number)", of: "1", at: start + number * 10_000 + milliseconds, signed: signed) {
             $0.expiresDate = start + (number + 1) * 10_000
             change(&$0)
         }
     }
 
     private static func purchase(
-        _ id: String,
-        of original: String? = nil,
-        at purchased: Int64,
-        signed: Int64,
+        _ id: String, of original: String? = nil, at purchased: Int64, signed: Int64,
         _ change: (inout TransactionFields) -> Void = { _ in }
     ) -> Sample {
         Sample.purchase(
-            original ?? id,
-            id,
-            at: purchased,
+            original ?? id, id, at: purchased,
             // After every purchase: a later purchase begins when it is signed.
-            signed: start + 1_000_000 + signed,
-            token: LinkWorker.anna,
-            until: purchased + 80_000
+            signed: start + 1_000_000 + signed, token: LinkWorker.anna, until: purchased + 80_000
         ).with { sample in
             if var fields = sample.transaction {
                 change(&fields)

@@ -44,9 +44,7 @@ import Worker
 
     @Test func `a backlog of changes is published without compiling a statement`() async throws {
         // One connection, so that the last query asks the session that publishes.
-        let worker = try await EntitleWorker(
-            on: PostgresClient(try await StageDatabase.options(), connectionsMax: 1)
-        )
+        let worker = try await EntitleWorker(on: PostgresClient(try await StageDatabase.options(), connectionsMax: 1))
         _ = try await worker.client.query(
             """
             INSERT INTO changes (user_id, version, environment, bundle_id,
@@ -54,11 +52,9 @@ import Worker
             SELECT 'user-' || n, 1, 'Production', 'com.example.app', n::text, 'pro', '{}',
                 tstzmultirange(tstzrange('2026-01-01', '2026-02-01')), 'rebuild'
             FROM generate_series(1, 6000) AS n
-            """
-        )
+            """)
         _ = try await worker.client.query(
-            "INSERT INTO user_versions SELECT 'user-' || n, 1 FROM generate_series(1, 6000) AS n"
-        )
+            "INSERT INTO user_versions SELECT 'user-' || n, 1 FROM generate_series(1, 6000) AS n")
         let published = try await worker.published()
         #expect(published.changes.count == 6_000)
         #expect(try await worker.client.query("SHOW jit")[0].text(0) == "off")

@@ -13,9 +13,7 @@ import Worker
         let purchase = Sample.purchase("1", until: 9_000_000_000_000)
         try await path.post([purchase])
         try await path.project()
-        for table in ["transactions", "entitlements"] {
-            _ = try await path.client.query("DELETE FROM \(table)")
-        }
+        for table in ["transactions", "entitlements"] { _ = try await path.client.query("DELETE FROM \(table)") }
         try await path.post([purchase])
         #expect(try await path.project().map(\.disposition) == [.applied])
         #expect(try await path.held() == ["1 anna"])

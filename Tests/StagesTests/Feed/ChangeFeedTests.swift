@@ -19,30 +19,21 @@ import Worker
     /// Some purchases of two users, and the records published so far.
     private static func worker(_ count: Int = 4) async throws -> EntitleWorker {
         let worker = try await EntitleWorker()
-        for number in 1...count {
-            try await worker.own([Signed.key("\(number)"): number % 2 == 0 ? anna : bob])
-        }
+        for number in 1...count { try await worker.own([Signed.key("\(number)"): number % 2 == 0 ? anna : bob]) }
         return worker
     }
 
     private static func buy(_ worker: EntitleWorker, _ numbers: ClosedRange<Int>) async throws {
-        _ = try await worker.process(
-            try numbers.map { try Signed.transaction("\($0)", signed: 1) }
-        )
+        _ = try await worker.process(try numbers.map { try Signed.transaction("\($0)", signed: 1) })
     }
 
-    @Test func `a change is published after its commit, in the order of its versions`() async throws
-    {
+    @Test func `a change is published after its commit, in the order of its versions`() async throws {
         let worker = try await Self.worker()
         #expect(try await worker.published().isEmpty)
         try await Self.buy(worker, 1...4)
         _ = try await worker.process([try Signed.transaction("2", signed: 2, revoked: 50)])
         let published = try await worker.published()
-        #expect(
-            published.changes.map(\.label).sorted() == [
-                "anna 1", "anna 2", "anna 3", "bob 1", "bob 2",
-            ]
-        )
+        #expect(published.changes.map(\.label).sorted() == ["anna 1", "anna 2", "anna 3", "bob 1", "bob 2"])
         #expect(published.changes.filter { $0.userID == "anna" }.map(\.version) == [1, 2, 3])
         #expect(try await worker.published().isEmpty)
         let last = try #require(published.changes.last { $0.userID == "anna" })
@@ -67,14 +58,10 @@ import Worker
         }
     }
 
-    @Test func `a manual grant is published like any change, and never counts as a purchase`()
-        async throws
-    {
+    @Test func `a manual grant is published like any change, and never counts as a purchase`() async throws {
         let worker = try await Self.worker(2)
         try await Self.buy(worker, 2...2)
-        _ = try await worker.client.query(
-            "SELECT grant_entitlement('anna', 'extra', NULL, 'sorry', 'support')"
-        )
+        _ = try await worker.client.query("SELECT grant_entitlement('anna', 'extra', NULL, 'sorry', 'support')")
         let published = try await worker.published()
         #expect(published.changes.map(\.label) == ["anna 1", "anna 2"])
         let granted = try #require(published.changes.last).value
@@ -86,10 +73,7 @@ import Worker
         #expect(held.compactMap { $0["originalTransactionID"]?.string } == ["2"])
         for topic in ["entitlements.changed", "entitlements.current"] {
             let values = published.records.filter { $0.topic == "storekit.\(topic)" }
-            let verdict = try PublishedSchema.topics.validate(
-                values.compactMap(\.value),
-                against: topic
-            )
+            let verdict = try PublishedSchema.topics.validate(values.compactMap(\.value), against: topic)
             #expect(verdict.isValid, "\(verdict.report)")
         }
     }
@@ -99,19 +83,13 @@ import Worker
         var states: [String: JSONValue] = [:]
         for round in 0..<5 {
             try await Self.buy(worker, (round * 4 + 1)...(round * 4 + 4))
-            for state in try await worker.published().states {
-                states[state.userID] = state.value
-            }
+            for state in try await worker.published().states { states[state.userID] = state.value }
         }
         for (user, state) in states {
             let held = try await worker.client.query(
-                "SELECT original_transaction_id FROM entitlements WHERE user_id = $1 ORDER BY 1",
-                [.text(user)]
+                "SELECT original_transaction_id FROM entitlements WHERE user_id = $1 ORDER BY 1", [.text(user)]
             ).map { $0.text(0) }
-            #expect(
-                state["entitlements"]?.elements.compactMap { $0["originalTransactionID"]?.string }
-                    == held
-            )
+            #expect(state["entitlements"]?.elements.compactMap { $0["originalTransactionID"]?.string } == held)
             #expect(state["version"]?.int64 == 10)
         }
         #expect(states.count == 2)
@@ -121,17 +99,11 @@ import Worker
         struct Crash: Error {}
         let worker = try await Self.worker()
         try await Self.buy(worker, 1...4)
-        await #expect(throws: Crash.self) {
-            try await worker.feed.empty { _ in throw Crash() }
-        }
+        await #expect(throws: Crash.self) { try await worker.feed.empty { _ in throw Crash() } }
         // Another copy may begin after the lease of the first has expired.
         try await worker.endLease()
         let next = try await EntitleWorker(on: worker.client)
-        #expect(
-            try await next.published().changes.map(\.label).sorted() == [
-                "anna 1", "anna 2", "bob 1", "bob 2",
-            ]
-        )
+        #expect(try await next.published().changes.map(\.label).sorted() == ["anna 1", "anna 2", "bob 1", "bob 2"])
     }
 
     @Test func `one copy publishes at a time`() async throws {
@@ -153,9 +125,7 @@ import Worker
         try await Self.buy(worker, 1...2)
         let client = worker.client
         // While it stands still another copy gets the lease.
-        try await worker.feed.empty { _ in
-            _ = try await client.query("UPDATE feed_lease SET holder = 'other'")
-        }
+        try await worker.feed.empty { _ in _ = try await client.query("UPDATE feed_lease SET holder = 'other'") }
         try await worker.endLease()
         #expect(try await worker.published().states.map(\.userID).sorted() == ["anna", "bob"])
         #expect(try await worker.published().isEmpty)
@@ -179,13 +149,9 @@ import Worker
         let worker = try await Self.worker(2)
         try await Self.buy(worker, 1...2)
         let client = worker.client
-        await #expect(throws: CancellationError.self) {
-            try await worker.feed.empty { _ in throw CancellationError() }
-        }
+        await #expect(throws: CancellationError.self) { try await worker.feed.empty { _ in throw CancellationError() } }
         // By the server's clock alone: the speed of this machine does not matter.
-        let rest = try await client.query(
-            "SELECT until - clock_timestamp() <= interval '5 seconds' FROM feed_lease"
-        )
+        let rest = try await client.query("SELECT until - clock_timestamp() <= interval '5 seconds' FROM feed_lease")
         #expect(rest[0].bool(0))
         let next = try await EntitleWorker(on: client)
         var published: [String] = []
@@ -202,9 +168,7 @@ import Worker
         try await Self.buy(worker, 1...2)
         let client = worker.client
         // Sent records may arrive at any time; another copy continues.
-        await #expect(throws: Cut.self) {
-            try await worker.feed.empty { _ in throw Cut() }
-        }
+        await #expect(throws: Cut.self) { try await worker.feed.empty { _ in throw Cut() } }
         try await worker.endLease()
         let next = try await EntitleWorker(on: client)
         #expect(try await next.published().states.count == 2)
@@ -242,19 +206,15 @@ import Worker
         try await worker.own([
             Signed.key("1"): Ownership(
                 spans: [
-                    OwnershipSpan(userID: "bob"),
-                    OwnershipSpan(userID: "anna", from: Timestamp(milliseconds: 500)),
-                ],
-                rule: .accountToken
-            )
+                    OwnershipSpan(userID: "bob"), OwnershipSpan(userID: "anna", from: Timestamp(milliseconds: 500)),
+                ], rule: .accountToken)
         ])
         _ = try await worker.process([Observation.relinking(Signed.key("1"))])
         let published = try await worker.published()
         #expect(published.changes.map(\.label).sorted() == ["anna 1", "bob 2"])
         #expect(published.changes.allSatisfy { $0.value["cause"]?["kind"]?.string == "link" })
         let transactions = try await worker.client.query(
-            "SELECT count(DISTINCT xmin::text) FROM changes WHERE cause = 'link'"
-        )
+            "SELECT count(DISTINCT xmin::text) FROM changes WHERE cause = 'link'")
         #expect(transactions[0].int8(0) == 1)
     }
 

@@ -22,9 +22,7 @@ import Worker
         _ = try await worker.killedWhilePublishing()
         _ = try await worker.client.query("UPDATE feed_lease SET until = until + interval '1 hour'")
         let next = try await EntitleWorker(on: worker.client)
-        try await eventually(every: .milliseconds(100)) {
-            try await !next.published().isEmpty
-        }
+        try await eventually(every: .milliseconds(100)) { try await !next.published().isEmpty }
         await next.feed.close()
     }
 
@@ -32,13 +30,10 @@ import Worker
         let worker = try await Self.worker()
         let other = try await EntitleWorker(on: worker.client)
         try await worker.feed.empty { _ in
-            _ = try await worker.client.query(
-                "UPDATE feed_lease SET until = until + interval '1 hour'"
-            )
+            _ = try await worker.client.query("UPDATE feed_lease SET until = until + interval '1 hour'")
             #expect(try await other.published().isEmpty)
             let left = try await worker.client.query(
-                "SELECT until <= clock_timestamp() + interval '5 seconds' FROM feed_lease"
-            )
+                "SELECT until <= clock_timestamp() + interval '5 seconds' FROM feed_lease")
             #expect(left[0].bool(0))
         }
         #expect(try await worker.count("unpublished_changes") == 0)
@@ -50,20 +45,16 @@ import Worker
             """
             INSERT INTO feed_repetitions VALUES
                 ('anna', clock_timestamp() + interval '1 hour')
-            """
-        )
+            """)
         _ = try await worker.published()
         let left = try await worker.client.query(
-            "SELECT due <= clock_timestamp() + interval '120 seconds' FROM feed_repetitions"
-        )
+            "SELECT due <= clock_timestamp() + interval '120 seconds' FROM feed_repetitions")
         #expect(left[0].bool(0))
     }
 
     @Test func `the age of a waiting change is never negative`() async throws {
         let worker = try await Self.worker()
-        _ = try await worker.client.query(
-            "UPDATE changes SET changed_at = changed_at + interval '1 hour'"
-        )
+        _ = try await worker.client.query("UPDATE changes SET changed_at = changed_at + interval '1 hour'")
         let age = try await worker.client.run(OutboxTable.backlog)[0].oldestSeconds
         #expect(age == 0)
     }

@@ -19,17 +19,14 @@ import Worker
             let owner = Ownership(userID: "user-\(number)", rule: .accountToken)
             try await worker.own([Signed.key("\(number)"): owner])
         }
-        _ = try await worker.process(
-            try (0..<count).map { try Signed.transaction("\($0)", signed: 1) }
-        )
+        _ = try await worker.process(try (0..<count).map { try Signed.transaction("\($0)", signed: 1) })
         return worker
     }
 
     private static func refusedCount(_ worker: EntitleWorker) -> String? {
-        String(decoding: worker.registry.exposition(), as: UTF8.self)
-            .split(separator: "\n")
-            .first { $0.hasPrefix(#"entitlements_entitle_refused_items_total{work="feed"}"#) }
-            .map { String($0.split(separator: " ")[1]) }
+        String(decoding: worker.registry.exposition(), as: UTF8.self).split(separator: "\n").first {
+            $0.hasPrefix(#"entitlements_entitle_refused_items_total{work="feed"}"#)
+        }.map { String($0.split(separator: " ")[1]) }
     }
 
     /// Reads `new_periods` of each change by an expression.
@@ -44,8 +41,7 @@ import Worker
                 catalog_version, source_topic, source_partition, source_offset,
                 changed_at
             FROM all_changes
-            """
-        )
+            """)
     }
 
     @Test func `an unreadable change is skipped and reported`() async throws {
@@ -54,9 +50,7 @@ import Worker
         try await Self.readPeriods(worker, as: "CASE WHEN \(isBad) THEN NULL ELSE new_periods END")
         let published = try await worker.published()
         #expect(
-            Set(published.changes.map(\.userID))
-                == Set((0..<Self.count).map { "user-\($0)" }).subtracting([Self.bad])
-        )
+            Set(published.changes.map(\.userID)) == Set((0..<Self.count).map { "user-\($0)" }).subtracting([Self.bad]))
         #expect(try await worker.count("unpublished_changes") == 0)
         #expect(Self.refusedCount(worker) == "1")
 
@@ -75,9 +69,7 @@ import Worker
         #expect(batches.all.count < 20)
     }
 
-    @Test func `changes that take longer to read than a lease may be old are published`()
-        async throws
-    {
+    @Test func `changes that take longer to read than a lease may be old are published`() async throws {
         let worker = try await Self.worker()
         let slowly = "CASE WHEN pg_sleep(0.25) IS NULL THEN NULL ELSE new_periods END"
         try await Self.readPeriods(worker, as: slowly)
@@ -89,9 +81,7 @@ import Worker
         let worker = try await Self.worker()
         _ = try await worker.killedWhilePublishing()
         try await worker.endLease()
-        _ = try await worker.client.query(
-            "ALTER TABLE feed_repetitions ADD CHECK (user_id <> '\(Self.bad)')"
-        )
+        _ = try await worker.client.query("ALTER TABLE feed_repetitions ADD CHECK (user_id <> '\(Self.bad)')")
         let next = try await EntitleWorker(on: worker.client)
         let published = try await next.published()
         #expect(published.changes.count == Self.count)

@@ -70,8 +70,7 @@ import Worker
             SELECT user_id, due >= changed_at + interval '120 seconds',
                    due <= clock_timestamp() + interval '120 seconds'
             FROM feed_repetitions JOIN changes USING (user_id) WHERE version = 2
-            """
-        )
+            """)
         let row = try #require(noted.first)
         #expect(row.text(0) == "anna")
         #expect(row.bool(1))
@@ -95,9 +94,7 @@ import Worker
         #expect(try Self.kept(log) == 2)
     }
 
-    @Test func `a copy that stops in order, or is killed at rest, leaves nothing to repeat`()
-        async throws
-    {
+    @Test func `a copy that stops in order, or is killed at rest, leaves nothing to repeat`() async throws {
         let worker = try await Self.worker()
         #expect(try await worker.published().states.count == 1)
         await worker.feed.close()

@@ -25,25 +25,21 @@ import Worker
                     CASE WHEN n = 7 THEN NULL
                         ELSE timestamptz '2026-02-01' + n * interval '1 minute' END))
             FROM generate_series(1, \(count)) AS n
-            """
-        )
+            """)
         let anna = Ownership(userID: "anna", rule: .accountToken)
         let hoarder = Ownership(userID: "hoarder", rule: .accountToken)
         try await worker.own([Signed.key("1"): hoarder, Signed.key("2"): anna])
-        _ = try await worker.process([
-            try Signed.transaction("1", signed: 1), try Signed.transaction("2", signed: 1),
-        ])
+        _ = try await worker.process([try Signed.transaction("1", signed: 1), try Signed.transaction("2", signed: 1)])
         return worker
     }
 
     private static func count(_ name: String, _ worker: EntitleWorker) -> String? {
-        String(decoding: worker.registry.exposition(), as: UTF8.self)
-            .split(separator: "\n").first { $0.hasPrefix("entitlements_\(name) ") }
-            .map { String($0.split(separator: " ")[1]) }
+        String(decoding: worker.registry.exposition(), as: UTF8.self).split(separator: "\n").first {
+            $0.hasPrefix("entitlements_\(name) ")
+        }.map { String($0.split(separator: " ")[1]) }
     }
 
-    @Test func `a state too large for a record holds what lasts longest, and says so`() async throws
-    {
+    @Test func `a state too large for a record holds what lasts longest, and says so`() async throws {
         let worker = try await Self.worker(12_000)
         let published = try await worker.published()
         #expect(published.states.map(\.userID).sorted() == ["anna", "hoarder"])
@@ -59,18 +55,14 @@ import Worker
         #expect(!keys.contains("key-1"))
         let verdict = try PublishedSchema.topics.validate(
             published.records.filter { $0.topic.hasSuffix("current") }.compactMap(\.value),
-            against: "entitlements.current"
-        )
+            against: "entitlements.current")
         #expect(verdict.isValid, "\(verdict.report)")
         #expect(Self.count("feed_incomplete_records_total", worker) == "1")
-        let whole = try await worker.client.query(
-            "SELECT count(*) FROM held_entitlements('hoarder')"
-        )
+        let whole = try await worker.client.query("SELECT count(*) FROM held_entitlements('hoarder')")
         #expect(whole[0].int8(0) == 12_001)
     }
 
-    @Test func `a change too large for a record holds the last periods, and says so`() async throws
-    {
+    @Test func `a change too large for a record holds the last periods, and says so`() async throws {
         let worker = try await Self.worker(1)
         _ = try await worker.published()
         _ = try await worker.client.query(
@@ -83,8 +75,7 @@ import Worker
                     timestamptz '2000-01-01' + n * interval '1 hour' + interval '1 minute')),
                 'rebuild'
             FROM generate_series(1, 60000) AS n
-            """
-        )
+            """)
         _ = try await worker.client.query("UPDATE user_versions SET version = 2")
         let published = try await worker.published()
         let change = try #require(published.changes.first).value
@@ -95,8 +86,7 @@ import Worker
         #expect(kept.last?["end"]?.int64 == last)
         let verdict = try PublishedSchema.topics.validate(
             published.records.filter { $0.topic.hasSuffix("changed") }.compactMap(\.value),
-            against: "entitlements.changed"
-        )
+            against: "entitlements.changed")
         #expect(verdict.isValid, "\(verdict.report)")
     }
 
@@ -109,16 +99,12 @@ import Worker
                 try await worker.feed.empty { records in
                     for record in records where (record.value?.count ?? 0) >= 100_000 {
                         throw UndeliveredRecord(
-                            record,
-                            KafkaError(code: .messageTooLarge, name: "TOO_LARGE", message: "")
-                        )
+                            record, KafkaError(code: .messageTooLarge, name: "TOO_LARGE", message: ""))
                     }
                     published.append(records)
                 }
                 return true
-            } catch is UndeliveredRecord {
-                return false
-            }
+            } catch is UndeliveredRecord { return false }
         }
         let states = try Published(published.all).states
         #expect(states.map(\.userID).sorted() == ["anna", "hoarder"])

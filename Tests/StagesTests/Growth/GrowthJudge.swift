@@ -47,16 +47,12 @@ struct GrowthJudge {
         let third = samples.count / 3
         guard third >= samplesPerThirdMin else { return nil }
         return Medians(
-            first: median(samples.prefix(third)),
-            middle: median(samples.suffix(2 * third).prefix(third)),
-            last: median(samples.suffix(third))
-        )
+            first: median(samples.prefix(third)), middle: median(samples.suffix(2 * third).prefix(third)),
+            last: median(samples.suffix(third)))
     }
 
     /// Whether a table with these medians has stopped growing.
-    func isAtRest(_ medians: Medians) -> Bool {
-        medians.last <= sizeMax(medians)
-    }
+    func isAtRest(_ medians: Medians) -> Bool { medians.last <= sizeMax(medians) }
 
     /// The largest allowed median of the last third.
     func sizeMax(_ medians: Medians) -> Double {
@@ -67,7 +63,6 @@ struct GrowthJudge {
     private static func median(_ samples: ArraySlice<Double>) -> Double {
         let sorted = samples.sorted()
         let middle = sorted.count / 2
-        return sorted.count.isMultiple(of: 2)
-            ? (sorted[middle - 1] + sorted[middle]) / 2 : sorted[middle]
+        return sorted.count.isMultiple(of: 2) ? (sorted[middle - 1] + sorted[middle]) / 2 : sorted[middle]
     }
 }

@@ -48,21 +48,12 @@ struct GrowthJudgeTests {
     @Test func `a large table that grows by a percent in ten minutes is not at rest`() throws {
         for size in [8.0, 100, 10_000] {
             #expect(try !Self.isAtRest(.keptRows) { Self.grown(size, $0, 0.01) }, "\(size) MB")
-            #expect(
-                try !Self.isAtRest(.keptRows) {
-                    Self.grown(size, $0, 0.01) * Self.noise($0, 0.005)
-                },
-                "\(size) MB"
-            )
+            #expect(try !Self.isAtRest(.keptRows) { Self.grown(size, $0, 0.01) * Self.noise($0, 0.005) }, "\(size) MB")
         }
     }
 
     @Test func `growth by five percent in ten minutes is found under a sawtooth`() throws {
-        #expect(
-            try !Self.isAtRest(.passingRows) {
-                Self.grown(18, $0, 0.05) * Self.noise($0, 0.17)
-            }
-        )
+        #expect(try !Self.isAtRest(.passingRows) { Self.grown(18, $0, 0.05) * Self.noise($0, 0.17) })
         #expect(try !Self.isAtRest(.passingRows) { Self.grown(14 + Double($0 % 7), $0, 0.05) })
     }
 

@@ -12,12 +12,7 @@ import Testing
 /// Purchases that change for a long time: tables and indexes reach a size, and stay there.
 ///
 /// Run by deploy/growth.sh, which sets the minutes.
-@Suite(
-    .enabled(
-        if: ProcessInfo.processInfo.environment["GROWTH_MINUTES"] != nil,
-        "run by deploy/growth.sh"
-    )
-)
+@Suite(.enabled(if: ProcessInfo.processInfo.environment["GROWTH_MINUTES"] != nil, "run by deploy/growth.sh"))
 struct GrowthTests {
     private static let purchases = 4_000
     private static let batch = 400
@@ -42,10 +37,7 @@ struct GrowthTests {
             let observations = try (first..<first + batch).map { index in
                 // Each round is a new content of the same transaction.
                 try Signed.transaction(
-                    String(index),
-                    signed: round,
-                    revoked: round.isMultiple(of: 2) ? 100 + round : nil
-                )
+                    String(index), signed: round, revoked: round.isMultiple(of: 2) ? 100 + round : nil)
             }
             _ = try await worker.process(observations)
             let notifications = try (first..<first + batch).map { index in
@@ -70,8 +62,7 @@ struct GrowthTests {
 
     private static func load(_ server: PrivatePostgres, for duration: Duration) async throws {
         let options = server.options("growth")
-        let folder = FileManager.default.temporaryDirectory
-            .appending(path: "growth-\(UUID().uuidString)")
+        let folder = FileManager.default.temporaryDirectory.appending(path: "growth-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         try await PostgresConnection.lend(options) { connection in
             _ = try await Migrator(PostgresServer.migrations.migrations()).run(on: connection)
@@ -81,21 +72,14 @@ struct GrowthTests {
                 try await worker.own([Signed.key(String(index)): owner])
             }
             let samples = try await samples(
-                for: duration,
-                worker,
-                connection,
-                archive: { try archive(folder.path, options.connectionString) }
-            )
+                for: duration, worker, connection, archive: { try archive(folder.path, options.connectionString) })
             try judge(samples)
         }
     }
 
     /// The sizes of each table after each archive, always at the same moment of a cycle.
     private static func samples(
-        for duration: Duration,
-        _ worker: EntitleWorker,
-        _ connection: PostgresConnection,
-        archive: () throws -> Void
+        for duration: Duration, _ worker: EntitleWorker, _ connection: PostgresConnection, archive: () throws -> Void
     ) async throws -> [[String: Double]] {
         let start = ContinuousClock.now
         var samples: [[String: Double]] = []
@@ -108,9 +92,7 @@ struct GrowthTests {
             if round.isMultiple(of: roundsPerArchive) {
                 try archive()
                 samples.append(try await sizes(connection))
-                if samples.count % 5 == 0 {
-                    report(ContinuousClock.now - start, round, samples[samples.count - 1])
-                }
+                if samples.count % 5 == 0 { report(ContinuousClock.now - start, round, samples[samples.count - 1]) }
             }
             if ContinuousClock.now > next { lateRounds += 1 }
             try await ContinuousClock().sleep(until: next)
@@ -125,9 +107,7 @@ struct GrowthTests {
         for table in tables {
             let sizes = samples.map { $0[table] ?? 0 }
             let medians = try #require(
-                GrowthJudge.medians(sizes),
-                "\(samples.count) samples are too few to judge: let it run for longer"
-            )
+                GrowthJudge.medians(sizes), "\(samples.count) samples are too few to judge: let it run for longer")
             let judge = GrowthJudge.of(table)
             let text = "\(table): \(megabytes(medians.middle)), then \(megabytes(medians.last)) MB"
             print("growth", text, "of at most", megabytes(judge.sizeMax(medians)))
@@ -135,17 +115,12 @@ struct GrowthTests {
         }
     }
 
-    private static func megabytes(_ size: Double) -> String {
-        String(format: "%.2f", size)
-    }
+    private static func megabytes(_ size: Double) -> String { String(format: "%.2f", size) }
 
     /// Everything superseded, whatever its age.
     private static func archive(_ folder: String, _ url: String) throws {
         let run = try HistoryRig.archive(
-            url,
-            to: folder,
-            ["older_than": "0 days", "older_than_min": "0 days", "rows": "1000000"]
-        )
+            url, to: folder, ["older_than": "0 days", "older_than_min": "0 days", "rows": "1000000"])
         #expect(run.isSuccess, "\(run.text)")
     }
 

@@ -14,10 +14,9 @@ import Worker
     /// Gives an outbox its occasions as the worker does, until the body has ended.
     ///
     /// - Parameter body: receives what has been written so far.
-    private static func running(
-        _ worker: LinkWorker,
-        _ body: (@escaping @Sendable () -> [String]) async throws -> Void
-    ) async throws {
+    private static func running(_ worker: LinkWorker, _ body: (@escaping @Sendable () -> [String]) async throws -> Void)
+        async throws
+    {
         let sent = Mutex<[String]>([])
         let outbox = worker.stage.outboxes[0]
         let running = Task {
@@ -29,9 +28,7 @@ import Worker
                 }
             }
         }
-        do {
-            try await body { sent.withLock { $0 } }
-        } catch {
+        do { try await body { sent.withLock { $0 } } } catch {
             running.cancel()
             throw error
         }
@@ -70,16 +67,12 @@ import Worker
                 """
                 INSERT INTO account_links (kind, key, user_id)
                 VALUES ('account_token', $1, 'anna')
-                """,
-                [.text(LinkWorker.anna)]
-            )
+                """, [.text(LinkWorker.anna)])
             _ = try await connection.query(
                 """
                 INSERT INTO account_link_changes (kind, environment, bundle_id, key)
                 VALUES ('account_token', '', '', $1)
-                """,
-                [.text(LinkWorker.anna)]
-            )
+                """, [.text(LinkWorker.anna)])
         }
     }
 
@@ -94,17 +87,14 @@ import Worker
             SELECT pg_terminate_backend(pid) FROM pg_stat_activity
             WHERE datname = current_database() AND pid <> pg_backend_pid()
               AND query ~* 'account_link|advisory|listen'
-            """
-        )
+            """)
         try await worker.link("account_token", LinkWorker.anna, "anna")
         // The loop comes again after a fault, whichever call met it.
         await eventually {
             do {
                 try await outbox.waitForWork()
                 return try await worker.emptyOutbox() == ["1=anna"]
-            } catch {
-                return false
-            }
+            } catch { return false }
         }
         await outbox.close()
     }

@@ -19,9 +19,7 @@ import Worker
     /// Purchases without an owner: one with a token, one with an account, one alone.
     private static func unowned() async throws -> LinkWorker {
         let worker = try await LinkWorker()
-        try await worker.settle([
-            .purchase("1", token: anna), .purchase("2", account: "A"), .purchase("3"),
-        ])
+        try await worker.settle([.purchase("1", token: anna), .purchase("2", account: "A"), .purchase("3")])
         #expect(try await worker.owners().allSatisfy { $0.hasSuffix("nobody unlinked") })
         return worker
     }
@@ -31,12 +29,8 @@ import Worker
         ("account_token", LinkWorker.anna.uppercased(), "1 anna account_token"),
         ("app_transaction_id", "A", "2 anna app_transaction_link"),
         ("original_transaction_id", "3", "3 anna original_transaction_link"),
-    ])
-    func `a late link finds its purchase, and names the rule`(
-        kind: String,
-        key: String,
-        owner: String
-    ) async throws {
+    ]) func `a late link finds its purchase, and names the rule`(kind: String, key: String, owner: String) async throws
+    {
         let worker = try await Self.unowned()
         try await worker.link(kind, key, "anna")
         let id = String(owner.prefix(1))
@@ -74,9 +68,7 @@ import Worker
 
     @Test func `purchases of the account follow the linked one`() async throws {
         let worker = try await LinkWorker()
-        try await worker.settle([
-            .purchase("1", token: Self.anna, account: "A"), .purchase("2", account: "A"),
-        ])
+        try await worker.settle([.purchase("1", token: Self.anna, account: "A"), .purchase("2", account: "A")])
         try await worker.link("account_token", Self.anna, "anna")
         let sent = try await worker.emptyOutbox().compactMap(\.self).sorted()
         #expect(sent == ["1=anna", "2=anna"])
@@ -90,21 +82,17 @@ import Worker
             INSERT INTO account_links (kind, environment, bundle_id, key, user_id) VALUES
                 ('original_transaction_id', 'Sandbox', '', '3', 'anna'),
                 ('original_transaction_id', '', 'com.example.other', '3', 'anna')
-            """
-        )
+            """)
         #expect(try await worker.emptyOutbox().isEmpty)
         #expect(try await worker.owners()[2] == "3 nobody unlinked")
     }
 
     @Test(arguments: [
-        (OwnershipPolicy.transfer, "1 bob account_token"),
-        (.keep, "1 anna account_token"),
+        (OwnershipPolicy.transfer, "1 bob account_token"), (.keep, "1 anna account_token"),
         (.transferIfInactive, "1 anna account_token"),
-    ])
-    func `the policy decides about a late link as about an early one`(
-        policy: OwnershipPolicy,
-        owner: String
-    ) async throws {
+    ]) func `the policy decides about a late link as about an early one`(policy: OwnershipPolicy, owner: String)
+        async throws
+    {
         let worker = try await LinkWorker(OwnershipRules(policy: policy))
         try await worker.settle([
             .purchase("1", "1", at: 1_000, token: Self.anna, until: 9_000),
@@ -127,8 +115,8 @@ import Worker
         let worker = try await LinkWorker()
         try await worker.linkTokens()
         try await worker.settle([
-            .purchase("1", "1", at: 1_000, token: Self.anna),
-            .purchase("1", "2", at: 2_000, token: Self.bob), .purchase("7", token: Self.bob),
+            .purchase("1", "1", at: 1_000, token: Self.anna), .purchase("1", "2", at: 2_000, token: Self.bob),
+            .purchase("7", token: Self.bob),
         ])
         let next = try await LinkWorker(OwnershipRules(policy: .keep), on: worker.client)
         #expect(try await next.emptyOutbox().isEmpty)
@@ -140,9 +128,7 @@ import Worker
         struct Refusal: Error {}
         let worker = try await Self.unowned()
         try await worker.link("account_token", Self.anna, "anna")
-        await #expect(throws: Refusal.self) {
-            try await worker.stage.outboxes[0].empty { _ in throw Refusal() }
-        }
+        await #expect(throws: Refusal.self) { try await worker.stage.outboxes[0].empty { _ in throw Refusal() } }
         #expect(try await worker.unsentCount() == 1)
         let next = try await LinkWorker(on: worker.client)
         // The server may not yet have noticed that the first one's connection is gone.
@@ -162,8 +148,7 @@ import Worker
         await outbox.close()
     }
 
-    @Test func `a link that is written while its purchase is processed is not missed`() async throws
-    {
+    @Test func `a link that is written while its purchase is processed is not missed`() async throws {
         let worker = try await LinkWorker()
         let client = worker.client
         // Another worker has read the present links; its transaction is not committed yet.
@@ -178,8 +163,7 @@ import Worker
                 SELECT count(*) FROM pg_stat_activity
                 WHERE datname = current_database() AND state = 'active'
                   AND query LIKE 'SELECT wait_for_sharers%'
-                """
-            )[0].int8(0) == 1
+                """)[0].int8(0) == 1
         }
         _ = try await reading.query(
             """
@@ -188,9 +172,7 @@ import Worker
                 account_token)
             VALUES ('Production', 'com.example.pro', '1', '1', 'jws', 1, sha256('x'), 'apple', 1,
                 $1)
-            """,
-            [.text(Self.anna)]
-        )
+            """, [.text(Self.anna)])
         _ = try await reading.query("COMMIT")
         #expect(try await sent == ["1=anna"])
         await reading.close()
@@ -205,13 +187,10 @@ import Worker
             INSERT INTO account_links (kind, key, user_id)
             SELECT 'app_transaction_id', 'A' || n, 'user' || n
             FROM generate_series(0, \(count - 1)) AS n
-            """
-        )
+            """)
         let client = worker.client
         let sent = try await withThrowingTaskGroup(of: [String?].self) { group in
-            for _ in 0..<3 {
-                group.addTask { try await LinkWorker(on: client).emptyOutbox() }
-            }
+            for _ in 0..<3 { group.addTask { try await LinkWorker(on: client).emptyOutbox() } }
             return try await group.reduce(into: []) { $0 += $1 }
         }
         let rest = try await worker.emptyOutbox()
@@ -221,17 +200,14 @@ import Worker
         #expect(try await worker.unsentCount() == 0)
     }
 
-    @Test func `a link that cannot be stored holds up no other, is reported and retried`()
-        async throws
-    {
+    @Test func `a link that cannot be stored holds up no other, is reported and retried`() async throws {
         let worker = try await LinkWorker()
         try await worker.settle((0..<300).map { .purchase("\($0)", account: "A\($0)") })
         // As if the table had no such limit.
         _ = try await worker.client.query(
             """
             ALTER TABLE account_links DROP CONSTRAINT IF EXISTS account_links_of_identifiers
-            """
-        )
+            """)
         _ = try await worker.client.query(
             """
             INSERT INTO account_links (kind, key, user_id)
@@ -241,8 +217,7 @@ import Worker
                        FROM generate_series(1, 100) AS m
                    ) ELSE 'user' || n END
             FROM generate_series(0, 299) AS n
-            """
-        )
+            """)
         #expect(try await worker.emptyOutbox().count == 298)
         let owners = try await worker.owners()
         #expect(owners.count { $0.hasSuffix("original_transaction_link") } == 298)
@@ -256,9 +231,7 @@ import Worker
         _ = try await worker.client.query("UPDATE account_link_changes SET due_at = now()")
         #expect(try await worker.emptyOutbox().isEmpty)
         #expect(worker.log.count(message) == 4)
-        _ = try await worker.client.query(
-            "UPDATE account_links SET user_id = 'mended' WHERE length(user_id) > 255"
-        )
+        _ = try await worker.client.query("UPDATE account_links SET user_id = 'mended' WHERE length(user_id) > 255")
         let mended = try await worker.emptyOutbox().compactMap(\.self).sorted()
         #expect(mended == ["170=mended", "7=mended"])
     }

@@ -20,19 +20,14 @@ import Worker
         try await worker.settle(.purchase("1", token: Self.anna, account: "A"))
         #expect(try await worker.settle(.purchase("2", account: "A")) == ["anna"])
         #expect(try await worker.settle(.purchase("3", account: "B")) == [nil])
-        #expect(
-            try await worker.owners() == [
-                "1 anna account_token", "2 anna sibling_purchase", "3 nobody unlinked",
-            ]
-        )
+        #expect(try await worker.owners() == ["1 anna account_token", "2 anna sibling_purchase", "3 nobody unlinked"])
     }
 
     @Test func `purchases without an owner are sent when their account gets a user`() async throws {
         let worker = try await LinkWorker()
         try await worker.linkTokens()
         try await worker.settle([
-            .purchase("1", account: "A"), .purchase("2", account: "A"),
-            .purchase("3", account: "B"),
+            .purchase("1", account: "A"), .purchase("2", account: "A"), .purchase("3", account: "B"),
         ])
         let owners = try await worker.settle(.purchase("4", token: Self.anna, account: "A"))
         #expect(owners[0] == "anna")
@@ -46,17 +41,13 @@ import Worker
     @Test func `two users of one account leave other purchases without an owner`() async throws {
         let worker = try await LinkWorker()
         try await worker.linkTokens()
-        try await worker.settle([
-            .purchase("1", account: "A"), .purchase("2", token: Self.anna, account: "A"),
-        ])
+        try await worker.settle([.purchase("1", account: "A"), .purchase("2", token: Self.anna, account: "A")])
         #expect(try await worker.owners()[0] == "1 anna sibling_purchase")
         let owners = try await worker.settle(.purchase("3", token: Self.bob, account: "A"))
         #expect(owners == ["bob", "1=nobody"])
         #expect(try await worker.owners()[0] == "1 nobody ambiguous_siblings")
         // The one purchase passes to the other user: again there is one.
-        let moved = try await worker.settle(
-            .purchase("2", "9", at: 9_000, token: Self.bob, account: "A")
-        )
+        let moved = try await worker.settle(.purchase("2", "9", at: 9_000, token: Self.bob, account: "A"))
         #expect(moved == ["bob", "1=bob"])
     }
 
@@ -94,9 +85,7 @@ import Worker
     @Test func `a purchase whose message names no account keeps that of its facts`() async throws {
         let worker = try await LinkWorker()
         try await worker.linkTokens()
-        try await worker.settle([
-            .purchase("1", "1", account: "A"), .purchase("2", account: "A"),
-        ])
+        try await worker.settle([.purchase("1", "1", account: "A"), .purchase("2", account: "A")])
         let owners = try await worker.settle(.purchase("1", "3", at: 2_000, token: Self.anna))
         #expect(owners == ["anna", "2=anna"])
     }
@@ -127,12 +116,8 @@ import Worker
                         // Every worker names other purchases, in another order, of one account.
                         var samples = (0..<20).map { purchase in
                             Sample.purchase(
-                                "\(purchase)",
-                                "\(purchase)-\(index)-\(round)",
-                                at: Int64(round * 10 + index),
-                                token: purchase == index ? Self.anna : nil,
-                                account: purchase % 2 == 0 ? "A" : "B"
-                            )
+                                "\(purchase)", "\(purchase)-\(index)-\(round)", at: Int64(round * 10 + index),
+                                token: purchase == index ? Self.anna : nil, account: purchase % 2 == 0 ? "A" : "B")
                         }
                         samples.shuffle()
                         try await other.settle(samples)

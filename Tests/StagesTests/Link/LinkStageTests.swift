@@ -27,10 +27,7 @@ import Worker
     @Test func `a purchase without an owner is forwarded with its headers`() async throws {
         let worker = try await LinkWorker()
         var sample = Sample.purchase("1", token: Self.anna)
-        sample.headers = [
-            KafkaHeader(name: "correlation-id", text: "c"),
-            KafkaHeader(name: "traceparent", text: "t"),
-        ]
+        sample.headers = [KafkaHeader(name: "correlation-id", text: "c"), KafkaHeader(name: "traceparent", text: "t")]
         let (records, verdicts) = try await worker.process([sample])
         #expect(verdicts.map(\.disposition) == [.unresolved])
         let output = try #require(verdicts[0].outputs.first)
@@ -43,8 +40,7 @@ import Worker
         #expect(try await worker.owners() == ["1 nobody unlinked"])
     }
 
-    @Test(arguments: [[0, 1], [1, 0]])
-    func `the token of the latest purchase counts, not of the latest signature`(
+    @Test(arguments: [[0, 1], [1, 0]]) func `the token of the latest purchase counts, not of the latest signature`(
         order: [Int]
     ) async throws {
         let worker = try await LinkWorker()
@@ -53,9 +49,7 @@ import Worker
             Sample.purchase("1", "1", at: 1_000, signed: 9, token: Self.anna),
             Sample.purchase("1", "2", at: 2_000, signed: 5, token: Self.bob),
         ]
-        for index in order {
-            try await worker.settle(samples[index])
-        }
+        for index in order { try await worker.settle(samples[index]) }
         #expect(try await worker.owners() == ["1 bob account_token"])
         let spans = try await worker.client.query("SELECT spans::text FROM owners")
         #expect(spans[0].text(0) == #"[["anna",null],["bob",2000]]"#)
@@ -65,20 +59,14 @@ import Worker
         let worker = try await LinkWorker()
         try await worker.link("account_token", Self.anna, "anna")
         try await worker.settle(.purchase("1", "1", at: 1_000, token: Self.anna))
-        #expect(
-            try await worker.settle(.purchase("1", "2", at: 2_000, token: Self.bob)) == ["anna"]
-        )
+        #expect(try await worker.settle(.purchase("1", "2", at: 2_000, token: Self.bob)) == ["anna"])
     }
 
-    @Test func `a tokenless renewal before its purchase gets an owner with the purchase`()
-        async throws
-    {
+    @Test func `a tokenless renewal before its purchase gets an owner with the purchase`() async throws {
         let worker = try await LinkWorker()
         try await worker.linkTokens()
         #expect(try await worker.settle(.purchase("1", "2", at: 2_000)) == [nil])
-        #expect(
-            try await worker.settle(.purchase("1", "1", at: 1_000, token: Self.anna)) == ["anna"]
-        )
+        #expect(try await worker.settle(.purchase("1", "1", at: 1_000, token: Self.anna)) == ["anna"])
         #expect(try await worker.settle(.purchase("1", "2", at: 2_000)) == ["anna"])
     }
 
@@ -107,8 +95,7 @@ import Worker
             INSERT INTO account_links (kind, environment, bundle_id, key, user_id) VALUES
                 ('original_transaction_id', 'Production', 'com.example.pro', '1', 'anna'),
                 ('original_transaction_id', 'Sandbox', '', '1', 'bob')
-            """
-        )
+            """)
         #expect(try await worker.settle(.purchase("1")) == ["anna"])
         let sandbox = Sample.purchase("1").with { $0.environment = .sandbox }
         #expect(try await worker.settle(sandbox) == ["bob"])
@@ -116,28 +103,20 @@ import Worker
         #expect(try await worker.settle(other) == ["anyone"])
     }
 
-    @Test func `the first of several users named for one transaction counts, in any order`()
-        async throws
-    {
+    @Test func `the first of several users named for one transaction counts, in any order`() async throws {
         func named(_ user: Identifier, _ timestamp: Int64, _ offset: Int64 = 1) -> Sample {
             Sample.purchase("1", claim: user).with {
                 $0.rawTimestamp = timestamp
                 $0.rawOffset = offset
             }
         }
-        let samples = [
-            named("owner", 5, 1), named("zoe", 5, 2), named("zoe", 6), named("mallory", 7, 0),
-        ]
+        let samples = [named("owner", 5, 1), named("zoe", 5, 2), named("zoe", 6), named("mallory", 7, 0)]
         for _ in 0..<12 {
             let worker = try await LinkWorker(OwnershipRules(trustsIngestion: true))
-            for sample in samples.shuffled() {
-                try await worker.settle(sample)
-            }
+            for sample in samples.shuffled() { try await worker.settle(sample) }
             #expect(try await worker.owners() == ["1 owner ingestion_claim"])
             let text = String(decoding: worker.registry.exposition(), as: UTF8.self)
-            let line = text.split(separator: "\n").last {
-                $0.contains("contradicting_ingest_users")
-            }
+            let line = text.split(separator: "\n").last { $0.contains("contradicting_ingest_users") }
             let count = line?.split(separator: " ").last.flatMap { Int($0) } ?? 0
             #expect(count >= 2, "each contradiction is counted")
         }
@@ -148,26 +127,18 @@ import Worker
 
     @Test func `in identity mode the token is the user`() async throws {
         let worker = try await LinkWorker(OwnershipRules(tokensAreUserIDs: true))
-        #expect(
-            try await worker.settle(.purchase("1", token: Self.anna.uppercased())) == [Self.anna]
-        )
+        #expect(try await worker.settle(.purchase("1", token: Self.anna.uppercased())) == [Self.anna])
     }
 
-    @Test func `a user named by ingestion is stored and counts only if it is trusted`() async throws
-    {
+    @Test func `a user named by ingestion is stored and counts only if it is trusted`() async throws {
         let worker = try await LinkWorker()
         #expect(try await worker.settle(.purchase("1", claim: "mallory")) == [nil])
-        let trusting = try await LinkWorker(
-            OwnershipRules(trustsIngestion: true),
-            on: worker.client
-        )
+        let trusting = try await LinkWorker(OwnershipRules(trustsIngestion: true), on: worker.client)
         #expect(try await trusting.settle(.purchase("1")) == [nil])
         #expect(try await trusting.settle(.purchase("1", claim: "anna")) == ["anna"])
         #expect(try await trusting.settle(.purchase("1", "2", at: 2_000, claim: "bob")) == ["bob"])
         try await worker.linkTokens()
-        #expect(
-            try await trusting.settle(.purchase("1", "3", at: 3_000, token: Self.anna)) == ["anna"]
-        )
+        #expect(try await trusting.settle(.purchase("1", "3", at: 3_000, token: Self.anna)) == ["anna"])
     }
 
     @Test func `renewal info names an owner only if no transaction has a token`() async throws {
@@ -177,9 +148,7 @@ import Worker
         #expect(try await worker.settle(renewal) == [nil])
         #expect(try await worker.settle(.purchase("1", "1")) == ["bob"])
         #expect(try await worker.settle(renewal) == ["bob"])
-        #expect(
-            try await worker.settle(.purchase("1", "2", at: 2_000, token: Self.anna)) == ["anna"]
-        )
+        #expect(try await worker.settle(.purchase("1", "2", at: 2_000, token: Self.anna)) == ["anna"])
         #expect(try await worker.settle(renewal) == ["anna"])
     }
 
@@ -187,8 +156,9 @@ import Worker
         let worker = try await LinkWorker()
         try await worker.linkTokens()
         try await worker.settle(.purchase("1"))
-        let forged = Sample.renewal("1") { $0.appAccountToken = Self.bob }
-            .with { $0.trust = .configured(Sample.certificate) }
+        let forged = Sample.renewal("1") { $0.appAccountToken = Self.bob }.with {
+            $0.trust = .configured(Sample.certificate)
+        }
         #expect(try await worker.settle(forged) == [nil])
         #expect(try await worker.settle(.purchase("1")) == [nil])
     }
@@ -199,12 +169,7 @@ import Worker
             Sample.purchase("1"),
             Sample(
                 notification: ObservedNotification(
-                    type: "TEST",
-                    subtype: nil,
-                    uuid: "u",
-                    signedDate: Timestamp(milliseconds: 1)
-                )
-            ),
+                    type: "TEST", subtype: nil, uuid: "u", signedDate: Timestamp(milliseconds: 1))),
         ].records()
         let bad = ConsumerRecord(topicPartition: good[0].topicPartition, offset: 9, value: nil)
         let verdicts = try await worker.stage.process([good[1], bad, good[0]])
@@ -212,9 +177,7 @@ import Worker
         #expect(verdicts[1].refusal?.reason == .observationMalformed)
     }
 
-    @Test func `a value that PostgreSQL never takes is one dead letter, the rest is linked`()
-        async throws
-    {
+    @Test func `a value that PostgreSQL never takes is one dead letter, the rest is linked`() async throws {
         let worker = try await LinkWorker()
         try await worker.linkTokens()
         // Stands for any value that PostgreSQL rejects.
@@ -224,14 +187,12 @@ import Worker
                 IF NEW.transaction_id = '5' THEN RAISE SQLSTATE '22023'; END IF;
                 RETURN NEW;
             END $$
-            """
-        )
+            """)
         _ = try await worker.client.query(
             """
             CREATE TRIGGER refuse BEFORE INSERT ON ownership_facts
                 FOR EACH ROW EXECUTE FUNCTION refuse()
-            """
-        )
+            """)
         let samples = (0..<9).map { Sample.purchase("\($0)", token: Self.anna) }
         let (_, verdicts) = try await worker.process(samples)
         for (index, verdict) in verdicts.enumerated() {
@@ -242,16 +203,13 @@ import Worker
         #expect(try await worker.owners().count == 8)
     }
 
-    @Test func `an operator's own constraint holds the record, and makes no dead letter`()
-        async throws
-    {
+    @Test func `an operator's own constraint holds the record, and makes no dead letter`() async throws {
         let worker = try await LinkWorker()
         _ = try await worker.client.query(
             """
             ALTER TABLE ownership_facts
             ADD CONSTRAINT of_the_company CHECK (transaction_id <> '5')
-            """
-        )
+            """)
         let (_, verdicts) = try await worker.process((0..<9).map { Sample.purchase("\($0)") })
         #expect(verdicts.map { $0.heldBy != nil } == (0..<9).map { $0 == 5 })
         #expect(!verdicts.contains { $0.isRefused })
@@ -262,8 +220,6 @@ import Worker
     @Test func `a missing table is the operator's fault, not a record's`() async throws {
         let worker = try await LinkWorker()
         _ = try await worker.client.query("ALTER TABLE owners RENAME TO others")
-        await #expect(throws: PostgresError.self) {
-            try await worker.process([.purchase("1")])
-        }
+        await #expect(throws: PostgresError.self) { try await worker.process([.purchase("1")]) }
     }
 }

@@ -32,9 +32,7 @@ import Worker
         _ = try await path.client.query("UPDATE owner_changes SET send_due_at = now()")
     }
 
-    @Test func `a new purchase costs no mark and no link observation beside its record`()
-        async throws
-    {
+    @Test func `a new purchase costs no mark and no link observation beside its record`() async throws {
         let path = try await Self.owned()
         #expect(try await Self.changeCount(path) == 0)
         #expect(try await path.emptyOutboxInVain() == 0)
@@ -42,9 +40,7 @@ import Worker
         #expect(try await path.held() == ["1 anna"])
     }
 
-    @Test func `the first owner holds for the next record if the topic lost the first one`()
-        async throws
-    {
+    @Test func `the first owner holds for the next record if the topic lost the first one`() async throws {
         let path = try await Self.owned()
         path.loseLinked()
         try await path.post([.purchase("1", "2", until: 9_000_000_000_000)])
@@ -52,9 +48,7 @@ import Worker
         #expect(try await path.held() == ["1 anna"])
     }
 
-    @Test func `a purchase that gets another owner before its record arrives is the latter's`()
-        async throws
-    {
+    @Test func `a purchase that gets another owner before its record arrives is the latter's`() async throws {
         let path = try await Self.owned()
         path.loseLinked()
         try await path.write("original_transaction_id", [("1", "bob")])
@@ -148,8 +142,7 @@ import Worker
         #expect(String(decoding: outcome.entitlements ?? [], as: UTF8.self).contains(#""1""#))
     }
 
-    @Test func `a change during a projection of the former owner is still projected`() async throws
-    {
+    @Test func `a change during a projection of the former owner is still projected`() async throws {
         let path = try await Self.owned()
         // A transaction holds the row: it is about to name another owner.
         let linking = try await path.client.connect()
@@ -169,10 +162,7 @@ import Worker
     }
 
     private static let purchase = PurchaseKey(
-        environment: .production,
-        bundleID: "com.example.pro",
-        originalTransactionID: "1"
-    )
+        environment: .production, bundleID: "com.example.pro", originalTransactionID: "1")
 
     @Test func `a projection of an earlier owner does not count for a later one`() async throws {
         let path = try await Self.owned()
@@ -181,10 +171,7 @@ import Worker
         let first = try await path.client.query("SELECT change_id FROM owner_changes")[0].int8(0)
         _ = try await path.client.run(OwnerChangeTable.record, [change])
         let sent = OwnerChangeTable.Due(
-            key: Self.purchase,
-            owner: ObservedOwner(userID: "anna", rule: "unlinked"),
-            change: first
-        )
+            key: Self.purchase, owner: ObservedOwner(userID: "anna", rule: "unlinked"), change: first)
         // Neither does it make the later one due.
         _ = try await path.client.run(OwnerChangeTable.putBack, [sent])
         let row = try await path.client.query("SELECT change_id, sends::int8 FROM owner_changes")[0]
@@ -193,9 +180,7 @@ import Worker
         #expect(try await path.emptyOutboxInVain() == 0)
     }
 
-    @Test func `the first projection beside the outbox uses every change of a bulk link`()
-        async throws
-    {
+    @Test func `the first projection beside the outbox uses every change of a bulk link`() async throws {
         let path = try await LinkedPath()
         let ids = (0..<3_000).map(String.init)
         try await path.post(ids.map { .purchase($0, until: 9_000_000_000_000) })
@@ -221,14 +206,11 @@ import Worker
                 environment, bundle_id, original_transaction_id, send_due_at)
             SELECT 'Production', 'com.example.pro', n::text, now()
             FROM generate_series(1, \(count)) AS n
-            """
-        )
+            """)
         #expect(try await path.emptyOutboxInVain() == OwnerChangeTable.inFlightCountMax)
         #expect(try await path.emptyOutboxInVain() == 0)
         // A change that has waited for long no longer counts.
-        _ = try await path.client.query(
-            "UPDATE owner_changes SET sent_at = sent_at - interval '1 hour'"
-        )
+        _ = try await path.client.query("UPDATE owner_changes SET sent_at = sent_at - interval '1 hour'")
         #expect(try await path.emptyOutboxInVain() == 700)
     }
 
@@ -245,8 +227,7 @@ import Worker
             INSERT INTO owner_changes (
                 environment, bundle_id, original_transaction_id, send_due_at, changed_at)
             VALUES ('Production', 'com.example.pro', '1', now(), now() - interval '1 hour')
-            """
-        )
+            """)
         try await path.emptyOutbox()
         let text = String(decoding: path.registry.exposition(), as: UTF8.self)
         #expect(text.contains("link_unprojected_purchases 1"), "\(text)")

@@ -10,20 +10,18 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct OwnerNamingTests {
     private static let anna = LinkWorker.anna
     private static let bob = LinkWorker.bob
-    private static let orders = [
-        [0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0],
-    ]
+    private static let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]]
 
     /// Anna's token, later bob's, later none.
     private static let transactions = [
-        purchase(signed: 1, token: anna, account: "701"),
-        purchase(signed: 2, token: bob, account: "702"),
+        purchase(signed: 1, token: anna, account: "701"), purchase(signed: 2, token: bob, account: "702"),
         purchase(signed: 3, token: nil, account: nil),
     ]
 
     private static func purchase(signed: Int64, token: String?, account: String?) -> Sample {
-        Sample.purchase("1", signed: signed, token: token, account: account)
-            .with { $0.transaction?.storefront = "\(signed)" }
+        Sample.purchase("1", signed: signed, token: token, account: account).with {
+            $0.transaction?.storefront = "\(signed)"
+        }
     }
 
     private static func renewal(signed: Int64, token: String?) -> Sample {
@@ -41,25 +39,18 @@ import Testing
                     coalesce(app_transaction_id, 'none'),
                     coalesce(app_transaction_signed_date_ms::text, 'newest'))
                 FROM \(table)
-                """
-            )
+                """)
             names.formUnion(rows.map { $0.text(0) })
         }
         return names
     }
 
-    @Test(arguments: orders, [true, false])
-    func `a transaction keeps its token in any order of its revisions`(
-        order: [Int],
-        isOneBatch: Bool
+    @Test(arguments: orders, [true, false]) func `a transaction keeps its token in any order of its revisions`(
+        order: [Int], isOneBatch: Bool
     ) async throws {
         let rig = try await RebuildRig()
         let samples = order.map { Self.transactions[$0] }
-        if isOneBatch {
-            try await rig.settle(batch: samples)
-        } else {
-            try await rig.settle(samples)
-        }
+        if isOneBatch { try await rig.settle(batch: samples) } else { try await rig.settle(samples) }
         #expect(try await rig.link.owners() == ["1 bob account_token"])
         let names = try await Self.names(rig, ["ownership_facts", "transactions"])
         #expect(names == ["3 \(Self.bob) 2 702 2"])
@@ -70,8 +61,9 @@ import Testing
         #expect(code == 0, "\(output)")
     }
 
-    @Test(arguments: orders)
-    func `a renewal info keeps its token in any order of its revisions`(order: [Int]) async throws {
+    @Test(arguments: orders) func `a renewal info keeps its token in any order of its revisions`(order: [Int])
+        async throws
+    {
         let rig = try await RebuildRig()
         let infos = [
             Self.renewal(signed: 1, token: Self.anna), Self.renewal(signed: 2, token: Self.bob),
@@ -87,11 +79,10 @@ import Testing
 
     @Test func `a token that is signed again later counts from then on`() async throws {
         let rig = try await RebuildRig()
-        let again = Self.purchase(signed: 1, token: Self.anna, account: "701")
-            .with { $0.transaction?.signedDate = 4 }
+        let again = Self.purchase(signed: 1, token: Self.anna, account: "701").with { $0.transaction?.signedDate = 4 }
         try await rig.settle([
-            Self.transactions[0], Self.transactions[2], again,
-            Self.purchase(signed: 5, token: nil, account: nil), Self.transactions[1],
+            Self.transactions[0], Self.transactions[2], again, Self.purchase(signed: 5, token: nil, account: nil),
+            Self.transactions[1],
         ])
         #expect(try await rig.link.owners() == ["1 anna account_token"])
         let names = try await Self.names(rig, ["ownership_facts", "transactions"])
@@ -102,8 +93,7 @@ import Testing
 
     @Test func `a receipt leaves the token of the JWS`() async throws {
         let rig = try await RebuildRig()
-        let receipt = Self.purchase(signed: 9, token: nil, account: nil)
-            .with { $0.method = .receipt }
+        let receipt = Self.purchase(signed: 9, token: nil, account: nil).with { $0.method = .receipt }
         try await rig.settle([Self.transactions[1], receipt, Self.transactions[2]])
         #expect(try await rig.link.owners() == ["1 bob account_token"])
     }
@@ -116,8 +106,7 @@ import Testing
                     $0.environment = .xcode
                     $0.transaction?.environment = "Xcode"
                 }
-            }
-        )
+            })
         #expect(try await rig.link.owners() == ["1 nobody unlinked"])
         let (code, output) = await rig.rebuild()
         #expect(code == 0, "\(output)")
@@ -127,8 +116,7 @@ import Testing
         let rig = try await RebuildRig()
         try await rig.link.link("app_transaction_id", "701", "dora")
         try await rig.settle([
-            Self.purchase(signed: 1, token: nil, account: "701"),
-            Self.purchase(signed: 2, token: nil, account: nil),
+            Self.purchase(signed: 1, token: nil, account: "701"), Self.purchase(signed: 2, token: nil, account: nil),
         ])
         #expect(try await rig.link.owners() == ["1 dora app_transaction_link"])
     }
@@ -136,11 +124,8 @@ import Testing
     @Test(arguments: [
         (0, "transactions 1 (jws): differs from what was signed in account_token"),
         (1, "ownership_facts 1 (jws): differs from what was signed in account_token"),
-    ])
-    func `rows that were written without an older name are found and mended`(
-        table: Int,
-        phrase: String
-    ) async throws {
+    ]) func `rows that were written without an older name are found and mended`(table: Int, phrase: String) async throws
+    {
         let rig = try await RebuildRig()
         try await rig.settle(Self.transactions)
         // As the version before left them.
@@ -150,9 +135,7 @@ import Testing
                 token_signed_date_ms = NULL, token_content_hash = NULL,
                 app_transaction_id = NULL, app_transaction_signed_date_ms = NULL,
                 app_transaction_content_hash = NULL
-            """,
-            saying: phrase
-        )
+            """, saying: phrase)
     }
 
     @Test func `the owner that the version before took away comes back`() async throws {
@@ -171,8 +154,7 @@ import Testing
         try await rig.settle(Self.transactions)
         try await rig.expectUnmended(
             "DELETE FROM revisions WHERE payload ->> 'appAccountToken' = '\(Self.bob)'",
-            saying: "1 transactions 1 (jws): the content that token_content_hash names is not in"
-        )
+            saying: "1 transactions 1 (jws): the content that token_content_hash names is not in")
     }
 
     @Test func `a forgotten token comes back by a newer word alone`() async throws {

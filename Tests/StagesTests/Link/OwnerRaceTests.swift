@@ -19,9 +19,7 @@ import Worker
         var after: String? { self == .removed ? nil : "new" }
     }
 
-    private enum Step: CaseIterable {
-        case link, postAgain, emptyOutbox, project
-    }
+    private enum Step: CaseIterable { case link, postAgain, emptyOutbox, project }
 
     /// The ways in which a purchase comes again.
     private enum Repetition: CaseIterable {
@@ -45,9 +43,7 @@ import Worker
         let repetition: Repetition
 
         func user(_ phase: String) -> String { "\(phase)-\(id)" }
-        var purchase: Sample {
-            .purchase(id, account: "A\(id)", until: 9_000_000_000_000)
-        }
+        var purchase: Sample { .purchase(id, account: "A\(id)", until: 9_000_000_000_000) }
         var held: [String] { change.after.map { ["\(id) \(user($0))"] } ?? [] }
     }
 
@@ -55,11 +51,7 @@ import Worker
         Change.allCases.flatMap { change in
             Repetition.allCases.flatMap { repetition in
                 (0..<each).map { number in
-                    Customer(
-                        id: "\(prefix)-\(change)-\(repetition)-\(number)",
-                        change: change,
-                        repetition: repetition
-                    )
+                    Customer(id: "\(prefix)-\(change)-\(repetition)-\(number)", change: change, repetition: repetition)
                 }
             }
         }
@@ -78,10 +70,7 @@ import Worker
     private static func begin(_ path: LinkedPath, _ customers: [Customer]) async throws {
         try await path.write(
             "app_transaction_id",
-            customers.compactMap { customer in
-                customer.change.before.map { ("A\(customer.id)", customer.user($0)) }
-            }
-        )
+            customers.compactMap { customer in customer.change.before.map { ("A\(customer.id)", customer.user($0)) } })
         try await path.post(customers.map(\.purchase))
         try await path.emptyOutbox()
         try await path.project()
@@ -90,13 +79,8 @@ import Worker
     private static func relink(_ path: LinkedPath, _ customers: [Customer]) async throws {
         try await path.write(
             "app_transaction_id",
-            customers.compactMap { customer in
-                customer.change.after.map { ("A\(customer.id)", customer.user($0)) }
-            }
-        )
-        try await path.removeLinks(
-            customers.filter { $0.change == .removed }.map { "A\($0.id)" }
-        )
+            customers.compactMap { customer in customer.change.after.map { ("A\(customer.id)", customer.user($0)) } })
+        try await path.removeLinks(customers.filter { $0.change == .removed }.map { "A\($0.id)" })
     }
 
     private static func expectHeld(_ path: LinkedPath, _ customers: [Customer]) async throws {
@@ -107,9 +91,7 @@ import Worker
         #expect(customers.count >= 288)
     }
 
-    @Test func `a purchase that is posted again while its link changes follows it, in any order`()
-        async throws
-    {
+    @Test func `a purchase that is posted again while its link changes follows it, in any order`() async throws {
         let path = try await LinkedPath()
         var all: [Customer] = []
         for (number, order) in Self.orders(Step.allCases).enumerated() {
@@ -119,8 +101,7 @@ import Worker
             for step in order {
                 switch step {
                 case .link: try await Self.relink(path, customers)
-                case .postAgain:
-                    try await path.post(customers.map { $0.repetition.sample($0.purchase) })
+                case .postAgain: try await path.post(customers.map { $0.repetition.sample($0.purchase) })
                 case .emptyOutbox: try await path.emptyOutbox()
                 case .project: try await path.project()
                 }
@@ -136,18 +117,12 @@ import Worker
         let customers = Self.customers("c", each: 50)
         try await Self.begin(path, customers)
         try await Self.atOnce(
-            path,
-            {
-                for part in customers.shuffled().parts(of: 7) {
-                    try await Self.relink(path, part)
-                }
-            },
+            path, { for part in customers.shuffled().parts(of: 7) { try await Self.relink(path, part) } },
             {
                 for part in (customers + customers).shuffled().parts(of: 5) {
                     try await path.post(part.map { $0.repetition.sample($0.purchase) })
                 }
-            }
-        )
+            })
         try await Self.expectHeld(path, customers)
     }
 
@@ -161,17 +136,14 @@ import Worker
         _ = try await holder.run(Locks.users, [Identifier(customer.user("old"))])
 
         // A new period of the purchase; the user's lock keeps it from being written.
-        try await path.post([
-            .purchase("c", "c-2", account: "Ac", until: 9_100_000_000_000)
-        ])
+        try await path.post([.purchase("c", "c-2", account: "Ac", until: 9_100_000_000_000)])
         async let projected = path.project()
         try await eventually {
             try await path.client.query(
                 """
                 SELECT count(*) FROM pg_stat_activity
                 WHERE datname = current_database() AND wait_event_type = 'Lock'
-                """
-            )[0].int8(0) == 1
+                """)[0].int8(0) == 1
         }
         try await Self.relink(path, [customer])
         try await path.emptyOutbox()
@@ -188,8 +160,7 @@ import Worker
 
     /// Runs both at the same time, beside both workers, and lets the workers finish.
     private static func atOnce(
-        _ path: LinkedPath,
-        _ first: @escaping @Sendable () async throws -> Void,
+        _ path: LinkedPath, _ first: @escaping @Sendable () async throws -> Void,
         _ second: @escaping @Sendable () async throws -> Void
     ) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -221,11 +192,7 @@ import Worker
                 .purchase("\(id)-2", account: id, until: 9_000_000_000_000),
             ]
         }
-        var held: [String] {
-            change.after.map { user in
-                ["\(id)-1 \(user)-\(id)", "\(id)-2 \(user)-\(id)"]
-            } ?? []
-        }
+        var held: [String] { change.after.map { user in ["\(id)-1 \(user)-\(id)", "\(id)-2 \(user)-\(id)"] } ?? [] }
 
         private static func token(_ id: String) -> String {
             let digits = id.utf8.map { String(format: "%02x", $0) }.joined()
@@ -235,13 +202,9 @@ import Worker
         }
     }
 
-    private enum AccountStep: CaseIterable {
-        case link, postFirst, postSecond, emptyOutbox, project
-    }
+    private enum AccountStep: CaseIterable { case link, postFirst, postSecond, emptyOutbox, project }
 
-    @Test func `purchases whose owners name each other follow the link of one, in any order`()
-        async throws
-    {
+    @Test func `purchases whose owners name each other follow the link of one, in any order`() async throws {
         let path = try await LinkedPath()
         var all: [Account] = []
         for (number, order) in Self.orders(AccountStep.allCases).enumerated() {
@@ -249,16 +212,11 @@ import Worker
             all += accounts
             try await path.write(
                 "account_token",
-                accounts.compactMap { account in
-                    account.change.before.map { (account.token, "\($0)-\(account.id)") }
-                }
-            )
+                accounts.compactMap { account in account.change.before.map { (account.token, "\($0)-\(account.id)") } })
             try await path.post(accounts.flatMap(\.samples))
             try await path.emptyOutbox()
             try await path.project()
-            for step in order {
-                try await Self.perform(step, accounts, path)
-            }
+            for step in order { try await Self.perform(step, accounts, path) }
             try await path.emptyOutbox()
             try await path.project()
         }
@@ -269,11 +227,7 @@ import Worker
         #expect(all.count == 360)
     }
 
-    private static func perform(
-        _ step: AccountStep,
-        _ accounts: [Account],
-        _ path: LinkedPath
-    ) async throws {
+    private static func perform(_ step: AccountStep, _ accounts: [Account], _ path: LinkedPath) async throws {
         func postAgain(_ index: Int) async throws {
             try await path.post(accounts.map { Repetition.awaited.sample($0.samples[index]) })
         }
@@ -281,13 +235,8 @@ import Worker
         case .link:
             try await path.write(
                 "account_token",
-                accounts.compactMap { account in
-                    account.change.after.map { (account.token, "\($0)-\(account.id)") }
-                }
-            )
-            try await path.removeLinks(
-                accounts.filter { $0.change == .removed }.map(\.token)
-            )
+                accounts.compactMap { account in account.change.after.map { (account.token, "\($0)-\(account.id)") } })
+            try await path.removeLinks(accounts.filter { $0.change == .removed }.map(\.token))
         case .postFirst: try await postAgain(0)
         case .postSecond: try await postAgain(1)
         case .emptyOutbox: try await path.emptyOutbox()
@@ -300,28 +249,21 @@ import Worker
         let customers = Self.customers("b", each: 60)
         try await path.write(
             "app_transaction_id",
-            customers.compactMap { customer in
-                customer.change.before.map { ("A\(customer.id)", customer.user($0)) }
-            }
-        )
+            customers.compactMap { customer in customer.change.before.map { ("A\(customer.id)", customer.user($0)) } })
         try await Self.atOnce(
-            path,
-            { try await Self.relink(path, customers) },
+            path, { try await Self.relink(path, customers) },
             {
                 for part in customers.shuffled().parts(of: 20) {
                     try await path.post(part.map(\.purchase))
                     try await path.post(part.map { $0.repetition.sample($0.purchase) })
                 }
-            }
-        )
+            })
         try await Self.expectHeld(path, customers)
     }
 }
 
 extension Array {
     fileprivate func parts(of count: Int) -> [[Element]] {
-        stride(from: 0, to: self.count, by: count).map {
-            Array(self[$0..<Swift.min($0 + count, self.count)])
-        }
+        stride(from: 0, to: self.count, by: count).map { Array(self[$0..<Swift.min($0 + count, self.count)]) }
     }
 }

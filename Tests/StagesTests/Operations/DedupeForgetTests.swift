@@ -52,9 +52,7 @@ import Worker
         /// As if it had been marked at that time.
         func mark(_ id: String, at date: String) async throws {
             _ = try await client.query(
-                "UPDATE dedupe_revisions SET marked_at = $2::text::timestamptz WHERE id = $1",
-                [.text(id), .text(date)]
-            )
+                "UPDATE dedupe_revisions SET marked_at = $2::text::timestamptz WHERE id = $1", [.text(id), .text(date)])
         }
     }
 
@@ -83,12 +81,7 @@ import Worker
         _ = try await rig.settle(bodies)
         try await rig.mark("1", at: "2026-03-01T00:00:00Z")
         try await rig.mark("2", at: "2026-03-02T00:00:00Z")
-        let code = await rig.forget(
-            "--since=2026-03-02",
-            "--before=2026-03-03T00:00:00Z",
-            "--yes",
-            "--json"
-        )
+        let code = await rig.forget("--since=2026-03-02", "--before=2026-03-03T00:00:00Z", "--yes", "--json")
         #expect(code == 0)
         #expect(rig.text == #"{"revisions":1,"notifications":0,"is_forgotten":true}"# + "\n")
         #expect(try await rig.settle(bodies) == [.duplicate, .forwarded, .duplicate])
@@ -97,25 +90,18 @@ import Worker
     @Test func `an app and an environment can be forgotten alone`() async throws {
         let rig = try await Rig()
         let own = try Signed.transaction("1", signed: 1)
-        let other = try Signed.transaction("2", signed: 1)
-            .with { $0.bundleID = "com.example.other" }
+        let other = try Signed.transaction("2", signed: 1).with { $0.bundleID = "com.example.other" }
         let sandbox = try Signed.transaction("3", signed: 1).with { $0.environment = .sandbox }
         let renewal = try Signed.renewal("1", signed: 1, graceExpires: nil)
         let notification = try Signed.notification("TEST", signed: 1)
         let bodies = [own, other, sandbox, renewal, notification]
         _ = try await rig.settle(bodies)
         #expect(await rig.forget("--environment=Sandbox", "--yes") == 0)
-        #expect(
-            try await rig.settle(bodies)
-                == [.duplicate, .duplicate, .forwarded, .duplicate, .duplicate]
-        )
+        #expect(try await rig.settle(bodies) == [.duplicate, .duplicate, .forwarded, .duplicate, .duplicate])
         let app = ["--bundle-id=com.example.other", "--environment=Production", "--yes"]
         #expect(await rig.forget(app[0], app[1], app[2]) == 0)
         // A renewal info and a notification name no app.
-        #expect(
-            try await rig.settle(bodies)
-                == [.duplicate, .forwarded, .duplicate, .forwarded, .forwarded]
-        )
+        #expect(try await rig.settle(bodies) == [.duplicate, .forwarded, .duplicate, .forwarded, .forwarded])
     }
 
     @Test func `a row that a worker is writing is waited for and not skipped`() async throws {
@@ -135,11 +121,7 @@ import Worker
         #expect(try await rig.settle(bodies) == [.forwarded, .forwarded])
     }
 
-    @Test(
-        arguments: [
-            [], ["--yes"], ["--all", "--since=2026-03-01"], ["--since=yesterday"],
-        ]
-    )
+    @Test(arguments: [[], ["--yes"], ["--all", "--since=2026-03-01"], ["--since=yesterday"]])
     func `the selection is required`(arguments: [String]) async throws {
         let rig = try await Rig()
         let code = await PipelineTool.run(["dedupe", "forget"] + arguments, on: rig.url).code

@@ -43,8 +43,7 @@ import Testing
         let rig = try await Rig(OwnershipRules(trustsIngestion: true))
         try await rig.worker.linkTokens()
         try await rig.worker.settle([
-            .purchase("1", token: Self.anna), .purchase("2", claim: "anna"),
-            .purchase("3", token: LinkWorker.bob),
+            .purchase("1", token: Self.anna), .purchase("2", claim: "anna"), .purchase("3", token: LinkWorker.bob),
         ])
         #expect(try await rig.rows("anna") == ["account_links": 1, "ownership_claims": 1])
         let forgotten = try await rig.run("forget", "anna", "--by", "dpo", "--reason", "request 7")
@@ -53,11 +52,7 @@ import Testing
 
         let sent = try await rig.worker.emptyOutbox()
         #expect(Set(sent) == ["1=nobody", "2=nobody"])
-        #expect(
-            try await rig.worker.owners() == [
-                "1 nobody unlinked", "2 nobody unlinked", "3 bob account_token",
-            ]
-        )
+        #expect(try await rig.worker.owners() == ["1 nobody unlinked", "2 nobody unlinked", "3 bob account_token"])
         #expect(try await rig.rows("anna") == ["forgotten_users": 1])
         let kept = try await rig.worker.client.query("SELECT count(*) FROM ownership_facts")
         #expect(kept[0].int8(0) == 3)
@@ -73,41 +68,28 @@ import Testing
         _ = try await rig.worker.emptyOutbox()
         try await rig.worker.settle([.purchase("1", token: Self.anna), .purchase("2")])
         #expect(try await rig.rows(Self.anna) == ["ownership_facts": 1])
-        let forgotten = try await rig.run(
-            "forget",
-            Self.anna,
-            "--by",
-            "dpo",
-            "--reason",
-            "request 8"
-        )
+        let forgotten = try await rig.run("forget", Self.anna, "--by", "dpo", "--reason", "request 8")
         #expect(forgotten["tokens"]?.int64 == 1)
         #expect(try await rig.worker.emptyOutbox() == ["1=nobody"])
         #expect(try await rig.rows(Self.anna) == ["forgotten_users": 1])
     }
 
-    @Test func `a purchase that a worker is deciding about is waited for without a deadlock`()
-        async throws
-    {
+    @Test func `a purchase that a worker is deciding about is waited for without a deadlock`() async throws {
         let rules = OwnershipRules(tokensAreUserIDs: true, trustsIngestion: true)
         let rig = try await Rig(rules)
         _ = try await rig.worker.emptyOutbox()
-        try await rig.worker.settle([.purchase("1", token: Self.anna, claim: Identifier(Self.anna))]
-        )
+        try await rig.worker.settle([.purchase("1", token: Self.anna, claim: Identifier(Self.anna))])
         let (client, url) = (rig.worker.client, rig.url)
         let arguments = ["forget", Self.anna, "--by", "dpo", "--reason", "request 10"]
         let forgetting = try await client.transaction { connection in
-            _ = try await connection.query(
-                "SELECT lock_ownership(ARRAY['Production'], ARRAY['1'])"
-            )
+            _ = try await connection.query("SELECT lock_ownership(ARRAY['Production'], ARRAY['1'])")
             let forgetting = Task { await PipelineTool.run(arguments, on: url) }
             await eventually {
                 let waiting = try? await client.query(
                     """
                     SELECT count(*) FROM pg_stat_activity
                     WHERE datname = current_database() AND wait_event_type = 'Lock'
-                    """
-                )
+                    """)
                 return waiting?[0].int8(0) == 1
             }
             _ = try await connection.query("UPDATE ownership_claims SET raw_offset = raw_offset")
@@ -119,14 +101,9 @@ import Testing
     @Test func `the requester and the reason are required, and the ID is not kept`() async throws {
         let rig = try await Rig(OwnershipRules())
         #expect(await PipelineTool.run(["forget", "anna"], on: rig.url).code == 64)
-        #expect(
-            await PipelineTool.run(["forget", "anna", "--by", "x", "--reason", ""], on: rig.url)
-                .code == 64
-        )
+        #expect(await PipelineTool.run(["forget", "anna", "--by", "x", "--reason", ""], on: rig.url).code == 64)
         _ = try await rig.run("forget", "anna", "--by", "dpo", "--reason", "request 9", code: 1)
-        let rows = try await rig.worker.client.query(
-            "SELECT row_to_json(forgotten_users)::text FROM forgotten_users"
-        )
+        let rows = try await rig.worker.client.query("SELECT row_to_json(forgotten_users)::text FROM forgotten_users")
         #expect(!rows[0].text(0).contains("anna"))
         let text = await PipelineTool.run(["whats-stored", "nobody-known"], on: rig.url)
         #expect(text.output.contains("nothing is stored about nobody-known"))

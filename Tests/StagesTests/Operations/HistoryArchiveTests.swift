@@ -18,13 +18,10 @@ import Worker
     /// A refund that was reversed, a grace that ended, two versions of an app, a notification.
     private static func observations() throws -> [Observation] {
         try [
-            Signed.transaction("1", signed: 1),
-            Signed.transaction("1", signed: 2, revoked: 5),
-            Signed.transaction("1", signed: 3),
-            Signed.renewal("1", signed: 1, graceExpires: 1_500),
+            Signed.transaction("1", signed: 1), Signed.transaction("1", signed: 2, revoked: 5),
+            Signed.transaction("1", signed: 3), Signed.renewal("1", signed: 1, graceExpires: 1_500),
             Signed.renewal("1", signed: 2, graceExpires: nil),
-            Signed.renewal("1", signed: 3, graceExpires: nil, renewed: 2_000),
-            AppDownloadTests.download(signed: 1_000),
+            Signed.renewal("1", signed: 3, graceExpires: nil, renewed: 2_000), AppDownloadTests.download(signed: 1_000),
             AppDownloadTests.download(signed: 2_000) { $0.applicationVersion = "9.9" },
             Signed.notification("TEST", signed: 1),
         ]
@@ -33,9 +30,7 @@ import Worker
     private static func rig() async throws -> HistoryRig {
         let rig = try await HistoryRig()
         try await rig.worker.own([Signed.key("1"): anna])
-        for observation in try observations() {
-            _ = try await rig.worker.process([observation])
-        }
+        for observation in try observations() { _ = try await rig.worker.process([observation]) }
         _ = try await rig.worker.client.query("DELETE FROM unpublished_changes")
         return rig
     }
@@ -67,9 +62,7 @@ import Worker
             #expect(mode as? Int == 0o600)
             let table = try #require(file.split(separator: "/").last?.split(separator: "-").first)
             let run = try ProgramRun(
-                "/usr/bin/psql",
-                ["--command", "\\copy \(table) FROM '\(file)' CSV HEADER", rig.url]
-            )
+                "/usr/bin/psql", ["--command", "\\copy \(table) FROM '\(file)' CSV HEADER", rig.url])
             #expect(run.isSuccess)
         }
         #expect(try await rig.history() == history)
@@ -77,9 +70,7 @@ import Worker
 
     @Test func `the spans of renewal infos that the script keeps are all kinds`() throws {
         let script = try String(
-            contentsOf: ReferenceScript.root.appending(path: "deploy/postgres/archive.sql"),
-            encoding: .utf8
-        )
+            contentsOf: ReferenceScript.root.appending(path: "deploy/postgres/archive.sql"), encoding: .utf8)
         for kind in RenewalSpan.Kind.allCases {
             #expect(script.contains("old.payload ->> '\(kind.endMember)' IS NULL"))
         }
@@ -91,29 +82,22 @@ import Worker
         for observation in try [
             Signed.transaction("1", signed: 1, members: #","appTransactionId":"701""#),
             Signed.transaction("1", signed: 2, token: LinkWorker.anna),
-            Signed.transaction("1", signed: 3, expires: 900),
-            Signed.transaction("1", signed: 4),
-        ] {
-            _ = try await rig.worker.process([observation])
-        }
+            Signed.transaction("1", signed: 3, expires: 900), Signed.transaction("1", signed: 4),
+        ] { _ = try await rig.worker.process([observation]) }
         _ = try await rig.worker.client.query("DELETE FROM unpublished_changes")
         try await rig.age(days: 500)
         #expect(try rig.archive()["revisions"] == 1)
         #expect(await rig.run("rebuild").code == 0)
     }
 
-    @Test func `contents of rows that do not say yet which one names their owner stay`()
-        async throws
-    {
+    @Test func `contents of rows that do not say yet which one names their owner stay`() async throws {
         let rig = try await HistoryRig()
         for token in [LinkWorker.anna, nil] {
             let signed: Int64 = token == nil ? 2 : 1
-            _ = try await rig.worker.process([Signed.transaction("1", signed: signed, token: token)]
-            )
+            _ = try await rig.worker.process([Signed.transaction("1", signed: signed, token: token)])
         }
         _ = try await rig.worker.client.query(
-            "UPDATE transactions SET token_signed_date_ms = NULL, token_content_hash = NULL"
-        )
+            "UPDATE transactions SET token_signed_date_ms = NULL, token_content_hash = NULL")
         try await rig.age(days: 500)
         #expect(try rig.archive()["revisions"] == 0)
     }
@@ -130,8 +114,7 @@ import Worker
                     """
                     SELECT pg_terminate_backend(pid) FROM pg_locks
                     WHERE locktype = 'advisory' AND NOT granted
-                    """
-                )
+                    """)
                 return ended?.isEmpty == false
             }
             return try await archiving.value
@@ -147,25 +130,20 @@ import Worker
         try await rig.age(days: 500)
         let rows = try await rig.worker.rows()
         _ = try rig.archive()
-        for observation in try Self.observations().reversed() {
-            _ = try await rig.worker.process([observation])
-        }
+        for observation in try Self.observations().reversed() { _ = try await rig.worker.process([observation]) }
         #expect(try await rig.worker.rows() == rows)
         #expect(try await rig.worker.count("unpublished_changes") == 0)
         #expect(await rig.run("rebuild").code == 0)
     }
 
-    @Test func `past knowledge is answered for the kept time, and refused before it`() async throws
-    {
+    @Test func `past knowledge is answered for the kept time, and refused before it`() async throws {
         let rig = try await Self.rig()
         try await rig.age(days: 500)
         let asked = "SELECT had_entitlement('anna', 'pro', to_timestamp(0.5), now() - interval "
         let answer = try await rig.text(asked + "'30 days')::text")
         _ = try rig.archive()
         #expect(try await rig.text(asked + "'30 days')::text") == answer)
-        let error = await #expect(throws: PostgresError.self) {
-            _ = try await rig.text(asked + "'450 days')::text")
-        }
+        let error = await #expect(throws: PostgresError.self) { _ = try await rig.text(asked + "'450 days')::text") }
         #expect(error?.sqlState == SQLState("HA001"))
         // The version that the feed publishes again after a copy was killed.
         #expect(
@@ -176,14 +154,10 @@ import Worker
                     SELECT FROM changes
                     WHERE changes.user_id = user_versions.user_id
                         AND changes.version = user_versions.version)
-                """
-            ) == "0"
-        )
+                """) == "0")
     }
 
-    @Test func `an archive without rows leaves no file, and moves no limit of the kept time`()
-        async throws
-    {
+    @Test func `an archive without rows leaves no file, and moves no limit of the kept time`() async throws {
         let rig = try await Self.rig()
         #expect(try rig.archive().values.allSatisfy { $0 == 0 })
         #expect(rig.files.isEmpty)
@@ -192,8 +166,7 @@ import Worker
             """
             SELECT had_entitlement(
                 'anna', 'pro', to_timestamp(0.5), now() - interval '500 days')::text
-            """
-        )
+            """)
     }
 
     @Test func `changes waiting to be published stay`() async throws {
@@ -203,8 +176,7 @@ import Worker
             """
             INSERT INTO unpublished_changes (user_id, version)
             SELECT user_id, version FROM changes
-            """
-        )
+            """)
         #expect(try rig.archive()["changes"] == 0)
     }
 
@@ -212,14 +184,11 @@ import Worker
         let rig = try await Self.rig()
         try await rig.age(days: 500)
         let archiving = try await rig.worker.client.transaction { transaction in
-            _ = try await transaction.query(
-                "SELECT lock_shared('catalog')"
-            )
+            _ = try await transaction.query("SELECT lock_shared('catalog')")
             let archiving = Task.detached { try rig.archive() }
             await eventually {
                 let waiting = try? await rig.worker.client.query(
-                    "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
-                )
+                    "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")
                 return waiting?[0].int8(0) == 1
             }
             // As entitle-worker does when the refund is signed again.
@@ -228,14 +197,12 @@ import Worker
                 UPDATE transactions SET content_hash = (
                     SELECT content_hash FROM revisions
                     WHERE kind = 'transaction' AND payload ->> 'revocationDate' IS NOT NULL)
-                """
-            )
+                """)
             return archiving
         }
         #expect(try await archiving.value["revisions"] == 2)
         let newest = try await rig.worker.client.query(
-            "SELECT count(*) FROM transactions JOIN revisions USING (content_hash)"
-        )
+            "SELECT count(*) FROM transactions JOIN revisions USING (content_hash)")
         #expect(newest[0].int8(0) == 1)
     }
 
@@ -250,9 +217,7 @@ import Worker
         #expect(try await rig.worker.count("history_archives") == 0)
     }
 
-    @Test func `a run takes a bounded number of rows, and the next ones take the others`()
-        async throws
-    {
+    @Test func `a run takes a bounded number of rows, and the next ones take the others`() async throws {
         let rig = try await Self.rig()
         try await rig.age(days: 500)
         #expect(try rig.psql(["rows": "1"]).text.contains("revisions|1"))

@@ -14,20 +14,14 @@ import Testing
         let rig = try await RebuildRig()
         try await rig.settle([
             .purchase("1", token: LinkWorker.anna, until: 9_000),
-            receipt("2", signed: 2, revoked: 5_000, storefront: "A"),
-            receipt("2", signed: 4, storefront: "B"),
+            receipt("2", signed: 2, revoked: 5_000, storefront: "A"), receipt("2", signed: 4, storefront: "B"),
             .renewal("1", content: "A") { $0.gracePeriodExpiresDate = 12_000 },
             .purchase("3", token: LinkWorker.bob, until: 9_000),
         ])
         return rig
     }
 
-    private static func receipt(
-        _ id: String,
-        signed: Int64,
-        revoked: Int64? = nil,
-        storefront: String
-    ) -> Sample {
+    private static func receipt(_ id: String, signed: Int64, revoked: Int64? = nil, storefront: String) -> Sample {
         Sample.purchase(id, signed: signed, until: 9_000).with {
             $0.method = .receipt
             $0.transaction?.revocationDate = revoked
@@ -39,14 +33,11 @@ import Testing
         let rig = try await Self.rig()
         try await rig.expectUnmended(
             "DELETE FROM revisions WHERE kind = 'transaction' AND id = '1'",
-            saying: "1 transactions 1 (jws): the content that content_hash names is not in",
-            "history_archives",
-            "1 cannot be replaced: the lines above say what to do"
-        )
+            saying: "1 transactions 1 (jws): the content that content_hash names is not in", "history_archives",
+            "1 cannot be replaced: the lines above say what to do")
         try await rig.expectUnmended(
             "DELETE FROM revisions WHERE payload ->> 'revocationDate' = '5000'",
-            saying: "2 transactions 2 (receipt): the content that revoked_content_hash names"
-        )
+            saying: "2 transactions 2 (receipt): the content that revoked_content_hash names")
     }
 
     @Test func `a grace stays if its renewal info is missing`() async throws {
@@ -54,8 +45,7 @@ import Testing
         try await rig.expectUnmended(
             "DELETE FROM revisions WHERE kind = 'renewal'",
             saying: "1 renewals: the content that content_hash names is not in revisions",
-            "no content that can be read grants the grace until 12000"
-        )
+            "no content that can be read grants the grace until 12000")
     }
 
     @Test(arguments: [
@@ -63,26 +53,16 @@ import Testing
         "{\"transactionId\":\"1\",\"transactionId\":\"2\"}",
         "{\"transactionId\":\"1\",\"originalTransactionId\":\"1\",\"productId\":\"p\","
             + "\"purchaseDate\":1,\"signedDate\":1}",
-    ])
-    func `an edited payload is a finding, and the others are compared`(
-        _ payload: String
-    ) async throws {
+    ]) func `an edited payload is a finding, and the others are compared`(_ payload: String) async throws {
         let rig = try await Self.rig()
         try await rig.query("UPDATE transactions SET quantity = 7 WHERE transaction_id = '3'")
-        try await rig.query(
-            "UPDATE revisions SET payload = '\(payload)' WHERE id = '1' AND kind = 'transaction'"
-        )
+        try await rig.query("UPDATE revisions SET payload = '\(payload)' WHERE id = '1' AND kind = 'transaction'")
         let (code, output) = await rig.rebuild("--replace")
         #expect(code == 1)
         #expect(output.contains("transactions 1 (jws): a content in revisions is not what"))
         #expect(output.contains("transactions 3 (jws): differs from what was signed in quantity"))
-        #expect(
-            output.contains("2 differences, 1 of them replaced; 1 cannot be replaced"),
-            "\(output)"
-        )
-        let quantities = try await rig.client.query(
-            "SELECT DISTINCT coalesce(quantity, 0)::int8 FROM transactions"
-        )
+        #expect(output.contains("2 differences, 1 of them replaced; 1 cannot be replaced"), "\(output)")
+        let quantities = try await rig.client.query("SELECT DISTINCT coalesce(quantity, 0)::int8 FROM transactions")
         #expect(quantities.map { $0.int8(0) } == [1])
     }
 
@@ -92,9 +72,7 @@ import Testing
             """
             UPDATE revisions SET payload = replace(payload::text, '9000', '9999999')::json
             WHERE id = '1' AND kind = 'transaction'
-            """,
-            saying: "a content in revisions is not what its hash was made of"
-        )
+            """, saying: "a content in revisions is not what its hash was made of")
     }
 
     @Test func `an edited renewal info removes no grace`() async throws {
@@ -102,10 +80,8 @@ import Testing
         try await rig.expectUnmended(
             """
             UPDATE revisions SET payload = '{}' WHERE kind = 'renewal'
-            """,
-            saying: "1 renewals: a content in revisions is not what its hash was made of",
-            "no content that can be read grants the grace until 12000"
-        )
+            """, saying: "1 renewals: a content in revisions is not what its hash was made of",
+            "no content that can be read grants the grace until 12000")
     }
 
     @Test func `a transaction without a known trust is named with its raw record`() async throws {
@@ -115,10 +91,8 @@ import Testing
         try await rig.query("DELETE FROM ownership_facts WHERE transaction_id = '3'")
         try await rig.expectUnmended(
             "DELETE FROM transactions WHERE transaction_id = '3'",
-            saying: "com.example.pro 3 transactions 3 (jws): has no row, and who vouched",
-            "pipeline dedupe forget",
-            "the raw record is storekit.raw/0/1"
-        )
+            saying: "com.example.pro 3 transactions 3 (jws): has no row, and who vouched", "pipeline dedupe forget",
+            "the raw record is storekit.raw/0/1")
     }
 
     @Test func `a lost transaction removes no access`() async throws {
@@ -127,17 +101,12 @@ import Testing
             try await rig.query("DELETE FROM \(table) WHERE transaction_id = '3'")
         }
         let damaged = try await rig.picture()
-        try await rig.query(
-            "UPDATE transactions SET expires_date_ms = 1 WHERE transaction_id = '1'"
-        )
+        try await rig.query("UPDATE transactions SET expires_date_ms = 1 WHERE transaction_id = '1'")
         let planned = await rig.rebuild().output
         #expect(planned.contains("; 2 cannot be replaced: "), "\(planned)")
         let (code, output) = await rig.rebuild("--replace")
         #expect(code == 1)
-        #expect(
-            output.contains("should be nothing; kept, as a transaction of the purchase has no row"),
-            "\(output)"
-        )
+        #expect(output.contains("should be nothing; kept, as a transaction of the purchase has no row"), "\(output)")
         #expect(output.contains("3 differences, 1 of them replaced; 2 cannot be"), "\(output)")
         #expect(try await rig.picture() == damaged, "the other purchase is put right")
         let json = await rig.rebuild("--replace", "--json").output
@@ -147,8 +116,9 @@ import Testing
     @Test func `a lost transaction leaves its purchase with its owner`() async throws {
         let rig = try await Self.rig()
         try await rig.settle([
-            Sample.purchase("3", "5", token: LinkWorker.anna, until: 12_000)
-                .with { $0.transaction?.purchaseDate = 8_000 }
+            Sample.purchase("3", "5", token: LinkWorker.anna, until: 12_000).with {
+                $0.transaction?.purchaseDate = 8_000
+            }
         ])
         for table in ["transactions", "ownership_facts"] {
             try await rig.query("DELETE FROM \(table) WHERE transaction_id = '5'")
@@ -177,8 +147,7 @@ import Testing
             """
             UPDATE revisions SET payload = '{"gracePeriodExpiresDate":"\\udc00"}'
             WHERE kind = 'renewal'
-            """
-        )
+            """)
         let edited = await rig.rebuild().output
         #expect(edited.contains("no content that can be read grants the grace"), "\(edited)")
     }
@@ -189,18 +158,15 @@ import Testing
         #expect(await rig.rebuild().code == 0)
         try await rig.query("DELETE FROM ownership_renewals")
         try await rig.expectUnmended(
-            "DELETE FROM renewals",
-            saying: "Production 7 renewals: has no row",
-            "the raw record is storekit.raw/0/1"
-        )
+            "DELETE FROM renewals", saying: "Production 7 renewals: has no row", "the raw record is storekit.raw/0/1")
     }
 
     @Test func `after an archive nothing is found, and nothing is missing`() async throws {
         let rig = try await Self.rig()
         try await rig.settle([
             Self.receipt("2", signed: 5, storefront: "C"),
-            .purchase("3", signed: 2, token: LinkWorker.bob, until: 9_500),
-            .renewal("1", content: "B", signed: 2), .renewal("1", content: "C", signed: 3),
+            .purchase("3", signed: 2, token: LinkWorker.bob, until: 9_500), .renewal("1", content: "B", signed: 2),
+            .renewal("1", content: "C", signed: 3),
         ])
         try await rig.query("UPDATE revisions SET recorded_at = now() - interval '500 days'")
         let before = try await rig.entitle.count("revisions")
@@ -212,12 +178,9 @@ import Testing
         let (code, output) = await rig.rebuild()
         #expect(code == 0, "\(output)")
         for damage in [
-            "UPDATE transactions SET expires_date_ms = 1, revocation_date_ms = NULL",
-            "DELETE FROM renewal_spans",
+            "UPDATE transactions SET expires_date_ms = 1, revocation_date_ms = NULL", "DELETE FROM renewal_spans",
             "DELETE FROM transactions WHERE transaction_id = '2'",
-        ] {
-            try await rig.expectMended(damage)
-        }
+        ] { try await rig.expectMended(damage) }
     }
 
     @Test func `a fact that a worker is about to write is read again`() async throws {
@@ -253,11 +216,8 @@ import Testing
             samples.append(
                 .renewal("1", content: content, signed: Int64(number)) {
                     $0.gracePeriodExpiresDate = 10_000 + Int64(number)
-                }
-            )
-            samples.append(
-                Self.receipt("1", signed: Int64(number), revoked: 500, storefront: content)
-            )
+                })
+            samples.append(Self.receipt("1", signed: Int64(number), revoked: 500, storefront: content))
         }
         for start in stride(from: 0, to: samples.count, by: 500) {
             try await rig.settle(batch: Array(samples[start..<start + 500]))
@@ -271,14 +231,11 @@ import Testing
             """
             SELECT generic_plans + custom_plans FROM pg_prepared_statements
             WHERE statement LIKE 'SELECT asked.index, known.payload%'
-            """
-        )
+            """)
         #expect(readings.count == 1)
         // A hundred at a time.
         #expect(readings.first?.int8(0) ?? 0 >= Int64(2 * count / 100))
         try await rig.expectMended(
-            "DELETE FROM renewal_spans WHERE end_ms = 11000",
-            saying: "lacks the grace until 11000"
-        )
+            "DELETE FROM renewal_spans WHERE end_ms = 11000", saying: "lacks the grace until 11000")
     }
 }

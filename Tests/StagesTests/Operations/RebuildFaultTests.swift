@@ -21,9 +21,7 @@ import Testing
             let owner = Ownership(userID: "user-\(number)", rule: .accountToken)
             try await worker.own([Signed.key("\(number)"): owner])
         }
-        _ = try await worker.process(
-            try (0..<9).map { try Signed.transaction("\($0)", signed: 1) }
-        )
+        _ = try await worker.process(try (0..<9).map { try Signed.transaction("\($0)", signed: 1) })
     }
 
     private func rebuild(_ options: String...) async -> (code: Int32, output: String) {
@@ -33,9 +31,7 @@ import Testing
 
     @Test func `a rejected purchase is named, and the others are repaired`() async throws {
         _ = try await worker.client.query("DELETE FROM entitlements")
-        _ = try await worker.client.query(
-            "ALTER TABLE entitlements ADD CHECK (user_id <> 'user-4')"
-        )
+        _ = try await worker.client.query("ALTER TABLE entitlements ADD CHECK (user_id <> 'user-4')")
         let (code, output) = await rebuild("--replace")
         #expect(code == 1)
         #expect(output.contains("8 purchases compared"), "\(output)")

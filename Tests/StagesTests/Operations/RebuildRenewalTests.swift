@@ -15,14 +15,10 @@ import Testing
             .renewal("1", content: "A", signed: 1) {
                 $0.gracePeriodExpiresDate = 12_000
                 $0.renewalDate = 9_000
-            },
-            .renewal("1", content: "B", signed: 2) { $0.appAccountToken = LinkWorker.anna },
-            .purchase("2", until: 9_000),
-            .renewal("2") { $0.gracePeriodExpiresDate = 11_000 },
-            .renewal("3", content: "A", signed: 1),
-            .renewal("3", content: "B", signed: 2),
-            download(version: "1.0", signed: 1_000),
-            download(version: "2.0", signed: 2_000),
+            }, .renewal("1", content: "B", signed: 2) { $0.appAccountToken = LinkWorker.anna },
+            .purchase("2", until: 9_000), .renewal("2") { $0.gracePeriodExpiresDate = 11_000 },
+            .renewal("3", content: "A", signed: 1), .renewal("3", content: "B", signed: 2),
+            download(version: "1.0", signed: 1_000), download(version: "2.0", signed: 2_000),
         ])
         return rig
     }
@@ -49,13 +45,10 @@ import Testing
         ("account_token = '\(LinkWorker.bob)'", "account_token"),
         ("grace_period_expires_date_ms = 5", "grace_period_expires_date_ms"),
         ("signed_date_ms = 1", "is behind a newer content in signed_date_ms"),
-    ])
-    func `a changed column is named and repaired`(_ change: String, _ said: String) async throws {
+    ]) func `a changed column is named and repaired`(_ change: String, _ said: String) async throws {
         let rig = try await Self.rig()
         try await rig.expectMended(
-            "UPDATE renewals SET \(change) WHERE original_transaction_id = '1'",
-            saying: "Production 1 renewals: ",
-            said
+            "UPDATE renewals SET \(change) WHERE original_transaction_id = '1'", saying: "Production 1 renewals: ", said
         )
     }
 
@@ -68,9 +61,7 @@ import Testing
                 DELETE FROM ownership_renewals WHERE original_transaction_id = '2'
             )
             DELETE FROM renewals WHERE original_transaction_id = '2'
-            """,
-            saying: "Production 2 renewals: has no row"
-        )
+            """, saying: "Production 2 renewals: has no row")
         try await rig.expectUnmended(
             """
             WITH gone AS (
@@ -80,18 +71,14 @@ import Testing
                 VALUES ('Production', 'com.example.pro', '3', 'unlinked')
             )
             DELETE FROM renewals WHERE original_transaction_id = '3'
-            """,
-            saying: "which of its contents is the newest is not known",
-            "the raw record is storekit.raw/0/1"
-        )
+            """, saying: "which of its contents is the newest is not known", "the raw record is storekit.raw/0/1")
     }
 
     @Test func `a missing grace comes back, with its entitlement`() async throws {
         let rig = try await Self.rig()
         try await rig.expectMended(
             "DELETE FROM renewal_spans WHERE original_transaction_id = '1'",
-            saying: "Production 1 renewal_spans: lacks the grace until 12000"
-        )
+            saying: "Production 1 renewal_spans: lacks the grace until 12000")
     }
 
     @Test func `a grace without a source is removed, with its entitlement`() async throws {
@@ -101,9 +88,7 @@ import Testing
                 """
                 INSERT INTO renewal_spans
                 VALUES ('Production', '1', 'apple', 99000, \(renewalDate))
-                """,
-                saying: "Production 1 renewal_spans: no content grants the grace until 99000"
-            )
+                """, saying: "Production 1 renewal_spans: no content grants the grace until 99000")
         }
     }
 
@@ -113,9 +98,7 @@ import Testing
             """
             UPDATE ownership_renewals SET account_token = '\(LinkWorker.bob)'
             WHERE original_transaction_id = '1'
-            """,
-            saying: "Production 1 ownership_renewals: differs from what was signed in account_token"
-        )
+            """, saying: "Production 1 ownership_renewals: differs from what was signed in account_token")
         try await rig.expectMended("DELETE FROM ownership_renewals", saying: "ownership_renewals")
     }
 
@@ -123,20 +106,14 @@ import Testing
         let rig = try await Self.rig()
         try await rig.expectMended(
             "UPDATE app_downloads SET original_application_version = '0.1'",
-            saying: "app_downloads: differs from what was signed in original_application_version"
-        )
+            saying: "app_downloads: differs from what was signed in original_application_version")
         try await rig.expectMended(
             """
             UPDATE app_downloads SET (signed_date_ms, content_hash) = (
                 SELECT signed_date_ms, content_hash FROM revisions WHERE signed_date_ms = 1000
             )
-            """,
-            saying: "app_downloads: is behind"
-        )
+            """, saying: "app_downloads: is behind")
         try await rig.expectUnmended(
-            "DELETE FROM app_downloads",
-            saying: "app_downloads: has no row, and who vouched",
-            "storekit.raw/0/1"
-        )
+            "DELETE FROM app_downloads", saying: "app_downloads: has no row, and who vouched", "storekit.raw/0/1")
     }
 }

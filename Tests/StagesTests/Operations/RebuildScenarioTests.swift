@@ -16,8 +16,7 @@ import Worker
 
 /// `pipeline rebuild` finds nothing if nothing is wrong.
 @Suite(.timeLimit(.minutes(10))) struct RebuildScenarioTests {
-    @Test(arguments: Scenario.names)
-    func `after any scenario, in any order and doubled, each fact is what was signed`(
+    @Test(arguments: Scenario.names) func `after any scenario, in any order and doubled, each fact is what was signed`(
         name: String
     ) async throws {
         let scenario = try Scenario.load(name)
@@ -42,34 +41,26 @@ import Worker
         let rig = try await RebuildRig()
         try await rig.settle([
             .purchase("1", token: LinkWorker.anna, account: RebuildRig.account, until: 9_000),
-            .renewal("1") { $0.gracePeriodExpiresDate = 12_000 },
-            Sample(appTransaction: AppTransactionFields()),
+            .renewal("1") { $0.gracePeriodExpiresDate = 12_000 }, Sample(appTransaction: AppTransactionFields()),
         ])
         let before = try await rig.picture()
         for damage in [
-            "UPDATE transactions SET expires_date_ms = 1",
-            "UPDATE renewals SET renewal_date_ms = 1",
-            "UPDATE app_downloads SET application_version = '0'",
-            "UPDATE ownership_facts SET expires_date_ms = 1",
+            "UPDATE transactions SET expires_date_ms = 1", "UPDATE renewals SET renewal_date_ms = 1",
+            "UPDATE app_downloads SET application_version = '0'", "UPDATE ownership_facts SET expires_date_ms = 1",
             "DELETE FROM ownership_renewals", "DELETE FROM renewal_spans",
             "INSERT INTO renewal_spans VALUES ('Production', '1', 'apple', 99000, NULL)",
             "INSERT INTO forgotten_users (user_sha256, forgotten_by, reason, links, claims, tokens)"
-                + " VALUES (sha256('x'), 'dpo', 'asked', 0, 0, 0)",
-            "UPDATE ownership_facts SET account_token = NULL",
-        ] {
-            try await rig.query(damage)
-        }
+                + " VALUES (sha256('x'), 'dpo', 'asked', 0, 0, 0)", "UPDATE ownership_facts SET account_token = NULL",
+        ] { try await rig.query(damage) }
         // Roles belong to the whole server.
         let prefix = "r\(UUID().uuidString.prefix(8).lowercased())-"
         let role = prefix + DatabaseRole.operations.name
         let owner = try await rig.client.connect()
         try await owner.execute(
             script: DatabaseRole.script([.operations], schema: "public", prefix: prefix)
-                + "ALTER ROLE \"\(role)\" PASSWORD '\(role)';"
-        )
+                + "ALTER ROLE \"\(role)\" PASSWORD '\(role)';")
         await owner.close()
-        let url = rig.options.connectionString
-            .replacing(/\/\/[^@]+@/, with: "//\(role):\(role)@")
+        let url = rig.options.connectionString.replacing(/\/\/[^@]+@/, with: "//\(role):\(role)@")
         #expect(url.contains(role))
         let replaced = await PipelineTool.run(["rebuild", "--replace"], on: url)
         #expect(replaced.code == 1, "\(replaced)")
@@ -85,14 +76,11 @@ import Worker
             .purchase("2", until: 9_000).with {
                 $0.method = .receipt
                 $0.transaction?.revocationDate = 5_000
-            },
-            .renewal("1") { $0.gracePeriodExpiresDate = 12_000 },
+            }, .renewal("1") { $0.gracePeriodExpiresDate = 12_000 },
         ])
         try await rig.query("UPDATE transactions SET account_token = NULL")
         try await rig.query("DELETE FROM renewal_spans")
-        try await rig.query(
-            "INSERT INTO renewal_spans VALUES ('Production', '1', 'apple', 99000, NULL)"
-        )
+        try await rig.query("INSERT INTO renewal_spans VALUES ('Production', '1', 'apple', 99000, NULL)")
         // One connection, so that everything is prepared on it.
         let client = PostgresClient(rig.options, connectionsMax: 1)
         let rebuilding = try await Rebuilding(client: client, isReplacing: true)
@@ -125,8 +113,6 @@ extension RebuildRig {
     }
 
     fileprivate func picture(of table: String) async throws -> [String] {
-        try await client.query(
-            "SELECT row_to_json(t)::text FROM \(table) AS t ORDER BY 1"
-        ).map { $0.text(0) }
+        try await client.query("SELECT row_to_json(t)::text FROM \(table) AS t ORDER BY 1").map { $0.text(0) }
     }
 }

@@ -24,9 +24,7 @@ import Worker
             url = options.connectionString
         }
 
-        func run(_ arguments: String...) async -> (code: Int32, output: String) {
-            await run(arguments)
-        }
+        func run(_ arguments: String...) async -> (code: Int32, output: String) { await run(arguments) }
 
         func run(_ arguments: [String]) async -> (code: Int32, output: String) {
             let end = await PipelineTool.run(arguments, on: url)
@@ -38,18 +36,11 @@ import Worker
     private static func rig() async throws -> Rig {
         let rig = try await Rig()
         try await rig.worker.own([Signed.key("1"): anna])
-        var renewed = try Signed.transaction(
-            "1-2",
-            signed: 2,
-            original: "1",
-            purchased: 1_000,
-            expires: 2_000
-        )
+        var renewed = try Signed.transaction("1-2", signed: 2, original: "1", purchased: 1_000, expires: 2_000)
         renewed.notification = try Signed.notification("DID_RENEW", signed: 2).notification
         renewed.source?.position.offset = 42
         _ = try await rig.worker.process([
-            try Signed.renewal("1", signed: 3, graceExpires: nil),
-            try Signed.transaction("1", signed: 1), renewed,
+            try Signed.renewal("1", signed: 3, graceExpires: nil), try Signed.transaction("1", signed: 1), renewed,
         ])
         return rig
     }
@@ -64,17 +55,14 @@ import Worker
             _ = try await rig.worker.process([bought])
         }
         _ = try await rig.worker.client.query(
-            "SELECT grant_entitlement('anna', 'vip', NULL, 'good', 'support', 'Xcode')"
-        )
+            "SELECT grant_entitlement('anna', 'vip', NULL, 'good', 'support', 'Xcode')")
         let (code, text) = await rig.run("explain", "anna")
         #expect(code == 1)
         #expect(text.contains("nothing was bought by them or granted to them in Production"))
         let counts = "Not shown: 2 purchases in Sandbox, 1 grant in Xcode"
         #expect(text.contains("\(counts); ask with --environment Sandbox"))
         let json = await rig.run("explain", "anna", "--json").output
-        let others = try JSONDocument(parsing: Array(json.utf8.dropLast())).root[
-            "other_environments"
-        ]
+        let others = try JSONDocument(parsing: Array(json.utf8.dropLast())).root["other_environments"]
         #expect(others?.elements.compactMap { $0["purchases"]?.int64 } == [2, 0])
         let (_, sandbox) = await rig.run("explain", "anna", "--environment", "Sandbox")
         #expect(!sandbox.contains("nothing was bought"))
@@ -83,46 +71,29 @@ import Worker
     /// Characters that make a terminal act: clear it, name its window, turn the text around.
     private static let hostile = "\u{1B}[2J\u{1B}]0;x\u{7}\u{9B}1m\u{202E}\n  granted by boss"
 
-    private static let hostileInJSON =
-        #"pro\u001b[2J\u001b]0;x\u0007\u009b1m\u202e\n  granted by boss"#
+    private static let hostileInJSON = #"pro\u001b[2J\u001b]0;x\u0007\u009b1m\u202e\n  granted by boss"#
 
     @Test(arguments: [["explain", "anna"], ["explain", "anna", "--json"], ["link", "list"]])
-    func `stored texts have no effect on the terminal that shows them`(arguments: [String])
-        async throws
-    {
+    func `stored texts have no effect on the terminal that shows them`(arguments: [String]) async throws {
         let rig = try await Rig()
         var bought = try Signed.transaction("1", signed: 1, product: Self.hostileInJSON)
         bought.notification = ObservedNotification(
-            type: "SUBSCRIBED" + Self.hostile,
-            subtype: nil,
-            uuid: nil,
-            signedDate: Timestamp(milliseconds: 1)
-        )
+            type: "SUBSCRIBED" + Self.hostile, subtype: nil, uuid: nil, signedDate: Timestamp(milliseconds: 1))
         try await rig.worker.own([Signed.key("1"): Self.anna])
         _ = try await rig.worker.process([bought])
         _ = try await rig.worker.client.query(
-            "SELECT grant_entitlement('anna', 'vip', NULL, $1, 'support')",
-            [.text("good" + Self.hostile)]
-        )
+            "SELECT grant_entitlement('anna', 'vip', NULL, $1, 'support')", [.text("good" + Self.hostile)])
         // The tool does not rely on the table's checks.
-        _ = try await rig.worker.client.query(
-            "ALTER TABLE account_links DROP CONSTRAINT account_links_of_identifiers"
-        )
+        _ = try await rig.worker.client.query("ALTER TABLE account_links DROP CONSTRAINT account_links_of_identifiers")
         _ = try await rig.worker.client.query(
             """
             INSERT INTO account_links (kind, key, environment, bundle_id, user_id)
             VALUES ('original_transaction_id', '1', '', $1, 'anna')
-            """,
-            [.text("app\u{202E}")]
-        )
+            """, [.text("app\u{202E}")])
         let (code, text) = await rig.run(arguments)
         #expect(code == 0, "\(text)")
         let kept = text.unicodeScalars.filter { $0 != "\n" }
-        #expect(
-            kept.allSatisfy {
-                ![.control, .format].contains($0.properties.generalCategory)
-            }
-        )
+        #expect(kept.allSatisfy { ![.control, .format].contains($0.properties.generalCategory) })
         // No line of its own only looks like the tool's.
         #expect(!text.contains("\n  granted by boss"))
         #expect(text.contains(arguments.contains("--json") ? #"\u202e"# : #"\u{202e}"#))
@@ -133,20 +104,16 @@ import Worker
         let (code, text) = await rig.run("explain", "anna")
         #expect(code == 0, "\(text)")
         for part in [
-            "Purchase 1 of com.example.app: owned by anna, by sibling_purchase",
-            "pro: not active", "transaction 1: pro, Auto-Renewable Subscription",
+            "Purchase 1 of com.example.app: owned by anna, by sibling_purchase", "pro: not active",
+            "transaction 1: pro, Auto-Renewable Subscription",
             "rule billed_period: from 1970-01-01T00:00:01Z until 1970-01-01T00:00:02Z",
-            "by notification DID_RENEW, read at storekit.raw/0/42", "renewal info: renews",
-            "version 1, ", "because of notification 00000000-0000-4000-8000-000000000001",
-        ] {
-            #expect(text.contains(part), "\(part) is not in \(text)")
-        }
+            "by notification DID_RENEW, read at storekit.raw/0/42", "renewal info: renews", "version 1, ",
+            "because of notification 00000000-0000-4000-8000-000000000001",
+        ] { #expect(text.contains(part), "\(part) is not in \(text)") }
         #expect(await rig.run("explain", "nobody").output.contains("nothing was bought"))
     }
 
-    @Test func `JSON has null for a user without changes, and for a period without an end`()
-        async throws
-    {
+    @Test func `JSON has null for a user without changes, and for a period without an end`() async throws {
         let rig = try await Self.rig()
         #expect(await rig.run("explain", "nobody", "--json").output.contains(#""version":null"#))
         try await rig.worker.own([Signed.key("9"): Self.anna])
@@ -160,8 +127,7 @@ import Worker
     @Test func `a grace announced without its end is explained`() async throws {
         let rig = try await Self.rig()
         var announced = try Signed.renewal("1", signed: 4, graceExpires: nil, renewed: 2_000)
-        announced.notification = try Signed.notification("DID_FAIL_TO_RENEW", signed: 4)
-            .notification
+        announced.notification = try Signed.notification("DID_FAIL_TO_RENEW", signed: 4).notification
         announced.notification?.subtype = "GRACE_PERIOD"
         announced.notification?.uuid = "00000000-0000-4000-8000-000000000002"
         _ = try await rig.worker.process([announced])
@@ -171,14 +137,7 @@ import Worker
 
     @Test func `JSON output is one object`() async throws {
         let rig = try await Self.rig()
-        _ = await rig.run(
-            "grant",
-            "anna",
-            "extra",
-            "--until=2099-12-31",
-            "--reason=sorry",
-            "--by=support"
-        )
+        _ = await rig.run("grant", "anna", "extra", "--until=2099-12-31", "--reason=sorry", "--by=support")
         let (code, text) = await rig.run("explain", "anna", "--json")
         #expect(code == 0, "\(text)")
         let root = try JSONDocument(parsing: Array(text.utf8)).root
@@ -193,20 +152,15 @@ import Worker
         #expect(root["changes"]?.elements.map(\.self).count == 2)
     }
 
-    @Test(arguments: ["1", "1-2"])
-    func `a purchase is explained by any of its transactions`(id: String) async throws {
+    @Test(arguments: ["1", "1-2"]) func `a purchase is explained by any of its transactions`(id: String) async throws {
         let rig = try await Self.rig()
         let (code, text) = await rig.run("explain", "--transaction", id)
         #expect(code == 0, "\(text)")
         for part in [
-            "Purchase 1 of com.example.app: owned by anna, by sibling_purchase",
-            "pro of anna: not active", "transaction 1-2: pro",
-            "by notification DID_RENEW, read at storekit.raw/0/42",
-            "Changes of those who own it, or owned it before a transfer:",
-            "because of notification",
-        ] {
-            #expect(text.contains(part), "\(part) is not in \(text)")
-        }
+            "Purchase 1 of com.example.app: owned by anna, by sibling_purchase", "pro of anna: not active",
+            "transaction 1-2: pro", "by notification DID_RENEW, read at storekit.raw/0/42",
+            "Changes of those who own it, or owned it before a transfer:", "because of notification",
+        ] { #expect(text.contains(part), "\(part) is not in \(text)") }
         let json = await rig.run("explain", "--transaction", id, "--json").output
         let root = try JSONDocument(parsing: Array(json.utf8)).root
         let held = root["purchases"]?.elements.first { _ in true }?["entitlements"]
@@ -216,10 +170,7 @@ import Worker
 
     @Test func `the owners of a purchase are explained in turn`() async throws {
         let rig = try await Self.rig()
-        let spans = [
-            OwnershipSpan(userID: "eva"),
-            OwnershipSpan(userID: "anna", from: Timestamp(milliseconds: 2_500)),
-        ]
+        let spans = [OwnershipSpan(userID: "eva"), OwnershipSpan(userID: "anna", from: Timestamp(milliseconds: 2_500))]
         try await rig.worker.own([Signed.key("1"): Ownership(spans: spans, rule: .accountToken)])
         let (_, text) = await rig.run("explain", "--transaction=1")
         #expect(text.contains("owners in turn: eva, anna from 1970-01-01T00:00:02Z\n"))
@@ -236,13 +187,9 @@ import Worker
         let (code, text) = await rig.run("explain", "--transaction", "7")
         #expect(code == 0, "\(text)")
         for part in [
-            "Purchase 7 of com.example.app: owned by nobody, unlinked",
-            "grants nobody an entitlement",
-            "it carries no account token: link that, its original_transaction_id 7",
-            "rule billed_period",
-        ] {
-            #expect(text.contains(part), "\(part) is not in \(text)")
-        }
+            "Purchase 7 of com.example.app: owned by nobody, unlinked", "grants nobody an entitlement",
+            "it carries no account token: link that, its original_transaction_id 7", "rule billed_period",
+        ] { #expect(text.contains(part), "\(part) is not in \(text)") }
         let unknown = await rig.run("explain", "--transaction", "8")
         #expect(unknown.code == 1)
         #expect(unknown.output.contains("no such transaction"), "\(unknown.output)")
@@ -253,23 +200,12 @@ import Worker
     @Test func `the credits of a consumable are explained`() async throws {
         let rig = try await Self.rig()
         try await rig.worker.apply(
-            catalog: Array(
-                #"{"products":{"chest":{"type":"consumable","credits":{"coins":100}}}}"#.utf8
-            )
-        )
+            catalog: Array(#"{"products":{"chest":{"type":"consumable","credits":{"coins":100}}}}"#.utf8))
         try await rig.worker.own([Signed.key("9"): Self.anna])
-        _ = try await rig.worker.process([
-            try Signed.transaction("9", signed: 1, product: "chest", type: .consumable)
-        ])
+        _ = try await rig.worker.process([try Signed.transaction("9", signed: 1, product: "chest", type: .consumable)])
         _ = try await rig.worker.client.query("SELECT ledger_debit('anna', 'coins', 30, 'sword')")
         _ = try await rig.worker.process([
-            try Signed.transaction(
-                "9",
-                signed: 2,
-                product: "chest",
-                type: .consumable,
-                revoked: 1_000
-            )
+            try Signed.transaction("9", signed: 2, product: "chest", type: .consumable, revoked: 1_000)
         ])
         let text = await rig.run("explain", "anna").output
         #expect(text.contains("Balance: -30 coins"), "\(text)")
@@ -283,16 +219,7 @@ import Worker
     @Test func `a grant is given, explained as a grant, and revoked`() async throws {
         let rig = try await Self.rig()
         let given = await rig.run(
-            "grant",
-            "anna",
-            "extra",
-            "--until",
-            "forever",
-            "--reason",
-            "lost data",
-            "--by",
-            "eva"
-        )
+            "grant", "anna", "extra", "--until", "forever", "--reason", "lost data", "--by", "eva")
         #expect(given.code == 0, "\(given.output)")
         #expect(given.output == "1\n")
         let explained = await rig.run("explain", "anna").output
@@ -305,21 +232,14 @@ import Worker
             ["grant", "anna", "extra", "--reason", "x", "--by", "y"],
             ["grant", "anna", "extra", "--until", "soon", "--reason", "x", "--by", "y"],
             ["grant", "anna", "extra", "--until", "forever", "--by", "y"],
-        ] {
-            #expect(await rig.run(wrong).code == 64)
-        }
+        ] { #expect(await rig.run(wrong).code == 64) }
     }
 
     @Test func `the knowledge at an instant is shown alone`() async throws {
         let rig = try await Self.rig()
         let before = await rig.run("explain", "anna", "--known-at=2020-01-01")
         #expect(before.output.contains("nothing was known to be theirs"))
-        let now = await rig.run(
-            "explain",
-            "anna",
-            "--known-at=2099-01-01",
-            "--at=1970-01-01T00:00:01Z"
-        )
+        let now = await rig.run("explain", "anna", "--known-at=2099-01-01", "--at=1970-01-01T00:00:01Z")
         #expect(now.output.contains("pro: held at 1970-01-01T00:00:01Z"), "\(now.output)")
     }
 
@@ -338,9 +258,7 @@ import Worker
         #expect(await rig.run("rebuild", "--replace").code == 1)
         #expect(await rig.run("rebuild").code == 0)
         #expect(try await client.query("SELECT user_id FROM entitlements")[0].text(0) == "anna")
-        let causes = try await client.query(
-            "SELECT user_id FROM changes WHERE cause = 'rebuild' ORDER BY user_id"
-        )
+        let causes = try await client.query("SELECT user_id FROM changes WHERE cause = 'rebuild' ORDER BY user_id")
         #expect(causes.map { $0.text(0) } == ["anna", "mallory"])
     }
 }

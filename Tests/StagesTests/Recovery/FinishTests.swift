@@ -33,9 +33,7 @@ import Worker
             """
             INSERT INTO owner_changes (environment, bundle_id, original_transaction_id, send_due_at)
             VALUES ('Production', $1, '5', now())
-            """,
-            [.text(Rig.app.bundleID.text)]
-        )
+            """, [.text(Rig.app.bundleID.text)])
         for _ in 1...2 {
             try await rig.turn(worker)
             #expect(rig.world.finished == ["1"])
@@ -93,21 +91,16 @@ import Worker
         case marking
     }
 
-    @Test(arguments: Step.allCases)
-    func `a worker that fails at a step finishes every purchase all the same`(step: Step)
-        async throws
-    {
+    @Test(arguments: Step.allCases) func `a worker that fails at a step finishes every purchase all the same`(
+        step: Step
+    ) async throws {
         let (rig, first) = try await Self.rig()
         await first.outboxes[0].close()
         switch step {
-        case .deciding:
-            try await rig.failEverySecond("BEFORE UPDATE OF due_at ON recovery_requests")
-        case .marking:
-            try await rig.failEverySecond("BEFORE UPDATE OF finished_at ON recovery_requests")
-        case .answering:
-            rig.apple.inject { $0.number % 2 == 1 ? .cutBody : nil }
-        case .asking:
-            rig.apple.inject { $0.number % 2 == 1 ? .error(status: 500, code: 5_000_001) : nil }
+        case .deciding: try await rig.failEverySecond("BEFORE UPDATE OF due_at ON recovery_requests")
+        case .marking: try await rig.failEverySecond("BEFORE UPDATE OF finished_at ON recovery_requests")
+        case .answering: rig.apple.inject { $0.number % 2 == 1 ? .cutBody : nil }
+        case .asking: rig.apple.inject { $0.number % 2 == 1 ? .error(status: 500, code: 5_000_001) : nil }
         }
         let ids = (1...9).map { "\($0)" }
         for id in ids {
@@ -117,11 +110,7 @@ import Worker
         var deaths = 0
         try await eventually {
             let worker = try rig.worker(["RECOVERY_FINISH": "true"])
-            do {
-                try await rig.turn(worker)
-            } catch {
-                deaths += 1
-            }
+            do { try await rig.turn(worker) } catch { deaths += 1 }
             await worker.outboxes[0].close()
             if step == .asking || step == .answering { try await rig.wake() }
             return try await rig.count("recovery_requests WHERE result = 'done'") == 9

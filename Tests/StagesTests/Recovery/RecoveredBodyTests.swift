@@ -7,11 +7,7 @@ import Testing
 
 /// The records that Apple's answers become.
 @Suite struct RecoveredBodyTests {
-    private static let request = RecoveryRequestTable.Request(
-        app: RecoveryRig.app,
-        kind: .transactions,
-        subject: "1"
-    )
+    private static let request = RecoveryRequestTable.Request(app: RecoveryRig.app, kind: .transactions, subject: "1")
 
     private static func values(_ body: String) throws -> [String] {
         try RecoveredBody.parts(of: Array(body.utf8)).map { String(decoding: $0, as: UTF8.self) }
@@ -21,27 +17,19 @@ import Testing
         for body in [
             #"{"revision":"r","hasMore":false, "signedTransactions":["a","b"]}"#,
             #"{"data":[{"lastTransactions":[{"status":1}]}], "bundleId":"b"}"#, #"{"other":1}"#,
-        ] {
-            #expect(try Self.values(body) == [body])
-        }
+        ] { #expect(try Self.values(body) == [body]) }
     }
 
     @Test(arguments: [
         #"{"status":1}"#, #"{"status":1,"signedTransactions":[]}"#, #"{"data":[]}"#,
-        #"{"revision":"r","hasMore":false,"signedTransactions":[]}"#,
-        #"{"data":[{"lastTransactions":[]}]}"#,
-    ])
-    func `an answer without an item becomes no body`(body: String) throws {
-        #expect(try Self.values(body) == [])
-    }
+        #"{"revision":"r","hasMore":false,"signedTransactions":[]}"#, #"{"data":[{"lastTransactions":[]}]}"#,
+    ]) func `an answer without an item becomes no body`(body: String) throws { #expect(try Self.values(body) == []) }
 
     @Test func `a large history is split into bodies that are accepted`() throws {
         let item = "\"\(String(repeating: "x", count: 6_000))\""
         let items = Array(repeating: item, count: 230).joined(separator: ",")
         let values = try Self.values(#"{"hasMore":false,"signedTransactions":[\#(items)]}"#)
-        let counts = try values.map {
-            try JSONDocument(parsing: Array($0.utf8)).root["signedTransactions"]?.count ?? 0
-        }
+        let counts = try values.map { try JSONDocument(parsing: Array($0.utf8)).root["signedTransactions"]?.count ?? 0 }
         #expect(counts.reduce(0, +) == 230)
         #expect(values.allSatisfy { $0.utf8.count <= RecoveredBody.bytesMax + 100 })
         #expect(counts.allSatisfy { $0 > 0 && $0 <= RecoveredBody.itemsMax })
@@ -49,9 +37,7 @@ import Testing
 
     @Test func `many statuses are split, each with its transaction and renewal info`() throws {
         let status = #"{"status":1,"signedTransactionInfo":"t","signedRenewalInfo":"r"}"#
-        let group =
-            #"{"lastTransactions":["#
-            + Array(repeating: status, count: 150).joined(separator: ",") + "]}"
+        let group = #"{"lastTransactions":["# + Array(repeating: status, count: 150).joined(separator: ",") + "]}"
         let values = try Self.values(#"{"data":[\#(group),\#(group)]}"#)
         let counts = try values.map { value in
             try JSONDocument(parsing: Array(value.utf8)).root["data"]?.elements.reduce(0) {
@@ -70,17 +56,14 @@ import Testing
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         let id = NotificationID(
             environment: Environment(rawValue: String(parts[0])),
-            uuid: Identifier(parts[1..<(parts.count - 1)].joined(separator: "/")),
-            nonce: String(parts[parts.count - 1])
+            uuid: Identifier(parts[1..<(parts.count - 1)].joined(separator: "/")), nonce: String(parts[parts.count - 1])
         )
         #expect(NotificationID(correlationID: id.correlationID) == id)
     }
 
     @Test(arguments: [
-        "", "recovery", "recovery/", "recovery/Production", "recovery/Production/1",
-        "other/Production/1/2", "8c1f0f6e",
-    ])
-    func `another correlation ID is no notification's`(text: String) {
+        "", "recovery", "recovery/", "recovery/Production", "recovery/Production/1", "other/Production/1/2", "8c1f0f6e",
+    ]) func `another correlation ID is no notification's`(text: String) {
         #expect(NotificationID(correlationID: Array(text.utf8)) == nil)
     }
 }

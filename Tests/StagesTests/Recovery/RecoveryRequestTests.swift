@@ -28,20 +28,13 @@ import Worker
         return (rig, worker)
     }
 
-    private static func ask(
-        _ rig: Rig,
-        _ kind: RecoveryRequestTable.Kind,
-        _ id: String
-    ) async throws {
+    private static func ask(_ rig: Rig, _ kind: RecoveryRequestTable.Kind, _ id: String) async throws {
         let request = Request(app: Rig.app, kind: kind, subject: Identifier(id))
         _ = try await rig.client.run(RecoveryRequestTable.add, [request])
     }
 
     private static func result(_ rig: Rig, _ id: String) async throws -> String? {
-        let rows = try await rig.client.query(
-            "SELECT result FROM recovery_requests WHERE subject = $1",
-            [.text(id)]
-        )
+        let rows = try await rig.client.query("SELECT result FROM recovery_requests WHERE subject = $1", [.text(id)])
         return rows.first?.optionalText(0)
     }
 
@@ -54,8 +47,7 @@ import Worker
         try await rig.turn(worker)
         let records = rig.take()
         let jobs = records.map { record in
-            record.headers.first { $0.name == "recovery-job" }?.value
-                .map { String(decoding: $0, as: UTF8.self) } ?? ""
+            record.headers.first { $0.name == "recovery-job" }?.value.map { String(decoding: $0, as: UTF8.self) } ?? ""
         }
         #expect(jobs.filter { $0 == "order" }.count == 1)
         #expect(jobs.filter { $0 == "transactions" }.count == 2)
@@ -68,9 +60,7 @@ import Worker
         await worker.outboxes[0].close()
     }
 
-    @Test func `what Apple does not know or refuses is reported, and the others are answered`()
-        async throws
-    {
+    @Test func `what Apple does not know or refuses is reported, and the others are answered`() async throws {
         let (rig, worker) = try await Self.rig()
         let id = try Self.addSubscription(to: rig, renewals: 1)
         try await Self.ask(rig, .transactions, "999")
@@ -86,8 +76,8 @@ import Worker
         await worker.outboxes[0].close()
     }
 
-    @Test(arguments: [false, true])
-    func `a fault of the settings settles no question`(isAppUnknown: Bool) async throws {
+    @Test(arguments: [false, true]) func `a fault of the settings settles no question`(isAppUnknown: Bool) async throws
+    {
         let rig = try await Rig()
         let worker = try rig.worker()
         let id = try Self.addSubscription(to: rig, renewals: 1)
@@ -109,9 +99,7 @@ import Worker
         await worker.outboxes[0].close()
     }
 
-    @Test func `a question that Apple cannot answer now is asked again, after the others`()
-        async throws
-    {
+    @Test func `a question that Apple cannot answer now is asked again, after the others`() async throws {
         let (rig, worker) = try await Self.rig()
         let id = try Self.addSubscription(to: rig, renewals: 1)
         rig.apple.inject { $0.id == "7" ? .error(status: 500, code: 5_000_001) : nil }
@@ -127,9 +115,7 @@ import Worker
         await worker.outboxes[0].close()
     }
 
-    @Test func `a history whose revision is refused begins again and holds nothing else up`()
-        async throws
-    {
+    @Test func `a history whose revision is refused begins again and holds nothing else up`() async throws {
         let (rig, worker) = try await Self.rig()
         let id = try Self.addSubscription(to: rig, renewals: 30)
         try await Self.ask(rig, .transactions, id)
@@ -152,9 +138,7 @@ import Worker
     @Test func `a history that stops before its end is asked for again`() async throws {
         let (rig, worker) = try await Self.rig()
         let id = try Self.addSubscription(to: rig, renewals: 30)
-        rig.apple.inject {
-            $0.endpoint == .transactionHistory && $0.number == 2 ? .emptyPage : nil
-        }
+        rig.apple.inject { $0.endpoint == .transactionHistory && $0.number == 2 ? .emptyPage : nil }
         try await Self.ask(rig, .transactions, id)
         try await rig.turn(worker)
         #expect(try await Self.result(rig, id) == nil)
@@ -164,9 +148,7 @@ import Worker
         await worker.outboxes[0].close()
     }
 
-    @Test func `while Apple is away no more than one question is tried at an endpoint`()
-        async throws
-    {
+    @Test func `while Apple is away no more than one question is tried at an endpoint`() async throws {
         let (rig, worker) = try await Self.rig()
         let id = try Self.addSubscription(to: rig, renewals: 1)
         for kind in [RecoveryRequestTable.Kind.transactions, .refunds, .subscriptions] {
@@ -189,9 +171,7 @@ import Worker
         let rig = try await Rig()
         rig.generate(3, days: 1, failingPercent: 100)
         _ = try await rig.client.query(
-            "UPDATE recovery_windows SET read_until_ms = window_until_ms - $1",
-            [.int8(2 * Rig.day)]
-        )
+            "UPDATE recovery_windows SET read_until_ms = window_until_ms - $1", [.int8(2 * Rig.day)])
         _ = try Self.addSubscription(to: rig, renewals: 4)
         for id in ["100", "101", "102", "103"] { try await Self.ask(rig, .transactions, id) }
         rig.apple.inject { $0.endpoint == .transactionHistory ? .cutBody : nil }
@@ -213,18 +193,14 @@ import Worker
                 INSERT INTO renewals (environment, original_transaction_id, trust, signed_date_ms,
                     content_hash, auto_renew_status, renewal_date_ms, is_in_billing_retry)
                 VALUES ('Production', $1, 'apple', 1, sha256(''), 1, $2, $1 = '3')
-                """,
-                [.text(original), .int8(renewal)]
-            )
+                """, [.text(original), .int8(renewal)])
             _ = try await rig.client.query(
                 """
                 INSERT INTO transactions (environment, bundle_id, transaction_id, track,
                     signed_date_ms, content_hash, trust, original_transaction_id, product_id,
                     purchase_date_ms)
                 VALUES ('Production', $2, $1, 'jws', 1, sha256(''), 'apple', $1, 'p', 0)
-                """,
-                [.text(original), .text(Rig.app.bundleID.text)]
-            )
+                """, [.text(original), .text(Rig.app.bundleID.text)])
         }
         for _ in 1...2 {
             try await rig.wake()
@@ -246,20 +222,14 @@ import Worker
         func missing() async throws -> Int64 {
             try await rig.client.run(AppleAccountTable.counts, since).reduce(0) { $0 + $1.missing }
         }
-        _ = try await rig.client.query(
-            "UPDATE apple_notifications SET first_published_at = '-infinity'"
-        )
+        _ = try await rig.client.query("UPDATE apple_notifications SET first_published_at = '-infinity'")
         #expect(try await missing() == 5)
         // A client's ID, which the ingestion service has copied.
         let forged = NotificationID(
-            environment: .production,
-            uuid: Identifier(try #require(Rig.uuids([records[4]]).first)),
-            nonce: ""
-        )
+            environment: .production, uuid: Identifier(try #require(Rig.uuids([records[4]]).first)), nonce: "")
         let verdicts = try await worker.process([
-            rig.answer(forged.record, .ignored), rig.answer(records[0], .applied),
-            rig.answer(records[1], .duplicate), rig.answer(records[2], .ignored),
-            rig.answer(records[3], .deadLettered),
+            rig.answer(forged.record, .ignored), rig.answer(records[0], .applied), rig.answer(records[1], .duplicate),
+            rig.answer(records[2], .ignored), rig.answer(records[3], .deadLettered),
             ConsumerRecord("outcomes", at: 9, key: Array("somebody".utf8), value: Array("{".utf8)),
         ])
         let dispositions = verdicts.map(\.disposition)
@@ -268,19 +238,14 @@ import Worker
         // Held all the same, once it has come in otherwise.
         try await rig.hold(try #require(Rig.uuids([records[4]]).first))
         let counts = try #require(try await rig.client.run(AppleAccountTable.counts, since).first)
-        #expect(
-            [counts.listed, counts.held, counts.ignored, counts.deadLettered, counts.missing]
-                == [5, 3, 1, 1, 0]
-        )
+        #expect([counts.listed, counts.held, counts.ignored, counts.deadLettered, counts.missing] == [5, 3, 1, 1, 0])
         await worker.outboxes[0].close()
     }
 
     @Test func `a question waits as long as Apple has asked another copy to`() async throws {
         let (rig, first) = try await Self.rig()
         let id = try Self.addSubscription(to: rig, renewals: 1)
-        rig.apple.inject {
-            $0.endpoint == .transactionHistory && $0.number == 1 ? .rateLimit(.seconds(3)) : nil
-        }
+        rig.apple.inject { $0.endpoint == .transactionHistory && $0.number == 1 ? .rateLimit(.seconds(3)) : nil }
         try await Self.ask(rig, .transactions, id)
         try await Self.ask(rig, .transactions, "8")
         try await Self.ask(rig, .refunds, id)

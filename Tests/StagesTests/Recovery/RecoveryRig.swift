@@ -22,10 +22,7 @@ import Worker
 final class RecoveryRig: Sendable {
     struct Unacknowledged: Error {}
 
-    static let app = RecoveredApp(
-        environment: .production,
-        bundleID: Identifier(DemoApp.pro.bundleID)
-    )
+    static let app = RecoveredApp(environment: .production, bundleID: Identifier(DemoApp.pro.bundleID))
     static let day: Int64 = 86_400_000
 
     let world: AppleWorld
@@ -68,9 +65,7 @@ final class RecoveryRig: Sendable {
                 window_from_ms = excluded.window_from_ms,
                 window_until_ms = excluded.window_until_ms,
                 read_until_ms = excluded.read_until_ms
-            """,
-            [.textArray(apps.map(\.bundleID)), .int8(now - 12 * Self.day), .int8(now)]
-        )
+            """, [.textArray(apps.map(\.bundleID)), .int8(now - 12 * Self.day), .int8(now)])
     }
 
     deinit {
@@ -85,14 +80,7 @@ final class RecoveryRig: Sendable {
         let key = try PrivateKey.generate(.p256)
         try key.pem.write(toFile: keyPath, atomically: true, encoding: .utf8)
         guard isRegistered else { return }
-        apple.register(
-            try AppleAPIKey(
-                id: "KEY1",
-                issuerID: "issuer",
-                bundleIDs: Set(apps.map(\.bundleID)),
-                key: key
-            )
-        )
+        apple.register(try AppleAPIKey(id: "KEY1", issuerID: "issuer", bundleIDs: Set(apps.map(\.bundleID)), key: key))
     }
 
     func settings(_ other: [String: String] = [:]) throws -> SettingsValues {
@@ -107,17 +95,13 @@ final class RecoveryRig: Sendable {
                 "KAFKA_BOOTSTRAP": "127.0.0.1:1", "DATABASE_URL": "postgresql://nowhere/none",
                 "APPS": "[\(apps.joined(separator: ","))]", "RECOVERY_BASE_URL": apple.baseURL,
                 "RECOVERY_CA_FILE": authorityFile, "RECOVERY_RATE_SHARE": "100",
-            ].merging(other) { $1 }
-        )
+            ].merging(other) { $1 })
     }
 
     /// A new process of the worker.
     ///
     /// - Parameter pages: the bounds of what is read at a time.
-    func worker(
-        _ other: [String: String] = [:],
-        pages: PageTrail.Bounds = PageTrail.Bounds()
-    ) throws -> RecoveryStage {
+    func worker(_ other: [String: String] = [:], pages: PageTrail.Bounds = PageTrail.Bounds()) throws -> RecoveryStage {
         let settings = try settings(other)
         let registry = MetricsRegistry()
         self.registry.withLock { $0 = registry }
@@ -125,42 +109,24 @@ final class RecoveryRig: Sendable {
         var plan = RecoveryPlan(settings, rawTopic: "raw")
         plan.pages = pages
         let apps = try RecoveredApps.accesses(settings).map { access in
-            AppRecovery(
-                access: access,
-                client: client,
-                plan: plan,
-                metrics: metrics,
-                log: Log(log)
-            )
+            AppRecovery(access: access, client: client, plan: plan, metrics: metrics, log: Log(log))
         }
         return RecoveryStage(
-            RecoveryOutbox(
-                apps,
-                finishes: settings[RecoverySettings.finishes],
-                client: client,
-                metrics: metrics
-            ),
-            client: client
-        )
+            RecoveryOutbox(apps, finishes: settings[RecoverySettings.finishes], client: client, metrics: metrics),
+            client: client)
     }
 
     /// The metrics of the worker that was made last.
-    var metrics: String {
-        String(decoding: registry.withLock { $0 }.exposition(), as: UTF8.self)
-    }
+    var metrics: String { String(decoding: registry.withLock { $0 }.exposition(), as: UTF8.self) }
 
     /// Lets the worker do all that is due.
     func turn(_ worker: RecoveryStage) async throws {
         let outbox = try #require(worker.outboxes[0] as? RecoveryOutbox)
         do {
-            do {
-                try await look(worker)
-            } catch is PartialFault {}
+            do { try await look(worker) } catch is PartialFault {}
             await outbox.settled()
             try await outbox.check()
-        } catch let fault as PartialFault {
-            throw fault.error
-        }
+        } catch let fault as PartialFault { throw fault.error }
     }
 
     /// Lets the worker begin all that is due.
@@ -185,9 +151,7 @@ final class RecoveryRig: Sendable {
             UPDATE recovery_windows
             SET due_at = CASE job WHEN 'missed' THEN 'infinity' ELSE now() END,
                 window_from_ms = $1, window_until_ms = $2, read_until_ms = $1
-            """,
-            [.int8(now - Self.day + 60_000), .int8(now)]
-        )
+            """, [.int8(now - Self.day + 60_000), .int8(now)])
     }
 
     /// The records that were published since the last call.
@@ -206,38 +170,27 @@ final class RecoveryRig: Sendable {
                 source_partition, source_offset)
             VALUES ('Production', $1, 'SUBSCRIBED', 'subscribed', 'raw', 0, 0)
             ON CONFLICT DO NOTHING
-            """,
-            [.text(uuid)]
-        )
+            """, [.text(uuid)])
     }
 
     /// The outcome of a published record, as the pipeline answers it.
-    func answer(
-        _ record: ProducerRecord,
-        _ status: Outcome.Status,
-        _ members: String = ""
-    ) -> ConsumerRecord {
+    func answer(_ record: ProducerRecord, _ status: Outcome.Status, _ members: String = "") -> ConsumerRecord {
         let id = record.headers.first { $0.nameBytes == RecordHeader.correlationID }?.value
         let value = #"{"schemaVersion":1,"status":"\#(status.rawValue)"\#(members)}"#
         return ConsumerRecord(
-            "outcomes",
-            at: offset.add(1, ordering: .relaxed).oldValue,
-            key: id,
-            value: Array(value.utf8)
-        )
+            "outcomes", at: offset.add(1, ordering: .relaxed).oldValue, key: id, value: Array(value.utf8))
     }
 
     /// The UUIDs of what was published.
     static func uuids(_ records: [ProducerRecord]) -> [String] {
         records.compactMap { record in
-            record.headers.first { $0.nameBytes == RecordHeader.correlationID }?.value
-                .flatMap { NotificationID(correlationID: $0)?.uuid.text }
+            record.headers.first { $0.nameBytes == RecordHeader.correlationID }?.value.flatMap {
+                NotificationID(correlationID: $0)?.uuid.text
+            }
         }
     }
 
-    func count(_ sql: String) async throws -> Int64 {
-        try await client.query("SELECT count(*) FROM \(sql)")[0].int8(0)
-    }
+    func count(_ sql: String) async throws -> Int64 { try await client.query("SELECT count(*) FROM \(sql)")[0].int8(0) }
 
     /// Makes the database fail every second statement of a kind, as if the worker died before it.
     ///
@@ -249,28 +202,15 @@ final class RecoveryRig: Sendable {
             CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS
             'BEGIN IF nextval(''occasions'') % 2 = 1 THEN RAISE EXCEPTION ''killed''; END IF; \
             RETURN NEW; END'
-            """
-        )
-        _ = try await client.query(
-            "CREATE TRIGGER fail \(occasion) FOR EACH STATEMENT EXECUTE FUNCTION fail()"
-        )
+            """)
+        _ = try await client.query("CREATE TRIGGER fail \(occasion) FOR EACH STATEMENT EXECUTE FUNCTION fail()")
     }
 
     /// Generates notifications of the last days.
-    func generate(
-        _ count: Int,
-        days: Int64 = 10,
-        of app: DemoApp = .pro,
-        failingPercent: Int = 0,
-        seed: UInt64 = 1
-    ) {
+    func generate(_ count: Int, days: Int64 = 10, of app: DemoApp = .pro, failingPercent: Int = 0, seed: UInt64 = 1) {
         let now = Int64(Date().timeIntervalSince1970 * 1_000)
         world.generateNotifications(
-            count: count,
-            dates: now - days * Self.day...now - 3_600_000,
-            of: app,
-            failingPercent: failingPercent,
-            seed: seed
-        )
+            count: count, dates: now - days * Self.day...now - 3_600_000, of: app, failingPercent: failingPercent,
+            seed: seed)
     }
 }

@@ -44,9 +44,7 @@ import Worker
         let worker = try rig.worker()
         try await rig.look(worker)
         // Both jobs count: each may have 16, of the 12 slices of this window.
-        await eventually("0.8 of 50 requests a second, at 200 ms each, are in flight") {
-            barrier.most >= 8
-        }
+        await eventually("0.8 of 50 requests a second, at 200 ms each, are in flight") { barrier.most >= 8 }
         barrier.open()
         try await rig.turn(worker)
         #expect(Set(Rig.uuids(rig.take())).count == 200)
@@ -92,9 +90,7 @@ import Worker
     }
 
     @Test(arguments: [["again"], ["one", "two", "three"]])
-    func `page tokens that come again end the reading of their slice until later`(
-        tokens: [String]
-    ) async throws {
+    func `page tokens that come again end the reading of their slice until later`(tokens: [String]) async throws {
         let rig = try await Rig()
         rig.generate(3, days: 1)
         try await rig.beginSlice()
@@ -119,15 +115,11 @@ import Worker
         try await rig.turn(worker)
         #expect(rig.apple.requests.count == 5)
         #expect(rig.log.count("slice without an end so far, reading on later") == 1)
-        #expect(
-            try await rig.count("recovery_slices WHERE due_at > now() AND page_token = '5'") == 1
-        )
+        #expect(try await rig.count("recovery_slices WHERE due_at > now() AND page_token = '5'") == 1)
         await worker.outboxes[0].close()
     }
 
-    @Test func `a history whose revisions cycle or never end is asked for again later`()
-        async throws
-    {
+    @Test func `a history whose revisions cycle or never end is asked for again later`() async throws {
         let rig = try await Rig()
         let worker = try rig.worker(pages: PageTrail.Bounds(pagesMax: 5))
         try await rig.turn(worker)
@@ -149,8 +141,9 @@ import Worker
         await worker.outboxes[0].close()
     }
 
-    @Test(arguments: [403, 404, 408, 421])
-    func `an answer that is not Apple's ends no question`(status: Int) async throws {
+    @Test(arguments: [403, 404, 408, 421]) func `an answer that is not Apple's ends no question`(status: Int)
+        async throws
+    {
         let rig = try await Rig()
         let worker = try rig.worker(["RECOVERY_FINISH": "true"])
         try await rig.turn(worker)
@@ -176,16 +169,13 @@ import Worker
         }
         rig.apple.inject { request in
             guard request.endpoint == .finish else { return nil }
-            return request.id == "1"
-                ? .error(status: 400, code: 4_000_000) : .error(status: 404, code: 4_040_010)
+            return request.id == "1" ? .error(status: 400, code: 4_000_000) : .error(status: 404, code: 4_040_010)
         }
         try await rig.turn(worker)
         let counts = try await rig.client.run(RecoveryRequestTable.counts)
         #expect(counts.map { [$0.waiting, $0.unfinished] } == [[0, 2]])
         rig.apple.inject { _ in nil }
-        let unfinished = Array(
-            try await rig.client.run(RecoveryRequestTable.unfinished, (.production, nil))
-        )
+        let unfinished = Array(try await rig.client.run(RecoveryRequestTable.unfinished, (.production, nil)))
         _ = try await rig.client.run(RecoveryRequestTable.add, unfinished)
         try await rig.turn(worker)
         #expect(rig.world.finished.sorted() == ["1", "2"])
@@ -229,9 +219,7 @@ import Worker
         await worker.outboxes[0].close()
     }
 
-    @Test func `a repetition does not renew the hour in which a record is on its way`()
-        async throws
-    {
+    @Test func `a repetition does not renew the hour in which a record is on its way`() async throws {
         let rig = try await Rig()
         rig.generate(5, days: 1)
         let worker = try rig.worker()
@@ -248,8 +236,7 @@ import Worker
             """
             UPDATE apple_notifications SET published_at = published_at - interval '61 minutes',
                 first_published_at = first_published_at - interval '61 minutes'
-            """
-        )
+            """)
         _ = rig.take()
         try await rig.wake()
         try await rig.turn(worker)
@@ -267,9 +254,7 @@ import Worker
         rig.generate(45, days: 1)
         try await rig.beginSlice()
         // 90 s ahead when the run began.
-        _ = try await rig.client.query(
-            "UPDATE recovery_windows SET window_until_ms = window_until_ms + 90000"
-        )
+        _ = try await rig.client.query("UPDATE recovery_windows SET window_until_ms = window_until_ms + 90000")
         let worker = try rig.worker()
         try await rig.turn(worker)
         #expect(rig.apple.requests.count == 3)
@@ -280,9 +265,7 @@ import Worker
     @Test func `days that Apple lists no more are passed over, and not proven`() async throws {
         let rig = try await Rig()
         rig.generate(3, days: 1)
-        _ = try await rig.client.query(
-            "UPDATE recovery_windows SET due_at = 'infinity' WHERE job = 'missed'"
-        )
+        _ = try await rig.client.query("UPDATE recovery_windows SET due_at = 'infinity' WHERE job = 'missed'")
         let requests = Atomic(0)
         rig.apple.inject { _ in
             guard requests.add(1, ordering: .relaxed).newValue <= 3 else { return nil }
@@ -292,9 +275,7 @@ import Worker
         try await rig.turn(worker)
         #expect(rig.take().count == 3)
         #expect(rig.log.count("day that Apple lists no more, passed over") == 3)
-        let state = try await rig.client.run(RecoveryWindowTable.states).first {
-            $0.job == .complete
-        }
+        let state = try await rig.client.run(RecoveryWindowTable.states).first { $0.job == .complete }
         let from = try #require(state?.completedFrom)
         #expect(from.milliseconds >= Timestamp.now.milliseconds - 9 * Rig.day - 3_600_000)
         await worker.outboxes[0].close()
@@ -308,9 +289,8 @@ import Worker
         let uuids = Rig.uuids(rig.take())
         for uuid in uuids.prefix(20) { try await rig.hold(uuid) }
         func versions() async throws -> [String] {
-            try await rig.client.query(
-                "SELECT uuid || ' ' || ctid || ' ' || xmax FROM apple_notifications ORDER BY 1"
-            ).map { $0.text(0) }
+            try await rig.client.query("SELECT uuid || ' ' || ctid || ' ' || xmax FROM apple_notifications ORDER BY 1")
+                .map { $0.text(0) }
         }
         let first = try await versions()
         try await rig.wake()

@@ -36,8 +36,7 @@ import Worker
         try await other.turn(second)
         #expect(other.take().isEmpty)
         _ = try await other.client.query(
-            "UPDATE apple_notifications SET published_at = published_at - interval '61 minutes'"
-        )
+            "UPDATE apple_notifications SET published_at = published_at - interval '61 minutes'")
         try await other.wake()
         try await other.turn(second)
         #expect(Rig.uuids(other.take()).count == 5)
@@ -45,9 +44,7 @@ import Worker
         await second.outboxes[0].close()
     }
 
-    @Test func `a record is the notification as it came, with its job and correlation ID`()
-        async throws
-    {
+    @Test func `a record is the notification as it came, with its job and correlation ID`() async throws {
         let rig = try await Rig()
         // In the first slice.
         rig.generate(1, days: 12, failingPercent: 100)
@@ -57,16 +54,13 @@ import Worker
         #expect(record.topic == "raw")
         let value = String(decoding: try #require(record.value), as: UTF8.self)
         #expect(value.hasPrefix(#"{"signedPayload":"eyJ"#))
-        let headers = record.headers.map {
-            "\($0.name)=\(String(decoding: $0.value ?? [], as: UTF8.self))"
-        }
+        let headers = record.headers.map { "\($0.name)=\(String(decoding: $0.value ?? [], as: UTF8.self))" }
         let uuid = try #require(Rig.uuids([record]).first)
         #expect(
             headers == [
                 "source=app-store-server-api", "recovery-job=missed", "recovery-page=0",
                 "correlation-id=recovery/Production/\(uuid)/\(try await Self.nonce(rig))",
-            ]
-        )
+            ])
         await worker.outboxes[0].close()
     }
 
@@ -78,10 +72,7 @@ import Worker
         let rig = try await Rig()
         _ = try await rig.client.query("DELETE FROM recovery_windows")
         let earliest = RecoveryPlan.earliest(Rig.app, at: .now).milliseconds
-        rig.world.generateNotifications(
-            count: 45,
-            dates: earliest + 3_600_000...earliest + 7_200_000
-        )
+        rig.world.generateNotifications(count: 45, dates: earliest + 3_600_000...earliest + 7_200_000)
         let worker = try rig.worker()
         try await rig.turn(worker)
         #expect(Rig.uuids(rig.take()).count == 45)
@@ -94,17 +85,13 @@ import Worker
             UPDATE recovery_windows SET due_at = now(), started_at = now(),
                 completed_at = NULL, window_from_ms = $1, window_until_ms = $1 + 1, slices_left = 1
             WHERE job = 'complete'
-            """,
-            [.int8(earliest - 2 * Rig.day)]
-        )
+            """, [.int8(earliest - 2 * Rig.day)])
         _ = try await rig.client.query(
             """
             INSERT INTO recovery_slices (environment, bundle_id, job, number, from_ms, until_ms,
                 page_token)
             VALUES ('Production', $1, 'complete', 1, $2, $2 + 86400000, 'held')
-            """,
-            [.text(Rig.app.bundleID.text), .int8(earliest - 2 * Rig.day)]
-        )
+            """, [.text(Rig.app.bundleID.text), .int8(earliest - 2 * Rig.day)])
         try await rig.turn(worker)
         #expect(try await rig.count("recovery_windows WHERE completed_at IS NOT NULL") == 2)
         #expect(rig.log.count("page token expired, reading the slice again") == 1)
@@ -117,9 +104,7 @@ import Worker
             """
             UPDATE recovery_windows
             SET window_until_ms = window_until_ms + $1, read_until_ms = window_until_ms - 3600000
-            """,
-            [.int8(400 * Rig.day)]
-        )
+            """, [.int8(400 * Rig.day)])
         let worker = try rig.worker()
         try await rig.turn(worker)
         #expect(
@@ -127,9 +112,7 @@ import Worker
                 """
                 recovery_windows WHERE completed_at IS NOT NULL
                     AND completed_until_ms <= 1000 * extract(epoch FROM now())
-                """
-            ) == 2
-        )
+                """) == 2)
         #expect(rig.apple.requests.count == 2)
         await worker.outboxes[0].close()
     }
@@ -152,9 +135,7 @@ import Worker
         rig.generate(30, days: 1)
         rig.generate(7, days: 1, failingPercent: 100, seed: 50)
         let worker = try rig.worker()
-        _ = try await rig.client.query(
-            "UPDATE recovery_windows SET due_at = 'infinity' WHERE job = 'complete'"
-        )
+        _ = try await rig.client.query("UPDATE recovery_windows SET due_at = 'infinity' WHERE job = 'complete'")
         try await rig.turn(worker)
         let records = rig.take()
         #expect(records.count == 7)
@@ -163,12 +144,9 @@ import Worker
     }
 
     /// The steps of a page at which the worker fails.
-    enum Step: CaseIterable {
-        case listing, publishing, marking, moving
-    }
+    enum Step: CaseIterable { case listing, publishing, marking, moving }
 
-    @Test(arguments: Step.allCases)
-    func `a worker that fails at a step of a page loses and skips nothing`(step: Step)
+    @Test(arguments: Step.allCases) func `a worker that fails at a step of a page loses and skips nothing`(step: Step)
         async throws
     {
         let rig = try await Rig()
@@ -179,11 +157,7 @@ import Worker
         try await eventually {
             rig.isBrokerDown.store(step == .publishing && deaths < 5, ordering: .releasing)
             let worker = try rig.worker()
-            do {
-                try await rig.turn(worker)
-            } catch {
-                deaths += 1
-            }
+            do { try await rig.turn(worker) } catch { deaths += 1 }
             await worker.outboxes[0].close()
             published += Rig.uuids(rig.take())
             return try await rig.count("recovery_windows WHERE completed_at IS NOT NULL") == 2
@@ -287,9 +261,7 @@ import Worker
         await second.outboxes[0].close()
     }
 
-    @Test func `the copy that takes over waits as long as Apple has asked the other to`()
-        async throws
-    {
+    @Test func `the copy that takes over waits as long as Apple has asked the other to`() async throws {
         let rig = try await Rig()
         rig.generate(3)
         rig.apple.inject { $0.number == 1 ? .rateLimit(.seconds(3)) : nil }
@@ -307,16 +279,13 @@ import Worker
         await second.outboxes[0].close()
     }
 
-    @Test func `an entry without a notification is counted until a whole run has none`()
-        async throws
-    {
+    @Test func `an entry without a notification is counted until a whole run has none`() async throws {
         let rig = try await Rig()
         rig.generate(3)
         rig.apple.inject { _ in .unreadableEntry }
         let worker = try rig.worker()
         func count() async throws -> Int64? {
-            try await rig.client.run(RecoveryWindowTable.states).first { $0.job == .complete }?
-                .completedUnreadable
+            try await rig.client.run(RecoveryWindowTable.states).first { $0.job == .complete }?.completedUnreadable
         }
         try await rig.turn(worker)
         // One in the list of each of the twelve days.
@@ -329,9 +298,7 @@ import Worker
         await worker.outboxes[0].close()
     }
 
-    @Test(arguments: [
-        AppleFault.unknownKind, .foreignItem, .unreadableEntry, .emptyPage, .repeatedItem,
-    ])
+    @Test(arguments: [AppleFault.unknownKind, .foreignItem, .unreadableEntry, .emptyPage, .repeatedItem])
     func `a page with something unusual goes on`(fault: AppleFault) async throws {
         let rig = try await Rig()
         rig.generate(45, days: 1)
@@ -350,14 +317,12 @@ import Worker
             """
             INSERT INTO recovery_windows (environment, bundle_id, job)
             VALUES ('Production', 'com.example.gone', 'complete')
-            """
-        )
+            """)
         _ = try await rig.client.query(
             """
             INSERT INTO apple_notifications (environment, uuid, bundle_id, type, signed_date_ms)
             VALUES ('Production', '1', 'com.example.gone', 'TEST', 0)
-            """
-        )
+            """)
         #expect(try await rig.client.run(AppleAccountTable.open)[0].count == 1)
         let worker = try rig.worker()
         try await rig.turn(worker)

@@ -12,8 +12,7 @@ extension EntitleWorker {
             SELECT environment, bundle_id, original_transaction_id, entitlement_key, user_id,
                    periods, ownership_type, seats, additional_transaction_reason
             FROM entitlements
-            """
-        )
+            """)
     }
 
     /// The sums of the history of changes; its versions must neither skip nor repeat.
@@ -30,8 +29,7 @@ extension EntitleWorker {
                     entitlement_key, version DESC
             ) AS newest
             WHERE NOT isempty(new_periods)
-            """
-        )
+            """)
     }
 
     /// Users whose versions have a gap, or whose last one is not that of their newest change.
@@ -59,11 +57,8 @@ extension EntitleWorker {
                        || currency,
                    ledger_balance(user_id, currency, environment)
             FROM (SELECT DISTINCT user_id, currency, environment FROM ledger) AS credited
-            """
-        )
-        for row in rows {
-            balances[Identifier(row.text(0)), default: [:]][Identifier(row.text(1))] = row.int8(2)
-        }
+            """)
+        for row in rows { balances[Identifier(row.text(0)), default: [:]][Identifier(row.text(1))] = row.int8(2) }
         return balances
     }
 
@@ -84,28 +79,19 @@ extension EntitleWorker {
         var rows: [PurchaseKey: Set<EntitlementRow>] = [:]
         for row in try await client.query(sql) {
             let key = PurchaseKey(
-                environment: Environment(rawValue: row.text(0)),
-                bundleID: Identifier(row.text(1)),
-                originalTransactionID: Identifier(row.text(2))
-            )
+                environment: Environment(rawValue: row.text(0)), bundleID: Identifier(row.text(1)),
+                originalTransactionID: Identifier(row.text(2)))
             let periods = row.periods(5).map { period in
                 Period(
                     start: Timestamp(milliseconds: period.startMilliseconds),
-                    end: period.endMilliseconds.map { Timestamp(milliseconds: $0) }
-                )
+                    end: period.endMilliseconds.map { Timestamp(milliseconds: $0) })
             }
             rows[key, default: []].insert(
                 EntitlementRow(
-                    key: Identifier(row.text(3)),
-                    userID: Identifier(row.text(4)),
-                    periods: PeriodSet(periods),
+                    key: Identifier(row.text(3)), userID: Identifier(row.text(4)), periods: PeriodSet(periods),
                     terms: EntitlementTerms(
                         ownershipType: row.optionalText(6).map { OwnershipType(rawValue: $0) },
-                        seats: row.optionalInt8(7),
-                        additionalTransactionReason: row.optionalText(8)
-                    )
-                )
-            )
+                        seats: row.optionalInt8(7), additionalTransactionReason: row.optionalText(8))))
         }
         return rows
     }
@@ -113,7 +99,5 @@ extension EntitleWorker {
 
 extension EntitlementFold {
     /// In the form of the table `entitlements`.
-    var rows: [PurchaseKey: Set<EntitlementRow>] {
-        projected.compactMapValues { $0.rows.isEmpty ? nil : Set($0.rows) }
-    }
+    var rows: [PurchaseKey: Set<EntitlementRow>] { projected.compactMapValues { $0.rows.isEmpty ? nil : Set($0.rows) } }
 }

@@ -20,36 +20,22 @@ final class EntitleWorker: Sendable {
 
     init(shards: Int = 1, on client: PostgresClient? = nil) async throws {
         let own: PostgresClient
-        if let client {
-            own = client
-        } else {
-            own = try await StageDatabase.make()
-        }
+        if let client { own = client } else { own = try await StageDatabase.make() }
         self.client = own
         registry = MetricsRegistry()
         stage = EntitleStage(
-            client: own,
-            shardsMax: shards,
-            feed: FeedTopics(
-                changed: "storekit.entitlements.changed",
-                current: "storekit.entitlements.current"
-            ),
-            metrics: EntitleMetrics(registry),
-            log: Log(log)
-        )
+            client: own, shardsMax: shards,
+            feed: FeedTopics(changed: "storekit.entitlements.changed", current: "storekit.entitlements.current"),
+            metrics: EntitleMetrics(registry), log: Log(log))
     }
 
     func apply(catalog json: [UInt8]) async throws {
         _ = try await client.query(
-            "INSERT INTO catalog_versions (content, content_sha256) VALUES ($1, sha256('x'))",
-            [.json(json)]
-        )
+            "INSERT INTO catalog_versions (content, content_sha256) VALUES ($1, sha256('x'))", [.json(json)])
     }
 
     func process(_ observations: [Observation], from offset: Int64 = 0) async throws -> [Verdict] {
-        try await stage.process(
-            observations.enumerated().map { $1.record(at: offset + Int64($0)) }
-        )
+        try await stage.process(observations.enumerated().map { $1.record(at: offset + Int64($0)) })
     }
 
     func dispositions(_ observations: [Observation]) async throws -> [Disposition] {
@@ -68,12 +54,9 @@ final class EntitleWorker: Sendable {
                 DO UPDATE SET user_id = excluded.user_id, spans = excluded.spans
                 """,
                 [
-                    .text(key.environment.rawValue), .text(key.bundleID.text),
-                    .text(key.originalTransactionID.text),
-                    owner.userID.map { .text($0.text) } ?? .null,
-                    .text(owner.rule.rawValue), Self.spans(owner),
-                ]
-            )
+                    .text(key.environment.rawValue), .text(key.bundleID.text), .text(key.originalTransactionID.text),
+                    owner.userID.map { .text($0.text) } ?? .null, .text(owner.rule.rawValue), Self.spans(owner),
+                ])
         }
     }
 

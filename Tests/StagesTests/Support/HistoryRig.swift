@@ -14,9 +14,7 @@ final class HistoryRig: Sendable {
         let options = try await PostgresServer.shared.migratedDatabase()
         worker = try await EntitleWorker(on: PostgresClient(options, connectionsMax: 8))
         url = options.connectionString
-        folder =
-            FileManager.default.temporaryDirectory
-            .appending(path: "history-\(UUID().uuidString)").path
+        folder = FileManager.default.temporaryDirectory.appending(path: "history-\(UUID().uuidString)").path
     }
 
     deinit { try? FileManager.default.removeItem(atPath: folder) }
@@ -26,26 +24,17 @@ final class HistoryRig: Sendable {
     }
 
     /// Runs `deploy/postgres/archive.sql` with psql.
-    static func archive(
-        _ url: String,
-        to folder: String,
-        _ variables: [String: String] = [:]
-    ) throws -> ProgramRun {
+    static func archive(_ url: String, to folder: String, _ variables: [String: String] = [:]) throws -> ProgramRun {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        let given = ["ON_ERROR_STOP": "1", "older_than": "400 days", "folder": folder]
-            .merging(variables) { $1 }
+        let given = ["ON_ERROR_STOP": "1", "older_than": "400 days", "folder": folder].merging(variables) { $1 }
         let script = ReferenceScript.root.appending(path: "deploy/postgres/archive.sql").path
         return try ProgramRun(
             "/usr/bin/psql",
             ["--no-psqlrc", "--tuples-only", "--no-align", "--quiet"]
-                + given.flatMap { ["--set", "\($0.key)=\($0.value)"] } + ["--file", script, url],
-            takesErrors: true
-        )
+                + given.flatMap { ["--set", "\($0.key)=\($0.value)"] } + ["--file", script, url], takesErrors: true)
     }
 
-    func psql(_ variables: [String: String] = [:]) throws -> ProgramRun {
-        try Self.archive(url, to: folder, variables)
-    }
+    func psql(_ variables: [String: String] = [:]) throws -> ProgramRun { try Self.archive(url, to: folder, variables) }
 
     /// The number of archived rows by table.
     func archive() throws -> [String: Int64] {
@@ -53,9 +42,7 @@ final class HistoryRig: Sendable {
         #expect(end.isSuccess, "\(end.text)")
         let rows = end.text.split(separator: "\n").map { $0.split(separator: "|") }
         return Dictionary(
-            uniqueKeysWithValues: rows.filter { $0.count == 2 }
-                .map { (String($0[0]), Int64($0[1]) ?? -1) }
-        )
+            uniqueKeysWithValues: rows.filter { $0.count == 2 }.map { (String($0[0]), Int64($0[1]) ?? -1) })
     }
 
     var files: [String] {
@@ -66,13 +53,8 @@ final class HistoryRig: Sendable {
     /// As if everything had happened that long ago.
     func age(days: Int) async throws {
         for (table, column) in [
-            ("revisions", "recorded_at"), ("notifications", "recorded_at"),
-            ("changes", "changed_at"),
-        ] {
-            _ = try await worker.client.query(
-                "UPDATE \(table) SET \(column) = \(column) - interval '\(days) days'"
-            )
-        }
+            ("revisions", "recorded_at"), ("notifications", "recorded_at"), ("changes", "changed_at"),
+        ] { _ = try await worker.client.query("UPDATE \(table) SET \(column) = \(column) - interval '\(days) days'") }
     }
 
     /// Every row of the history, in an order of its own.
@@ -88,7 +70,5 @@ final class HistoryRig: Sendable {
         ).map { $0.text(0) }
     }
 
-    func text(_ sql: String) async throws -> String? {
-        try await worker.client.query(sql)[0].optionalText(0)
-    }
+    func text(_ sql: String) async throws -> String? { try await worker.client.query(sql)[0].optionalText(0) }
 }

@@ -22,21 +22,15 @@ final class LinkWorker {
     static let bob = "22222222-bbbb-4bbb-8bbb-222222222222"
 
     init(
-        _ rules: OwnershipRules = OwnershipRules(),
-        on client: PostgresClient? = nil,
+        _ rules: OwnershipRules = OwnershipRules(), on client: PostgresClient? = nil,
         sweepInterval: Duration = .milliseconds(500)
     ) async throws {
         let own: PostgresClient
         if let client { own = client } else { own = try await StageDatabase.make() }
         self.client = own
         stage = LinkStage(
-            client: own,
-            rules: rules,
-            linkedTopic: "storekit.linked",
-            sweepInterval: sweepInterval,
-            metrics: LinkMetrics(registry),
-            log: Log(log)
-        )
+            client: own, rules: rules, linkedTopic: "storekit.linked", sweepInterval: sweepInterval,
+            metrics: LinkMetrics(registry), log: Log(log))
     }
 
     /// Links `anna` and `bob` to their account tokens.
@@ -48,13 +42,10 @@ final class LinkWorker {
     func link(_ kind: String, _ key: String, _ user: String) async throws {
         _ = try await client.query(
             "INSERT INTO account_links (kind, key, user_id) VALUES ($1, $2, $3)",
-            [.text(kind), .text(key), .text(user)]
-        )
+            [.text(kind), .text(key), .text(user)])
     }
 
-    func process(_ samples: [Sample]) async throws -> (
-        records: [ConsumerRecord], verdicts: [Verdict]
-    ) {
+    func process(_ samples: [Sample]) async throws -> (records: [ConsumerRecord], verdicts: [Verdict]) {
         let records = try samples.records(from: offset)
         offset += Int64(records.count)
         return (records, try await stage.process(records))
@@ -64,8 +55,7 @@ final class LinkWorker {
     ///
     /// - Returns: the owners of the forwarded records, in order, then relinked purchases as
     ///   `id=user`.
-    @discardableResult
-    func settle(_ samples: [Sample]) async throws -> [String?] {
+    @discardableResult func settle(_ samples: [Sample]) async throws -> [String?] {
         let (records, verdicts) = try await process(samples)
         try await stage.acknowledged(records, verdicts)
         return try await Self.owners(verdicts.flatMap(\.outputs)) + emptyOutbox()
@@ -74,19 +64,13 @@ final class LinkWorker {
     /// Gives the outbox an occasion.
     ///
     /// - Returns: the purchases that it sends, as `id=user`.
-    @discardableResult
-    func emptyOutbox() async throws -> [String?] {
+    @discardableResult func emptyOutbox() async throws -> [String?] {
         let written = Mutex<[ProducerRecord]>([])
-        try await stage.outboxes[0].empty { records in
-            written.withLock { $0 += records }
-        }
+        try await stage.outboxes[0].empty { records in written.withLock { $0 += records } }
         return try Self.owners(written.withLock { $0 })
     }
 
-    @discardableResult
-    func settle(_ sample: Sample) async throws -> [String?] {
-        try await settle([sample])
-    }
+    @discardableResult func settle(_ sample: Sample) async throws -> [String?] { try await settle([sample]) }
 
     static func owners(_ outputs: [ProducerRecord]) throws -> [String?] {
         try outputs.map { output in
@@ -103,27 +87,19 @@ final class LinkWorker {
             SELECT original_transaction_id || ' ' || coalesce(user_id, 'nobody') || ' ' || rule
             FROM owners ORDER BY original_transaction_id
             """
-        )
-        .map { $0.text(0) }
+        ).map { $0.text(0) }
     }
 
     func unsentCount() async throws -> Int64 {
-        try await client.query("SELECT count(*) FROM owner_changes WHERE send_due_at <= now()")[0]
-            .int8(0)
+        try await client.query("SELECT count(*) FROM owner_changes WHERE send_due_at <= now()")[0].int8(0)
     }
 }
 
 extension Sample {
     /// A purchase of one original transaction ID.
     static func purchase(
-        _ original: String,
-        _ transaction: String? = nil,
-        at purchased: Int64 = 1_000,
-        signed: Int64 = 1,
-        token: String? = nil,
-        account: String? = nil,
-        until expires: Int64? = nil,
-        claim: Identifier? = nil
+        _ original: String, _ transaction: String? = nil, at purchased: Int64 = 1_000, signed: Int64 = 1,
+        token: String? = nil, account: String? = nil, until expires: Int64? = nil, claim: Identifier? = nil
     ) -> Sample {
         var sample = Sample.transaction(transaction ?? original, signed: signed) {
             $0.originalTransactionID = original

@@ -21,12 +21,8 @@ final class LinkedPath: Sendable {
         client = try await StageDatabase.make()
         entitle = EntitleStage(client: client, metrics: EntitleMetrics(registry))
         link = LinkStage(
-            client: client,
-            rules: OwnershipRules(),
-            linkedTopic: "storekit.linked",
-            metrics: LinkMetrics(registry),
-            log: Log(RecordingLogHandler())
-        )
+            client: client, rules: OwnershipRules(), linkedTopic: "storekit.linked", metrics: LinkMetrics(registry),
+            log: Log(RecordingLogHandler()))
     }
 
     /// Lets `link-worker` process samples, and keeps its output in the topic.
@@ -36,9 +32,7 @@ final class LinkedPath: Sendable {
     }
 
     /// Lets the outbox of `link-worker` work, and keeps its output in the topic.
-    func emptyOutbox() async throws {
-        try await link.outboxes[0].empty { self.append($0) }
-    }
+    func emptyOutbox() async throws { try await link.outboxes[0].empty { self.append($0) } }
 
     /// The same, but the topic loses the output.
     ///
@@ -50,8 +44,7 @@ final class LinkedPath: Sendable {
     }
 
     /// Lets `entitle-worker` process the topic; one caller at a time.
-    @discardableResult
-    func project() async throws -> [Verdict] {
+    @discardableResult func project() async throws -> [Verdict] {
         let records = linked.withLock { $0 }
         guard !records.isEmpty else { return [] }
         let verdicts = try await entitle.process(records)
@@ -60,15 +53,11 @@ final class LinkedPath: Sendable {
     }
 
     /// Loses the records of the topic.
-    func loseLinked() {
-        linked.withLock { $0 = [] }
-    }
+    func loseLinked() { linked.withLock { $0 = [] } }
 
     private func append(_ records: [ProducerRecord]) {
         linked.withLock { linked in
-            for record in records {
-                linked.append(ConsumerRecord(record, at: Int64(linked.count)))
-            }
+            for record in records { linked.append(ConsumerRecord(record, at: Int64(linked.count))) }
         }
     }
 
@@ -79,8 +68,7 @@ final class LinkedPath: Sendable {
             SELECT original_transaction_id || ' ' || user_id FROM entitlements
             ORDER BY original_transaction_id COLLATE "C"
             """
-        )
-        .map { $0.text(0) }
+        ).map { $0.text(0) }
     }
 
     /// Writes links of a kind, from each key to its user.
@@ -92,16 +80,11 @@ final class LinkedPath: Sendable {
             SELECT $1, key, user_id FROM unnest($2::text[], $3::text[]) AS link (key, user_id)
             ON CONFLICT (key, kind, environment, bundle_id)
             DO UPDATE SET user_id = excluded.user_id
-            """,
-            [.text(kind), .textArray(links.map(\.key)), .textArray(links.map(\.user))]
-        )
+            """, [.text(kind), .textArray(links.map(\.key)), .textArray(links.map(\.user))])
     }
 
     func removeLinks(_ keys: [String]) async throws {
         guard !keys.isEmpty else { return }
-        _ = try await client.query(
-            "DELETE FROM account_links WHERE key = ANY ($1)",
-            [.textArray(keys)]
-        )
+        _ = try await client.query("DELETE FROM account_links WHERE key = ANY ($1)", [.textArray(keys)])
     }
 }

@@ -17,10 +17,7 @@ final class LookupRig: Sendable {
         let clock = clock
         lookup = RevocationLookup(
             RevocationPolicy(isHard: isHard, interval: interval, deadlineSeconds: 30),
-            metrics: RevocationMetrics(registry),
-            log: Log(log),
-            now: { clock.now }
-        )
+            metrics: RevocationMetrics(registry), log: Log(log), now: { clock.now })
     }
 
     /// How many questions have ended, with any result.

@@ -7,10 +7,7 @@ extension PipelineTool {
     /// Runs `pipeline` on a database.
     ///
     /// - Returns: its exit code, standard output and standard error.
-    static func run(
-        _ arguments: [String],
-        on url: String
-    ) async -> (code: Int32, output: String, notes: String) {
+    static func run(_ arguments: [String], on url: String) async -> (code: Int32, output: String, notes: String) {
         let transcript = ConsoleTranscript()
         let code = await tool.run(arguments, ["DATABASE_URL": url], on: transcript)
         PublishedSchema.expect("pipeline", arguments, transcript.output.utf8)

@@ -12,9 +12,7 @@ final class WrittenRecords: Sendable {
 
     var all: [ProducerRecord] { records.withLock { $0 } }
 
-    func append(_ more: [ProducerRecord]) {
-        records.withLock { $0 += more }
-    }
+    func append(_ more: [ProducerRecord]) { records.withLock { $0 += more } }
 }
 
 /// The records that an outbox has written, decoded.
@@ -45,10 +43,8 @@ struct Published {
             let limits = JSONLimits(nodesMax: 10_000_000)
             let root = try JSONDocument(parsing: record.value ?? [], limits: limits).root
             return Item(
-                userID: String(decoding: record.key ?? [], as: UTF8.self),
-                version: root["version"]?.int64 ?? 0,
-                value: root
-            )
+                userID: String(decoding: record.key ?? [], as: UTF8.self), version: root["version"]?.int64 ?? 0,
+                value: root)
         }
     }
 }
@@ -84,7 +80,5 @@ extension EntitleWorker {
     }
 
     /// As if the delay of repetitions had passed, for any user.
-    func endRepetitionDelay() async throws {
-        _ = try await client.query("UPDATE feed_repetitions SET due = now()")
-    }
+    func endRepetitionDelay() async throws { _ = try await client.query("UPDATE feed_repetitions SET due = now()") }
 }

@@ -25,11 +25,7 @@ struct RebuildRig {
     }
 
     /// Settles samples in both stages, each as a batch of its own.
-    func settle(_ samples: [Sample]) async throws {
-        for sample in samples {
-            try await settle(batch: [sample])
-        }
-    }
+    func settle(_ samples: [Sample]) async throws { for sample in samples { try await settle(batch: [sample]) } }
 
     func settle(batch: [Sample]) async throws {
         try await link.settle(batch)
@@ -45,35 +41,30 @@ struct RebuildRig {
         return (end.code, end.output + end.notes)
     }
 
-    func query(_ sql: String) async throws {
-        _ = try await client.query(sql)
-    }
+    func query(_ sql: String) async throws { _ = try await client.query(sql) }
 
     /// Everything that a rebuild compares, one line for each row.
     func picture() async throws -> [String] {
         let tables = [
-            "transactions", "renewals", "renewal_spans", "app_downloads", "ownership_facts",
-            "ownership_renewals", "owners", "entitlements", "ledger", "revisions",
+            "transactions", "renewals", "renewal_spans", "app_downloads", "ownership_facts", "ownership_renewals",
+            "owners", "entitlements", "ledger", "revisions",
         ]
-        let rows = tables.map { "SELECT '\($0) ' || row_to_json(t)::text FROM \($0) AS t" }
-            .joined(separator: " UNION ALL ")
+        let rows = tables.map { "SELECT '\($0) ' || row_to_json(t)::text FROM \($0) AS t" }.joined(
+            separator: " UNION ALL ")
         return try await client.query(
             // In ASCII, because two texts that Swift treats as equal are two here.
             """
             SELECT encode(convert_to(line, 'UTF8'), 'escape')
             FROM (\(rows)) AS known (line) ORDER BY 1
             """
-        )
-        .map { $0.text(0) }
+        ).map { $0.text(0) }
     }
 
     /// Damages rows, and expects a rebuild to name the fault, and to repair it only if it is told
     /// to.
-    func expectMended(
-        _ damage: String,
-        saying phrases: String...,
-        location: SourceLocation = #_sourceLocation
-    ) async throws {
+    func expectMended(_ damage: String, saying phrases: String..., location: SourceLocation = #_sourceLocation)
+        async throws
+    {
         let before = try await picture()
         try await query(damage)
         let damaged = try await picture()
@@ -85,9 +76,7 @@ struct RebuildRig {
                 #expect(end.output.contains(phrase), "\(end.output)", sourceLocation: location)
             }
             let text = end.output + end.notes
-            for secret in Self.secrets {
-                #expect(!text.contains(secret), "\(text)", sourceLocation: location)
-            }
+            for secret in Self.secrets { #expect(!text.contains(secret), "\(text)", sourceLocation: location) }
             guard option != ["--replace"] else { continue }
             #expect(try await picture() == damaged, sourceLocation: location)
         }
@@ -98,19 +87,15 @@ struct RebuildRig {
     }
 
     /// Damages something that a rebuild cannot repair, and expects it to say what to do each time.
-    func expectUnmended(
-        _ damage: String,
-        saying phrases: String...,
-        location: SourceLocation = #_sourceLocation
-    ) async throws {
+    func expectUnmended(_ damage: String, saying phrases: String..., location: SourceLocation = #_sourceLocation)
+        async throws
+    {
         try await query(damage)
         let damaged = try await picture()
         for option in [[], ["--replace"], ["--replace"]] {
             let end = await run(["rebuild"] + option)
             #expect(end.code == 1, "\(end.output)\(end.notes)", sourceLocation: location)
-            for phrase in phrases {
-                #expect(end.output.contains(phrase), "\(end.output)", sourceLocation: location)
-            }
+            for phrase in phrases { #expect(end.output.contains(phrase), "\(end.output)", sourceLocation: location) }
             for secret in Self.secrets {
                 #expect(!end.output.contains(secret), "\(end.output)", sourceLocation: location)
             }

@@ -34,31 +34,19 @@ final class ReceiptPath {
         (authority, receiptAuthority) = try Self.authorities.get()
         let client = try await StageDatabase.make()
         let app = ConfiguredApp.pro(
-            trusting: try [authority.root, receiptAuthority.root].map { try Certificate(der: $0) }
-        )
+            trusting: try [authority.root, receiptAuthority.root].map { try Certificate(der: $0) })
         verify = VerifyStage(
-            configuration: VerifierConfiguration(apps: [app]),
-            topic: "storekit.verified",
-            threadsMax: 1,
+            configuration: VerifierConfiguration(apps: [app]), topic: "storekit.verified", threadsMax: 1,
             metrics: VerifyMetrics(MetricsRegistry()) { Timestamp(milliseconds: .max) },
-            leaves: LeafWatch(MetricsRegistry(), log: Log(RecordingLogHandler())) {
-                Timestamp(milliseconds: .max)
-            }
-        )
+            leaves: LeafWatch(MetricsRegistry(), log: Log(RecordingLogHandler())) { Timestamp(milliseconds: .max) })
         dedupe = DedupeStage(
-            client: client,
-            uniqueTopic: "storekit.unique",
-            retention: .seconds(86_400),
-            pruneInterval: .seconds(3_600)
-        )
+            client: client, uniqueTopic: "storekit.unique", retention: .seconds(86_400), pruneInterval: .seconds(3_600))
         link = try await LinkWorker(on: client)
         entitle = try await EntitleWorker(on: client)
         try await link.linkTokens()
     }
 
-    func body(_ receipt: ReceiptFields) throws -> [UInt8] {
-        Body.receipt(try receiptAuthority.receiptText(receipt))
-    }
+    func body(_ receipt: ReceiptFields) throws -> [UInt8] { Body.receipt(try receiptAuthority.receiptText(receipt)) }
 
     func publish(jws transaction: TransactionFields) async throws {
         let jws = try authority.sign(transaction.json)
@@ -67,9 +55,7 @@ final class ReceiptPath {
     }
 
     /// - Returns: the outcome of each observation that reached the last stage.
-    func publish(_ receipt: ReceiptFields) async throws -> [Disposition] {
-        try await process(body(receipt))
-    }
+    func publish(_ receipt: ReceiptFields) async throws -> [Disposition] { try await process(body(receipt)) }
 
     func process(_ body: [UInt8]) async throws -> [Disposition] {
         let raw = [record(ProducerRecord(topic: "storekit.raw", value: body))]
@@ -93,27 +79,16 @@ final class ReceiptPath {
         let raw = record(ProducerRecord(topic: "storekit.raw", value: body))
         let writer = DeadLetterWriter(
             DeadLetterContext(
-                cluster: "cluster-1",
-                topic: "storekit.dead-letter",
-                stage: "verify",
-                readsObservations: false,
-                worker: "verify-1",
-                verifierVersion: "0.9.0",
-                configuration: SHA256.digest([UInt8]())
-            )
-        )
+                cluster: "cluster-1", topic: "storekit.dead-letter", stage: "verify", readsObservations: false,
+                worker: "verify-1", verifierVersion: "0.9.0", configuration: SHA256.digest([UInt8]())))
         let facts = Refusal(reason: reason, detail: "not verified by this version")
         return writer.letter(for: raw, facts, value: .original, after: nil).record
     }
 
     /// The spans of all entitlements.
-    func periods() async throws -> [Period] {
-        try await rows().values.flatMap { $0 }.flatMap(\.periods.periods)
-    }
+    func periods() async throws -> [Period] { try await rows().values.flatMap { $0 }.flatMap(\.periods.periods) }
 
-    func rows() async throws -> [PurchaseKey: Set<EntitlementRow>] {
-        try await entitle.rows()
-    }
+    func rows() async throws -> [PurchaseKey: Set<EntitlementRow>] { try await entitle.rows() }
 
     /// The table `transactions`: track, ID, purchase date, token and type.
     func facts() async throws -> [String] {
@@ -123,8 +98,7 @@ final class ReceiptPath {
                 coalesce(account_token, 'none'), product_type)
             FROM transactions ORDER BY track, transaction_id
             """
-        )
-        .map { $0.text(0) }
+        ).map { $0.text(0) }
     }
 
     private func record(_ output: ProducerRecord) -> ConsumerRecord {

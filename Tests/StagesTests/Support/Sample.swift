@@ -31,10 +31,7 @@ struct Sample {
 
     /// A transaction with a letter as content: the same letter is the same content.
     static func transaction(
-        _ id: String,
-        content: String = "A",
-        signed: Int64 = 1,
-        _ change: (inout TransactionFields) -> Void = { _ in }
+        _ id: String, content: String = "A", signed: Int64 = 1, _ change: (inout TransactionFields) -> Void = { _ in }
     ) -> Sample {
         var fields = TransactionFields()
         fields.transactionID = id
@@ -47,10 +44,7 @@ struct Sample {
 
     /// A renewal info alone, which names no app.
     static func renewal(
-        _ original: String,
-        content: String = "A",
-        signed: Int64 = 1,
-        _ change: (inout RenewalFields) -> Void = { _ in }
+        _ original: String, content: String = "A", signed: Int64 = 1, _ change: (inout RenewalFields) -> Void = { _ in }
     ) -> Sample {
         var fields = RenewalFields()
         fields.originalTransactionID = original
@@ -69,28 +63,16 @@ struct Sample {
     func observation() throws -> Observation {
         var observation = try Observation(
             SignedPayloads(
-                transaction: parsed(transaction?.json),
-                renewalInfo: parsed(renewalInfo?.json),
-                appTransaction: parsed(appTransaction?.json)
-            ),
+                transaction: parsed(transaction?.json), renewalInfo: parsed(renewalInfo?.json),
+                appTransaction: parsed(appTransaction?.json)),
             source: ObservationSource(
                 RecordPosition(topic: "storekit.raw", partition: 0, offset: rawOffset),
-                timestamp: rawTimestamp.map(Timestamp.init(milliseconds:))
-            ),
-            environment: environment,
+                timestamp: rawTimestamp.map(Timestamp.init(milliseconds:))), environment: environment,
             bundleID: bundleID,
             verification: VerificationFacts(
-                signedDate: Timestamp(milliseconds: 1),
-                leaf: Self.certificate,
-                root: Self.certificate,
-                trust: trust,
-                method: method,
-                verifier: "test"
-            ),
-            notification: notification,
-            claims: claims,
-            ingestUserID: ingestUserID
-        )
+                signedDate: Timestamp(milliseconds: 1), leaf: Self.certificate, root: Self.certificate, trust: trust,
+                method: method, verifier: "test"), notification: notification, claims: claims,
+            ingestUserID: ingestUserID)
         observation.isDuplicate = isDuplicate
         return observation
     }
@@ -100,16 +82,12 @@ struct Sample {
         return ConsumerRecord(written, partition: partition, at: offset)
     }
 
-    private func parsed(_ bytes: [UInt8]?) throws -> JSONValue? {
-        try bytes.map { try JSONDocument(parsing: $0).root }
-    }
+    private func parsed(_ bytes: [UInt8]?) throws -> JSONValue? { try bytes.map { try JSONDocument(parsing: $0).root } }
 }
 
 extension [Sample] {
     /// The samples as records at consecutive offsets.
     func records(from offset: Int64 = 0) throws -> [ConsumerRecord] {
-        try enumerated().map { index, sample in
-            try sample.record(at: offset + Int64(index))
-        }
+        try enumerated().map { index, sample in try sample.record(at: offset + Int64(index)) }
     }
 }

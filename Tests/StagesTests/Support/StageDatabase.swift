@@ -4,9 +4,7 @@ import TestSupport
 
 /// A database of its own for one test, with the product's tables.
 enum StageDatabase {
-    static func make() async throws -> PostgresClient {
-        PostgresClient(try await options(), connectionsMax: 8)
-    }
+    static func make() async throws -> PostgresClient { PostgresClient(try await options(), connectionsMax: 8) }
 
     /// As the workers connect.
     static func options() async throws -> PostgresOptions {

@@ -7,9 +7,7 @@ final class TestClock: Sendable {
     private let milliseconds: Atomic<Int64>
 
     /// Begins at the real time, which real servers use for answers.
-    init() {
-        milliseconds = Atomic(Int64(Date.now.timeIntervalSince1970 * 1_000))
-    }
+    init() { milliseconds = Atomic(Int64(Date.now.timeIntervalSince1970 * 1_000)) }
 
     var now: Timestamp { Timestamp(milliseconds: milliseconds.load(ordering: .acquiring)) }
 

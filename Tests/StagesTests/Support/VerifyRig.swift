@@ -30,9 +30,7 @@ final class VerifyRig: Sendable {
     ///   - extra: members of the settings file beside those of every test, each with its comma.
     ///   - files: the files beside the settings file, by name.
     init(
-        apps: (_ folder: String) -> String,
-        extra: String = "",
-        files: [String: [UInt8]] = [:],
+        apps: (_ folder: String) -> String, extra: String = "", files: [String: [UInt8]] = [:],
         watchInterval: Duration = .milliseconds(100)
     ) async throws {
         cluster = try await KafkaCluster(.mock)
@@ -41,33 +39,22 @@ final class VerifyRig: Sendable {
         producer = try KafkaProducer(configuration: cluster.client)
         self.watchInterval = watchInterval
         self.extra = extra
-        for topic in ["raw", "verified", "dead-letter"] {
-            try cluster.mock?.createTopic(prefix + topic, partitions: 1)
-        }
+        for topic in ["raw", "verified", "dead-letter"] { try cluster.mock?.createTopic(prefix + topic, partitions: 1) }
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        for (name, bytes) in files {
-            try Data(bytes).write(to: folder.appending(path: name))
-        }
+        for (name, bytes) in files { try Data(bytes).write(to: folder.appending(path: name)) }
         let path = folder.appending(path: "settings.json").path
         let first = Self.settings(cluster, prefix, apps(folder.path), extra, watchInterval)
         try Data(first.utf8).write(to: URL(filePath: path))
         let source = SettingsSource(
-            schema: WorkerProgram.verify.schema,
-            environment: [:],
-            filePath: path,
-            problems: { WorkerProcess.problems(.verify, $0) }
-        )
+            schema: WorkerProgram.verify.schema, environment: [:], filePath: path,
+            problems: { WorkerProcess.problems(.verify, $0) })
         service = try WorkerService(.verify, source.read(), source, log: log)
         let service = service
         running.withLock { $0 = Task { try await service.run() } }
     }
 
     private static func settings(
-        _ cluster: KafkaCluster,
-        _ prefix: String,
-        _ apps: String,
-        _ extra: String,
-        _ interval: Duration
+        _ cluster: KafkaCluster, _ prefix: String, _ apps: String, _ extra: String, _ interval: Duration
     ) -> String {
         """
         {"kafka": {"bootstrap": "\(cluster.bootstrapServers)", "topic_prefix": "\(prefix)",
@@ -79,18 +66,8 @@ final class VerifyRig: Sendable {
     }
 
     /// Replaces the whole settings file, as an editor does.
-    func rewrite(
-        apps: (_ folder: String) -> String,
-        extra: String? = nil,
-        prefix: String? = nil
-    ) throws {
-        let text = Self.settings(
-            cluster,
-            prefix ?? self.prefix,
-            apps(folder.path),
-            extra ?? self.extra,
-            watchInterval
-        )
+    func rewrite(apps: (_ folder: String) -> String, extra: String? = nil, prefix: String? = nil) throws {
+        let text = Self.settings(cluster, prefix ?? self.prefix, apps(folder.path), extra ?? self.extra, watchInterval)
         try replace("settings.json", Array(text.utf8))
     }
 
@@ -111,9 +88,9 @@ final class VerifyRig: Sendable {
 
     /// The value of the first series whose line begins so; the common label may be in it too.
     func metric(_ start: String) -> Double? {
-        let text = String(decoding: service.metrics.exposition(), as: UTF8.self)
-            .replacing("stage=\"verify\",", with: "").replacing(",stage=\"verify\"", with: "")
-            .replacing("{stage=\"verify\"}", with: "")
+        let text = String(decoding: service.metrics.exposition(), as: UTF8.self).replacing(
+            "stage=\"verify\",", with: ""
+        ).replacing(",stage=\"verify\"", with: "").replacing("{stage=\"verify\"}", with: "")
         let line = text.split(separator: "\n").first { $0.hasPrefix(start) }
         return line.flatMap { $0.split(separator: " ").last }.flatMap { Double($0) }
     }

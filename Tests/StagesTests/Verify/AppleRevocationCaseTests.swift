@@ -12,26 +12,20 @@ import VerifyStage
 /// Apple's libraries remember a verified chain by its text, for 15 minutes. Here each certificate
 /// has its own answer and interval, and two certificates of a chain are asked about; so the number
 /// of questions differs.
-@Suite(.enabled(if: OCSPServer.isAvailable(), "needs the program openssl"))
-struct AppleRevocationCaseTests {
-    private static func withResponders(
-        of authorities: [RevocableAuthority],
-        _ body: (LookupRig) async throws -> Void
-    ) async throws {
+@Suite(.enabled(if: OCSPServer.isAvailable(), "needs the program openssl")) struct AppleRevocationCaseTests {
+    private static func withResponders(of authorities: [RevocableAuthority], _ body: (LookupRig) async throws -> Void)
+        async throws
+    {
         var servers: [OCSPServer] = []
         for authority in authorities {
             servers.append(try await authority.leafResponder())
             servers.append(try await authority.intermediateResponder())
         }
         try await body(LookupRig())
-        for server in servers {
-            try await server.stop()
-        }
+        for server in servers { try await server.stop() }
     }
 
-    @Test func `C11 testOcspResponseCaching, C12 testOcspResponseCachingHasExpiration`()
-        async throws
-    {
+    @Test func `C11 testOcspResponseCaching, C12 testOcspResponseCachingHasExpiration`() async throws {
         let mine = try RevocableAuthority()
         try await Self.withResponders(of: [mine]) { rig in
             rig.lookup.add(try mine.chain)
@@ -57,8 +51,7 @@ struct AppleRevocationCaseTests {
     @Test func `C14 testOcspResponseCachingWithSlightlyDifferentChains`() async throws {
         let mine = try RevocableAuthority()
         let next = try CertificateAuthority(
-            mine.blueprint.withNextLeaf(validity: CertificateAuthority.standardValidity)
-        )
+            mine.blueprint.withNextLeaf(validity: CertificateAuthority.standardValidity))
         let otherRoot = try RevocableAuthority(name: "Other", port: 9).chain[2]
         try await Self.withResponders(of: [mine]) { rig in
             let chain = try mine.chain
@@ -79,9 +72,7 @@ struct AppleRevocationCaseTests {
             await rig.refresh(untilQuestions: 2)
             let snapshot = rig.lookup.refresh()
             #expect(snapshot.isHard)
-            for certificate in chain.prefix(2) {
-                #expect(snapshot.status(of: certificate.fingerprint) == .good)
-            }
+            for certificate in chain.prefix(2) { #expect(snapshot.status(of: certificate.fingerprint) == .good) }
             let app = ConfiguredApp.pro(trusting: [chain[2]])
             let verifier = Verifier(configuration: VerifierConfiguration(apps: [app]))
             verifier.revocations = snapshot

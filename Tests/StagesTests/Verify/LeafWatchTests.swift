@@ -23,10 +23,7 @@ import Worker
         init() throws {
             let clock = clock
             watch = LeafWatch(registry, log: Log(log), now: { clock.now })
-            blueprint = try AuthorityBlueprint(
-                name: "Watched",
-                validity: CertificateAuthority.standardValidity
-            )
+            blueprint = try AuthorityBlueprint(name: "Watched", validity: CertificateAuthority.standardValidity)
             let root = try Certificate(der: CertificateAuthority(blueprint).root)
             let app = ConfiguredApp.pro(trusting: [root])
             verifier = Verifier(configuration: VerifierConfiguration(apps: [app]))
@@ -41,26 +38,18 @@ import Worker
             watch.add(try chain.map { try Certificate(der: $0) })
             var fields = TransactionFields()
             fields.signedDate = (now - age * day) * 1_000
-            guard
-                case .success(.items(let items)) = verifier.verify(try authority.sign(fields.json))
-            else {
+            guard case .success(.items(let items)) = verifier.verify(try authority.sign(fields.json)) else {
                 Issue.record("the body was refused")
                 return
             }
             watch.signed(items)
         }
 
-        var lines: [Substring] {
-            String(decoding: registry.exposition(), as: UTF8.self).split(separator: "\n")
-        }
+        var lines: [Substring] { String(decoding: registry.exposition(), as: UTF8.self).split(separator: "\n") }
 
-        var expiring: Substring? {
-            lines.first { $0.hasPrefix("entitlements_verify_leaves_expiring ") }
-        }
+        var expiring: Substring? { lines.first { $0.hasPrefix("entitlements_verify_leaves_expiring ") } }
 
-        func count(of name: String) -> Int {
-            lines.count { $0.hasPrefix("entitlements_\(name){") }
-        }
+        func count(of name: String) -> Int { lines.count { $0.hasPrefix("entitlements_\(name){") } }
     }
 
     @Test func `a leaf in use that ends within 60 days is shown, one out of use is not`() throws {
@@ -93,9 +82,7 @@ import Worker
 
     @Test func `the number of series stays small, however many leaves come`() throws {
         let rig = try Rig()
-        for _ in 0..<LeafWatch.leavesMax + 4 {
-            try rig.sign(leafEndsIn: 100)
-        }
+        for _ in 0..<LeafWatch.leavesMax + 4 { try rig.sign(leafEndsIn: 100) }
         #expect(rig.count(of: "verify_leaf_observations_total") == LeafWatch.leavesMax)
         #expect(rig.count(of: "verify_leaf_end_timestamp_seconds") == LeafWatch.leavesMax)
     }

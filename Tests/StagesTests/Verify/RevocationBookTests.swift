@@ -22,41 +22,26 @@ import VerifyStage
         return book
     }
 
-    private static func time(_ seconds: Int64) -> Timestamp {
-        Timestamp(milliseconds: start + seconds * 1_000)
-    }
+    private static func time(_ seconds: Int64) -> Timestamp { Timestamp(milliseconds: start + seconds * 1_000) }
 
     private static func fault(_ text: String = "x") -> Result<OCSPAnswer, OCSPError> {
         .failure(OCSPError(.unanswered, text))
     }
 
-    private static func status(
-        _ book: RevocationBook,
-        at seconds: Int64
-    ) throws -> RevocationSnapshot.Status? {
+    private static func status(_ book: RevocationBook, at seconds: Int64) throws -> RevocationSnapshot.Status? {
         book.statuses(at: time(seconds))[try subject().certificate.fingerprint]
     }
 
-    private static func note(
-        _ book: inout RevocationBook,
-        _ answer: Result<OCSPAnswer, OCSPError>,
-        at seconds: Int64
-    ) throws -> RevocationBook.Change {
-        book.record(answer, about: try subject().certificate.fingerprint, at: time(seconds))
-    }
+    private static func note(_ book: inout RevocationBook, _ answer: Result<OCSPAnswer, OCSPError>, at seconds: Int64)
+        throws -> RevocationBook.Change
+    { book.record(answer, about: try subject().certificate.fingerprint, at: time(seconds)) }
 
-    private static func answer(
-        _ status: OCSPAnswer.Status,
-        thisUpdate: Int64 = 0,
-        nextUpdate seconds: Int64? = 86_400
-    ) -> Result<OCSPAnswer, OCSPError> {
+    private static func answer(_ status: OCSPAnswer.Status, thisUpdate: Int64 = 0, nextUpdate seconds: Int64? = 86_400)
+        -> Result<OCSPAnswer, OCSPError>
+    {
         .success(
             OCSPAnswer(
-                status: status,
-                thisUpdate: start / 1_000 + thisUpdate,
-                nextUpdate: seconds.map { start / 1_000 + $0 }
-            )
-        )
+                status: status, thisUpdate: start / 1_000 + thisUpdate, nextUpdate: seconds.map { start / 1_000 + $0 }))
     }
 
     @Test func `a question is put once per certificate and interval`() throws {

@@ -12,9 +12,7 @@ import Worker
 /// `verify.revocation=hard` is refused if a certificate could never get an answer.
 @Suite struct RevocationSettingsTests {
     private static func problems(
-        _ mode: RevocationPolicy.Mode,
-        environment: String = "Sandbox",
-        root: CertificateAuthority
+        _ mode: RevocationPolicy.Mode, environment: String = "Sandbox", root: CertificateAuthority
     ) throws -> [SettingProblem] {
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -29,24 +27,17 @@ import Worker
         let path = folder.appending(path: "settings.json")
         try Data(settings.utf8).write(to: path)
         let source = SettingsSource(
-            schema: WorkerProgram.verify.schema,
-            environment: [:],
-            filePath: path.path,
-            problems: { WorkerProcess.problems(.verify, $0) }
-        )
+            schema: WorkerProgram.verify.schema, environment: [:], filePath: path.path,
+            problems: { WorkerProcess.problems(.verify, $0) })
         do {
             _ = try source.read()
             return []
-        } catch {
-            return error.problems
-        }
+        } catch { return error.problems }
     }
 
     private static func authority(responder: String?) throws -> CertificateAuthority {
         try CertificateAuthority { blueprint in
-            if let responder {
-                blueprint.root.extensions.append(.ocspResponder(at: responder))
-            }
+            if let responder { blueprint.root.extensions.append(.ocspResponder(at: responder)) }
         }
     }
 
@@ -74,18 +65,14 @@ import Worker
     @Test func `a root's responder stands in, and without any no record waits`() throws {
         func subject(_ authority: CertificateAuthority) throws -> RevocationBook.Subject {
             RevocationBook.Subject(
-                try Certificate(der: authority.leaf),
-                issuedBy: try Certificate(der: authority.intermediate),
-                below: try Certificate(der: authority.root)
-            )
+                try Certificate(der: authority.leaf), issuedBy: try Certificate(der: authority.intermediate),
+                below: try Certificate(der: authority.root))
         }
         let address = "http://ocsp.example.com/"
         let named = try subject(Self.authority(responder: address))
         #expect(named.responders == [address])
         let own = try RevocableAuthority(port: 9)
-        #expect(
-            try subject(own.authority).responders == ["http://127.0.0.1:9/intermediate"]
-        )
+        #expect(try subject(own.authority).responders == ["http://127.0.0.1:9/intermediate"])
         let unnamed = try subject(Self.authority(responder: nil))
         #expect(unnamed.responders.isEmpty)
         var book = RevocationBook(interval: .seconds(60))

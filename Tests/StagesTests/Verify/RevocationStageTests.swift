@@ -8,10 +8,7 @@ import VerifyStage
 import Worker
 
 /// `verify-worker` with a real responder beside it: present, absent, and with bad news.
-@Suite(
-    .timeLimit(.minutes(10)),
-    .enabled(if: OCSPServer.isAvailable(), "needs the program openssl")
-)
+@Suite(.timeLimit(.minutes(10)), .enabled(if: OCSPServer.isAvailable(), "needs the program openssl"))
 struct RevocationStageTests {
     private static func apps(_ folder: String) -> String {
         #"[{"bundle_id": "\#(VerifyRig.bundleID)", "environment": "Production","#
@@ -24,15 +21,8 @@ struct RevocationStageTests {
             + #" "revocation_deadline": "1s"},"#
     }
 
-    private static func rig(
-        _ mine: RevocableAuthority,
-        _ mode: RevocationPolicy.Mode
-    ) async throws -> VerifyRig {
-        try await VerifyRig(
-            apps: apps,
-            extra: settings(mode),
-            files: ["root.pem": Array(mine.authority.rootPEM.utf8)]
-        )
+    private static func rig(_ mine: RevocableAuthority, _ mode: RevocationPolicy.Mode) async throws -> VerifyRig {
+        try await VerifyRig(apps: apps, extra: settings(mode), files: ["root.pem": Array(mine.authority.rootPEM.utf8)])
     }
 
     private static func body(_ mine: RevocableAuthority, signed: Int64) throws -> [UInt8] {
@@ -41,8 +31,7 @@ struct RevocationStageTests {
         return try mine.authority.sign(fields.json)
     }
 
-    @Test func `soft: unknown passes and is counted, revoked is refused from then on`() async throws
-    {
+    @Test func `soft: unknown passes and is counted, revoked is refused from then on`() async throws {
         let mine = try RevocableAuthority()
         let rig = try await Self.rig(mine, .soft)
         try await rig.publish([Self.body(mine, signed: 1_700_000_100)])
@@ -60,9 +49,7 @@ struct RevocationStageTests {
         }
         let before = rig.settled(.deadLettered)
         #expect(before == 0)
-        try await rig.publish([
-            Self.body(mine, signed: 1_700_000_000), Self.body(mine, signed: 1_699_999_999),
-        ])
+        try await rig.publish([Self.body(mine, signed: 1_700_000_000), Self.body(mine, signed: 1_699_999_999)])
         let letters = "entitlements_dead_letters_total{reason=\"certificate_revoked\""
         await eventually { rig.metric(letters) == 1 }
         try await rig.stop()
@@ -70,17 +57,13 @@ struct RevocationStageTests {
         try await root.stop()
     }
 
-    @Test func `hard: records wait while the responder is away, none is refused or lost`()
-        async throws
-    {
+    @Test func `hard: records wait while the responder is away, none is refused or lost`() async throws {
         let mine = try RevocableAuthority()
         let rig = try await Self.rig(mine, .hard)
         try await rig.publish((0..<20).map { try Self.body(mine, signed: 1_700_000_000 + $0) })
         let waiting = "dependency unavailable, retrying"
         await eventually { rig.log.count(waiting) == 1 }
-        await eventually {
-            rig.service.health.reason(.revocation)?.contains("not known whether revoked") == true
-        }
+        await eventually { rig.service.health.reason(.revocation)?.contains("not known whether revoked") == true }
         #expect(!rig.service.health.isReady)
         #expect(rig.settled(.forwarded) == 0)
         let unlearned = "certificate status unavailable, retrying"
@@ -97,12 +80,7 @@ struct RevocationStageTests {
         try await root.stop()
     }
 
-    @Test(
-        arguments: [
-            ScriptedServer.Script.silence, .bytes([]),
-            .bytes(Array("HTTP/1.0 200 OK\r\n\r\ngarbage".utf8)),
-        ]
-    )
+    @Test(arguments: [ScriptedServer.Script.silence, .bytes([]), .bytes(Array("HTTP/1.0 200 OK\r\n\r\ngarbage".utf8))])
     func `hard: records wait while answers are nonsense, until no responder is asked any more`(
         script: ScriptedServer.Script
     ) async throws {
@@ -129,10 +107,7 @@ struct RevocationStageTests {
             forger.authority.leaf, forger.authority.intermediate, mine.authority.root,
         ])
         let payload = TransactionFields().json
-        try await rig.publish([
-            forger.authority.sign(payload),
-            forger.authority.sign(payload, headerSegment: dressed),
-        ])
+        try await rig.publish([forger.authority.sign(payload), forger.authority.sign(payload, headerSegment: dressed)])
         await eventually { rig.settled(.deadLettered) == 2 }
         // The good one is asked about at its own address, where nothing listens.
         let unlearned = "certificate status unavailable, retrying"

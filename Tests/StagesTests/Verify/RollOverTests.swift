@@ -10,8 +10,7 @@ import Worker
 
 /// The drill: Apple's next leaf, its next intermediate and a second root arrive in the middle of
 /// traffic, and old and new are valid side by side.
-@Suite(.timeLimit(.minutes(10)))
-struct RollOverTests {
+@Suite(.timeLimit(.minutes(10))) struct RollOverTests {
     /// The years in which a certificate signs, as validity in seconds.
     private static func years(_ from: Int, _ to: Int) -> ClosedRange<Int64> {
         Int64(from - 1970) * 31_556_952...Int64(to - 1970) * 31_556_952
@@ -28,28 +27,22 @@ struct RollOverTests {
         first.leaf.validity = years(2021, 2023)
         let nextLeaf = try first.withNextLeaf(validity: years(2023, 2025))
         let nextIntermediate = try nextLeaf.withNextIntermediate(
-            named: "Apple Worldwide Developer Relations G7",
-            validity: years(2024, 2027)
-        )
+            named: "Apple Worldwide Developer Relations G7", validity: years(2024, 2027))
         var second = try AuthorityBlueprint(name: "Second", validity: years(2025, 2050))
         second.leaf.validity = years(2025, 2028)
         return [
             Generation(
                 authority: try CertificateAuthority(first),
-                dates: [years(2021, 2023).lowerBound, years(2021, 2023).upperBound]
-            ),
+                dates: [years(2021, 2023).lowerBound, years(2021, 2023).upperBound]),
             Generation(
                 authority: try CertificateAuthority(nextLeaf),
-                dates: [years(2023, 2025).lowerBound, years(2023, 2025).upperBound]
-            ),
+                dates: [years(2023, 2025).lowerBound, years(2023, 2025).upperBound]),
             Generation(
                 authority: try CertificateAuthority(nextIntermediate),
-                dates: [years(2024, 2027).lowerBound, years(2024, 2027).upperBound]
-            ),
+                dates: [years(2024, 2027).lowerBound, years(2024, 2027).upperBound]),
             Generation(
                 authority: try CertificateAuthority(second),
-                dates: [years(2025, 2028).lowerBound, years(2025, 2028).upperBound]
-            ),
+                dates: [years(2025, 2028).lowerBound, years(2025, 2028).upperBound]),
         ]
     }
 

@@ -16,21 +16,13 @@ import Worker
     private static let authority = Result { try CertificateAuthority(.receipts(name: "Receipts")) }
 
     private static func stage(
-        bodyOutputBytesMax: Int = 4 << 20,
-        threadsMax: Int = 2,
-        _ registry: MetricsRegistry = MetricsRegistry()
+        bodyOutputBytesMax: Int = 4 << 20, threadsMax: Int = 2, _ registry: MetricsRegistry = MetricsRegistry()
     ) throws -> VerifyStage {
         let app = ConfiguredApp.pro(trusting: [try Certificate(der: try authority.get().root)])
         return VerifyStage(
-            configuration: VerifierConfiguration(apps: [app]),
-            topic: "storekit.verified",
-            threadsMax: threadsMax,
-            bodyOutputBytesMax: bodyOutputBytesMax,
-            metrics: VerifyMetrics(registry) { Timestamp(milliseconds: .max) },
-            leaves: LeafWatch(MetricsRegistry(), log: Log(RecordingLogHandler())) {
-                Timestamp(milliseconds: .max)
-            }
-        )
+            configuration: VerifierConfiguration(apps: [app]), topic: "storekit.verified", threadsMax: threadsMax,
+            bodyOutputBytesMax: bodyOutputBytesMax, metrics: VerifyMetrics(registry) { Timestamp(milliseconds: .max) },
+            leaves: LeafWatch(MetricsRegistry(), log: Log(RecordingLogHandler())) { Timestamp(milliseconds: .max) })
     }
 
     /// A receipt of a number of purchases, and of bytes about the app.
@@ -49,18 +41,13 @@ import Worker
         return Body.receipt(try authority.get().receiptText(fields))
     }
 
-    private static func records(
-        _ bodies: [[UInt8]],
-        headers: [KafkaHeader] = []
-    ) -> [ConsumerRecord] {
+    private static func records(_ bodies: [[UInt8]], headers: [KafkaHeader] = []) -> [ConsumerRecord] {
         bodies.enumerated().map { offset, body in
             ConsumerRecord("storekit.raw", at: Int64(offset), value: body, headers: headers)
         }
     }
 
-    private static func read(_ output: ProducerRecord) throws -> Observation {
-        try Observation(value: output.value)
-    }
+    private static func read(_ output: ProducerRecord) throws -> Observation { try Observation(value: output.value) }
 
     private static func bytes(_ verdicts: [Verdict]) -> Int {
         verdicts.flatMap(\.outputs).reduce(0) { $0 + $1.batchBytesMax }
@@ -77,9 +64,7 @@ import Worker
         #expect(Self.bytes(verdicts) < 4 * body.count)
         // Short ones, such as Apple's, are in all.
         let short = try await Self.stage().process(Self.records([try Self.receipt(3)]))
-        for output in short[0].outputs {
-            #expect(try Self.read(output).payloads[.receipt] != nil)
-        }
+        for output in short[0].outputs { #expect(try Self.read(output).payloads[.receipt] != nil) }
     }
 
     @Test func `a body with more output than its limit is refused whole`() async throws {
@@ -111,8 +96,8 @@ import Worker
         let trace = KafkaHeader(name: "traceparent", text: "00-1-2-01")
         let other = KafkaHeader(name: "x", text: "y")
         for (headers, kept) in [
-            ([long, trace, other], [trace]), ([good, escape], [good]),
-            ([trace, good, good, trace], [good, trace]), ([other], []),
+            ([long, trace, other], [trace]), ([good, escape], [good]), ([trace, good, good, trace], [good, trace]),
+            ([other], []),
         ] as [([KafkaHeader], [KafkaHeader])] {
             let verdicts = try await stage.process(Self.records([body], headers: headers))
             #expect(verdicts.map(\.disposition) == [.forwarded])
@@ -125,8 +110,7 @@ import Worker
         #expect(Self.records([body], headers: [good])[0].correlationID == good.value)
     }
 
-    @Test(arguments: [1, 4])
-    func `a batch with large outputs is processed in parts`(threadsMax: Int) async throws {
+    @Test(arguments: [1, 4]) func `a batch with large outputs is processed in parts`(threadsMax: Int) async throws {
         let stage = try Self.stage(threadsMax: threadsMax)
         var rest = Self.records(Array(repeating: try Self.receipt(450), count: 100))
         var processed: [Verdict] = []

@@ -9,8 +9,7 @@ import Topology
 import Worker
 
 /// The settings that `verify-worker` applies while it runs, and those it does not.
-@Suite(.timeLimit(.minutes(10)))
-struct VerifyReloadTests {
+@Suite(.timeLimit(.minutes(10))) struct VerifyReloadTests {
     private static let taken = "settings reloaded"
     private static let refused = "reloaded settings invalid, previous settings stay in force"
 
@@ -31,13 +30,9 @@ struct VerifyReloadTests {
         return try authority.sign(fields.json)
     }
 
-    private static func pem(_ authority: CertificateAuthority) -> [UInt8] {
-        Array(authority.rootPEM.utf8)
-    }
+    private static func pem(_ authority: CertificateAuthority) -> [UInt8] { Array(authority.rootPEM.utf8) }
 
-    @Test func `a bad root file leaves the old trust and is logged, a good one is read`()
-        async throws
-    {
+    @Test func `a bad root file leaves the old trust and is logged, a good one is read`() async throws {
         let (first, second) = (try Self.first.get(), try Self.second.get())
         let rig = try await VerifyRig(apps: Self.apps(), files: ["root.pem": Self.pem(first)])
         try await rig.publish([Self.body(first, 1)])
@@ -62,9 +57,7 @@ struct VerifyReloadTests {
     }
 
     /// The two have one name and no key identifiers: only signatures distinguish them.
-    @Test func `signatures of the former root are invalid under the next one of its name`()
-        async throws
-    {
+    @Test func `signatures of the former root are invalid under the next one of its name`() async throws {
         let both = try (0..<2).map { _ in
             try CertificateAuthority(name: "Namesake") {
                 $0.root.subjectKeyIdentifier = nil
@@ -86,11 +79,8 @@ struct VerifyReloadTests {
     @Test func `a signal arms the tripped breaker again and verifies held records`() async throws {
         let first = try Self.first.get()
         let rig = try await VerifyRig(
-            apps: Self.apps(bundleID: "com.example.typo"),
-            extra: #""breaker": {"refused_max": 5},"#,
-            files: ["root.pem": Self.pem(first)],
-            watchInterval: .seconds(3_600)
-        )
+            apps: Self.apps(bundleID: "com.example.typo"), extra: #""breaker": {"refused_max": 5},"#,
+            files: ["root.pem": Self.pem(first)], watchInterval: .seconds(3_600))
         try await rig.publish((1...20).map { try Self.body(first, $0) })
         await eventually { rig.service.health.reason(.breaker) != nil }
         #expect(!rig.service.health.isReady)
@@ -110,10 +100,7 @@ struct VerifyReloadTests {
         let rig = try await VerifyRig(apps: Self.apps(), files: ["root.pem": Self.pem(first)])
         try rig.replace("root.pem", Self.pem(second))
         try rig.rewrite(
-            apps: Self.apps(),
-            extra: #""batch": {"records_max": 7}, "breaker": {"refused_max": 7},"#,
-            prefix: "other."
-        )
+            apps: Self.apps(), extra: #""batch": {"records_max": 7}, "breaker": {"refused_max": 7},"#, prefix: "other.")
         let named = "settings changed that need a restart"
         await eventually { rig.log.count(named) == 1 }
         let names = rig.log.metadata(of: named).joined()
@@ -127,15 +114,12 @@ struct VerifyReloadTests {
         try await rig.stop()
     }
 
-    @Test func `every problem is named once for each state of the files and each worker`()
-        async throws
-    {
+    @Test func `every problem is named once for each state of the files and each worker`() async throws {
         let first = try Self.first.get()
         let rig = try await VerifyRig(apps: Self.apps(), files: ["root.pem": Self.pem(first)])
         try rig.rewrite(
             apps: { #"[{"bundle_id": "a", "environment": "Sandbox", "roots": ["\#($0)/none"]}]"# },
-            extra: #""verify": {"threads": 0}, "breaker": {"refused": 1},"#
-        )
+            extra: #""verify": {"threads": 0}, "breaker": {"refused": 1},"#)
         await eventually { rig.log.count(Self.refused) == 1 }
         let text = rig.log.metadata(of: Self.refused).joined()
         for word in ["apps[0].roots[0]", "verify.threads", "breaker.refused"] {

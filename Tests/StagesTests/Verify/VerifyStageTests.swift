@@ -16,40 +16,28 @@ import Worker
     static let now: Int64 = 1_767_225_600_000
 
     static func stage(
-        for traffic: DemoTraffic,
-        threadsMax: Int,
-        trustsIngestUser: Bool = false,
-        registry: MetricsRegistry = MetricsRegistry(),
-        clock: Int64 = .max
+        for traffic: DemoTraffic, threadsMax: Int, trustsIngestUser: Bool = false,
+        registry: MetricsRegistry = MetricsRegistry(), clock: Int64 = .max
     ) throws -> VerifyStage {
         try VerifyStage(
-            configuration: VerifierConfiguration(apps: traffic.configuredApps()),
-            topic: "storekit.verified",
-            trustsIngestUser: trustsIngestUser,
-            threadsMax: threadsMax,
+            configuration: VerifierConfiguration(apps: traffic.configuredApps()), topic: "storekit.verified",
+            trustsIngestUser: trustsIngestUser, threadsMax: threadsMax,
             metrics: VerifyMetrics(registry) { Timestamp(milliseconds: clock) },
-            leaves: LeafWatch(registry, log: Log(RecordingLogHandler())) {
-                Timestamp(milliseconds: now)
-            }
-        )
+            leaves: LeafWatch(registry, log: Log(RecordingLogHandler())) { Timestamp(milliseconds: now) })
     }
 
     static func records(_ traffic: DemoTraffic) -> [ConsumerRecord] {
         traffic.items.enumerated().map { index, item in
             ConsumerRecord(
-                topicPartition: TopicPartition(topic: "storekit.raw", partition: 2),
-                offset: Int64(index) + 100,
-                timestampMilliseconds: 5,
-                key: item.key,
-                value: item.value,
-                headers: item.headers.map { KafkaHeader(name: $0.name, value: $0.value) }
-                    + [KafkaHeader(name: "x-ingest-host", text: "a")]
-            )
+                topicPartition: TopicPartition(topic: "storekit.raw", partition: 2), offset: Int64(index) + 100,
+                timestampMilliseconds: 5, key: item.key, value: item.value,
+                headers: item.headers.map { KafkaHeader(name: $0.name, value: $0.value) } + [
+                    KafkaHeader(name: "x-ingest-host", text: "a")
+                ])
         }
     }
 
-    @Test(arguments: [1, 4])
-    func `each record gets its verdict, in order`(threadsMax: Int) async throws {
+    @Test(arguments: [1, 4]) func `each record gets its verdict, in order`(threadsMax: Int) async throws {
         let traffic = try DemoTraffic(bodyCount: 400, now: Self.now)
         let records = Self.records(traffic)
         let verdicts = try await Self.stage(for: traffic, threadsMax: threadsMax).process(records)
@@ -60,37 +48,27 @@ import Worker
         #expect(verdicts.contains { $0.disposition == .deadLettered })
     }
 
-    @Test func `the user comes from ingestion's header alone, and only if it is trusted`()
-        async throws
-    {
+    @Test func `the user comes from ingestion's header alone, and only if it is trusted`() async throws {
         let traffic = try DemoTraffic(bodyCount: 200, now: Self.now)
         let item = try #require(traffic.items.first { $0.expectedRefusal == nil })
         let control = Array("anna\u{85}".utf8)
         let headers: [([[UInt8]?], String?)] = [
             ([], nil), ([Array("anna".utf8)], "anna"),
             ([Array(repeating: 0x61, count: 255)], String(repeating: "a", count: 255)),
-            ([Array(repeating: 0x61, count: 256)], nil), ([[]], nil), ([nil], nil),
-            ([[0xff]], nil), ([[0x61, 0x0a]], nil), ([control], nil),
-            ([Array("anna ".utf8)], nil), ([Array("\u{2066}anna".utf8)], nil),
+            ([Array(repeating: 0x61, count: 256)], nil), ([[]], nil), ([nil], nil), ([[0xff]], nil),
+            ([[0x61, 0x0a]], nil), ([control], nil), ([Array("anna ".utf8)], nil), ([Array("\u{2066}anna".utf8)], nil),
             ([Array("anna".utf8), Array("bob".utf8)], nil),
         ]
         let records = headers.enumerated().map { index, named in
             ConsumerRecord(
-                "storekit.raw",
-                at: Int64(index),
-                key: item.key,
-                value: item.value,
-                headers: named.0.map { KafkaHeader(name: "user-id", value: $0) }
-            )
+                "storekit.raw", at: Int64(index), key: item.key, value: item.value,
+                headers: named.0.map { KafkaHeader(name: "user-id", value: $0) })
         }
         let registry = MetricsRegistry()
         for isTrusted in [false, true] {
             let stage = try Self.stage(
-                for: traffic,
-                threadsMax: 1,
-                trustsIngestUser: isTrusted,
-                registry: isTrusted ? registry : MetricsRegistry()
-            )
+                for: traffic, threadsMax: 1, trustsIngestUser: isTrusted,
+                registry: isTrusted ? registry : MetricsRegistry())
             let verdicts = try await stage.process(records)
             for (verdict, expected) in zip(verdicts, headers.map(\.1)) {
                 let output = try #require(verdict.outputs.first)
@@ -117,20 +95,19 @@ import Worker
         let registry = MetricsRegistry()
         let stage = try Self.stage(for: traffic, threadsMax: 1, registry: registry)
         let counts = {
-            String(decoding: registry.exposition(), as: UTF8.self).split(separator: "\n")
-                .filter { $0.contains("verify_unknown_kinds_total{") }.map(String.init).sorted()
+            String(decoding: registry.exposition(), as: UTF8.self).split(separator: "\n").filter {
+                $0.contains("verify_unknown_kinds_total{")
+            }.map(String.init).sorted()
         }
         // A counter that first appears at 1 shows no increase, and no alert would fire.
         #expect(
             counts() == [
                 #"entitlements_verify_unknown_kinds_total{result="ignored"} 0"#,
                 #"entitlements_verify_unknown_kinds_total{result="recorded"} 0"#,
-            ]
-        )
-        let records = (jws.map(Body.notification) + [Body.notificationHistory(jws)])
-            .enumerated().map { index, body in
-                ConsumerRecord("storekit.raw", at: Int64(index), value: body)
-            }
+            ])
+        let records = (jws.map(Body.notification) + [Body.notificationHistory(jws)]).enumerated().map { index, body in
+            ConsumerRecord("storekit.raw", at: Int64(index), value: body)
+        }
         let verdicts = try await stage.process(records)
         let expected: [Disposition] = [.forwarded, .ignored, .forwarded, .ignored, .forwarded]
         #expect(verdicts.map(\.disposition) == expected)
@@ -139,12 +116,10 @@ import Worker
             counts() == [
                 #"entitlements_verify_unknown_kinds_total{result="ignored"} 4"#,
                 #"entitlements_verify_unknown_kinds_total{result="recorded"} 2"#,
-            ]
-        )
+            ])
     }
 
-    @Test func `an observation names its body's position and has its purchase's key`() async throws
-    {
+    @Test func `an observation names its body's position and has its purchase's key`() async throws {
         let traffic = try DemoTraffic(bodyCount: 200, now: Self.now)
         let records = Self.records(traffic)
         let verdicts = try await Self.stage(for: traffic, threadsMax: 2).process(records)
@@ -164,8 +139,7 @@ import Worker
 
     @Test func `only correlation and trace headers are forwarded`() async throws {
         let traffic = try DemoTraffic(bodyCount: 200, now: Self.now)
-        let verdicts = try await Self.stage(for: traffic, threadsMax: 1)
-            .process(Self.records(traffic))
+        let verdicts = try await Self.stage(for: traffic, threadsMax: 1).process(Self.records(traffic))
         let names = Set(verdicts.flatMap(\.outputs).flatMap(\.headers).map(\.name))
         #expect(names == ["correlation-id", "traceparent"])
     }
@@ -182,10 +156,7 @@ import Worker
     @Test func `an API response without items is ignored`() async throws {
         let traffic = try DemoTraffic(bodyCount: 200, now: Self.now)
         let record = ConsumerRecord(
-            "storekit.raw",
-            at: 0,
-            value: Array(#"{"signedTransactions":[],"hasMore":false}"#.utf8)
-        )
+            "storekit.raw", at: 0, value: Array(#"{"signedTransactions":[],"hasMore":false}"#.utf8))
         let verdicts = try await Self.stage(for: traffic, threadsMax: 1).process([record])
         #expect(verdicts.map(\.disposition) == [.ignored])
         #expect(verdicts.flatMap(\.outputs).isEmpty)
@@ -205,9 +176,7 @@ import Worker
             """
         let schema = SettingsSchema(VerifySettings.declarations)
         let values = try schema.read(environment: ["APPS": apps])
-        let error = try #require(throws: SettingsError.self) {
-            try VerifierConfiguration(values)
-        }
+        let error = try #require(throws: SettingsError.self) { try VerifierConfiguration(values) }
         let text = error.description
         #expect(text.contains("root file \(garbage): expected certificates in PEM, or one in DER"))
         #expect(text.contains("root file \(empty): is empty or cannot be read"))

@@ -18,6 +18,5 @@ struct Rule: Sendable {
     }
 
     static let all =
-        order + steps + recognition + envelope + jws + certificates + payload + local + receipts
-        + bounds + responders
+        order + steps + recognition + envelope + jws + certificates + payload + local + receipts + bounds + responders
 }

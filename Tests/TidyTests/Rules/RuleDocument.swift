@@ -41,7 +41,5 @@ enum RuleDocument {
     }
 
     /// A sentence ends with a full stop before a blank and a character that can begin another.
-    private static func count(in paragraph: String) -> Int {
-        1 + paragraph.matches(of: #/\. [A-Z`(]/#).count
-    }
+    private static func count(in paragraph: String) -> Int { 1 + paragraph.matches(of: #/\. [A-Z`(]/#).count }
 }

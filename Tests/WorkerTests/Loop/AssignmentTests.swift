@@ -5,9 +5,7 @@ import Testing
 @testable import Worker
 
 extension Assignment {
-    fileprivate mutating func add(_ records: [ConsumerRecord]) -> (
-        batch: Batch, rewound: [TopicPartition]
-    ) {
+    fileprivate mutating func add(_ records: [ConsumerRecord]) -> (batch: Batch, rewound: [TopicPartition]) {
         add(records, at: .now)
     }
 }
@@ -17,20 +15,13 @@ extension Assignment {
     static let second = TopicPartition(topic: "raw", partition: 1)
 
     /// An assignment with both partitions assigned and begun.
-    private func assignment(
-        committed: CommittedOffset = CommittedOffset(offset: nil, metadata: "")
-    ) -> Assignment {
+    private func assignment(committed: CommittedOffset = CommittedOffset(offset: nil, metadata: "")) -> Assignment {
         var assignment = Assignment(counting: StageDescription.fake.dispositions)
-        for claim in assignment.assign([Self.first, Self.second]) {
-            _ = assignment.begin(claim, committed)
-        }
+        for claim in assignment.assign([Self.first, Self.second]) { _ = assignment.begin(claim, committed) }
         return assignment
     }
 
-    private func records(
-        _ offsets: some Sequence<Int64>,
-        of partition: TopicPartition = first
-    ) -> [ConsumerRecord] {
+    private func records(_ offsets: some Sequence<Int64>, of partition: TopicPartition = first) -> [ConsumerRecord] {
         offsets.map { ConsumerRecord(topicPartition: partition, offset: $0) }
     }
 
@@ -69,9 +60,7 @@ extension Assignment {
         settle(two, in: &assignment)
         #expect(offsets(assignment) == [Self.first: 6, Self.second: 4])
         let tallies = try assignment.commits().mapValues { claim, commit in
-            try #require(
-                CommitMetadata(commit.metadata, counting: StageDescription.fake.dispositions)
-            ).tally
+            try #require(CommitMetadata(commit.metadata, counting: StageDescription.fake.dispositions)).tally
         }
         #expect(tallies[Self.first]?.counts == [.forwarded: 4, .skipped: 2])
         #expect(tallies[Self.second]?.counts == [.forwarded: 2, .skipped: 2])
@@ -105,10 +94,7 @@ extension Assignment {
     @Test func `an unresolved batch pins its partition and no other`() {
         var assignment = assignment()
         _ = assignment.add(records(0..<3))
-        for batch in [
-            assignment.add(records(3..<5)).batch,
-            assignment.add(records(0..<2, of: Self.second)).batch,
-        ] {
+        for batch in [assignment.add(records(3..<5)).batch, assignment.add(records(0..<2, of: Self.second)).batch] {
             settle(batch, in: &assignment)
         }
         #expect(offsets(assignment) == [Self.second: 2])
@@ -138,10 +124,7 @@ extension Assignment {
         var assignment = assignment()
         let batch = assignment.add(records(0..<1)).batch
         settle(batch, in: &assignment)
-        let (old, commit) =
-            assignment.commits()[Self.first] ?? (
-                batch.parts[0].claim, .init(offset: 0, metadata: "")
-            )
+        let (old, commit) = assignment.commits()[Self.first] ?? (batch.parts[0].claim, .init(offset: 0, metadata: ""))
         assignment.release([Self.first])
         let claim = assignment.assign([Self.first])[0]
         _ = assignment.begin(claim, CommittedOffset(offset: nil, metadata: ""))
@@ -163,9 +146,7 @@ extension Assignment {
     }
 
     @Test func `offsets that hold no record are counted as skipped`() {
-        var assignment = assignment(
-            committed: CommittedOffset(offset: 10, metadata: "v1 began=0 ignored=10")
-        )
+        var assignment = assignment(committed: CommittedOffset(offset: 10, metadata: "v1 began=0 ignored=10"))
         let taken = assignment.add(records([12, 13, 20]))
         #expect(taken.batch.gaps.map(\.count) == [2, 6])
         settle(taken.batch, in: &assignment)
@@ -177,12 +158,9 @@ extension Assignment {
 
     @Test(arguments: [(nil, 8), (0, 0), (10, 0), (12, 2), (15, 3), (19, 7), (30, 8)])
     func `what lies before the log's first offset was removed, and the rest is of transactions`(
-        low: Int64?,
-        removed: Int64
+        low: Int64?, removed: Int64
     ) {
-        var assignment = assignment(
-            committed: CommittedOffset(offset: 10, metadata: "v1 began=0 ignored=10")
-        )
+        var assignment = assignment(committed: CommittedOffset(offset: 10, metadata: "v1 began=0 ignored=10"))
         var result = PollResult()
         result.records = records([12, 13, 20])
         #expect(assignment.gapped(result) == [Self.first])
@@ -191,10 +169,7 @@ extension Assignment {
         let counts = assignment.partitions[Self.first]?.tally?.counts
         #expect(counts?[.skipped] ?? 0 == removed)
         #expect(counts?[.control] ?? 0 == 8 - removed)
-        let gaps = assignment.skip(
-            to: [PartitionEnd(partition: Self.first, offset: 23)],
-            lows: [Self.first: 22]
-        )
+        let gaps = assignment.skip(to: [PartitionEnd(partition: Self.first, offset: 23)], lows: [Self.first: 22])
         #expect(gaps.map(\.removed) == [1])
         #expect(assignment.partitions[Self.first]?.tally?.total == 23)
     }
@@ -225,10 +200,7 @@ extension Assignment {
     @Test func `the end of a log settles what holds no record, after what is in hand`() {
         var assignment = assignment()
         let batch = assignment.add(records(0..<2)).batch
-        let ends = [
-            PartitionEnd(partition: Self.first, offset: 3),
-            PartitionEnd(partition: Self.second, offset: 0),
-        ]
+        let ends = [PartitionEnd(partition: Self.first, offset: 3), PartitionEnd(partition: Self.second, offset: 0)]
         let gaps = assignment.skip(to: ends)
         #expect(gaps == [OffsetGap(Self.first, 2..<3, low: nil)])
         #expect(offsets(assignment).isEmpty)
@@ -247,9 +219,7 @@ extension Assignment {
         let batch = assignment.add(records(0..<2)).batch
         assignment.pin(batch.parts[0].claim, at: 0)
         assignment.revoke([Self.second])
-        let gaps = assignment.skip(
-            to: [Self.first, Self.second].map { PartitionEnd(partition: $0, offset: 9) }
-        )
+        let gaps = assignment.skip(to: [Self.first, Self.second].map { PartitionEnd(partition: $0, offset: 9) })
         #expect(gaps.isEmpty)
         #expect(offsets(assignment).isEmpty)
         let positions = assignment.rewind()
@@ -258,22 +228,15 @@ extension Assignment {
 
     @Test(
         arguments: [
-            (nil, "", TallyStart.first),
-            (7, "", .begunAnew(at: 7, metadata: "")),
+            (nil, "", TallyStart.first), (7, "", .begunAnew(at: 7, metadata: "")),
             (7, "somebody else's text", .begunAnew(at: 7, metadata: "somebody else's text")),
             (7, "v2 began=0", .begunAnew(at: 7, metadata: "v2 began=0")),
             (7, "v1 began=5 ignored=2", .resumed(StageTally(began: 5, counts: [.ignored: 2]))),
-            (
-                7, "v1 began=5 ignored=1",
-                .inconsistent(StageTally(began: 5, counts: [.ignored: 1]), offset: 7)
-            ),
-        ] as [(Int64?, String, TallyStart)]
-    )
-    func `a tally begins with what was committed`(
-        offset: Int64?,
-        metadata: String,
-        start: TallyStart
-    ) {
+            (7, "v1 began=5 ignored=1", .inconsistent(StageTally(began: 5, counts: [.ignored: 1]), offset: 7)),
+        ] as [(Int64?, String, TallyStart)]) func `a tally begins with what was committed`(
+            offset: Int64?, metadata: String, start: TallyStart
+        )
+    {
         var assignment = Assignment(counting: StageDescription.fake.dispositions)
         let claim = assignment.assign([Self.first])[0]
         let begun = assignment.begin(claim, CommittedOffset(offset: offset, metadata: metadata))
@@ -281,9 +244,7 @@ extension Assignment {
     }
 
     @Test func `words that others wrote into the metadata stay in it`() {
-        var assignment = assignment(
-            committed: CommittedOffset(offset: 1, metadata: "v1 began=0 ignored=1 head=abc")
-        )
+        var assignment = assignment(committed: CommittedOffset(offset: 1, metadata: "v1 began=0 ignored=1 head=abc"))
         settle(assignment.add(records([1])).batch, in: &assignment)
         let text = assignment.commits()[Self.first]?.1.metadata
         #expect(text == "v1 began=0 out=0 forwarded=1 ignored=1 head=abc")
@@ -298,10 +259,7 @@ extension Assignment {
         #expect(offsets(assignment).isEmpty)
         settle(taken.batch, in: &assignment)
         #expect(offsets(assignment) == [Self.first: 2])
-        #expect(
-            assignment.partitions[Self.first]?.tally
-                == StageTally(began: 0, counts: [.forwarded: 2])
-        )
+        #expect(assignment.partitions[Self.first]?.tally == StageTally(began: 0, counts: [.forwarded: 2]))
     }
 
     @Test func `what is pinned is read again from the settled offset`() {

@@ -6,11 +6,7 @@ import Testing
     @Test func `waits double up to their bound and begin again after a reset`() {
         var backoff = Backoff(delayMin: .milliseconds(100), delayMax: .milliseconds(350))
         let delays = (0..<4).map { _ in backoff.nextDelay(jitter: 1) }
-        #expect(
-            delays == [
-                .milliseconds(100), .milliseconds(200), .milliseconds(350), .milliseconds(350),
-            ]
-        )
+        #expect(delays == [.milliseconds(100), .milliseconds(200), .milliseconds(350), .milliseconds(350)])
         backoff.reset()
         let delay = backoff.nextDelay(jitter: 0.5)
         #expect(delay == .milliseconds(50))

@@ -18,13 +18,9 @@ final class FakeOutbox: Outbox {
 
     var seen: State { state.withLock { $0 } }
 
-    func put(_ records: [ProducerRecord]) {
-        state.withLock { $0.waiting += records }
-    }
+    func put(_ records: [ProducerRecord]) { state.withLock { $0.waiting += records } }
 
-    func fail(_ isFailing: Bool) {
-        state.withLock { $0.isFailing = isFailing }
-    }
+    func fail(_ isFailing: Bool) { state.withLock { $0.isFailing = isFailing } }
 
     func waitForWork() async throws {
         _ = await becomesTrue(within: .milliseconds(20)) { !seen.waiting.isEmpty }
@@ -39,7 +35,5 @@ final class FakeOutbox: Outbox {
         state.withLock { $0.waiting.removeFirst(records.count) }
     }
 
-    func close() async {
-        state.withLock { $0.isClosed = true }
-    }
+    func close() async { state.withLock { $0.isClosed = true } }
 }

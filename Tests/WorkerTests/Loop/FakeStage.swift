@@ -9,12 +9,8 @@ extension StageDescription {
 
     static func fake(_ name: String) -> StageDescription {
         StageDescription(
-            name: name,
-            inputTopic: "raw",
-            readsObservations: false,
-            outputTopic: "output",
-            dispositions: [.forwarded, .ignored]
-        )
+            name: name, inputTopic: "raw", readsObservations: false, outputTopic: "output",
+            dispositions: [.forwarded, .ignored])
     }
 }
 
@@ -58,17 +54,13 @@ final class FakeStage: Stage {
         self.verdict = verdict
     }
 
-    func probe() async throws {
-        if seen.isUnreachable { throw Fault() }
-    }
+    func probe() async throws { if seen.isUnreachable { throw Fault() } }
 
     convenience init(forwardingTo topic: String, outbox: (any Outbox)? = nil) {
         self.init(outbox: outbox) { record in
             Verdict(
-                .forwarded,
-                outputs: [ProducerRecord(topic: topic, key: record.key, value: record.value)],
-                evidence: .accepted
-            )
+                .forwarded, outputs: [ProducerRecord(topic: topic, key: record.key, value: record.value)],
+                evidence: .accepted)
         }
     }
 
@@ -76,14 +68,10 @@ final class FakeStage: Stage {
 
     var seen: State { state.withLock { $0 } }
 
-    func order(_ change: (inout sending State) -> Void) {
-        state.withLock { change(&$0) }
-    }
+    func order(_ change: (inout sending State) -> Void) { state.withLock { change(&$0) } }
 
     /// Keeps `process` from returning until `open()`.
-    func close() {
-        state.withLock { $0.isClosed = true }
-    }
+    func close() { state.withLock { $0.isClosed = true } }
 
     func open() {
         let waiting = state.withLock { state in
@@ -114,16 +102,12 @@ final class FakeStage: Stage {
 
     func acknowledged(_ records: [ProcessedRecord]) async throws {
         let fault: (any Error)? = state.withLock { state in
-            guard state.acknowledgeFaults.isEmpty else {
-                return state.acknowledgeFaults.removeFirst()
-            }
+            guard state.acknowledgeFaults.isEmpty else { return state.acknowledgeFaults.removeFirst() }
             state.acknowledged += records.map(\.record)
             return nil
         }
         if let fault { throw fault }
     }
 
-    func abandoned(_ partitions: [TopicPartition]) async {
-        state.withLock { $0.abandoned.formUnion(partitions) }
-    }
+    func abandoned(_ partitions: [TopicPartition]) async { state.withLock { $0.abandoned.formUnion(partitions) } }
 }

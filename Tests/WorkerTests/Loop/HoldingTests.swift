@@ -7,11 +7,8 @@ import TestSupport
 @testable import Worker
 
 /// Records that have to wait while the infrastructure answers.
-@Suite(.timeLimit(.minutes(10)))
-struct HoldingTests {
-    private struct Outgrown: Error, CustomStringConvertible {
-        let description = "update this worker"
-    }
+@Suite(.timeLimit(.minutes(10))) struct HoldingTests {
+    private struct Outgrown: Error, CustomStringConvertible { let description = "update this worker" }
 
     /// Holds records whose value is 9 while it is to, and forwards all others.
     private final class Switch: Sendable {
@@ -19,9 +16,7 @@ struct HoldingTests {
 
         func stage(forwardingTo topic: String) -> FakeStage {
             FakeStage { [self] record in
-                if record.value == [9], isHolding.load(ordering: .acquiring) {
-                    return .held(by: Outgrown())
-                }
+                if record.value == [9], isHolding.load(ordering: .acquiring) { return .held(by: Outgrown()) }
                 let output = ProducerRecord(topic: topic, key: record.key, value: record.value)
                 return Verdict(.forwarded, outputs: [output])
             }
@@ -37,16 +32,10 @@ struct HoldingTests {
         for partition in Int32(0)..<4 {
             try await rig.publish([[1], partition == 2 ? [9] : [2], [3]], partition: partition)
         }
-        try await eventually {
-            try await rig.committed(4).mapValues(\.offset) == [0: 3, 1: 3, 2: 1, 3: 3]
-        }
+        try await eventually { try await rig.committed(4).mapValues(\.offset) == [0: 3, 1: 3, 2: 1, 3: 3] }
         // Later records continue in the other partitions alone.
-        for partition in Int32(0)..<4 {
-            try await rig.publish([[4]], partition: partition)
-        }
-        try await eventually {
-            try await rig.committed(4).mapValues(\.offset) == [0: 4, 1: 4, 2: 1, 3: 4]
-        }
+        for partition in Int32(0)..<4 { try await rig.publish([[4]], partition: partition) }
+        try await eventually { try await rig.committed(4).mapValues(\.offset) == [0: 4, 1: 4, 2: 1, 3: 4] }
         // The record is asked about again and again, and reported once.
         let asked = { stage.seen.processed.count { $0.value == [9] } }
         await eventually { asked() > 3 }
@@ -55,9 +44,7 @@ struct HoldingTests {
         #expect(try await rig.contents(rig.letters).isEmpty)
 
         holding.isHolding.store(false, ordering: .releasing)
-        try await eventually {
-            try await rig.committed(4).mapValues(\.offset) == [0: 4, 1: 4, 2: 4, 3: 4]
-        }
+        try await eventually { try await rig.committed(4).mapValues(\.offset) == [0: 4, 1: 4, 2: 4, 3: 4] }
         await eventually { worker.health.isReady }
         try await worker.stop()
         for partition in Int32(0)..<4 {
@@ -89,9 +76,7 @@ struct HoldingTests {
         former.start()
         try await rig.publish([[1], [9], [3]])
         try await eventually { try await rig.committed()[0]?.offset == 1 }
-        await eventually {
-            rig.log.count("record held, its partition waits") == 1
-        }
+        await eventually { rig.log.count("record held, its partition waits") == 1 }
         try await former.stop()
         let next = try rig.worker(FakeStage(forwardingTo: rig.output))
         next.start()

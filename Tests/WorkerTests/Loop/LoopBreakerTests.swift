@@ -5,30 +5,21 @@ import Testing
 import TestSupport
 import Worker
 
-@Suite(.timeLimit(.minutes(10)))
-struct LoopBreakerTests {
+@Suite(.timeLimit(.minutes(10))) struct LoopBreakerTests {
     private static let tripped = "breaker tripped, reading without committing"
 
     /// Refuses values below 100 as those of an unknown app, accepts the others.
     private func stage(_ rig: LoopRig) -> FakeStage {
         FakeStage { record in
-            guard let byte = record.value?.first, byte >= 100 else {
-                return .refusedBySettings(record)
-            }
+            guard let byte = record.value?.first, byte >= 100 else { return .refusedBySettings(record) }
             return Verdict(
-                .forwarded,
-                outputs: [ProducerRecord(topic: rig.output, value: record.value)],
-                evidence: .accepted
-            )
+                .forwarded, outputs: [ProducerRecord(topic: rig.output, value: record.value)], evidence: .accepted)
         }
     }
 
     /// With a breaker that five refusals trip.
     private func worker(_ rig: LoopRig) throws -> RunningWorker {
-        try rig.worker(
-            stage(rig),
-            breaker: Breaker(settings: "a", bounds: .init(refusedMax: 5))
-        )
+        try rig.worker(stage(rig), breaker: Breaker(settings: "a", bounds: .init(refusedMax: 5)))
     }
 
     @Test func `wrong settings empty nothing into the dead letters`() async throws {
@@ -49,10 +40,7 @@ struct LoopBreakerTests {
     @Test func `what was held is processed again once a record is accepted`() async throws {
         let rig = try await LoopRig()
         let stage = stage(rig)
-        let worker = try rig.worker(
-            stage,
-            breaker: Breaker(settings: "a", bounds: .init(refusedMax: 50))
-        )
+        let worker = try rig.worker(stage, breaker: Breaker(settings: "a", bounds: .init(refusedMax: 50)))
         worker.start()
         try await rig.publish([[1], [2], [3]])
         await eventually { stage.seen.processed.count == 3 }
@@ -62,11 +50,7 @@ struct LoopBreakerTests {
         try await worker.stop()
         let letters = try await rig.contents(rig.letters).map(\.value)
         #expect(letters == [[1], [2], [3], [4]])
-        let expected = StageTally(
-            began: 0,
-            counts: [.forwarded: 1, .deadLettered: 4],
-            forwarded: 1
-        )
+        let expected = StageTally(began: 0, counts: [.forwarded: 1, .deadLettered: 4], forwarded: 1)
         #expect(try await rig.tally() == expected)
     }
 
@@ -82,9 +66,7 @@ struct LoopBreakerTests {
         #expect(try await rig.tally()?.counts == [.deadLettered: 3])
     }
 
-    @Test func `settings that have accepted a record start disarmed, also under a flood`()
-        async throws
-    {
+    @Test func `settings that have accepted a record start disarmed, also under a flood`() async throws {
         let rig = try await LoopRig()
         let first = try worker(rig)
         first.start()
@@ -100,9 +82,7 @@ struct LoopBreakerTests {
         #expect(try await rig.contents(rig.letters).count == 20)
     }
 
-    @Test func `what settings have accepted is committed with partitions that hold nothing too`()
-        async throws
-    {
+    @Test func `what settings have accepted is committed with partitions that hold nothing too`() async throws {
         let rig = try await LoopRig(partitions: 2)
         let worker = try worker(rig)
         worker.start()
@@ -124,20 +104,14 @@ struct LoopBreakerTests {
         try await other.stop()
     }
 
-    @Test func `what is held before its first record is counted once it is read again`()
-        async throws
-    {
+    @Test func `what is held before its first record is counted once it is read again`() async throws {
         let rig = try await LoopRig()
         try await rig.fillBeyondRetention(count: 8)
         let low = try #require(try await rig.watermarks().first?.low)
         let stage = FakeStage { record in
-            record.offset < 10
-                ? .refusedBySettings(record) : Verdict(.forwarded, evidence: .accepted)
+            record.offset < 10 ? .refusedBySettings(record) : Verdict(.forwarded, evidence: .accepted)
         }
-        let worker = try rig.worker(
-            stage,
-            breaker: Breaker(settings: "a", bounds: .init(refusedMax: 100))
-        )
+        let worker = try rig.worker(stage, breaker: Breaker(settings: "a", bounds: .init(refusedMax: 100)))
         worker.start()
         await eventually { stage.seen.processed.count == Int(8 - low) }
         #expect(try await rig.committed()[0]?.offset == nil)
@@ -148,9 +122,7 @@ struct LoopBreakerTests {
         #expect(try await rig.tally() == StageTally(began: 0, counts: counts))
     }
 
-    @Test func `a tripped worker reads on, and goes on by itself at the first accepted record`()
-        async throws
-    {
+    @Test func `a tripped worker reads on, and goes on by itself at the first accepted record`() async throws {
         let rig = try await LoopRig()
         let worker = try worker(rig)
         worker.start()

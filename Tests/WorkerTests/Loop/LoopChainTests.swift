@@ -7,8 +7,7 @@ import Testing
 import Worker
 
 /// The dead letters of each source partition are a chain, whatever happens to the workers.
-@Suite(.timeLimit(.minutes(10)))
-struct LoopChainTests {
+@Suite(.timeLimit(.minutes(10))) struct LoopChainTests {
     /// A dead letter: the offset of its source, and what it names as the letter before it.
     private struct Link: Hashable {
         let offset: Int64
@@ -20,10 +19,7 @@ struct LoopChainTests {
             let header = letter.headers.first { $0.name == name }
             return String(decoding: try #require(header?.value ?? nil), as: UTF8.self)
         }
-        return Link(
-            offset: try #require(Int64(try text("dlq.source.offset"))),
-            previous: try text("dlq.prev")
-        )
+        return Link(offset: try #require(Int64(try text("dlq.source.offset"))), previous: try text("dlq.prev"))
     }
 
     /// The chain that letters of these offsets make.
@@ -40,10 +36,7 @@ struct LoopChainTests {
     private static func refusingOdd(_ output: String) -> FakeStage {
         FakeStage { record in
             guard record.value?.first.map({ $0 % 2 == 1 }) ?? false else {
-                return Verdict(
-                    .forwarded,
-                    outputs: [ProducerRecord(topic: output, value: record.value)]
-                )
+                return Verdict(.forwarded, outputs: [ProducerRecord(topic: output, value: record.value)])
             }
             return .deadLettered(Refusal(reason: .signatureInvalid, detail: "odd"))
         }
@@ -63,10 +56,7 @@ struct LoopChainTests {
         let expected = Self.chain((0..<30).filter { $0 % 10 % 2 == 1 })
         #expect(letters == expected)
         let committed = try await rig.committed()[0]
-        let metadata = CommitMetadata(
-            try #require(committed).metadata,
-            counting: StageDescription.fake.dispositions
-        )
+        let metadata = CommitMetadata(try #require(committed).metadata, counting: StageDescription.fake.dispositions)
         let last = try #require(expected.last)
         let head = PlainLetters.link(last.offset, after: SHA256Digest(hex: last.previous))
         #expect(metadata?.chainHead == head)
@@ -96,8 +86,7 @@ struct LoopChainTests {
         #expect(Set(letters) == Set(Self.chain([1, 3, 5, 7, 9])))
     }
 
-    @Test(.needsRealKafka)
-    func `a record that its topic refuses takes its place in the chain`() async throws {
+    @Test(.needsRealKafka) func `a record that its topic refuses takes its place in the chain`() async throws {
         let rig = try await LoopRig(.real, outputConfiguration: ["max.message.bytes": "2000"])
         let worker = try rig.worker(Self.refusingOdd(rig.output)) { configuration in
             configuration.producerProperties["compression.type"] = "none"
@@ -115,12 +104,8 @@ struct LoopChainTests {
         let rig = try await LoopRig(partitions: 4, letterPartitions: 3)
         let worker = try rig.worker(Self.refusingOdd(rig.output))
         worker.start()
-        for partition: Int32 in 0..<4 {
-            try await rig.publish([[1], [3]], partition: partition)
-        }
-        try await eventually {
-            try await rig.committed(4).values.allSatisfy { $0.offset == 2 }
-        }
+        for partition: Int32 in 0..<4 { try await rig.publish([[1], [3]], partition: partition) }
+        try await eventually { try await rig.committed(4).values.allSatisfy { $0.offset == 2 } }
         try await worker.stop()
         let letters = try await rig.contents(rig.letters)
         let counts = letters.reduce(into: [Int32: Int]()) { counts, letter in

@@ -8,14 +8,11 @@ import TestSupport
 @testable import Worker
 
 /// The ends of faults: by answers, and by nothing else.
-@Suite(.timeLimit(.minutes(10)))
-struct LoopFaultTests {
+@Suite(.timeLimit(.minutes(10))) struct LoopFaultTests {
     private static let unavailable = "dependency unavailable, retrying"
     private static let available = "dependency available again"
 
-    @Test func `the fault of a probe ends with the next batch, not with the next probe`()
-        async throws
-    {
+    @Test func `the fault of a probe ends with the next batch, not with the next probe`() async throws {
         let rig = try await LoopRig()
         let stage = FakeStage(forwardingTo: rig.output)
         let worker = try rig.worker(stage) { $0.dependency = .database }
@@ -34,9 +31,7 @@ struct LoopFaultTests {
         try await worker.stop()
     }
 
-    @Test func `a step that is refused again and again stays failing while others are answered`()
-        async throws
-    {
+    @Test func `a step that is refused again and again stays failing while others are answered`() async throws {
         let rig = try await LoopRig()
         let outbox = FakeOutbox()
         let stage = FakeStage(forwardingTo: rig.output, outbox: outbox)
@@ -47,9 +42,7 @@ struct LoopFaultTests {
         try await rig.publish([[1]])
         await eventually { worker.health.reason(.database) != nil }
         let occasions = outbox.seen.occasions
-        await eventually {
-            stage.seen.batchSizes.count > 5 && outbox.seen.occasions > occasions + 5
-        }
+        await eventually { stage.seen.batchSizes.count > 5 && outbox.seen.occasions > occasions + 5 }
         #expect(rig.log.count(Self.unavailable) == 1)
         #expect(rig.log.count(Self.available) == 0)
         #expect(worker.failing(.database) == [.other])
@@ -63,12 +56,8 @@ struct LoopFaultTests {
         struct Lost: Error {}
         let health = Health(conditions: [.broker], stallMax: .seconds(60))
         let faults = Faults(
-            log: Log(RecordingLogHandler(level: .info)),
-            health: health,
-            metrics: WorkerMetrics(MetricsRegistry(), []),
-            dependency: .broker,
-            outboxes: .broker
-        )
+            log: Log(RecordingLogHandler(level: .info)), health: health, metrics: WorkerMetrics(MetricsRegistry(), []),
+            dependency: .broker, outboxes: .broker)
         faults.failed(.connection, Lost())
         try await faults.attempt(.offsets) {}
         #expect(health.reason(.broker) != nil)

@@ -5,11 +5,8 @@ import TestSupport
 @testable import Worker
 
 /// How long records gather for a batch.
-@Suite(.timeLimit(.minutes(10)))
-struct LoopGatheringTests {
-    @Test func `records gather by the size of the batch before, and not where more are there`()
-        async throws
-    {
+@Suite(.timeLimit(.minutes(10))) struct LoopGatheringTests {
+    @Test func `records gather by the size of the batch before, and not where more are there`() async throws {
         let rig = try await LoopRig()
         let worker = try rig.worker(FakeStage(forwardingTo: rig.output))
         let configuration = worker.loop.configuration
@@ -20,9 +17,7 @@ struct LoopGatheringTests {
         #expect(configuration.gatherTime(after: 2_000, hasMore: true) == .zero)
     }
 
-    @Test func `a record that comes alone waits for no other, and gathering delays no stop`()
-        async throws
-    {
+    @Test func `a record that comes alone waits for no other, and gathering delays no stop`() async throws {
         let rig = try await LoopRig()
         let worker = try rig.worker(FakeStage(forwardingTo: rig.output)) {
             $0.gatherMax = .seconds(3_600)

@@ -3,10 +3,8 @@ import Testing
 import TestSupport
 import Worker
 
-@Suite(.timeLimit(.minutes(10)))
-struct LoopOutboxTests {
-    @Test(arguments: KafkaCluster.Kind.available)
-    func `what waits is written without a record in, in its order`(
+@Suite(.timeLimit(.minutes(10))) struct LoopOutboxTests {
+    @Test(arguments: KafkaCluster.Kind.available) func `what waits is written without a record in, in its order`(
         kind: KafkaCluster.Kind
     ) async throws {
         let rig = try await LoopRig(kind)
@@ -37,15 +35,11 @@ struct LoopOutboxTests {
         try await worker.stop()
     }
 
-    @Test func `an outbox's own condition does not hold while it fails, and all others do`()
-        async throws
-    {
+    @Test func `an outbox's own condition does not hold while it fails, and all others do`() async throws {
         let rig = try await LoopRig()
         let outbox = FakeOutbox()
         let apple = HealthCondition("apple")
-        let worker = try rig.worker(FakeStage(forwardingTo: rig.output, outbox: outbox)) {
-            $0.outboxDependency = apple
-        }
+        let worker = try rig.worker(FakeStage(forwardingTo: rig.output, outbox: outbox)) { $0.outboxDependency = apple }
         worker.start()
         await eventually { worker.health.isReady }
         outbox.fail(true)
@@ -56,9 +50,7 @@ struct LoopOutboxTests {
         try await worker.stop()
     }
 
-    @Test func `a database that goes away while no record comes makes the worker unready`()
-        async throws
-    {
+    @Test func `a database that goes away while no record comes makes the worker unready`() async throws {
         let rig = try await LoopRig()
         let stage = FakeStage(forwardingTo: rig.output)
         let worker = try rig.worker(stage)

@@ -7,29 +7,20 @@ import TestSupport
 import Worker
 
 /// The answer of a stage that ends a record, for the request that waits for it.
-@Suite(.timeLimit(.minutes(10)))
-struct LoopOutcomeTests {
+@Suite(.timeLimit(.minutes(10))) struct LoopOutcomeTests {
     private static let waiting = [
-        KafkaHeader(name: "correlation-id", text: "request-1"),
-        KafkaHeader(name: "other", text: "stays"),
+        KafkaHeader(name: "correlation-id", text: "request-1"), KafkaHeader(name: "other", text: "stays"),
         KafkaHeader(name: "traceparent", text: "trace"),
     ]
 
     private static func outcomes(
-        headers: [KafkaHeader] = waiting,
-        of verdict: @escaping @Sendable (ConsumerRecord) -> Verdict
+        headers: [KafkaHeader] = waiting, of verdict: @escaping @Sendable (ConsumerRecord) -> Verdict
     ) async throws -> [ConsumerRecord] {
         let rig = try await LoopRig()
         let topic = try await rig.cluster.topic("outcomes")
         let worker = try rig.worker(FakeStage(verdict)) { $0.outcomesTopic = topic }
         worker.start()
-        let record = ProducerRecord(
-            topic: rig.raw,
-            partition: 0,
-            key: [],
-            value: [1],
-            headers: headers
-        )
+        let record = ProducerRecord(topic: rig.raw, partition: 0, key: [], value: [1], headers: headers)
         try #require(await rig.producer.send([record]).isComplete)
         try await eventually { try await rig.committed()[0]?.offset == 1 }
         try await worker.stop()
@@ -37,9 +28,7 @@ struct LoopOutcomeTests {
     }
 
     @Test func `a refused body has one outcome, with the reason`() async throws {
-        let records = try await Self.outcomes { _ in
-            .deadLettered(Refusal(reason: .signatureInvalid, detail: "test"))
-        }
+        let records = try await Self.outcomes { _ in .deadLettered(Refusal(reason: .signatureInvalid, detail: "test")) }
         let record = try #require(records.first)
         #expect(records.count == 1)
         #expect(record.key == Array("request-1".utf8))
@@ -62,10 +51,6 @@ struct LoopOutcomeTests {
 
     @Test func `what goes on, and what nobody waits for, is not answered`() async throws {
         #expect(try await Self.outcomes { _ in Verdict(.forwarded) }.isEmpty)
-        #expect(
-            try await Self.outcomes(headers: []) { _ in
-                Verdict(.ignored, outcome: Outcome(.ignored))
-            }.isEmpty
-        )
+        #expect(try await Self.outcomes(headers: []) { _ in Verdict(.ignored, outcome: Outcome(.ignored)) }.isEmpty)
     }
 }

@@ -6,8 +6,7 @@ import Testing
 import Worker
 
 /// The outputs of a batch are bounded, whatever its input.
-@Suite(.timeLimit(.minutes(10)))
-struct LoopOutputTests {
+@Suite(.timeLimit(.minutes(10))) struct LoopOutputTests {
     /// Brings a mebibyte out of every record, one record at a time.
     private final class BurstStage: Stage {
         struct State {
@@ -19,9 +18,7 @@ struct LoopOutputTests {
         private let topic: String
         private let state = Mutex(State())
 
-        init(topic: String) {
-            self.topic = topic
-        }
+        init(topic: String) { self.topic = topic }
 
         var seen: State { state.withLock { $0 } }
 
@@ -31,10 +28,7 @@ struct LoopOutputTests {
                 state.inHandMax = max(state.inHandMax, state.inHand)
             }
             let values = records[0].value ?? []
-            let output = ProducerRecord(
-                topic: topic,
-                value: Array(repeating: values.first ?? 0, count: 1 << 20)
-            )
+            let output = ProducerRecord(topic: topic, value: Array(repeating: values.first ?? 0, count: 1 << 20))
             return [Verdict(.forwarded, outputs: [output])]
         }
 
@@ -56,14 +50,11 @@ struct LoopOutputTests {
         try await worker.stop()
         #expect(stage.seen.inHandMax <= 4)
         #expect(stage.seen.acknowledged == Array(0..<40))
-        #expect(
-            try await rig.tally()
-                == StageTally(began: 0, counts: [.forwarded: 40], forwarded: 40)
-        )
+        #expect(try await rig.tally() == StageTally(began: 0, counts: [.forwarded: 40], forwarded: 40))
     }
 
-    @Test(arguments: 1...4)
-    func `a stage may process the first records of a batch only`(processedMax: Int) async throws {
+    @Test(arguments: 1...4) func `a stage may process the first records of a batch only`(processedMax: Int) async throws
+    {
         let rig = try await LoopRig(partitions: 3)
         let stage = FakeStage(forwardingTo: rig.output)
         stage.order { $0.processedMax = processedMax }
@@ -73,9 +64,7 @@ struct LoopOutputTests {
             try await rig.publish(Array(part), partition: partition)
         }
         worker.start()
-        try await eventually {
-            try await rig.committed(3).values.allSatisfy { $0.offset == 10 }
-        }
+        try await eventually { try await rig.committed(3).values.allSatisfy { $0.offset == 10 } }
         try await worker.stop()
         let written = try await rig.contents(rig.output).compactMap { $0.value?.first }
         #expect(written.sorted() == Array(0..<30))

@@ -3,8 +3,7 @@ import Testing
 import TestSupport
 import Worker
 
-@Suite(.timeLimit(.minutes(10)))
-struct LoopReadinessTests {
+@Suite(.timeLimit(.minutes(10))) struct LoopReadinessTests {
     private static let waiting = "waiting for the group"
 
     /// Lets no member of the group join again until the failures are cleared.
@@ -14,9 +13,7 @@ struct LoopReadinessTests {
         try rig.cluster.mock?.fail(.heartbeat, with: heartbeats)
     }
 
-    @Test func `a worker that has lost its partitions is not ready until the group is balanced`()
-        async throws
-    {
+    @Test func `a worker that has lost its partitions is not ready until the group is balanced`() async throws {
         let rig = try await LoopRig()
         let worker = try rig.worker(FakeStage(forwardingTo: rig.output))
         worker.start()
@@ -24,9 +21,7 @@ struct LoopReadinessTests {
         try await eventually { try await rig.committed()[0]?.offset == 1 }
         #expect(worker.health.isReady)
         try Self.holdUp(rig, [.unknownMember])
-        await eventually {
-            worker.health.reason(.assigned) == Self.waiting
-        }
+        await eventually { worker.health.reason(.assigned) == Self.waiting }
         #expect(rig.log.count("partitions lost, discarding batches in flight") == 1)
         try rig.cluster.mock?.clearFailures(.joinGroup)
         await eventually { worker.health.isReady }
@@ -35,21 +30,15 @@ struct LoopReadinessTests {
         try await worker.stop()
     }
 
-    @Test func `a worker beyond the partitions is ready unless its group is rebalancing`()
-        async throws
-    {
+    @Test func `a worker beyond the partitions is ready unless its group is rebalancing`() async throws {
         let rig = try await LoopRig()
-        let workers = try (0..<2).map { _ in
-            try rig.worker(FakeStage(forwardingTo: rig.output))
-        }
+        let workers = try (0..<2).map { _ in try rig.worker(FakeStage(forwardingTo: rig.output)) }
         workers[0].start()
         await eventually { workers[0].health.isReady }
         workers[1].start()
         await eventually { workers[1].health.isReady }
         try Self.holdUp(rig, Array(repeating: .rebalanceInProgress, count: 4))
-        await eventually {
-            workers[1].health.reason(.assigned) == Self.waiting
-        }
+        await eventually { workers[1].health.reason(.assigned) == Self.waiting }
         // The other worker keeps its partition during the rebalance.
         #expect(workers[0].health.isReady)
         try rig.cluster.mock?.clearFailures(.joinGroup)
@@ -57,13 +46,10 @@ struct LoopReadinessTests {
         for worker in workers { try await worker.stop() }
     }
 
-    @Test(.needsRealKafka)
-    func `a worker whose topic is missing names it until it appears`() async throws {
+    @Test(.needsRealKafka) func `a worker whose topic is missing names it until it appears`() async throws {
         let rig = try await LoopRig(.real)
         let topic = rig.cluster.name("later")
-        let worker = try rig.worker(FakeStage(forwardingTo: rig.output)) {
-            $0.inputTopics = [topic]
-        }
+        let worker = try rig.worker(FakeStage(forwardingTo: rig.output)) { $0.inputTopics = [topic] }
         worker.start()
         let reason = "topic \(topic) is missing or not authorized"
         await eventually { worker.health.reason(.assigned) == reason }

@@ -4,12 +4,11 @@ import Testing
 import TestSupport
 import Worker
 
-@Suite(.timeLimit(.minutes(10)))
-struct LoopRebalanceTests {
+@Suite(.timeLimit(.minutes(10))) struct LoopRebalanceTests {
     /// A worker that has begun with two records, and whose stage holds them until it is opened.
-    private static func busyWorker(
-        _ change: (inout WorkerConfiguration) -> Void = { _ in }
-    ) async throws -> (rig: LoopRig, stage: FakeStage, worker: RunningWorker) {
+    private static func busyWorker(_ change: (inout WorkerConfiguration) -> Void = { _ in }) async throws -> (
+        rig: LoopRig, stage: FakeStage, worker: RunningWorker
+    ) {
         let rig = try await LoopRig()
         let stage = FakeStage(forwardingTo: rig.output)
         stage.close()
@@ -23,9 +22,7 @@ struct LoopRebalanceTests {
     @Test func `what is in hand of lost partitions is discarded and done again`() async throws {
         let (rig, stage, worker) = try await Self.busyWorker()
         try rig.cluster.mock?.fail(.heartbeat, with: [.unknownMember])
-        await eventually {
-            rig.log.count("partitions lost, discarding batches in flight") == 1
-        }
+        await eventually { rig.log.count("partitions lost, discarding batches in flight") == 1 }
         stage.open()
         try await eventually { try await rig.committed()[0]?.offset == 2 }
         try await worker.stop()
@@ -37,25 +34,17 @@ struct LoopRebalanceTests {
     }
 
     @Test(arguments: KafkaCluster.Kind.available)
-    func `a second worker takes over half, and every record is settled once`(
-        kind: KafkaCluster.Kind
-    ) async throws {
+    func `a second worker takes over half, and every record is settled once`(kind: KafkaCluster.Kind) async throws {
         let rig = try await LoopRig(kind, partitions: 4)
         let stages = (0..<2).map { _ in FakeStage(forwardingTo: rig.output) }
         let workers = try stages.map { try rig.worker($0) { $0.batchRecordsMax = 10 } }
         workers[0].start()
-        for partition in 0..<4 {
-            try await rig.publish((0..<50).map { [UInt8($0)] }, partition: Int32(partition))
-        }
+        for partition in 0..<4 { try await rig.publish((0..<50).map { [UInt8($0)] }, partition: Int32(partition)) }
         await eventually { !stages[0].seen.acknowledged.isEmpty }
         workers[1].start()
         await eventually { workers[1].health.isReady }
-        for partition in 0..<4 {
-            try await rig.publish((50..<100).map { [UInt8($0)] }, partition: Int32(partition))
-        }
-        try await eventually {
-            try await rig.committed(4).values.allSatisfy { $0.offset == 100 }
-        }
+        for partition in 0..<4 { try await rig.publish((50..<100).map { [UInt8($0)] }, partition: Int32(partition)) }
+        try await eventually { try await rig.committed(4).values.allSatisfy { $0.offset == 100 } }
         #expect(!stages[1].seen.acknowledged.isEmpty)
         for worker in workers { try await worker.stop() }
         for partition in 0..<4 {
@@ -67,8 +56,7 @@ struct LoopRebalanceTests {
         #expect(Set(values).count == 100)
     }
 
-    @Test(.needsRealKafka)
-    func `a static member that is to leave on stop hands on its partitions`() async throws {
+    @Test(.needsRealKafka) func `a static member that is to leave on stop hands on its partitions`() async throws {
         let rig = try await LoopRig(.real)
         let workers = try ["first", "second"].map { name in
             try rig.worker(FakeStage(forwardingTo: rig.output)) { configuration in
@@ -99,42 +87,30 @@ struct LoopRebalanceTests {
     }
 
     @Test func `what is not finished within the budget is left uncommitted`() async throws {
-        let (rig, stage, worker) = try await Self.busyWorker {
-            $0.shutdownBudget = .milliseconds(300)
-        }
+        let (rig, stage, worker) = try await Self.busyWorker { $0.shutdownBudget = .milliseconds(300) }
         try await worker.stop()
         #expect(try await rig.committed()[0]?.offset == nil)
         #expect(rig.log.count("batches in flight discarded, their records are read again") == 1)
         stage.open()
     }
 
-    @Test func `a revoked partition whose commit the group refuses for good is given up at once`()
-        async throws
-    {
+    @Test func `a revoked partition whose commit the group refuses for good is given up at once`() async throws {
         let rig = try await LoopRig(partitions: 2)
         let stages = (0..<2).map { _ in FakeStage(forwardingTo: rig.output) }
-        let workers = try stages.map { stage in
-            try rig.worker(stage) { $0.revocationBudget = .seconds(900) }
-        }
+        let workers = try stages.map { stage in try rig.worker(stage) { $0.revocationBudget = .seconds(900) } }
         stages[0].close()
         workers[0].start()
-        for partition in 0..<2 {
-            try await rig.publish([[1], [2]], partition: Int32(partition))
-        }
+        for partition in 0..<2 { try await rig.publish([[1], [2]], partition: Int32(partition)) }
         await eventually { !stages[0].seen.processed.isEmpty }
         workers[1].start()
-        await eventually {
-            rig.log.count("partitions revoked, finishing batches in flight") == 1
-        }
+        await eventually { rig.log.count("partitions revoked, finishing batches in flight") == 1 }
         let refusals = Array(repeating: MockError.illegalGeneration, count: 999)
         try rig.cluster.mock?.fail(.offsetCommit, with: refusals)
         stages[0].open()
         await eventually { rig.log.count(Self.givenUp) > 0 }
         #expect(rig.log.count(Self.lost) == 0)
         try rig.cluster.mock?.clearFailures(.offsetCommit)
-        try await eventually(within: .seconds(120)) {
-            try await rig.committed(2).values.allSatisfy { $0.offset == 2 }
-        }
+        try await eventually(within: .seconds(120)) { try await rig.committed(2).values.allSatisfy { $0.offset == 2 } }
         for worker in workers { try await worker.stop() }
         for partition in 0..<2 {
             let tally = try await rig.tally(Int32(partition))
@@ -160,7 +136,6 @@ struct LoopRebalanceTests {
         #expect(try await rig.committed()[0]?.offset == nil)
     }
 
-    private static let givenUp =
-        "commit fenced, partitions released"
+    private static let givenUp = "commit fenced, partitions released"
     private static let lost = "partitions lost, discarding batches in flight"
 }

@@ -7,31 +7,16 @@ import TestSupport
 @testable import Worker
 
 /// Settings that change while the worker runs.
-@Suite(.timeLimit(.minutes(10)))
-struct LoopReloadTests {
-    private static func accepting(_ rig: LoopRig) -> FakeStage {
-        FakeStage(forwardingTo: rig.output)
+@Suite(.timeLimit(.minutes(10))) struct LoopReloadTests {
+    private static func accepting(_ rig: LoopRig) -> FakeStage { FakeStage(forwardingTo: rig.output) }
+
+    private static func refusing() -> FakeStage { FakeStage { .refusedBySettings($0) } }
+
+    private static func active(_ stage: FakeStage, _ rig: LoopRig, _ breaker: Breaker? = nil) -> ActiveStage {
+        ActiveStage(stage: stage, deadLetters: { _ in PlainLetters(topic: rig.letters) }, breaker: breaker)
     }
 
-    private static func refusing() -> FakeStage {
-        FakeStage { .refusedBySettings($0) }
-    }
-
-    private static func active(
-        _ stage: FakeStage,
-        _ rig: LoopRig,
-        _ breaker: Breaker? = nil
-    ) -> ActiveStage {
-        ActiveStage(
-            stage: stage,
-            deadLetters: { _ in PlainLetters(topic: rig.letters) },
-            breaker: breaker
-        )
-    }
-
-    @Test func `a tripped breaker is armed again, and what it held is processed again`()
-        async throws
-    {
+    @Test func `a tripped breaker is armed again, and what it held is processed again`() async throws {
         let rig = try await LoopRig()
         let first = Breaker(settings: "a", bounds: .init(refusedMax: 5))
         let worker = try rig.worker(Self.refusing(), breaker: first)
@@ -90,9 +75,7 @@ struct LoopReloadTests {
         let worker = try rig.worker(failing)
         worker.start()
         try await rig.publish([[1], [2]])
-        await eventually {
-            rig.log.count("dependency unavailable, retrying") == 1
-        }
+        await eventually { rig.log.count("dependency unavailable, retrying") == 1 }
         worker.loop.reload(Self.active(Self.accepting(rig), rig))
         try await eventually { try await rig.committed()[0]?.offset == 2 }
         await eventually { worker.health.isReady }
@@ -109,9 +92,7 @@ struct LoopReloadTests {
         try await rig.publish([[1]])
         await eventually { stage.seen.processed.count == 1 }
         worker.loop.renewClients()
-        await eventually {
-            rig.log.count("batches in flight discarded, their records are read again") == 1
-        }
+        await eventually { rig.log.count("batches in flight discarded, their records are read again") == 1 }
         #expect(stage.seen.batchSizes.count == 1)
         #expect(stage.seen.abandoned.isEmpty)
         stage.open()
@@ -120,9 +101,7 @@ struct LoopReloadTests {
         try await worker.stop()
     }
 
-    @Test func `settings that came before the first batch apply to it`()
-        async throws
-    {
+    @Test func `settings that came before the first batch apply to it`() async throws {
         let rig = try await LoopRig()
         let worker = try rig.worker(Self.refusing())
         worker.loop.reload(Self.active(Self.accepting(rig), rig))

@@ -6,11 +6,8 @@ import TestSupport
 import Worker
 
 /// Offsets that hold no record.
-@Suite(.timeLimit(.minutes(10)))
-struct LoopSkippedTests {
-    @Test func `what retention removed before the first commit is counted as skipped`()
-        async throws
-    {
+@Suite(.timeLimit(.minutes(10))) struct LoopSkippedTests {
+    @Test func `what retention removed before the first commit is counted as skipped`() async throws {
         let rig = try await LoopRig()
         try await rig.fillBeyondRetention(count: 8)
         let low = try #require(try await rig.watermarks().first?.low)
@@ -25,9 +22,7 @@ struct LoopSkippedTests {
     }
 
     @Test(.needsRealKafka, .enabled(if: hasClient, "install python3-confluent-kafka"))
-    func `control records are counted apart from what retention took, and nothing waits at rest`()
-        async throws
-    {
+    func `control records are counted apart from what retention took, and nothing waits at rest`() async throws {
         let rig = try await LoopRig(.real)
         try rig.publishTransactions(count: 5)
         let worker = try rig.worker(FakeStage(forwardingTo: rig.output))
@@ -43,10 +38,8 @@ struct LoopSkippedTests {
         try await worker.stop()
     }
 
-    private static let goneBefore =
-        "records deleted before the first commit, counted as skipped"
+    private static let goneBefore = "records deleted before the first commit, counted as skipped"
 
     private static let hasClient = FileManager.default.fileExists(
-        atPath: "/usr/lib/python3/dist-packages/confluent_kafka"
-    )
+        atPath: "/usr/lib/python3/dist-packages/confluent_kafka")
 }

@@ -15,9 +15,7 @@ import Worker
         var works: Int { state.withLock(\.works) }
         var isClosed: Bool { state.withLock(\.isClosed) }
 
-        func waitForWork() async throws {
-            await Task.yield()
-        }
+        func waitForWork() async throws { await Task.yield() }
 
         func work() async throws {
             let works = state.withLock { state in
@@ -27,22 +25,16 @@ import Worker
             if works == 1 { throw Fault() }
         }
 
-        func close() async {
-            state.withLock { $0.isClosed = true }
-        }
+        func close() async { state.withLock { $0.isClosed = true } }
     }
 
     private struct KeptStage: Stage {
         let upkeep: (any Upkeep)?
 
-        func process(_ records: [ConsumerRecord]) async throws -> [Verdict] {
-            records.map { _ in Verdict(.ignored) }
-        }
+        func process(_ records: [ConsumerRecord]) async throws -> [Verdict] { records.map { _ in Verdict(.ignored) } }
     }
 
-    @Test func `it has occasions while no record comes, after a fault too, and is closed`()
-        async throws
-    {
+    @Test func `it has occasions while no record comes, after a fault too, and is closed`() async throws {
         let upkeep = CountingUpkeep()
         let rig = try await LoopRig()
         let worker = try rig.worker(KeptStage(upkeep: upkeep))

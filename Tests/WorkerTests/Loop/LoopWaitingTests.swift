@@ -8,8 +8,7 @@ import TestSupport
 @testable import Worker
 
 /// The metrics of waiting records and of the worker's time.
-@Suite(.timeLimit(.minutes(10)))
-struct LoopWaitingTests {
+@Suite(.timeLimit(.minutes(10))) struct LoopWaitingTests {
     @Test func `what waits is shown with its age, and nothing once it is settled`() async throws {
         let rig = try await LoopRig()
         let stage = FakeStage(forwardingTo: rig.output)
@@ -26,8 +25,7 @@ struct LoopWaitingTests {
         #expect(unread < 30 && unsettled < 30)
         stage.open()
         await eventually {
-            worker.value("entitlements_lag_seconds") == 0
-                && worker.value("entitlements_oldest_unsettled_seconds") == 0
+            worker.value("entitlements_lag_seconds") == 0 && worker.value("entitlements_oldest_unsettled_seconds") == 0
                 && worker.lag == 0
         }
         #expect(worker.value("entitlements_record_age_seconds_count") == 2)
@@ -57,9 +55,7 @@ struct LoopWaitingTests {
         #expect(state.waiting(before: Watermarks(low: 0, high: 9), at: 4 * hour).oldest == idle)
     }
 
-    @Test func `failed attempts are counted by their cause, and waiting for the next as retry`()
-        async throws
-    {
+    @Test func `failed attempts are counted by their cause, and waiting for the next as retry`() async throws {
         let rig = try await LoopRig()
         let stage = FakeStage(forwardingTo: rig.output)
         stage.order { $0.faults = [FakeStage.Fault(), KafkaError.deadline("the test"), Caused()] }
@@ -72,15 +68,11 @@ struct LoopWaitingTests {
             #expect(worker.value(#"\#(name){step="process",cause="\#(cause)"}"#) == 1)
         }
         let activities = ["database", "process", "retry", "acknowledgement", "commit", "poll"]
-        let seconds = activities.map {
-            worker.value(#"entitlements_time_seconds_total{activity="\#($0)"}"#) ?? -1
-        }
+        let seconds = activities.map { worker.value(#"entitlements_time_seconds_total{activity="\#($0)"}"#) ?? -1 }
         #expect(seconds.allSatisfy { $0 >= 0 }, "\(seconds)")
         #expect(seconds[1] > 0 && seconds[2] > 0 && seconds[5] > 0, "\(seconds)")
         try await worker.stop()
     }
 
-    private struct Caused: CausedFault {
-        let cause = FaultCause.overloaded
-    }
+    private struct Caused: CausedFault { let cause = FaultCause.overloaded }
 }

@@ -11,10 +11,7 @@ import TestSupport
     private func verdict(_ outputs: (topic: String, bytes: Int)...) -> Verdict {
         Verdict(
             .forwarded,
-            outputs: outputs.map {
-                ProducerRecord(topic: $0.topic, value: Array(repeating: 7, count: $0.bytes))
-            }
-        )
+            outputs: outputs.map { ProducerRecord(topic: $0.topic, value: Array(repeating: 7, count: $0.bytes)) })
     }
 
     private func limits() -> OutputLimits {
@@ -81,8 +78,7 @@ import TestSupport
         #expect(reader.firstForbidden(among: verdict(("small", 2_000)).outputs) == 0)
     }
 
-    @Test(.timeLimit(.minutes(10)))
-    func `a record is not refused by a limit that no longer holds`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `a record is not refused by a limit that no longer holds`() async throws {
         let rig = try await LoopRig()
         let worker = try rig.worker(FakeStage(forwardingTo: rig.output))
         func setting(_ bytes: String) -> [String: [String: TopicSetting]] {
@@ -102,9 +98,7 @@ import TestSupport
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `a limit that is too small is reported once, also if the first request for it failed`()
-        async throws
-    {
+    func `a limit that is too small is reported once, also if the first request for it failed`() async throws {
         // The mock cluster answers no request for the topics' configurations.
         let rig = try await LoopRig()
         let worker = try rig.worker(FakeStage(forwardingTo: rig.output))
@@ -112,9 +106,7 @@ import TestSupport
         let unavailable = "topic configurations unavailable, max.message.bytes not checked"
         await eventually { rig.log.count(unavailable) == 1 }
         let answers = Atomic(0)
-        let small = [
-            rig.output: ["max.message.bytes": TopicSetting(value: "600", isSetOnTopic: true)]
-        ]
+        let small = [rig.output: ["max.message.bytes": TopicSetting(value: "600", isSetOnTopic: true)]]
         worker.loop.limits.setSource {
             answers.add(1, ordering: .relaxed)
             return small
@@ -128,8 +120,7 @@ import TestSupport
             rig.log.metadata(of: "max.message.bytes too small") == [
                 "kafka.topic=string(\"\(rig.output)\") kafka.max_message_bytes=int(600) "
                     + "kafka.max_message_bytes_wanted=int(2097152)"
-            ]
-        )
+            ])
     }
 
     @Test func `a limit that has changed counts for the next batch`() {
@@ -137,9 +128,7 @@ import TestSupport
         let outputs = verdict(("small", 2_000)).outputs
         var before = limits.reader()
         #expect(before.firstForbidden(among: outputs) == 0)
-        limits.read([
-            "small": ["max.message.bytes": TopicSetting(value: "3000", isSetOnTopic: true)]
-        ])
+        limits.read(["small": ["max.message.bytes": TopicSetting(value: "3000", isSetOnTopic: true)]])
         var after = limits.reader()
         #expect(after.firstForbidden(among: outputs) == nil)
     }

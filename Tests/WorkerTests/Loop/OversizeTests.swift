@@ -4,10 +4,8 @@ import Testing
 import TestSupport
 import Worker
 
-@Suite(.timeLimit(.minutes(10)))
-struct OversizeTests {
-    @Test(.needsRealKafka)
-    func `an output beyond its topic's limit dead-letters the record, the others go on`()
+@Suite(.timeLimit(.minutes(10))) struct OversizeTests {
+    @Test(.needsRealKafka) func `an output beyond its topic's limit dead-letters the record, the others go on`()
         async throws
     {
         let rig = try await LoopRig(.real, outputConfiguration: ["max.message.bytes": "2000"])
@@ -22,11 +20,7 @@ struct OversizeTests {
         #expect(letters.map(\.value) == [Array(repeating: 7, count: 3_000)])
         #expect(letters.first?.headers.first?.value == Array("payload_too_large".utf8))
         #expect(try await Set(rig.contents(rig.output).map(\.value)) == [[1], [2]])
-        let expected = StageTally(
-            began: 0,
-            counts: [.forwarded: 2, .deadLettered: 1],
-            forwarded: 2
-        )
+        let expected = StageTally(began: 0, counts: [.forwarded: 2, .deadLettered: 1], forwarded: 2)
         #expect(try await rig.tally() == expected)
     }
 
@@ -51,17 +45,13 @@ struct OversizeTests {
     private static func fanningOut(to topic: String) -> FakeStage {
         FakeStage { record in
             let outputs = (record.value ?? []).map { hundreds in
-                ProducerRecord(
-                    topic: topic,
-                    value: Array(repeating: hundreds, count: Int(hundreds) * 100)
-                )
+                ProducerRecord(topic: topic, value: Array(repeating: hundreds, count: Int(hundreds) * 100))
             }
             return Verdict(.forwarded, outputs: outputs)
         }
     }
 
-    @Test(.needsRealKafka)
-    func `of a record of which one output is beyond its topic's limit nothing goes on`()
+    @Test(.needsRealKafka) func `of a record of which one output is beyond its topic's limit nothing goes on`()
         async throws
     {
         let rig = try await LoopRig(.real, outputConfiguration: ["max.message.bytes": "2000"])
@@ -79,19 +69,10 @@ struct OversizeTests {
         #expect(sizes.sorted() == [500, 600, 1_100])
         let letters = try await rig.contents(rig.letters)
         #expect(letters.map(\.value) == [[1, 2, 3, 30, 4], [40, 7, 41, 8], [9, 30, 10]])
-        #expect(
-            try await rig.tally()
-                == StageTally(
-                    began: 0,
-                    counts: [.forwarded: 2, .deadLettered: 3],
-                    forwarded: 3
-                )
-        )
+        #expect(try await rig.tally() == StageTally(began: 0, counts: [.forwarded: 2, .deadLettered: 3], forwarded: 3))
     }
 
-    @Test func `where a topic's limit is unknown, a record's largest output is tried first`()
-        async throws
-    {
+    @Test func `where a topic's limit is unknown, a record's largest output is tried first`() async throws {
         let rig = try await LoopRig(.mock)
         let worker = try rig.worker(Self.fanningOut(to: rig.output))
         try await rig.publish([[1, 2, 30, 4]])

@@ -8,12 +8,9 @@ import OpenSSL
 struct PlainLetters: DeadLetterWriting {
     let topic: String
 
-    func letter(
-        for record: ConsumerRecord,
-        _ refusal: Refusal,
-        value: DeadLetterValue,
-        after previous: SHA256Digest?
-    ) -> ChainedLetter {
+    func letter(for record: ConsumerRecord, _ refusal: Refusal, value: DeadLetterValue, after previous: SHA256Digest?)
+        -> ChainedLetter
+    {
         let headers = [
             KafkaHeader(name: "dlq.reason", text: refusal.reason.rawValue),
             KafkaHeader(name: "dlq.value", text: value.rawValue),
@@ -21,11 +18,7 @@ struct PlainLetters: DeadLetterWriting {
             KafkaHeader(name: "dlq.prev", text: DeadLetterLink.text(of: previous)),
         ]
         let letter = ProducerRecord(
-            topic: topic,
-            key: record.key,
-            value: value == .original ? record.value : nil,
-            headers: headers
-        )
+            topic: topic, key: record.key, value: value == .original ? record.value : nil, headers: headers)
         return ChainedLetter(record: letter, digest: Self.link(record.offset, after: previous))
     }
 

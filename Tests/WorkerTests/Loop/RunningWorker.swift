@@ -11,26 +11,17 @@ final class RunningWorker: Sendable {
     private let task = Mutex<Task<Void, any Error>?>(nil)
 
     init(
-        _ stage: any Stage,
-        _ configuration: WorkerConfiguration,
-        _ letters: PlainLetters,
-        _ breaker: Breaker?,
+        _ stage: any Stage, _ configuration: WorkerConfiguration, _ letters: PlainLetters, _ breaker: Breaker?,
         _ log: Log
     ) throws {
         health = Health(
             conditions: [.assigned, .broker] + (breaker == nil ? [] : [.breaker])
-                + [configuration.dependency, configuration.outboxDependency]
-                .compactMap(\.self).filter { $0 != .broker },
-            stallMax: .seconds(60)
-        )
+                + [configuration.dependency, configuration.outboxDependency].compactMap(\.self).filter { $0 != .broker },
+            stallMax: .seconds(60))
         metrics = MetricsRegistry()
         loop = try WorkerLoop(
-            ActiveStage(stage: stage, deadLetters: { _ in letters }, breaker: breaker),
-            configuration: configuration,
-            health: health,
-            metrics: metrics,
-            log: log
-        )
+            ActiveStage(stage: stage, deadLetters: { _ in letters }, breaker: breaker), configuration: configuration,
+            health: health, metrics: metrics, log: log)
     }
 
     func start() {
@@ -50,11 +41,9 @@ final class RunningWorker: Sendable {
 
     /// The value of the series that a line of `/metrics` begins with.
     func value(_ series: String) -> Double? {
-        String(decoding: metrics.exposition(), as: UTF8.self)
-            .split(separator: "\n")
-            .first { $0.hasPrefix(series + " ") }
-            .flatMap { $0.split(separator: " ").last }
-            .flatMap { Double($0) }
+        String(decoding: metrics.exposition(), as: UTF8.self).split(separator: "\n").first {
+            $0.hasPrefix(series + " ")
+        }.flatMap { $0.split(separator: " ").last }.flatMap { Double($0) }
     }
 
     /// The causes by which a dependency is shown to fail now.

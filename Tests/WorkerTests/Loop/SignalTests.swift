@@ -36,9 +36,7 @@ import Testing
         }
     }
 
-    @Test func `a wait that ends as signals come ends once, and the next signal ends the next`()
-        async
-    {
+    @Test func `a wait that ends as signals come ends once, and the next signal ends the next`() async {
         let signal = Signal()
         let start = ContinuousClock.now
         let sending = Task {
@@ -49,9 +47,7 @@ import Testing
                 signal.send()
             }
         }
-        for _ in 0..<2_000 {
-            await signal.wait(for: .microseconds(50))
-        }
+        for _ in 0..<2_000 { await signal.wait(for: .microseconds(50)) }
         sending.cancel()
         await sending.value
         signal.send()

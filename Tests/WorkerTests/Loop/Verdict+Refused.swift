@@ -10,11 +10,6 @@ extension Verdict {
         .deadLettered(
             Refusal(reason: .bundleMismatch, detail: "test"),
             evidence: .refused(
-                Breaker.Refused(
-                    content: SHA256.digest(record.value ?? []),
-                    subject: "com.example.typo in Production"
-                )
-            )
-        )
+                Breaker.Refused(content: SHA256.digest(record.value ?? []), subject: "com.example.typo in Production")))
     }
 }

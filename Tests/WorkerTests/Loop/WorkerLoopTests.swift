@@ -5,22 +5,16 @@ import Testing
 import TestSupport
 import Worker
 
-@Suite(.timeLimit(.minutes(10)))
-struct WorkerLoopTests {
-    @Test(arguments: KafkaCluster.Kind.available)
-    func `records are forwarded, settled and committed with their tally`(
+@Suite(.timeLimit(.minutes(10))) struct WorkerLoopTests {
+    @Test(arguments: KafkaCluster.Kind.available) func `records are forwarded, settled and committed with their tally`(
         kind: KafkaCluster.Kind
     ) async throws {
         let rig = try await LoopRig(kind, partitions: 3)
         let stage = FakeStage(forwardingTo: rig.output)
         let worker = try rig.worker(stage)
         worker.start()
-        for partition in 0..<3 {
-            try await rig.publish((0..<20).map { [UInt8($0)] }, partition: Int32(partition))
-        }
-        try await eventually {
-            try await rig.committed(3).values.allSatisfy { $0.offset == 20 }
-        }
+        for partition in 0..<3 { try await rig.publish((0..<20).map { [UInt8($0)] }, partition: Int32(partition)) }
+        try await eventually { try await rig.committed(3).values.allSatisfy { $0.offset == 20 } }
         for partition in 0..<3 {
             let tally = try await rig.tally(Int32(partition))
             #expect(tally == StageTally(began: 0, counts: [.forwarded: 20], forwarded: 20))
@@ -59,17 +53,13 @@ struct WorkerLoopTests {
         await eventually { !stage.seen.processed.isEmpty }
         try rig.cluster.mock?.fail(.produce, with: Array(repeating: .requestTimedOut, count: 999))
         stage.open()
-        await eventually {
-            rig.log.count("dependency unavailable, retrying") == 1
-        }
+        await eventually { rig.log.count("dependency unavailable, retrying") == 1 }
         #expect(try await rig.committed()[0]?.offset == nil)
         #expect(stage.seen.acknowledged.isEmpty)
         #expect(!worker.health.isReady)
         try rig.cluster.mock?.clearFailures(.produce)
         try await eventually { try await rig.committed()[0]?.offset == 2 }
-        #expect(
-            try await rig.tally() == StageTally(began: 0, counts: [.forwarded: 2], forwarded: 2)
-        )
+        #expect(try await rig.tally() == StageTally(began: 0, counts: [.forwarded: 2], forwarded: 2))
         try await worker.stop()
     }
 
@@ -84,9 +74,7 @@ struct WorkerLoopTests {
         worker.start()
         try await rig.publish([[1], [2], [3]])
         await eventually { stage.seen.processed.count == 2 }
-        await eventually {
-            rig.log.count("dependency unavailable, retrying") == 1
-        }
+        await eventually { rig.log.count("dependency unavailable, retrying") == 1 }
         #expect(try await rig.committed()[0]?.offset == nil)
         stage.order { $0.acknowledgeFaults = [] }
         try await eventually { try await rig.committed()[0]?.offset == 3 }
@@ -103,9 +91,7 @@ struct WorkerLoopTests {
         }
         worker.start()
         try await rig.publish([[1], [2]])
-        await eventually {
-            rig.log.count("partitions paused, too many batches in flight") == 1
-        }
+        await eventually { rig.log.count("partitions paused, too many batches in flight") == 1 }
         try await rig.publish([[3]])
         try await eventually { try await rig.committed()[0]?.offset == 3 }
         #expect(rig.log.count("partitions assigned") == 1)
@@ -116,9 +102,7 @@ struct WorkerLoopTests {
         #expect(try await rig.contents(rig.output).map(\.value) == [[1], [2], [3]])
     }
 
-    @Test func `a tally resumes after a restart, and offsets that are gone are skipped`()
-        async throws
-    {
+    @Test func `a tally resumes after a restart, and offsets that are gone are skipped`() async throws {
         let rig = try await LoopRig()
         try await rig.publish([[1], [2]])
         let first = try rig.worker(FakeStage(forwardingTo: rig.output))
@@ -133,9 +117,7 @@ struct WorkerLoopTests {
         second.start()
         try await eventually { try await rig.committed()[0]?.offset == 10 }
         try await second.stop()
-        let counts: [Disposition: Int64] = [
-            .forwarded: 2, .skipped: low - 2, .ignored: 10 - low,
-        ]
+        let counts: [Disposition: Int64] = [.forwarded: 2, .skipped: low - 2, .ignored: 10 - low]
         #expect(try await rig.tally() == StageTally(began: 0, counts: counts, forwarded: 2))
         #expect(rig.log.count("offset gap, counted as skipped") == 1)
     }
@@ -148,15 +130,11 @@ struct WorkerLoopTests {
         worker.start()
         try await eventually { try await rig.committed()[0]?.offset == 3 }
         try await worker.stop()
-        #expect(
-            try await rig.tally() == StageTally(began: 1, counts: [.forwarded: 2], forwarded: 2)
-        )
+        #expect(try await rig.tally() == StageTally(began: 1, counts: [.forwarded: 2], forwarded: 2))
         #expect(rig.log.count("commit metadata missing or unreadable, counts restart") == 1)
     }
 
-    @Test func `offsets before an account are a gauge until they are stated, over restarts`()
-        async throws
-    {
+    @Test func `offsets before an account are a gauge until they are stated, over restarts`() async throws {
         let rig = try await LoopRig()
         try await rig.publish([[1], [2], [3]])
         try await rig.commit(OffsetCommit(offset: 2, metadata: ""))
@@ -178,9 +156,7 @@ struct WorkerLoopTests {
                 configuration.consumerProperties = rig.cluster.consumer(group: group)
             }
             next.start()
-            try await eventually {
-                try await rig.committed(by: group)[0]?.offset == Int64(value)
-            }
+            try await eventually { try await rig.committed(by: group)[0]?.offset == Int64(value) }
             #expect(next.gauge("unaccounted_offsets") == 0)
             try await next.stop()
             let metadata = try await rig.metadata(by: group)
@@ -189,9 +165,7 @@ struct WorkerLoopTests {
         }
     }
 
-    @Test func `a tally that was copied from another cluster with its offset is not resumed`()
-        async throws
-    {
+    @Test func `a tally that was copied from another cluster with its offset is not resumed`() async throws {
         let rig = try await LoopRig()
         try await rig.publish([[1], [2], [3]])
         let text = "v1 began=0 out=2 forwarded=2 cluster=former"
@@ -200,15 +174,11 @@ struct WorkerLoopTests {
         worker.start()
         try await eventually { try await rig.committed()[0]?.offset == 3 }
         try await worker.stop()
-        #expect(
-            try await rig.tally() == StageTally(began: 2, counts: [.forwarded: 1], forwarded: 1)
-        )
+        #expect(try await rig.tally() == StageTally(began: 2, counts: [.forwarded: 1], forwarded: 1))
         #expect(rig.log.count("commit metadata missing or unreadable, counts restart") == 1)
     }
 
-    @Test func `a record's own fault is dead-lettered with its bytes, null apart from empty`()
-        async throws
-    {
+    @Test func `a record's own fault is dead-lettered with its bytes, null apart from empty`() async throws {
         let rig = try await LoopRig()
         let facts = Refusal(reason: .signatureInvalid, detail: "test")
         let worker = try rig.worker(FakeStage { _ in .deadLettered(facts) })
@@ -234,17 +204,13 @@ struct WorkerLoopTests {
         let worker = try rig.worker(stage)
         worker.start()
         try await rig.publish([[1], [2]])
-        await eventually {
-            rig.log.count("dependency unavailable, retrying") == 1
-        }
+        await eventually { rig.log.count("dependency unavailable, retrying") == 1 }
         #expect(!worker.health.isReady)
         // The partition goes, and does not come back for a while.
         let refusals = Array(repeating: MockError.groupAuthorizationFailed, count: 9_999)
         try rig.cluster.mock?.fail(.joinGroup, with: refusals)
         try rig.cluster.mock?.fail(.heartbeat, with: [.unknownMember])
-        await eventually {
-            rig.log.count("dependency available again") == 1
-        }
+        await eventually { rig.log.count("dependency available again") == 1 }
         #expect(rig.log.count("partitions lost, discarding batches in flight") == 1)
         #expect(worker.health.reason(.broker) == nil)
         stage.order { $0.faults = [] }
@@ -274,9 +240,7 @@ struct WorkerLoopTests {
         try await worker.stop()
     }
 
-    @Test func `a worker that may not read says so, is not ready and goes on when it may`()
-        async throws
-    {
+    @Test func `a worker that may not read says so, is not ready and goes on when it may`() async throws {
         let rig = try await LoopRig()
         let refusals = Array(repeating: MockError.groupAuthorizationFailed, count: 9_999)
         try rig.cluster.mock?.fail(.joinGroup, with: refusals)

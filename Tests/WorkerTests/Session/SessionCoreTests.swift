@@ -10,9 +10,7 @@ import Testing
     @Test func `in any order of events nothing is committed too early, twice or never`() {
         for seed in UInt64(0)..<1_000 {
             var world = SessionWorld(seed: seed)
-            do {
-                try world.run(steps: 60)
-            } catch {
+            do { try world.run(steps: 60) } catch {
                 Issue.record("seed \(seed), step \(world.steps): \(error)")
                 return
             }

@@ -22,13 +22,7 @@ extension SessionWorld {
         let verdicts = attempt.records.prefix(count).map { record in
             happens(3) ? .held(by: CancellationError()) : log(of: record).verdict(on: record)
         }
-        let (processed, rest) = core.processed(
-            batch,
-            verdicts,
-            WorldLetters(),
-            at: now,
-            jitter: 0.75
-        )
+        let (processed, rest) = core.processed(batch, verdicts, WorldLetters(), at: now, jitter: 0.75)
         work.removeFirst()
         if let rest { work.insert(rest, at: 0) }
         guard let processed else { return }
@@ -40,9 +34,7 @@ extension SessionWorld {
         delivered.append(processed)
     }
 
-    private func log(of record: ConsumerRecord) -> WorldLog {
-        logs[Int(record.topicPartition.partition)]
-    }
+    private func log(of record: ConsumerRecord) -> WorldLog { logs[Int(record.topicPartition.partition)] }
 
     /// One step of the settling task.
     mutating func deliver() throws {
@@ -63,9 +55,7 @@ extension SessionWorld {
             return
         }
         if core.acknowledge(&batch.processed) {
-            for record in batch.processed.records {
-                try acknowledge(record)
-            }
+            for record in batch.processed.records { try acknowledge(record) }
             core.settle(batch.processed)
         }
         settling = nil
@@ -82,14 +72,10 @@ extension SessionWorld {
             if letter.value == .original, log(of: record).isLetterTooLarge(record.offset) {
                 batch.processed.omitValue(&rest) { _ in nil }
             }
-            try rest.first.map {
-                try logs[Int(record.topicPartition.partition)].write($0, record.offset)
-            }
+            try rest.first.map { try logs[Int(record.topicPartition.partition)].write($0, record.offset) }
             rest = rest.dropFirst()
         }
-        batch.letters = rest.filter {
-            core.assignment.isCurrent(batch.processed.claim(ofRecordAt: $0.owner))
-        }
+        batch.letters = rest.filter { core.assignment.isCurrent(batch.processed.claim(ofRecordAt: $0.owner)) }
     }
 
     /// Takes a record whose outputs are safe.

@@ -14,9 +14,7 @@ struct SessionWorld {
     struct Violation: Error, CustomStringConvertible {
         let description: String
 
-        init(_ description: String) {
-            self.description = description
-        }
+        init(_ description: String) { self.description = description }
     }
 
     /// The batch that the settling task works on.
@@ -35,14 +33,8 @@ struct SessionWorld {
     static let partitions = (0..<3).map { TopicPartition(topic: "raw", partition: Int32($0)) }
     static let configuration = {
         var configuration = WorkerConfiguration(
-            stage: .fake,
-            inputTopics: ["raw"],
-            outputTopics: ["output"],
-            nextTopic: "output",
-            deadLetterTopic: "letters",
-            consumerProperties: [:],
-            producerProperties: [:]
-        )
+            stage: .fake, inputTopics: ["raw"], outputTopics: ["output"], nextTopic: "output",
+            deadLetterTopic: "letters", consumerProperties: [:], producerProperties: [:])
         configuration.holdDelayMax = .seconds(1)
         configuration.gatherMax = .zero
         return configuration
@@ -78,9 +70,7 @@ struct SessionWorld {
     }
 
     /// Whether something with this chance happens.
-    mutating func happens(_ percent: UInt64) -> Bool {
-        !isHealed && random.next() % 100 < percent
-    }
+    mutating func happens(_ percent: UInt64) -> Bool { !isHealed && random.next() % 100 < percent }
 
     private mutating func breaker() -> Breaker? {
         guard random.next() % 4 > 0 else { return nil }
@@ -111,8 +101,7 @@ struct SessionWorld {
             guard !loading.isEmpty else { return }
             let claims = loading.removeFirst()
             core.begin(claims, committed(claims.map(\.partition)))
-        case 14:
-            rebalance()
+        case 14: rebalance()
         default:
             if happens(3) { crash() }
             if happens(5) { core.reloaded(breaker()) }
@@ -135,9 +124,7 @@ struct SessionWorld {
 
     /// Performs what any task performs.
     private mutating func perform() {
-        for command in core.takeCommands() {
-            if case .process(let batch) = command { work.append(batch) }
-        }
+        for command in core.takeCommands() { if case .process(let batch) = command { work.append(batch) } }
     }
 }
 
@@ -152,8 +139,7 @@ extension SessionWorld {
         }
         var result = PollResult()
         (result.events, events) = (events, [])
-        for (partition, position) in positions.sorted(by: { $0.key < $1.key })
-        where !paused.contains(partition) {
+        for (partition, position) in positions.sorted(by: { $0.key < $1.key }) where !paused.contains(partition) {
             let log = logs[Int(partition.partition)]
             let number = assignments[Int(partition.partition)]
             let all = log.records(from: position, assignment: number)
@@ -187,9 +173,7 @@ extension SessionWorld {
             case .resume(let partitions): paused.subtract(partitions)
             case .seek(let wanted, let isResuming):
                 guard !happens(30) else { continue }
-                for (partition, offset) in wanted where positions[partition] != nil {
-                    positions[partition] = offset
-                }
+                for (partition, offset) in wanted where positions[partition] != nil { positions[partition] = offset }
                 if isResuming { paused.subtract(wanted.keys) }
                 core.sought(wanted)
             case .completeRevocation(let partitions):

@@ -44,13 +44,7 @@ struct WorldLog {
             var counts = tally.counts
             counts[disposition(offset), default: 0] += 1
             let isForwarded = disposition(offset) == .forwarded
-            tallies.append(
-                StageTally(
-                    began: 0,
-                    counts: counts,
-                    forwarded: tally.forwarded + (isForwarded ? 1 : 0)
-                )
-            )
+            tallies.append(StageTally(began: 0, counts: counts, forwarded: tally.forwarded + (isForwarded ? 1 : 0)))
             guard disposition(offset) == .deadLettered else {
                 heads.append(head)
                 continue
@@ -71,10 +65,7 @@ struct WorldLog {
         (position..<max(position, end)).compactMap { offset in
             guard fates[Int(offset)] != .missing else { return nil }
             return ConsumerRecord(
-                topicPartition: partition,
-                offset: offset,
-                value: [UInt8(truncatingIfNeeded: assignment)]
-            )
+                topicPartition: partition, offset: offset, value: [UInt8(truncatingIfNeeded: assignment)])
         }
     }
 
@@ -98,10 +89,7 @@ struct WorldLog {
         case .deadLettered, .largeLetter: return .deadLettered(refusal)
         case .refusedBySettings:
             let content = WorldLetters.digest(record.offset, .original, after: nil)
-            return .deadLettered(
-                refusal,
-                evidence: .refused(Breaker.Refused(content: content, subject: "app"))
-            )
+            return .deadLettered(refusal, evidence: .refused(Breaker.Refused(content: content, subject: "app")))
         }
     }
 
@@ -152,23 +140,14 @@ struct WorldLog {
 
 /// Letters that name their source's offset, and whether they hold its value.
 struct WorldLetters: DeadLetterWriting {
-    func letter(
-        for record: ConsumerRecord,
-        _ refusal: Refusal,
-        value: DeadLetterValue,
-        after previous: SHA256Digest?
-    ) -> ChainedLetter {
+    func letter(for record: ConsumerRecord, _ refusal: Refusal, value: DeadLetterValue, after previous: SHA256Digest?)
+        -> ChainedLetter
+    {
         ChainedLetter(
-            record: ProducerRecord(topic: "letters"),
-            digest: Self.digest(record.offset, value, after: previous)
-        )
+            record: ProducerRecord(topic: "letters"), digest: Self.digest(record.offset, value, after: previous))
     }
 
-    static func digest(
-        _ offset: Int64,
-        _ value: DeadLetterValue,
-        after previous: SHA256Digest?
-    ) -> SHA256Digest {
+    static func digest(_ offset: Int64, _ value: DeadLetterValue, after previous: SHA256Digest?) -> SHA256Digest {
         SHA256.digest(Array("\(offset) \(value) \(previous?.hex ?? "")".utf8))
     }
 }

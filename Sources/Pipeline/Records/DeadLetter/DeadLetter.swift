@@ -48,26 +48,17 @@ package struct DeadLetter: Sendable, Equatable {
         stage = try headers.required(DeadLetterHeader.stage)
         guard
             let source = headers.position(
-                DeadLetterHeader.sourceTopic,
-                DeadLetterHeader.sourcePartition,
-                DeadLetterHeader.sourceOffset
-            )
+                DeadLetterHeader.sourceTopic, DeadLetterHeader.sourcePartition, DeadLetterHeader.sourceOffset)
         else { throw DeadLetterError(header: DeadLetterHeader.sourceTopic) }
         self.source = source
-        raw = headers.position(
-            DeadLetterHeader.rawTopic,
-            DeadLetterHeader.rawPartition,
-            DeadLetterHeader.rawOffset
-        )
+        raw = headers.position(DeadLetterHeader.rawTopic, DeadLetterHeader.rawPartition, DeadLetterHeader.rawOffset)
         let state = headers[DeadLetterHeader.value].flatMap(DeadLetterValue.init)
         guard let state else { throw DeadLetterError(header: DeadLetterHeader.value) }
         value = state
         omitted = headers[DeadLetterHeader.omitted]
         deadLetterClass = headers[DeadLetterHeader.deadLetterClass] ?? ""
         detail = headers[DeadLetterHeader.detail] ?? ""
-        sourceTimestamp = headers.number(DeadLetterHeader.sourceTimestamp).map(
-            Timestamp.init(milliseconds:)
-        )
+        sourceTimestamp = headers.number(DeadLetterHeader.sourceTimestamp).map(Timestamp.init(milliseconds:))
         sourceSHA256 = headers[DeadLetterHeader.sourceSHA256] ?? ""
         sourceHeadSHA256 = headers[DeadLetterHeader.sourceHeadSHA256] ?? ""
         chainSHA256 = headers[DeadLetterHeader.chainSHA256] ?? ""
@@ -105,9 +96,7 @@ package struct DeadLetterOriginal: Sendable, Equatable {
 }
 
 /// Why a record of the dead-letter topic is not a dead letter.
-package struct DeadLetterError: Error, Equatable, Sendable {
-    package let header: String
-}
+package struct DeadLetterError: Error, Equatable, Sendable { package let header: String }
 
 /// The headers that a dead letter adds, as text by name.
 struct DeadLetterHeaders {
@@ -121,23 +110,18 @@ struct DeadLetterHeaders {
         self.texts = texts
     }
 
-    subscript(_ name: String) -> String? {
-        texts[name]
-    }
+    subscript(_ name: String) -> String? { texts[name] }
 
     func required(_ name: String) throws(DeadLetterError) -> String {
         guard let text = texts[name], !text.isEmpty else { throw DeadLetterError(header: name) }
         return text
     }
 
-    func number(_ name: String) -> Int64? {
-        texts[name].flatMap { Int64($0) }
-    }
+    func number(_ name: String) -> Int64? { texts[name].flatMap { Int64($0) } }
 
     func position(_ topic: String, _ partition: String, _ offset: String) -> RecordPosition? {
-        guard let topic = texts[topic], let partition = number(partition),
-            let offset = number(offset), let partition = Int32(exactly: partition),
-            partition >= 0, KafkaBounds.offsets.contains(offset)
+        guard let topic = texts[topic], let partition = number(partition), let offset = number(offset),
+            let partition = Int32(exactly: partition), partition >= 0, KafkaBounds.offsets.contains(offset)
         else { return nil }
         return RecordPosition(topic: topic, partition: partition, offset: offset)
     }

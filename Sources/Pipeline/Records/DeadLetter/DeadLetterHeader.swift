@@ -95,15 +95,11 @@ package enum DeadLetterID {
     ///   - cluster: the cluster's own ID, so that topics of one name differ between clusters.
     ///   - timestamp: the record's, in milliseconds; nil if it has none.
     ///   - sha256: the digest of the record's value.
-    package static func make(
-        cluster: String,
-        source: RecordPosition,
-        timestamp: Int64?,
-        sha256: SHA256Digest
-    ) -> String {
+    package static func make(cluster: String, source: RecordPosition, timestamp: Int64?, sha256: SHA256Digest) -> String
+    {
         let parts = [
-            cluster, source.topic, String(source.partition), String(source.offset),
-            timestamp.map { String($0) } ?? "", sha256.hex,
+            cluster, source.topic, String(source.partition), String(source.offset), timestamp.map { String($0) } ?? "",
+            sha256.hex,
         ]
         let identity = Array(parts.joined(separator: "\0").utf8)
         return String(SHA256.digest(identity).hex.prefix(length))
@@ -138,9 +134,8 @@ extension UnverifiedIdentifiers {
     var headers: [(name: String, text: String)] {
         [
             (DeadLetterHeader.transactionID, transactionID),
-            (DeadLetterHeader.originalTransactionID, originalTransactionID),
-            (DeadLetterHeader.bundleID, bundleID), (DeadLetterHeader.environment, environment),
-            (DeadLetterHeader.productID, productID),
+            (DeadLetterHeader.originalTransactionID, originalTransactionID), (DeadLetterHeader.bundleID, bundleID),
+            (DeadLetterHeader.environment, environment), (DeadLetterHeader.productID, productID),
             (DeadLetterHeader.signedDate, signedDate.map { String($0.milliseconds) }),
         ].compactMap { name, text in text.map { (name, $0) } }
     }

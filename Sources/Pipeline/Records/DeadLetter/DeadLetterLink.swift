@@ -30,9 +30,7 @@ package struct DeadLetterLink: Hashable, Sendable {
     package init(_ headers: [KafkaHeader], after previous: SHA256Digest?) {
         let headers = headers.filter { $0.movedBack == nil }
         let parts = Dictionary(grouping: headers, by: Part.init)
-        func digest(_ part: Part) -> String {
-            Self.digest(parts[part] ?? []).hex
-        }
+        func digest(_ part: Part) -> String { Self.digest(parts[part] ?? []).hex }
         self.previous = previous
         contents = Self.digest([
             "entitlement-pipeline dead letter 2", digest(.identity), digest(.description),
@@ -59,8 +57,7 @@ package struct DeadLetterLink: Hashable, Sendable {
     private static func removedByRedaction(_ headers: [KafkaHeader]) -> String? {
         func text(_ name: String) -> String? {
             let named = headers.filter { $0.name == name }
-            return named.count == 1
-                ? named[0].value.map { String(decoding: $0, as: UTF8.self) } : nil
+            return named.count == 1 ? named[0].value.map { String(decoding: $0, as: UTF8.self) } : nil
         }
         guard text(DeadLetterHeader.value) == DeadLetterValue.redacted.rawValue else { return nil }
         return text(DeadLetterHeader.redactedSHA256)
@@ -75,31 +72,25 @@ package struct DeadLetterLink: Hashable, Sendable {
 
         init(_ header: KafkaHeader) {
             switch header.name {
-            case DeadLetterHeader.id, DeadLetterHeader.stage, DeadLetterHeader.reason,
-                DeadLetterHeader.deadLetterClass, DeadLetterHeader.sourceTopic,
-                DeadLetterHeader.sourcePartition, DeadLetterHeader.sourceOffset,
-                DeadLetterHeader.sourceTimestamp, DeadLetterHeader.sourceSHA256,
-                DeadLetterHeader.sourceHeadSHA256:
+            case DeadLetterHeader.id, DeadLetterHeader.stage, DeadLetterHeader.reason, DeadLetterHeader.deadLetterClass,
+                DeadLetterHeader.sourceTopic, DeadLetterHeader.sourcePartition, DeadLetterHeader.sourceOffset,
+                DeadLetterHeader.sourceTimestamp, DeadLetterHeader.sourceSHA256, DeadLetterHeader.sourceHeadSHA256:
                 self = .identity
             case DeadLetterHeader.value, DeadLetterHeader.omitted: self = .removable
-            case DeadLetterHeader.worker, DeadLetterHeader.verifierVersion,
-                DeadLetterHeader.configurationSHA256:
+            case DeadLetterHeader.worker, DeadLetterHeader.verifierVersion, DeadLetterHeader.configurationSHA256:
                 self = .origin
             case DeadLetterHeader.previous, DeadLetterHeader.chainSHA256: self = .apart
             default:
                 let name = header.name
                 self =
                     name.hasPrefix(DeadLetterHeader.unverifiedPrefix)
-                    ? .removable
-                    : name.hasPrefix(DeadLetterHeader.redactedPrefix) ? .apart : .description
+                    ? .removable : name.hasPrefix(DeadLetterHeader.redactedPrefix) ? .apart : .description
             }
         }
     }
 
     /// The digest as a header's text: 64 hexadecimal digits, zeros for nil.
-    package static func text(of digest: SHA256Digest?) -> String {
-        digest?.hex ?? noneText
-    }
+    package static func text(of digest: SHA256Digest?) -> String { digest?.hex ?? noneText }
 
     /// The reverse of `text(of:)`; nil for anything else.
     package static func digest(of text: String) -> SHA256Digest?? {

@@ -13,34 +13,26 @@ package enum DeadLetterRedaction {
     ///   - record: the dead letter as read from its topic.
     ///   - by: who ordered the removal.
     ///   - why: shortened to the limit of a header.
-    package static func record(
-        of record: ConsumerRecord,
-        by who: String,
-        why: String,
-        at now: Timestamp
-    ) -> ProducerRecord {
+    package static func record(of record: ConsumerRecord, by who: String, why: String, at now: Timestamp)
+        -> ProducerRecord
+    {
         let kept = record.headers.filter { header in
             header.movedBack == nil && !removed.contains(header.name)
                 && !header.name.hasPrefix(DeadLetterHeader.unverifiedPrefix)
                 && !header.name.hasPrefix(DeadLetterHeader.redactedPrefix)
         }
         return ProducerRecord(
-            topic: record.topicPartition.topic,
-            partition: record.topicPartition.partition,
+            topic: record.topicPartition.topic, partition: record.topicPartition.partition,
             headers: kept + [
                 KafkaHeader(name: DeadLetterHeader.value, text: DeadLetterValue.redacted.rawValue),
                 KafkaHeader(
-                    name: DeadLetterHeader.redactedSHA256,
-                    text: DeadLetterLink.removableDigest(record.headers).hex
-                ),
+                    name: DeadLetterHeader.redactedSHA256, text: DeadLetterLink.removableDigest(record.headers).hex),
                 KafkaHeader(name: DeadLetterHeader.redactedBy, text: who),
                 KafkaHeader(
                     name: DeadLetterHeader.redactedWhy,
-                    text: DeadLetterWriter.bounded(why, DeadLetterWriter.detailBytesMax)
-                ),
+                    text: DeadLetterWriter.bounded(why, DeadLetterWriter.detailBytesMax)),
                 KafkaHeader(name: DeadLetterHeader.redactedAt, text: now.description),
-            ]
-        )
+            ])
     }
 
     private static let removed: Set = [DeadLetterHeader.value, DeadLetterHeader.omitted]

@@ -8,12 +8,8 @@ package protocol DeadLetterWriting: Sendable {
     /// - Parameters:
     ///   - value: `omitted` once the broker has refused the letter for its size.
     ///   - previous: the last link of the chain that the letter continues; nil if it begins one.
-    func letter(
-        for record: ConsumerRecord,
-        _ refusal: Refusal,
-        value: DeadLetterValue,
-        after previous: SHA256Digest?
-    ) -> ChainedLetter
+    func letter(for record: ConsumerRecord, _ refusal: Refusal, value: DeadLetterValue, after previous: SHA256Digest?)
+        -> ChainedLetter
 }
 
 /// A dead letter to write, and the digest of its link, which the next one names.
@@ -49,14 +45,8 @@ package struct DeadLetterContext: Sendable {
     package static let recordBytesMaxDefault = (3 << 20) - (16 << 10)
 
     package init(
-        cluster: String,
-        topic: String,
-        stage: String,
-        readsObservations: Bool,
-        worker: String,
-        verifierVersion: String,
-        configuration: SHA256Digest,
-        recordBytesMax: Int = recordBytesMaxDefault
+        cluster: String, topic: String, stage: String, readsObservations: Bool, worker: String, verifierVersion: String,
+        configuration: SHA256Digest, recordBytesMax: Int = recordBytesMaxDefault
     ) {
         self.cluster = cluster
         self.topic = topic
@@ -73,9 +63,7 @@ package struct DeadLetterContext: Sendable {
 package struct DeadLetterWriter: DeadLetterWriting {
     package let context: DeadLetterContext
 
-    package init(_ context: DeadLetterContext) {
-        self.context = context
-    }
+    package init(_ context: DeadLetterContext) { self.context = context }
 
     /// The dead letter of a record: its key, value and headers byte for byte, and the reason.
     ///
@@ -83,10 +71,7 @@ package struct DeadLetterWriter: DeadLetterWriting {
     /// original's headers and its key if they are too large even so. `dlq.source.*` holds the
     /// position of the original.
     package func letter(
-        for original: ConsumerRecord,
-        _ refusal: Refusal,
-        value: DeadLetterValue,
-        after previous: SHA256Digest?
+        for original: ConsumerRecord, _ refusal: Refusal, value: DeadLetterValue, after previous: SHA256Digest?
     ) -> ChainedLetter {
         var added = headers(for: original, refusal, after: previous)
         var room = context.recordBytesMax - Self.bytes(of: added) - Self.laterHeadersBytes
@@ -106,10 +91,7 @@ package struct DeadLetterWriter: DeadLetterWriting {
         let keepsValue = (original.value?.count ?? 0) <= room && value == .original
 
         added.append(
-            KafkaHeader(
-                name: DeadLetterHeader.value,
-                text: (keepsValue ? DeadLetterValue.original : .omitted).rawValue
-            )
+            KafkaHeader(name: DeadLetterHeader.value, text: (keepsValue ? DeadLetterValue.original : .omitted).rawValue)
         )
         if !omitted.isEmpty {
             let parts = omitted.joined(separator: ",")
@@ -119,13 +101,8 @@ package struct DeadLetterWriter: DeadLetterWriting {
         added.append(KafkaHeader(name: DeadLetterHeader.chainSHA256, text: digest.hex))
         return ChainedLetter(
             record: ProducerRecord(
-                topic: context.topic,
-                key: keepsKey ? original.key : nil,
-                value: keepsValue ? original.value : nil,
-                headers: (keepsHeaders ? moved : []) + added
-            ),
-            digest: digest
-        )
+                topic: context.topic, key: keepsKey ? original.key : nil, value: keepsValue ? original.value : nil,
+                headers: (keepsHeaders ? moved : []) + added), digest: digest)
     }
 
     /// `dlq.value`, `dlq.omitted` and `dlq.chain.sha256`, at most.
@@ -136,36 +113,26 @@ package struct DeadLetterWriter: DeadLetterWriting {
         headers.reduce(0) { $0 + $1.nameBytes.count + ($1.value?.count ?? 0) + 10 }
     }
 
-    private func headers(
-        for original: ConsumerRecord,
-        _ refusal: Refusal,
-        after previous: SHA256Digest?
-    ) -> [KafkaHeader] {
+    private func headers(for original: ConsumerRecord, _ refusal: Refusal, after previous: SHA256Digest?)
+        -> [KafkaHeader]
+    {
         let source = RecordPosition(original)
         let observation = context.readsObservations ? try? Observation(original) : nil
         let sha256 = SHA256.digest(original.value ?? [])
         let id = DeadLetterID.make(
-            cluster: context.cluster,
-            source: source,
-            timestamp: original.timestampMilliseconds,
-            sha256: sha256
-        )
+            cluster: context.cluster, source: source, timestamp: original.timestampMilliseconds, sha256: sha256)
         let headSHA256 = DeadLetterLink.headDigest(key: original.key, headers: original.headers).hex
         var pairs: [(name: String, text: String)] = [
-            (DeadLetterHeader.id, id),
-            (DeadLetterHeader.reason, refusal.reason.rawValue),
+            (DeadLetterHeader.id, id), (DeadLetterHeader.reason, refusal.reason.rawValue),
             (DeadLetterHeader.deadLetterClass, refusal.reason.deadLetterClass.rawValue),
             (DeadLetterHeader.detail, Self.bounded(refusal.detail, Self.detailBytesMax)),
-            (DeadLetterHeader.stage, context.stage),
-            (DeadLetterHeader.sourceTopic, source.topic),
+            (DeadLetterHeader.stage, context.stage), (DeadLetterHeader.sourceTopic, source.topic),
             (DeadLetterHeader.sourcePartition, String(source.partition)),
-            (DeadLetterHeader.sourceOffset, String(source.offset)),
-            (DeadLetterHeader.sourceSHA256, sha256.hex),
+            (DeadLetterHeader.sourceOffset, String(source.offset)), (DeadLetterHeader.sourceSHA256, sha256.hex),
             (DeadLetterHeader.sourceHeadSHA256, headSHA256),
             (DeadLetterHeader.verifierVersion, context.verifierVersion),
             (DeadLetterHeader.configurationSHA256, context.configuration.hex),
-            (DeadLetterHeader.attempt, String(Self.attempt(original))),
-            (DeadLetterHeader.worker, context.worker),
+            (DeadLetterHeader.attempt, String(Self.attempt(original))), (DeadLetterHeader.worker, context.worker),
             (DeadLetterHeader.previous, DeadLetterLink.text(of: previous)),
         ]
         if let timestamp = original.timestampMilliseconds {
@@ -176,15 +143,9 @@ package struct DeadLetterWriter: DeadLetterWriting {
             pairs.append((DeadLetterHeader.rawPartition, String(raw.partition)))
             pairs.append((DeadLetterHeader.rawOffset, String(raw.offset)))
         }
-        if !refusal.chain.isEmpty {
-            pairs.append((DeadLetterHeader.chain, Self.chain(refusal.chain)))
-        }
-        let named =
-            refusal.unverified.isEmpty
-            ? observation.map { UnverifiedIdentifiers($0) } : refusal.unverified
-        pairs += (named?.headers ?? []).map {
-            (name: $0.name, text: Self.bounded($0.text, Self.identifierBytesMax))
-        }
+        if !refusal.chain.isEmpty { pairs.append((DeadLetterHeader.chain, Self.chain(refusal.chain))) }
+        let named = refusal.unverified.isEmpty ? observation.map { UnverifiedIdentifiers($0) } : refusal.unverified
+        pairs += (named?.headers ?? []).map { (name: $0.name, text: Self.bounded($0.text, Self.identifierBytesMax)) }
         return pairs.map { KafkaHeader(name: $0.name, text: $0.text) }
     }
 
@@ -233,7 +194,5 @@ package struct DeadLetterWriter: DeadLetterWriting {
         return String(decoding: writer.bytes, as: UTF8.self)
     }
 
-    private static func instant(_ seconds: Int64) -> String {
-        Timestamp(milliseconds: seconds * 1000).description
-    }
+    private static func instant(_ seconds: Int64) -> String { Timestamp(milliseconds: seconds * 1000).description }
 }

@@ -13,8 +13,7 @@ package struct AccountStatement: Hashable, Sendable {
 
     /// Nil for a name or a reason that is empty, too long, or holds control characters.
     package init?(at: Timestamp, by: String, reason: String) {
-        guard (1...Self.byBytesMax).contains(by.utf8.count),
-            (1...Self.reasonBytesMax).contains(reason.utf8.count),
+        guard (1...Self.byBytesMax).contains(by.utf8.count), (1...Self.reasonBytesMax).contains(reason.utf8.count),
             (by + reason).unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control })
         else { return nil }
         (self.at, self.by, self.reason) = (at, by, reason)
@@ -27,8 +26,8 @@ package struct AccountStatement: Hashable, Sendable {
         let bytes = stride(from: 0, to: digits.count, by: 2).compactMap { index in
             UInt8(String(decoding: digits[index..<index + 2], as: UTF8.self), radix: 16)
         }
-        let lines = String(decoding: bytes, as: UTF8.self)
-            .split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false).map(
+            String.init)
         guard bytes.count * 2 == digits.count, lines.count == 3, let time = Int64(lines[0]),
             let at = Timestamp(boundedMilliseconds: time)
         else { return nil }
@@ -37,7 +36,6 @@ package struct AccountStatement: Hashable, Sendable {
 
     /// The statement as one word of the commit metadata: three lines in hexadecimal digits.
     var word: String {
-        "\(at.milliseconds)\n\(by)\n\(reason)".utf8
-            .map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        "\(at.milliseconds)\n\(by)\n\(reason)".utf8.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 }

@@ -27,12 +27,8 @@ package struct CommitMetadata: Hashable, Sendable {
     private static let clusterBytesMax = 64
 
     package init(
-        tally: StageTally,
-        acceptedSettings: String? = nil,
-        chainHead: SHA256Digest? = nil,
-        cluster: String? = nil,
-        statement: AccountStatement? = nil,
-        others: [String: String] = [:]
+        tally: StageTally, acceptedSettings: String? = nil, chainHead: SHA256Digest? = nil, cluster: String? = nil,
+        statement: AccountStatement? = nil, others: [String: String] = [:]
     ) {
         self.tally = tally
         self.acceptedSettings = acceptedSettings
@@ -51,11 +47,7 @@ package struct CommitMetadata: Hashable, Sendable {
     ///   - dispositions: what the stage counts, and so which words are counts.
     ///   - wanted: the cluster that the commit was read from: a text that was copied from another
     ///     one is not read, as its tally counts other records. Nil reads those of any cluster.
-    package init?(
-        _ text: String,
-        counting dispositions: [Disposition],
-        in wanted: String? = nil
-    ) {
+    package init?(_ text: String, counting dispositions: [Disposition], in wanted: String? = nil) {
         guard text.utf8.count <= Self.readBytesMax else { return nil }
         let words = text.split(separator: " ")
         guard words.first == "v1" else { return nil }
@@ -121,21 +113,11 @@ package struct CommitMetadata: Hashable, Sendable {
 
     package var text: String {
         var text = "v1 began=\(tally.began) out=\(tally.forwarded)"
-        for (disposition, count) in tally.sortedCounts {
-            text += " \(disposition.name)=\(count)"
-        }
-        if let acceptedSettings {
-            text += " \(Self.acceptedKey)=\(acceptedSettings)"
-        }
-        if let chainHead {
-            text += " \(Self.chainKey)=\(chainHead.hex)"
-        }
-        if let cluster = cluster.flatMap(Self.id) {
-            text += " \(Self.clusterKey)=\(cluster)"
-        }
-        if let statement {
-            text += " \(Self.statementKey)=\(statement.word)"
-        }
+        for (disposition, count) in tally.sortedCounts { text += " \(disposition.name)=\(count)" }
+        if let acceptedSettings { text += " \(Self.acceptedKey)=\(acceptedSettings)" }
+        if let chainHead { text += " \(Self.chainKey)=\(chainHead.hex)" }
+        if let cluster = cluster.flatMap(Self.id) { text += " \(Self.clusterKey)=\(cluster)" }
+        if let statement { text += " \(Self.statementKey)=\(statement.word)" }
         for (key, value) in others.sorted(by: { $0.key < $1.key }) {
             let word = " \(key)=\(value)"
             // Words of others never crowd out our own.

@@ -22,14 +22,8 @@ package struct StageDescription: Sendable {
     ///   - dispositions: the stage's own; those that every stage has follow them.
     ///   - program: the stage's name and `-worker` unless given.
     package init(
-        name: String,
-        inputTopic: String,
-        readsObservations: Bool,
-        outputTopic: String?,
-        otherTopics: [String] = [],
-        refusesRecords: Bool = true,
-        dispositions: [Disposition],
-        program: String? = nil
+        name: String, inputTopic: String, readsObservations: Bool, outputTopic: String?, otherTopics: [String] = [],
+        refusesRecords: Bool = true, dispositions: [Disposition], program: String? = nil
     ) {
         self.name = name
         self.inputTopic = inputTopic
@@ -47,9 +41,7 @@ package struct StageDescription: Sendable {
     }
 
     /// Counts with their dispositions, in the order of reports; those that are zero are left out.
-    package func sorted(
-        _ counts: [Disposition: Int64]
-    ) -> [(disposition: Disposition, count: Int64)] {
+    package func sorted(_ counts: [Disposition: Int64]) -> [(disposition: Disposition, count: Int64)] {
         dispositions.compactMap { disposition in counts[disposition].map { (disposition, $0) } }
     }
 }
@@ -58,9 +50,7 @@ extension StageDescription: Hashable, CustomStringConvertible {
     /// Stages are distinguished by their names.
     package static func == (left: Self, right: Self) -> Bool { left.name == right.name }
 
-    package func hash(into hasher: inout Hasher) {
-        hasher.combine(name)
-    }
+    package func hash(into hasher: inout Hasher) { hasher.combine(name) }
 
     package var description: String { name }
 }
@@ -93,9 +83,7 @@ package struct Disposition: Sendable {
 extension Disposition: Hashable, CustomStringConvertible {
     package static func == (left: Self, right: Self) -> Bool { left.name == right.name }
 
-    package func hash(into hasher: inout Hasher) {
-        hasher.combine(name)
-    }
+    package func hash(into hasher: inout Hasher) { hasher.combine(name) }
 
     package var description: String { name }
 }

@@ -19,11 +19,8 @@ package struct StageTally: Hashable, Sendable {
 
     /// The stage's own dispositions by their names, then those that every stage has.
     var sortedCounts: [(Disposition, Int64)] {
-        let own = counts.filter { !Disposition.common.contains($0.key) }
-            .sorted { $0.key.name < $1.key.name }
-        let common = Disposition.common.compactMap { disposition in
-            counts[disposition].map { (disposition, $0) }
-        }
+        let own = counts.filter { !Disposition.common.contains($0.key) }.sorted { $0.key.name < $1.key.name }
+        let common = Disposition.common.compactMap { disposition in counts[disposition].map { (disposition, $0) } }
         return own.map { ($0.key, $0.value) } + common
     }
 
@@ -35,9 +32,7 @@ package struct StageTally: Hashable, Sendable {
     }
 
     package mutating func add(_ more: [Disposition: Int64], forwarded: Int64) {
-        for (disposition, count) in more {
-            add(disposition, count)
-        }
+        for (disposition, count) in more { add(disposition, count) }
         self.forwarded += forwarded
     }
 }

@@ -24,9 +24,7 @@ package protocol CommandFailure: Error {
     func explanation(rights: String) -> String
 }
 
-extension CommandFailure {
-    package func explanation(rights: String) -> String { "\(self)" }
-}
+extension CommandFailure { package func explanation(rights: String) -> String { "\(self)" } }
 
 extension CommandError {
     /// Describes an error for the operator, in every tool alike.
@@ -34,19 +32,14 @@ extension CommandError {
     /// - Parameter rights: says whose rights the command takes.
     package init(describing error: any Error, rights: String = "") {
         switch error {
-        case let error as CommandError:
-            self = error
-        case let error as UsageError:
-            self.init(ExitCode.usage, error.message)
+        case let error as CommandError: self = error
+        case let error as UsageError: self.init(ExitCode.usage, error.message)
         case let error as SettingsError:
             let problems = error.problems.map { "  \($0)" }.joined(separator: "\n")
             self.init(ExitCode.configuration, "invalid settings:\n\(problems)")
-        case is CancellationError:
-            self.init(ExitCode.interrupted, "interrupted")
-        case let error as any CommandFailure:
-            self.init(error.exitCode, error.explanation(rights: rights))
-        default:
-            self.init(ExitCode.software, "\(error)")
+        case is CancellationError: self.init(ExitCode.interrupted, "interrupted")
+        case let error as any CommandFailure: self.init(error.exitCode, error.explanation(rights: rights))
+        default: self.init(ExitCode.software, "\(error)")
         }
     }
 }

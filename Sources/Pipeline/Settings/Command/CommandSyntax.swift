@@ -13,10 +13,7 @@ package struct CommandSyntax: Sendable {
     package let options: [CommandOption]
 
     package init(
-        _ command: String,
-        _ summary: String,
-        operands: String = "",
-        operandCount: ClosedRange<Int> = 0...0,
+        _ command: String, _ summary: String, operands: String = "", operandCount: ClosedRange<Int> = 0...0,
         options: [CommandOption] = []
     ) {
         self.command = command
@@ -28,8 +25,7 @@ package struct CommandSyntax: Sendable {
 
     package var help: String {
         let operands = operands.isEmpty ? "" : " \(operands)"
-        return "Usage: \(command) [OPTION]…\(operands)\n\n"
-            + TextLayout.wrapped(summary, indent: 0) + "\nOptions:\n"
+        return "Usage: \(command) [OPTION]…\(operands)\n\n" + TextLayout.wrapped(summary, indent: 0) + "\nOptions:\n"
             + TextLayout.columns(options.map { ($0.usage, $0.sentence) })
     }
 
@@ -62,37 +58,25 @@ package struct CommandSyntax: Sendable {
                 parsed.operands.append(argument)
             }
         }
-        if !parsed.isHelpWanted, !operandCount.contains(parsed.operands.count) {
-            throw operandError(parsed.operands)
-        }
+        if !parsed.isHelpWanted, !operandCount.contains(parsed.operands.count) { throw operandError(parsed.operands) }
         return parsed
     }
 
-    private func parseLong(
-        _ text: Substring,
-        _ rest: inout ArraySlice<String>,
-        _ parsed: inout CommandArguments
-    ) throws(UsageError) {
+    private func parseLong(_ text: Substring, _ rest: inout ArraySlice<String>, _ parsed: inout CommandArguments)
+        throws(UsageError)
+    {
         let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         let option = try option(named: String(parts[0]))
         guard option.argument != nil else {
-            guard parts.count == 1 else {
-                throw UsageError("--\(option.long) takes no argument")
-            }
+            guard parts.count == 1 else { throw UsageError("--\(option.long) takes no argument") }
             return try add("", to: option, &parsed)
         }
-        try add(
-            parts.count == 2 ? String(parts[1]) : try next(&rest, for: option),
-            to: option,
-            &parsed
-        )
+        try add(parts.count == 2 ? String(parts[1]) : try next(&rest, for: option), to: option, &parsed)
     }
 
-    private func parseShort(
-        _ text: Substring,
-        _ rest: inout ArraySlice<String>,
-        _ parsed: inout CommandArguments
-    ) throws(UsageError) {
+    private func parseShort(_ text: Substring, _ rest: inout ArraySlice<String>, _ parsed: inout CommandArguments)
+        throws(UsageError)
+    {
         var letters = text
         while let letter = letters.popFirst() {
             guard let option = options.first(where: { $0.short == letter }) else {
@@ -108,37 +92,25 @@ package struct CommandSyntax: Sendable {
     }
 
     private func option(named name: String) throws(UsageError) -> CommandOption {
-        if let exact = options.first(where: { $0.long == name }) {
-            return exact
-        }
+        if let exact = options.first(where: { $0.long == name }) { return exact }
         let candidates = options.filter { !name.isEmpty && $0.long.hasPrefix(name) }
-        if let only = candidates.first, candidates.count == 1 {
-            return only
-        }
+        if let only = candidates.first, candidates.count == 1 { return only }
         guard candidates.isEmpty else {
             let names = candidates.map { "--\($0.long)" }.joined(separator: ", ")
             throw UsageError("--\(name) may mean \(names)")
         }
-        let hint = Spelling.suggestion(for: name, among: options.map(\.long))
-            .map { ", did you mean --\($0)?" }
+        let hint = Spelling.suggestion(for: name, among: options.map(\.long)).map { ", did you mean --\($0)?" }
         throw UsageError("there is no option --\(name)\(hint ?? "")")
     }
 
-    private func next(
-        _ rest: inout ArraySlice<String>,
-        for option: CommandOption
-    ) throws(UsageError) -> String {
+    private func next(_ rest: inout ArraySlice<String>, for option: CommandOption) throws(UsageError) -> String {
         guard let value = rest.popFirst() else {
             throw UsageError("--\(option.long) needs an argument: \(option.argument ?? "")")
         }
         return value
     }
 
-    private func add(
-        _ value: String,
-        to option: CommandOption,
-        _ parsed: inout CommandArguments
-    ) throws(UsageError) {
+    private func add(_ value: String, to option: CommandOption, _ parsed: inout CommandArguments) throws(UsageError) {
         if option.argument != nil, !option.isRepeatable, parsed.isSet(option.long) {
             throw UsageError("--\(option.long) is given twice")
         }
@@ -146,9 +118,7 @@ package struct CommandSyntax: Sendable {
     }
 
     private func operandError(_ found: [String]) -> UsageError {
-        guard found.count > operandCount.upperBound else {
-            return UsageError("missing operand: expected \(operands)")
-        }
+        guard found.count > operandCount.upperBound else { return UsageError("missing operand: expected \(operands)") }
         let surplus = found[operandCount.upperBound]
         return UsageError("unexpected operand \"\(surplus)\"")
     }
@@ -193,9 +163,7 @@ extension String {
 
 extension [CommandSyntax] {
     /// The commands without their tool's name, each with its first sentence.
-    package var overview: String {
-        TextLayout.columns(map { ($0.nameWords.joined(separator: " "), $0.sentence) })
-    }
+    package var overview: String { TextLayout.columns(map { ($0.nameWords.joined(separator: " "), $0.sentence) }) }
 
     /// The message that a tool, or a family of its commands such as `pipeline link`, has no such
     /// command, and which one may be meant.
@@ -211,9 +179,7 @@ extension [CommandSyntax] {
 
 extension CommandSyntax {
     /// The words that name the command, without the tool's: `catalog`, `check`.
-    var nameWords: [String] {
-        command.split(separator: " ").dropFirst().map(String.init)
-    }
+    var nameWords: [String] { command.split(separator: " ").dropFirst().map(String.init) }
 }
 
 /// One option of a command line, in GNU's style.
@@ -230,12 +196,8 @@ package struct CommandOption: Sendable {
     package let sentence: String
 
     package init(
-        _ long: String,
-        short: Character? = nil,
-        argument: String? = nil,
-        choices: [String] = [],
-        isRepeatable: Bool = false,
-        _ sentence: String
+        _ long: String, short: Character? = nil, argument: String? = nil, choices: [String] = [],
+        isRepeatable: Bool = false, _ sentence: String
     ) {
         self.long = long
         self.short = short
@@ -247,10 +209,7 @@ package struct CommandOption: Sendable {
 
     static let help = CommandOption("help", short: "h", "Show this text.")
     package static let json = CommandOption(
-        "json",
-        short: "j",
-        "Print JSON instead of text, a list as one object a line."
-    )
+        "json", short: "j", "Print JSON instead of text, a list as one object a line.")
 
     var usage: String {
         let short = short.map { "-\($0), " } ?? "    "
@@ -276,10 +235,9 @@ package struct CommandArguments: Equatable, Sendable {
     /// An environment in which settings that options stand for have the options' values.
     ///
     /// - Parameter overrides: options with the settings that they stand for.
-    package func laid(
-        over environment: [String: String],
-        by overrides: [(option: String, setting: SettingDeclaration)]
-    ) -> [String: String] {
+    package func laid(over environment: [String: String], by overrides: [(option: String, setting: SettingDeclaration)])
+        -> [String: String]
+    {
         var environment = environment
         for (option, setting) in overrides {
             guard let value = value(option) else { continue }
@@ -289,37 +247,23 @@ package struct CommandArguments: Equatable, Sendable {
         return environment
     }
 
-    package func isSet(_ option: String) -> Bool {
-        options[option] != nil
-    }
+    package func isSet(_ option: String) -> Bool { options[option] != nil }
 
     /// The argument of an option, nil if it was not given.
-    package func value(_ option: String) -> String? {
-        options[option]?.last
-    }
+    package func value(_ option: String) -> String? { options[option]?.last }
 
     /// The arguments of a repeatable option.
-    package func values(_ option: String) -> [String] {
-        options[option] ?? []
-    }
+    package func values(_ option: String) -> [String] { options[option] ?? [] }
 
     /// The argument of an option as a value of a setting's kind.
-    package func value<Value>(
-        _ option: String,
-        as kind: SettingKind<Value>
-    ) throws(UsageError) -> Value? {
+    package func value<Value>(_ option: String, as kind: SettingKind<Value>) throws(UsageError) -> Value? {
         try values(option, as: kind).last
     }
 
     /// The arguments of a repeatable option as values of a setting's kind.
-    package func values<Value>(
-        _ option: String,
-        as kind: SettingKind<Value>
-    ) throws(UsageError) -> [Value] {
+    package func values<Value>(_ option: String, as kind: SettingKind<Value>) throws(UsageError) -> [Value] {
         try values(option).map { text throws(UsageError) in
-            do {
-                return try kind.read(.text(text))
-            } catch {
+            do { return try kind.read(.text(text)) } catch {
                 throw UsageError("--\(option): expected \(kind.expected), found \"\(text)\"")
             }
         }
@@ -331,9 +275,7 @@ package struct UsageError: Error, Equatable, Sendable, CustomStringConvertible {
     /// A message with the fault and what was expected.
     package let message: String
 
-    package init(_ message: String) {
-        self.message = message
-    }
+    package init(_ message: String) { self.message = message }
 
     package var description: String { message }
 }

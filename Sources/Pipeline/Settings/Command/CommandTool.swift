@@ -16,12 +16,8 @@ package struct CommandTool: Sendable {
 
     /// - Parameter commands: one without a name of its own is performed where no other is named.
     package init(
-        _ name: String,
-        introduction: [String] = [],
-        remarks: [String] = [],
-        settings: [SettingDeclaration],
-        rights: String = "",
-        commands: [ToolCommand]
+        _ name: String, introduction: [String] = [], remarks: [String] = [], settings: [SettingDeclaration],
+        rights: String = "", commands: [ToolCommand]
     ) {
         self.name = name
         self.introduction = introduction
@@ -41,11 +37,8 @@ package struct CommandTool: Sendable {
         return await run(
             Array(CommandLine.arguments.dropFirst()),
             in: CommandContext(
-                console: .standard,
-                environment: ProcessEnvironment.variables,
-                executables: slash.map { String(executable[..<$0]) } ?? "."
-            )
-        )
+                console: .standard, environment: ProcessEnvironment.variables,
+                executables: slash.map { String(executable[..<$0]) } ?? "."))
     }
 
     /// Runs one command line.
@@ -58,14 +51,10 @@ package struct CommandTool: Sendable {
             console.print(text: CommandOption.versionLine(name))
             return ExitCode.success
         }
-        guard let command = command(of: arguments) else {
-            return explain(arguments, on: console)
-        }
+        guard let command = command(of: arguments) else { return explain(arguments, on: console) }
         let title = command.syntax.command
         do {
-            let parsed = try command.syntax.parse(
-                arguments.dropFirst(command.syntax.nameWords.count)
-            )
+            let parsed = try command.syntax.parse(arguments.dropFirst(command.syntax.nameWords.count))
             guard !parsed.isHelpWanted else {
                 console.print(text: command.syntax.help)
                 return ExitCode.success
@@ -127,9 +116,8 @@ package struct CommandTool: Sendable {
     private var overview: String {
         let introduction = introduction.map { "\($0)\n" }.joined()
         let remarks = remarks.map { "\($0)\n" }.joined()
-        return "Usage: \(name) COMMAND [OPTION]…\n\n\(introduction)\nCommands:\n"
-            + commands.map(\.syntax).overview + "\n\(remarks)"
-            + "'\(name) COMMAND --help' shows its options, '\(name) --version' the version.\n\n"
+        return "Usage: \(name) COMMAND [OPTION]…\n\n\(introduction)\nCommands:\n" + commands.map(\.syntax).overview
+            + "\n\(remarks)'\(name) COMMAND --help' shows its options, '\(name) --version' the version.\n\n"
             + ExitCode.help
     }
 }
@@ -149,12 +137,8 @@ package struct ToolCommand: Sendable {
     ///   - syntax: its command begins with the tool's name.
     ///   - run: returns the exit code; throws a `UsageError`, a `CommandError`, or what a server
     ///     said.
-    package init(
-        syntax: CommandSyntax,
-        settings: [SettingDeclaration] = [],
-        rights: String? = nil,
-        run: @escaping Run
-    ) {
+    package init(syntax: CommandSyntax, settings: [SettingDeclaration] = [], rights: String? = nil, run: @escaping Run)
+    {
         self.syntax = syntax
         self.settings = settings
         self.rights = rights
@@ -170,11 +154,7 @@ package struct CommandContext: Sendable {
     /// The folder of the executables, where `demo` finds the workers.
     package var executables: String
 
-    package init(
-        console: Console,
-        environment: [String: String],
-        executables: String = "/nowhere"
-    ) {
+    package init(console: Console, environment: [String: String], executables: String = "/nowhere") {
         self.console = console
         self.environment = environment
         self.executables = executables

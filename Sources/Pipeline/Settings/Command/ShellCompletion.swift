@@ -5,19 +5,14 @@ extension ToolCommand {
             "\(tool) completion",
             "Prints the completion of a shell, to be loaded by it: in bash with "
                 + "'source <(\(tool) completion bash)', in zsh with the same, in fish with "
-                + "'\(tool) completion fish | source'.",
-            operands: "bash|zsh|fish",
-            operandCount: 1...1
-        )
+                + "'\(tool) completion fish | source'.", operands: "bash|zsh|fish", operandCount: 1...1)
         return ToolCommand(syntax: syntax) { arguments, context in
             let completion = ShellCompletion(tool, commands + [syntax])
             switch arguments.operands[0] {
             case "bash": context.console.print(text: completion.bash)
             case "zsh":
                 // zsh runs bash's completions.
-                context.console.print(
-                    text: "autoload -U +X bashcompinit && bashcompinit\n" + completion.bash
-                )
+                context.console.print(text: "autoload -U +X bashcompinit && bashcompinit\n" + completion.bash)
             case "fish": context.console.print(text: completion.fish)
             case let other: throw UsageError("expected bash, zsh or fish, found \"\(other)\"")
             }
@@ -67,9 +62,7 @@ struct ShellCompletion {
 
     var bash: String {
         let function = "_" + tool.split(separator: "-").joined(separator: "_")
-        let values = choices.map {
-            "        --\($0.long)) words='\($0.choices.joined(separator: " "))' ;;\n"
-        }.joined()
+        let values = choices.map { "        --\($0.long)) words='\($0.choices.joined(separator: " "))' ;;\n" }.joined()
         let seconds = families.filter { !$0.seconds.isEmpty }.map {
             "            '\($0.first)') words='\($0.seconds.joined(separator: " "))' ;;\n"
         }.joined()
@@ -112,9 +105,7 @@ struct ShellCompletion {
         for family in families {
             let single = commands.first { $0.nameWords == [family.first] }
             let sentence = single.map { " -d \(Self.quoted($0.sentence))" } ?? ""
-            lines.append(
-                "complete -c \(tool) -n __fish_use_subcommand -a \(family.first)\(sentence)"
-            )
+            lines.append("complete -c \(tool) -n __fish_use_subcommand -a \(family.first)\(sentence)")
         }
         return (lines + commands.flatMap(fishLines)).joined(separator: "\n") + "\n"
     }
@@ -122,24 +113,20 @@ struct ShellCompletion {
     private func fishLines(_ command: CommandSyntax) -> [String] {
         let words = command.nameWords
         let seen = words.map { "__fish_seen_subcommand_from \($0)" }
-        let condition =
-            words.isEmpty ? "__fish_use_subcommand" : seen.joined(separator: "; and ")
+        let condition = words.isEmpty ? "__fish_use_subcommand" : seen.joined(separator: "; and ")
         let prefix = "complete -c \(tool) -n '\(condition)'"
         var lines = Self.operands(command).map { "\(prefix) -a \($0)" }
         if words.count > 1, let family = families.first(where: { $0.first == words[0] }) {
             let others = family.seconds.joined(separator: " ")
             lines.append(
                 "complete -c \(tool) -n '\(seen[0]); and not __fish_seen_subcommand_from "
-                    + "\(others)' -a \(words[1]) -d \(Self.quoted(command.sentence))"
-            )
+                    + "\(others)' -a \(words[1]) -d \(Self.quoted(command.sentence))")
         }
         for option in command.options {
             var line = "\(prefix) -l \(option.long)"
             if let short = option.short { line += " -s \(short)" }
             if option.argument != nil { line += " -r" }
-            if !option.choices.isEmpty {
-                line += " -a \(Self.quoted(option.choices.joined(separator: " ")))"
-            }
+            if !option.choices.isEmpty { line += " -a \(Self.quoted(option.choices.joined(separator: " ")))" }
             lines.append(line + " -d \(Self.quoted(option.sentence))")
         }
         return lines

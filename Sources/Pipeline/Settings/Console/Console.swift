@@ -27,13 +27,8 @@ package struct Console: Sendable {
 
     /// - Parameter output: takes what is printed, byte for byte.
     package init(
-        isInteractive: Bool,
-        isOutputTerminal: Bool = false,
-        isColoured: Bool = false,
-        columns: Int = 100,
-        rows: Int = 24,
-        output: @escaping @Sendable ([UInt8]) -> Void,
-        notes: @escaping @Sendable (String) -> Void
+        isInteractive: Bool, isOutputTerminal: Bool = false, isColoured: Bool = false, columns: Int = 100,
+        rows: Int = 24, output: @escaping @Sendable ([UInt8]) -> Void, notes: @escaping @Sendable (String) -> Void
     ) {
         self.isInteractive = isInteractive
         self.isOutputTerminal = isOutputTerminal
@@ -48,14 +43,10 @@ package struct Console: Sendable {
     /// One line of the result; a line break in it is shown and breaks nothing.
     ///
     /// - Parameter isBad: whether it says that something is wrong, which a terminal shows in red.
-    package func print(_ line: String = "", isBad: Bool = false) {
-        print(TextLine(line, isBad: isBad))
-    }
+    package func print(_ line: String = "", isBad: Bool = false) { print(TextLine(line, isBad: isBad)) }
 
     /// One line of the result.
-    package func print(_ line: TextLine) {
-        writeOutput(Array((shown(line, Printable.line(line.text)) + "\n").utf8))
-    }
+    package func print(_ line: TextLine) { writeOutput(Array((shown(line, Printable.line(line.text)) + "\n").utf8)) }
 
     /// Lines and tables of the result; the tables fit the terminal, where there is one.
     ///
@@ -68,9 +59,7 @@ package struct Console: Sendable {
     }
 
     /// A table of the result, likewise.
-    package func print(_ table: TextTable, isWide: Bool = false) {
-        print([.table(table)], isWide: isWide)
-    }
+    package func print(_ table: TextTable, isWide: Bool = false) { print([.table(table)], isWide: isWide) }
 
     /// - Parameter text: the line's, made printable.
     private func shown(_ line: TextLine, _ text: String) -> String {
@@ -78,14 +67,10 @@ package struct Console: Sendable {
     }
 
     /// Several lines of the result, such as a command's help; the last may lack its break.
-    package func print(text: String) {
-        writeOutput(Array(Self.wholeLines(text).utf8))
-    }
+    package func print(text: String) { writeOutput(Array(Self.wholeLines(text).utf8)) }
 
     /// One JSON value of the result, on a line of its own.
-    package func print(json value: some JSONRepresentable) {
-        print(json: value.json.bytes)
-    }
+    package func print(json value: some JSONRepresentable) { print(json: value.json.bytes) }
 
     /// One JSON value of the result, on a line of its own.
     package func print(json: [UInt8]) {
@@ -103,9 +88,7 @@ package struct Console: Sendable {
     }
 
     /// Lines about the work, such as progress, a warning or a fault; the last may lack its break.
-    package func note(_ text: String) {
-        writeNotes(Self.wholeLines(text))
-    }
+    package func note(_ text: String) { writeNotes(Self.wholeLines(text)) }
 
     /// Replaces the last line of a terminal; use it only where `isInteractive`.
     ///
@@ -115,13 +98,7 @@ package struct Console: Sendable {
     }
 
     /// A note from beside the work, in place of a line of progress that may stand there.
-    package func interject(_ line: String) {
-        if isInteractive {
-            overwrite(line, isEnded: true)
-        } else {
-            note(line)
-        }
-    }
+    package func interject(_ line: String) { if isInteractive { overwrite(line, isEnded: true) } else { note(line) } }
 
     /// Shows lines in place of all that the terminal shows, where results go to one; use it only
     /// where `isOutputTerminal`.

@@ -22,8 +22,8 @@ package enum Printable {
     /// Text of several lines: all but their breaks is treated as by `line`.
     package static func lines(_ text: String) -> String {
         // Splits scalars, because "\r\n" is one character.
-        text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false)
-            .map { line(String($0)) }.joined(separator: "\n")
+        text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false).map { line(String($0)) }.joined(
+            separator: "\n")
     }
 
     /// One JSON value on one line: of equal meaning, what does more than be read escaped.
@@ -50,13 +50,10 @@ package enum Printable {
     private static func isHarmless(_ scalar: Unicode.Scalar) -> Bool {
         if scalar.isASCII { return scalar.value >= 0x20 && scalar.value != 0x7F }
         switch scalar.properties.generalCategory {
-        case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate,
-            .unassigned:
-            return false
+        case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: return false
         default:
             // A filler is seen by nobody; a variation of the character before it is.
-            return !scalar.properties.isDefaultIgnorableCodePoint
-                || scalar.properties.isVariationSelector
+            return !scalar.properties.isDefaultIgnorableCodePoint || scalar.properties.isVariationSelector
         }
     }
 }
@@ -66,9 +63,7 @@ extension Printable {
     ///
     /// The scalars of East Asian scripts and pictures take two (Unicode's annex 11, and emoji),
     /// marks that combine none.
-    static func width(_ text: String) -> Int {
-        text.unicodeScalars.reduce(0) { $0 + width($1) }
-    }
+    static func width(_ text: String) -> Int { text.unicodeScalars.reduce(0) { $0 + width($1) } }
 
     /// The text, or its beginning with an ellipsis if it takes more columns.
     static func fitting(_ text: String, width limit: Int) -> String {
@@ -89,17 +84,14 @@ extension Printable {
         // The selector of a picture makes its character wide; other marks take no room.
         case .nonspacingMark, .enclosingMark: return scalar.value == 0xFE0F ? 1 : 0
         default:
-            let isWide =
-                scalar.properties.isEmojiPresentation
-                || wide.contains { $0.contains(scalar.value) }
+            let isWide = scalar.properties.isEmojiPresentation || wide.contains { $0.contains(scalar.value) }
             return isWide ? 2 : 1
         }
     }
 
     private static let wide: [ClosedRange<UInt32>] = [
-        0x1100...0x115F, 0x2E80...0x303E, 0x3041...0x4DBF, 0x4E00...0xA4CF, 0xA960...0xA97F,
-        0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F, 0xFF01...0xFF60, 0xFFE0...0xFFE6,
-        0x16FE0...0x18DFF, 0x1AFF0...0x1B2FF, 0x1F200...0x1F64F, 0x1F680...0x1F6FF,
-        0x1F900...0x1FAFF, 0x20000...0x3FFFD,
+        0x1100...0x115F, 0x2E80...0x303E, 0x3041...0x4DBF, 0x4E00...0xA4CF, 0xA960...0xA97F, 0xAC00...0xD7A3,
+        0xF900...0xFAFF, 0xFE30...0xFE6F, 0xFF01...0xFF60, 0xFFE0...0xFFE6, 0x16FE0...0x18DFF, 0x1AFF0...0x1B2FF,
+        0x1F200...0x1F64F, 0x1F680...0x1F6FF, 0x1F900...0x1FAFF, 0x20000...0x3FFFD,
     ]
 }

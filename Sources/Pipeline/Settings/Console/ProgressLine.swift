@@ -18,10 +18,7 @@ package struct ProgressLine: Sendable {
     /// The current count: its step, when and at which number it began, and the last number shown.
     private var count: (step: String, start: ContinuousClock.Instant, first: Int64, last: Int64)?
 
-    package init(
-        console: Console,
-        now: @escaping @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now }
-    ) {
+    package init(console: Console, now: @escaping @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now }) {
         self.console = console
         self.now = now
     }
@@ -41,10 +38,7 @@ package struct ProgressLine: Sendable {
     ///   - one: the unit that is counted, in the singular.
     ///   - many: its plural; the singular with an s unless given.
     package mutating func show(
-        _ step: String,
-        done: some BinaryInteger,
-        of total: (some BinaryInteger)? = Int?.none,
-        _ one: String,
+        _ step: String, done: some BinaryInteger, of total: (some BinaryInteger)? = Int?.none, _ one: String,
         _ many: String? = nil
     ) {
         let done = Int64(clamping: done)
@@ -65,9 +59,7 @@ package struct ProgressLine: Sendable {
         let rate = (Double(done) - Double(counting.first)) / seconds
         if rate > 0, elapsed >= Self.rateTimeMin {
             line += ", \(Quantity.rate(rate))"
-            if let total, total > done {
-                line += ", \(Self.timeLeft(done, of: total, perSecond: rate)) left"
-            }
+            if let total, total > done { line += ", \(Self.timeLeft(done, of: total, perSecond: rate)) left" }
         }
         if line != lastLine { write(line) }
     }

@@ -5,20 +5,14 @@ package enum Quantity {
         let digits = Array(String(number.magnitude))
         var text = number < 0 ? "-" : ""
         for (index, digit) in digits.enumerated() {
-            if index > 0, (digits.count - index).isMultiple(of: 3) {
-                text.append(",")
-            }
+            if index > 0, (digits.count - index).isMultiple(of: 3) { text.append(",") }
             text.append(digit)
         }
         return text
     }
 
     /// `1 body`, `2 bodies`.
-    package static func counted(
-        _ number: some BinaryInteger,
-        _ one: String,
-        _ many: String? = nil
-    ) -> String {
+    package static func counted(_ number: some BinaryInteger, _ one: String, _ many: String? = nil) -> String {
         "\(grouped(number)) \(number == 1 ? one : many ?? one + "s")"
     }
 
@@ -26,9 +20,7 @@ package enum Quantity {
     package static func span(milliseconds: Int64) -> String {
         guard milliseconds >= 1_000 else { return "\(milliseconds) ms" }
         let seconds = milliseconds / 1_000
-        let units: [(name: String, seconds: Int64)] = [
-            ("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1),
-        ]
+        let units: [(name: String, seconds: Int64)] = [("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1)]
         guard let first = units.firstIndex(where: { seconds >= $0.seconds }) else { return "0 s" }
         let greater = "\(seconds / units[first].seconds) \(units[first].name)"
         guard first + 1 < units.count else { return greater }
@@ -47,7 +39,6 @@ package enum Quantity {
         guard count >= 1_024 else { return "\(count) B" }
         let (unit, size) = count >= 1_048_576 ? ("MiB", 1_048_576) : ("KiB", 1_024)
         let tenths = count * 10 / size
-        return tenths.isMultiple(of: 10)
-            ? "\(tenths / 10) \(unit)" : "\(tenths / 10).\(tenths % 10) \(unit)"
+        return tenths.isMultiple(of: 10) ? "\(tenths / 10) \(unit)" : "\(tenths / 10).\(tenths % 10) \(unit)"
     }
 }

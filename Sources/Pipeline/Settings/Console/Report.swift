@@ -1,9 +1,7 @@
 package import JSON
 
 /// The result of a command: JSON for programs, lines and tables for people.
-package protocol Report: JSONRepresentable {
-    var parts: [TextPart] { get }
-}
+package protocol Report: JSONRepresentable { var parts: [TextPart] { get } }
 
 /// A property of a list's rows: a member of each row's JSON, a column of the table, or both.
 package struct ReportColumn<Row>: Sendable {
@@ -20,12 +18,8 @@ package struct ReportColumn<Row>: Sendable {
     ///   - cell: the text for the table; by default the JSON value with grouped digits, "yes" or
     ///     "no", and a dash for null.
     package init<Value: JSONRepresentable>(
-        _ name: String,
-        title: String? = nil,
-        rank: Int = 0,
-        lengthMax: Int = .max,
-        _ value: @escaping @Sendable (Row) -> Value,
-        cell: (@Sendable (Row) -> String)? = nil
+        _ name: String, title: String? = nil, rank: Int = 0, lengthMax: Int = .max,
+        _ value: @escaping @Sendable (Row) -> Value, cell: (@Sendable (Row) -> String)? = nil
     ) {
         self.name = name
         let title = title ?? name.split(separator: "_").joined(separator: " ")
@@ -36,9 +30,7 @@ package struct ReportColumn<Row>: Sendable {
     }
 
     private init(
-        name: String?,
-        column: TextTable.Column?,
-        value: @escaping @Sendable (Row) -> JSONContent = { _ in .null },
+        name: String?, column: TextTable.Column?, value: @escaping @Sendable (Row) -> JSONContent = { _ in .null },
         cell: @escaping @Sendable (Row) -> String = { _ in "" }
     ) {
         self.name = name
@@ -48,27 +40,17 @@ package struct ReportColumn<Row>: Sendable {
     }
 
     /// A member of the JSON that no table shows.
-    package static func member(
-        _ name: String,
-        _ value: @escaping @Sendable (Row) -> some JSONRepresentable
-    ) -> ReportColumn {
-        ReportColumn(name: name, column: nil, value: { value($0).json })
-    }
+    package static func member(_ name: String, _ value: @escaping @Sendable (Row) -> some JSONRepresentable)
+        -> ReportColumn
+    { ReportColumn(name: name, column: nil, value: { value($0).json }) }
 
     /// A column of the table alone, such as one that words several members.
     package static func words(
-        _ title: String,
-        _ alignment: TextTable.Alignment = .left,
-        rank: Int = 0,
-        lengthMax: Int = .max,
+        _ title: String, _ alignment: TextTable.Alignment = .left, rank: Int = 0, lengthMax: Int = .max,
         _ cell: @escaping @Sendable (Row) -> String
     ) -> ReportColumn {
         let column = TextTable.Column(title, alignment, rank: rank)
-        return ReportColumn(
-            name: nil,
-            column: column,
-            cell: { Printable.line(cell($0), lengthMax: lengthMax) }
-        )
+        return ReportColumn(name: nil, column: column, cell: { Printable.line(cell($0), lengthMax: lengthMax) })
     }
 }
 
@@ -88,15 +70,9 @@ extension JSONContent {
 
 extension TextTable {
     /// - Parameter isBad: whether a row shows a problem.
-    package init<Row>(
-        _ rows: [Row],
-        _ columns: [ReportColumn<Row>],
-        isBad: (Row) -> Bool = { _ in false }
-    ) {
+    package init<Row>(_ rows: [Row], _ columns: [ReportColumn<Row>], isBad: (Row) -> Bool = { _ in false }) {
         self.init(columns.compactMap(\.column))
-        for row in rows {
-            add(columns.cells(row), isBad: isBad(row))
-        }
+        for row in rows { add(columns.cells(row), isBad: isBad(row)) }
     }
 }
 
@@ -110,9 +86,7 @@ extension Array {
 extension JSONContent {
     /// A list's row as an object.
     package init<Row>(_ row: Row, _ columns: [ReportColumn<Row>]) {
-        self = .object(
-            columns.compactMap { column in column.name.map { ($0, column.value(row)) } }
-        )
+        self = .object(columns.compactMap { column in column.name.map { ($0, column.value(row)) } })
     }
 }
 
@@ -133,9 +107,7 @@ extension Console {
 
     /// Prints a list: with `--json` one object a line, else a table, or nothing without rows.
     package func print<Row>(
-        _ rows: [Row],
-        _ columns: [ReportColumn<Row>],
-        _ arguments: CommandArguments,
+        _ rows: [Row], _ columns: [ReportColumn<Row>], _ arguments: CommandArguments,
         isBad: (Row) -> Bool = { _ in false }
     ) {
         if arguments.isSet("json") {

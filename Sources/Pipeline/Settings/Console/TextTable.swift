@@ -28,9 +28,7 @@ package struct TextTable: Sendable {
     private let columns: [Column]
     private var rows: [(cells: [String], isBad: Bool)] = []
 
-    package init(_ columns: [Column]) {
-        self.columns = columns
-    }
+    package init(_ columns: [Column]) { self.columns = columns }
 
     package var isEmpty: Bool { rows.isEmpty }
 
@@ -44,9 +42,7 @@ package struct TextTable: Sendable {
 
     /// The lines with all columns at their full width, titles first (left out where no column has
     /// one), without trailing blanks.
-    package func lines(indent: Int = 0) -> [String] {
-        fitted(to: nil, indent: indent).lines.map(\.text)
-    }
+    package func lines(indent: Int = 0) -> [String] { fitted(to: nil, indent: indent).lines.map(\.text) }
 
     /// The lines that fit a width, and the titles of the columns that were left out for it.
     ///
@@ -54,20 +50,14 @@ package struct TextTable: Sendable {
     package func fitted(to width: Int?, indent: Int = 0) -> (lines: [TextLine], hidden: [String]) {
         let titles = columns.map(\.title)
         let all = titles.allSatisfy(\.isEmpty) ? rows : [(titles, false)] + rows
-        var widths = columns.indices.map { column in
-            all.map { Printable.width($0.cells[column]) }.max() ?? 0
-        }
+        var widths = columns.indices.map { column in all.map { Printable.width($0.cells[column]) }.max() ?? 0 }
         let shown = width.map { fit(&widths, to: $0 - indent) } ?? Array(columns.indices)
         let lines = all.map { row in
             let cells = shown.map { pad(row.cells[$0], to: widths[$0], columns[$0].alignment) }
             let line =
-                String(repeating: " ", count: indent)
-                + cells.joined(separator: String(repeating: " ", count: Self.gap))
+                String(repeating: " ", count: indent) + cells.joined(separator: String(repeating: " ", count: Self.gap))
             let text = String(line.reversed().drop { $0 == " " }.reversed())
-            return TextLine(
-                width.map { Printable.fitting(text, width: $0) } ?? text,
-                isBad: row.isBad
-            )
+            return TextLine(width.map { Printable.fitting(text, width: $0) } ?? text, isBad: row.isBad)
         }
         let hidden = columns.indices.filter { !shown.contains($0) }.map { titles[$0] }
         return (lines, hidden)
@@ -76,20 +66,15 @@ package struct TextTable: Sendable {
     /// Leaves columns out by their rank, then narrows the widest texts; returns what remains.
     private func fit(_ widths: inout [Int], to width: Int) -> [Int] {
         var shown = Array(columns.indices)
-        func excess() -> Int {
-            shown.reduce(Self.gap * max(0, shown.count - 1)) { $0 + widths[$1] } - width
-        }
+        func excess() -> Int { shown.reduce(Self.gap * max(0, shown.count - 1)) { $0 + widths[$1] } - width }
         while excess() > 0,
-            let last = shown.filter({ columns[$0].rank > 0 })
-                .max(by: { (columns[$0].rank, $0) < (columns[$1].rank, $1) })
-        {
-            shown.removeAll { $0 == last }
-        }
+            let last = shown.filter({ columns[$0].rank > 0 }).max(by: {
+                (columns[$0].rank, $0) < (columns[$1].rank, $1)
+            })
+        { shown.removeAll { $0 == last } }
         // A number that is cut would be another number.
         let texts = shown.filter { columns[$0].alignment == .left }
-        while excess() > 0, let widest = texts.max(by: { widths[$0] < widths[$1] }),
-            widths[widest] > Self.widthMin
-        {
+        while excess() > 0, let widest = texts.max(by: { widths[$0] < widths[$1] }), widths[widest] > Self.widthMin {
             let next = texts.filter { $0 != widest }.map { widths[$0] }.max() ?? 0
             let step = max(1, widths[widest] - max(next, Self.widthMin))
             widths[widest] -= min(step, excess())
@@ -122,9 +107,7 @@ package enum TextPart: Sendable {
 
     package static let blank = TextPart.line(TextLine(""))
 
-    package static func line(_ text: String, isBad: Bool = false) -> TextPart {
-        .line(TextLine(text, isBad: isBad))
-    }
+    package static func line(_ text: String, isBad: Bool = false) -> TextPart { .line(TextLine(text, isBad: isBad)) }
 }
 
 extension [TextPart] {
@@ -148,9 +131,7 @@ extension [TextPart] {
 extension CommandOption {
     /// The option of commands whose tables may be wider than the terminal.
     package static let wide = CommandOption(
-        "wide",
-        "Show all columns at their full width; without it a table fits the terminal."
-    )
+        "wide", "Show all columns at their full width; without it a table fits the terminal.")
 }
 
 /// Plain text for terminals.
@@ -159,9 +140,9 @@ enum TextLayout {
 
     /// The text broken at spaces and at its own line breaks, each line indented and ended.
     static func wrapped(_ text: String, indent: Int) -> String {
-        text.split(separator: "\n", omittingEmptySubsequences: false)
-            .map { $0.isEmpty ? "\n" : wrapped(paragraph: $0, indent: indent) }
-            .joined()
+        text.split(separator: "\n", omittingEmptySubsequences: false).map {
+            $0.isEmpty ? "\n" : wrapped(paragraph: $0, indent: indent)
+        }.joined()
     }
 
     private static func wrapped(paragraph text: Substring, indent: Int) -> String {
@@ -186,8 +167,7 @@ enum TextLayout {
         return rows.map { left, right in
             let body = wrapped(right, indent: rightAt).dropFirst(rightAt)
             let margin = String(repeating: " ", count: indent)
-            return margin + left + String(repeating: " ", count: rightAt - indent - left.count)
-                + body
+            return margin + left + String(repeating: " ", count: rightAt - indent - left.count) + body
         }.joined()
     }
 }

@@ -13,9 +13,7 @@ package enum KafkaCheck {
     ///   - needs: the topics, with the settings that they must have.
     ///   - group: the program's consumer group with the topics that it reads, if it has one.
     package static func findings(
-        _ properties: [String: String],
-        needs: [TopicNeed],
-        group: (name: String, topics: [String])? = nil
+        _ properties: [String: String], needs: [TopicNeed], group: (name: String, topics: [String])? = nil
     ) async -> [ConnectionFinding] {
         let servers = properties["bootstrap.servers"] ?? ""
         do {
@@ -23,29 +21,19 @@ package enum KafkaCheck {
             let findings = await findings(admin, of: servers, needs: needs, group: group)
             await admin.close()
             return findings
-        } catch {
-            return [.wrong("Kafka", error.exitCode, "\(error)")]
-        }
+        } catch { return [.wrong("Kafka", error.exitCode, "\(error)")] }
     }
 
     private static func findings(
-        _ admin: KafkaAdmin,
-        of servers: String,
-        needs: [TopicNeed],
-        group: (name: String, topics: [String])?
+        _ admin: KafkaAdmin, of servers: String, needs: [TopicNeed], group: (name: String, topics: [String])?
     ) async -> [ConnectionFinding] {
         let metadata: ClusterMetadata
         do {
             // For all topics: a question for one may create it.
             metadata = try await admin.metadata(deadline: deadline)
-        } catch {
-            return [refusal(by: servers, error)]
-        }
+        } catch { return [refusal(by: servers, error)] }
         let brokers = metadata.brokerIDs.count
-        let answer = ConnectionFinding.fine(
-            "Kafka",
-            "\(Quantity.counted(brokers, "broker")) at \(servers)"
-        )
+        let answer = ConnectionFinding.fine("Kafka", "\(Quantity.counted(brokers, "broker")) at \(servers)")
         let names = needs.map(\.topic).filter { metadata.holds($0) }
         let told = try? await admin.topicConfigurations(names, deadline: settingsDeadline).value
         let settings = (told ?? [:]).mapValues { $0.mapValues(\.value) }
@@ -58,35 +46,27 @@ package enum KafkaCheck {
         switch error.code {
         case .unauthenticated:
             .wrong(
-                "Kafka",
-                ExitCode.configuration,
+                "Kafka", ExitCode.configuration,
                 "\(error); \(servers) refuses the credentials or certificates: see RDKAFKA_SASL_*, "
-                    + "RDKAFKA_SSL_* and RDKAFKA_SECURITY_PROTOCOL"
-            )
+                    + "RDKAFKA_SSL_* and RDKAFKA_SECURITY_PROTOCOL")
         default:
             .wrong(
-                "Kafka",
-                error.exitCode,
+                "Kafka", error.exitCode,
                 "no answer from \(servers): \(error); see kafka.bootstrap (KAFKA_BOOTSTRAP) and "
-                    + "whether the brokers expect TLS (RDKAFKA_SECURITY_PROTOCOL)"
-            )
+                    + "whether the brokers expect TLS (RDKAFKA_SECURITY_PROTOCOL)")
         }
     }
 
-    private static func finding(
-        _ need: TopicNeed,
-        _ metadata: ClusterMetadata,
-        _ settings: [String: [String: String]]
-    ) -> ConnectionFinding {
+    private static func finding(_ need: TopicNeed, _ metadata: ClusterMetadata, _ settings: [String: [String: String]])
+        -> ConnectionFinding
+    {
         let subject = "topic \(need.topic)"
         guard metadata.holds(need.topic), let topic = metadata[topic: need.topic] else {
             return .wrong(
-                subject,
-                ExitCode.unavailable,
+                subject, ExitCode.unavailable,
                 "missing or not authorized: create it with 'pipeline topics', or give the "
                     + "principal its rights with 'pipeline grants'; kafka.topic_prefix "
-                    + "(KAFKA_TOPIC_PREFIX) begins its name"
-            )
+                    + "(KAFKA_TOPIC_PREFIX) begins its name")
         }
         let partitions = Quantity.counted(topic.partitionCount, "partition")
         guard let found = settings[need.topic] else {
@@ -95,29 +75,21 @@ package enum KafkaCheck {
         let harm = need.harm(found).map(\.deviation)
         guard harm.isEmpty else {
             return .wrong(
-                subject,
-                ExitCode.configuration,
-                "\(harm.joined(separator: ", ")): run 'pipeline topics --alter'"
-            )
+                subject, ExitCode.configuration, "\(harm.joined(separator: ", ")): run 'pipeline topics --alter'")
         }
         return .fine(subject, partitions)
     }
 
     private static func finding(
-        _ admin: KafkaAdmin,
-        _ group: (name: String, topics: [String]),
-        _ metadata: ClusterMetadata
+        _ admin: KafkaAdmin, _ group: (name: String, topics: [String]), _ metadata: ClusterMetadata
     ) async -> ConnectionFinding {
         let subject = "group \(group.name)"
-        let partitions = group.topics.filter { metadata.holds($0) }
-            .flatMap { metadata[topic: $0]?.partitions ?? [] }
+        let partitions = group.topics.filter { metadata.holds($0) }.flatMap { metadata[topic: $0]?.partitions ?? [] }
         do {
             _ = try await admin.committedOffsets(group: group.name, partitions, deadline: deadline)
             return .fine(subject, "answers")
         } catch {
-            let advice =
-                error.code == .unauthorized
-                ? ": give the principal its rights with 'pipeline grants'" : ""
+            let advice = error.code == .unauthorized ? ": give the principal its rights with 'pipeline grants'" : ""
             return .wrong(subject, error.exitCode, "\(error)\(advice)")
         }
     }

@@ -1,7 +1,5 @@
 package import Kafka
 
 extension KafkaError: CommandFailure {
-    package var exitCode: Int32 {
-        code == .invalidConfiguration ? ExitCode.configuration : ExitCode.unavailable
-    }
+    package var exitCode: Int32 { code == .invalidConfiguration ? ExitCode.configuration : ExitCode.unavailable }
 }

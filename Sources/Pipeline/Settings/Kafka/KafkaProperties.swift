@@ -18,9 +18,7 @@ struct KafkaProperties {
     private let problem: @Sendable (String, String) -> String?
 
     /// - Parameter problem: librdkafka's objection to a property's name and value; nil without one.
-    init(problem: @escaping @Sendable (String, String) -> String?) {
-        self.problem = problem
-    }
+    init(problem: @escaping @Sendable (String, String) -> String?) { self.problem = problem }
 
     /// Adds a member of the settings file.
     ///
@@ -48,14 +46,11 @@ struct KafkaProperties {
             let origin = "environment \(variable)"
             let name = Self.propertyName(variable)
             let base = Self.propertyName(String(variable.dropLast(Self.secretFileSuffix.count)))
-            guard variable.hasSuffix(Self.secretFileSuffix), KafkaPropertyCheck.isSecret(base)
-            else {
+            guard variable.hasSuffix(Self.secretFileSuffix), KafkaPropertyCheck.isSecret(base) else {
                 add(name, text, origin: origin)
                 continue
             }
-            guard let bytes = FileBytes.read(text),
-                let secret = String(validating: bytes, as: UTF8.self)
-            else {
+            guard let bytes = FileBytes.read(text), let secret = String(validating: bytes, as: UTF8.self) else {
                 report(base, origin, "expected the path of a readable UTF-8 file")
                 continue
             }
@@ -69,17 +64,12 @@ struct KafkaProperties {
     static func secretFiles(environment: [String: String]) -> [String] {
         environment.filter { variable, _ in
             variable.hasPrefix(environmentPrefix) && variable.hasSuffix(secretFileSuffix)
-                && KafkaPropertyCheck.isSecret(
-                    propertyName(String(variable.dropLast(secretFileSuffix.count)))
-                )
-        }
-        .map(\.value).sorted()
+                && KafkaPropertyCheck.isSecret(propertyName(String(variable.dropLast(secretFileSuffix.count))))
+        }.map(\.value).sorted()
     }
 
     private static func propertyName(_ variable: String) -> String {
-        String(
-            variable.dropFirst(environmentPrefix.count).lowercased().map { $0 == "_" ? "." : $0 }
-        )
+        String(variable.dropFirst(environmentPrefix.count).lowercased().map { $0 == "_" ? "." : $0 })
     }
 
     private mutating func add(_ name: String, _ text: String, origin: String) {
@@ -93,60 +83,38 @@ struct KafkaProperties {
     }
 
     private mutating func report(_ name: String, _ origin: String, _ message: String) {
-        problems.append(
-            SettingProblem(setting: Self.settingPrefix + name, origin: origin, message: message)
-        )
+        problems.append(SettingProblem(setting: Self.settingPrefix + name, origin: origin, message: message))
     }
 }
 
 /// The librdkafka properties that no operator may set, because a guarantee depends on them.
 package enum KafkaPropertyRefusals {
     /// Why a property is refused; nil if it is allowed.
-    package static func reason(for name: String) -> String? {
-        reasons[name]
-    }
+    package static func reason(for name: String) -> String? { reasons[name] }
 
-    private static let offsets =
-        "an offset is committed only after every output below it is acknowledged"
-    private static let delivery =
-        "outputs are idempotent and acknowledged by all replicas, so that nothing is lost"
+    private static let offsets = "an offset is committed only after every output below it is acknowledged"
+    private static let delivery = "outputs are idempotent and acknowledged by all replicas, so that nothing is lost"
     private static let own = "it has a setting of its own:"
 
     private static let reasons: [String: String] = [
-        "enable.auto.commit": offsets,
-        "auto.commit.enable": offsets,
-        "auto.commit.interval.ms": offsets,
-        "enable.auto.offset.store": offsets,
-        "offset.store.method": offsets,
-        "offset.store.path": offsets,
-        "auto.offset.reset":
-            "a new consumer group begins at the earliest record, or records would be skipped",
+        "enable.auto.commit": offsets, "auto.commit.enable": offsets, "auto.commit.interval.ms": offsets,
+        "enable.auto.offset.store": offsets, "offset.store.method": offsets, "offset.store.path": offsets,
+        "auto.offset.reset": "a new consumer group begins at the earliest record, or records would be skipped",
         "isolation.level": "offsets without a record would be counted wrongly",
         "enable.partition.eof": "the worker would wait for offsets without a record at a log's end",
-        "partition.assignment.strategy":
-            "the worker supports cooperative-sticky rebalances only",
+        "partition.assignment.strategy": "the worker supports cooperative-sticky rebalances only",
         "group.protocol": "the worker supports cooperative-sticky rebalances only",
         "group.protocol.type": "the worker supports cooperative-sticky rebalances only",
-        "group.id": "\(own) kafka.group_prefix",
-        "group.instance.id": "\(own) kafka.instance_id",
-        "client.id": "\(own) kafka.instance_id",
-        "session.timeout.ms": "\(own) kafka.session_timeout",
-        "heartbeat.interval.ms": "it follows from kafka.session_timeout",
-        "bootstrap.servers": "\(own) kafka.bootstrap",
-        "metadata.broker.list": "\(own) kafka.bootstrap",
-        "acks": delivery,
-        "request.required.acks": delivery,
-        "enable.idempotence": delivery,
-        "enable.gapless.guarantee": delivery,
-        "transactional.id": delivery,
-        "retries": delivery,
-        "message.send.max.retries": delivery,
-        "max.in.flight": delivery,
+        "group.id": "\(own) kafka.group_prefix", "group.instance.id": "\(own) kafka.instance_id",
+        "client.id": "\(own) kafka.instance_id", "session.timeout.ms": "\(own) kafka.session_timeout",
+        "heartbeat.interval.ms": "it follows from kafka.session_timeout", "bootstrap.servers": "\(own) kafka.bootstrap",
+        "metadata.broker.list": "\(own) kafka.bootstrap", "acks": delivery, "request.required.acks": delivery,
+        "enable.idempotence": delivery, "enable.gapless.guarantee": delivery, "transactional.id": delivery,
+        "retries": delivery, "message.send.max.retries": delivery, "max.in.flight": delivery,
         "max.in.flight.requests.per.connection": delivery,
         "delivery.report.only.error": "every delivery report is awaited",
         "message.max.bytes": "it has to match the topics, which `pipeline topics` creates",
-        "allow.auto.create.topics":
-            "a topic created by the broker has the wrong partitions, sizes and retention",
+        "allow.auto.create.topics": "a topic created by the broker has the wrong partitions, sizes and retention",
         "test.mock.num.brokers": "a broker inside the worker loses everything when the worker ends",
         "test.mock.broker.rtt": "there is no broker inside the worker",
     ]

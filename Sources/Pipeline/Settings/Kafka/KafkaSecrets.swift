@@ -24,24 +24,19 @@ package final class KafkaSecrets: Sendable {
     ///   - signIn: returns once brokers have answered the client.
     package init(
         _ properties: [String: String],
-        signIn: @escaping @Sendable (KafkaAdmin) async throws(KafkaError) -> Void = {
-            admin throws(KafkaError) in
+        signIn: @escaping @Sendable (KafkaAdmin) async throws(KafkaError) -> Void = { admin throws(KafkaError) in
             _ = try await admin.clusterID(deadline: .seconds(10))
         }
     ) {
         self.signIn = signIn
-        state = Mutex(
-            State(identity: KafkaIdentity(properties), certificates: Self.contents(properties))
-        )
+        state = Mutex(State(identity: KafkaIdentity(properties), certificates: Self.contents(properties)))
     }
 
     /// The files of certificates and keys that librdkafka reads itself.
     package static func files(_ properties: [String: String]) -> [String] {
-        [
-            "ssl.ca.location", "ssl.certificate.location", "ssl.key.location",
-            "ssl.keystore.location",
-        ]
-        .compactMap { properties[$0] }
+        ["ssl.ca.location", "ssl.certificate.location", "ssl.key.location", "ssl.keystore.location"].compactMap {
+            properties[$0]
+        }
     }
 
     /// Applies changed properties once a client has signed in with them; for one task at a time.
@@ -53,11 +48,8 @@ package final class KafkaSecrets: Sendable {
     package func follow(_ properties: [String: String]) async throws(KafkaError) -> Bool {
         let (former, identity) = (state.withLock { $0 }, KafkaIdentity(properties))
         let mustRenew =
-            !identity.differsInLoginAlone(from: former.identity)
-            || Self.contents(properties) != former.certificates
-        if mustRenew || identity != former.identity {
-            try await check(properties, isOfCertificates: mustRenew)
-        }
+            !identity.differsInLoginAlone(from: former.identity) || Self.contents(properties) != former.certificates
+        if mustRenew || identity != former.identity { try await check(properties, isOfCertificates: mustRenew) }
         KafkaIdentity.replace(former.identity, by: identity)
         // Before any client is made: what changes while they are made is another replacement.
         let contents = mustRenew ? Self.contents(properties) : former.certificates
@@ -65,10 +57,7 @@ package final class KafkaSecrets: Sendable {
         return mustRenew
     }
 
-    private func check(
-        _ properties: [String: String],
-        isOfCertificates: Bool
-    ) async throws(KafkaError) {
+    private func check(_ properties: [String: String], isOfCertificates: Bool) async throws(KafkaError) {
         do {
             let admin = try KafkaAdmin(configuration: properties, isOfNewestIdentity: false)
             defer { Task { await admin.close() } }

@@ -1,22 +1,11 @@
 /// Where the topics are: the settings of every program that talks to Kafka.
 package enum KafkaSettings {
-    package static let bootstrap = Setting(
-        "kafka.bootstrap",
-        .hostPorts,
-        "Kafka bootstrap servers."
-    )
+    package static let bootstrap = Setting("kafka.bootstrap", .hostPorts, "Kafka bootstrap servers.")
     package static let topicPrefix = Setting(
-        "kafka.topic_prefix",
-        .string(bytes: 0...100),
-        default: "storekit.",
-        "Prefix of the topics' names."
-    )
+        "kafka.topic_prefix", .string(bytes: 0...100), default: "storekit.", "Prefix of the topics' names.")
     package static let groupPrefix = Setting(
-        "kafka.group_prefix",
-        .string(bytes: 0...100),
-        default: "entitlements.",
-        "Prefix of the consumer groups' names; the stage's name follows."
-    )
+        "kafka.group_prefix", .string(bytes: 0...100), default: "entitlements.",
+        "Prefix of the consumer groups' names; the stage's name follows.")
 
     /// The settings with the options that stand for them.
     package static let overrides = [
@@ -27,28 +16,18 @@ package enum KafkaSettings {
 
 extension SettingsValues {
     /// The name of a topic, its prefix before it.
-    package func topic(_ name: String) -> String {
-        self[KafkaSettings.topicPrefix] + name
-    }
+    package func topic(_ name: String) -> String { self[KafkaSettings.topicPrefix] + name }
 }
 
 extension CommandOption {
     /// The options of the tools that read `KafkaSettings`.
     package static let kafka = [
-        CommandOption(
-            "kafka",
-            argument: "HOST:PORT,…",
-            "Kafka bootstrap servers (KAFKA_BOOTSTRAP)."
-        ),
+        CommandOption("kafka", argument: "HOST:PORT,…", "Kafka bootstrap servers (KAFKA_BOOTSTRAP)."),
         CommandOption("prefix", argument: "TEXT", "Prefix of the topics' names."),
     ]
 
     package static let config = CommandOption(
-        "config",
-        short: "c",
-        argument: "FILE",
-        "The workers' JSON file of settings."
-    )
+        "config", short: "c", argument: "FILE", "The workers' JSON file of settings.")
 }
 
 extension SettingsSchema {
@@ -57,23 +36,13 @@ extension SettingsSchema {
     ///
     /// - Parameter overrides: options with the settings that they stand for.
     package func read(
-        _ arguments: CommandArguments,
-        environment: [String: String],
+        _ arguments: CommandArguments, environment: [String: String],
         overrides: [(option: String, setting: SettingDeclaration)]
     ) throws(SettingsError) -> SettingsValues {
         var options: [String: SettingsReader.GivenOption] = [:]
-        for (option, setting) in overrides {
-            options[setting.name] = arguments.value(option).map { (option, $0) }
-        }
-        let file = try arguments.value("config").map { path throws(SettingsError) in
-            try SettingsFile(path: path)
-        }
-        var reader = SettingsReader(
-            schema: self,
-            environment: environment,
-            file: file,
-            options: options
-        )
+        for (option, setting) in overrides { options[setting.name] = arguments.value(option).map { (option, $0) } }
+        let file = try arguments.value("config").map { path throws(SettingsError) in try SettingsFile(path: path) }
+        var reader = SettingsReader(schema: self, environment: environment, file: file, options: options)
         return try reader.read()
     }
 }

@@ -12,9 +12,7 @@ package struct TopicNeed: Hashable, Sendable {
     }
 
     /// The size in bytes of the records that the topic must accept.
-    package var recordBytesMin: Int {
-        settings[Self.sizeSetting].flatMap { Int($0) } ?? 0
-    }
+    package var recordBytesMin: Int { settings[Self.sizeSetting].flatMap { Int($0) } ?? 0 }
 
     /// The settings by which records would be refused, lost or larger than their reader can hold.
     ///
@@ -22,13 +20,7 @@ package struct TopicNeed: Hashable, Sendable {
     package func harm(_ found: [String: String]) -> [TopicDifference] {
         settings.sorted { $0.key < $1.key }.compactMap { name, expected in
             guard let value = found[name], isHarmful(name, value) else { return nil }
-            return TopicDifference(
-                topic: topic,
-                property: name,
-                planned: expected,
-                found: value,
-                isHarmful: true
-            )
+            return TopicDifference(topic: topic, property: name, planned: expected, found: value, isHarmful: true)
         }
     }
 
@@ -68,9 +60,6 @@ package struct TopicDifference: Hashable, Sendable {
 
 extension TopicDifference: JSONRepresentable {
     package var json: JSONContent {
-        [
-            "topic": topic, "property": property, "planned": planned, "found": found,
-            "is_harmful": isHarmful,
-        ]
+        ["topic": topic, "property": property, "planned": planned, "found": found, "is_harmful": isHarmful]
     }
 }

@@ -43,22 +43,14 @@ struct DedupeBatch {
     }
 
     /// Adds the IDs that a record names.
-    mutating func add(
-        _ observed: ObservationParts,
-        inputRange: Range<Int>? = nil,
-        writtenAt: Timestamp? = nil
-    ) -> Record {
+    mutating func add(_ observed: ObservationParts, inputRange: Range<Int>? = nil, writtenAt: Timestamp? = nil)
+        -> Record
+    {
         let first = parts.count
-        for part in observed.parts {
-            parts.append(Part(observed: part, index: index(of: part.key)))
-        }
+        for part in observed.parts { parts.append(Part(observed: part, index: index(of: part.key))) }
         return Record(
-            inputRange: inputRange,
-            writtenAt: writtenAt,
-            parts: first..<parts.count,
-            notificationIndex: observed.notification.map { index(of: $0) },
-            hasUnidentified: observed.hasUnidentified
-        )
+            inputRange: inputRange, writtenAt: writtenAt, parts: first..<parts.count,
+            notificationIndex: observed.notification.map { index(of: $0) }, hasUnidentified: observed.hasUnidentified)
     }
 
     private mutating func index(of key: PartKey) -> Int {
@@ -73,10 +65,8 @@ struct DedupeBatch {
     /// Adds an ID that is in flight, if the batch names it.
     mutating func add(_ mark: DedupeMemory.Mark) {
         switch mark {
-        case .part(let part, _):
-            if let index = indexes[part.key] { known[index].add(part) }
-        case .notification(let key):
-            if let index = indexes[key] { known[index].isKnown = true }
+        case .part(let part, _): if let index = indexes[part.key] { known[index].add(part) }
+        case .notification(let key): if let index = indexes[key] { known[index].isKnown = true }
         }
     }
 
@@ -97,10 +87,8 @@ struct DedupeBatch {
             verdicts.append(known[part.index].verdict(on: part.observed))
         }
         return DedupeDecision(
-            verdicts,
-            isNotificationKnown: record.notificationIndex.map { known[$0].isKnown },
-            hasUnidentified: record.hasUnidentified
-        )
+            verdicts, isNotificationKnown: record.notificationIndex.map { known[$0].isKnown },
+            hasUnidentified: record.hasUnidentified)
     }
 
     /// Adds the record that was decided last, which is forwarded, to the known revisions.
@@ -141,7 +129,5 @@ private struct KnownRevisions {
 
 extension PartVerdict {
     /// Whether the part is the newest of its ID, so that the memory rises to it.
-    fileprivate var raisesMemory: Bool {
-        self == .new || self == .refreshed
-    }
+    fileprivate var raisesMemory: Bool { self == .new || self == .refreshed }
 }

@@ -32,10 +32,7 @@ package final class DedupeStage: DatabaseStage {
     ///   - limits: a record that is too large to forward does not count as forwarded later; nil
     ///     leaves that check to the loop.
     package init(
-        client: PostgresClient,
-        uniqueTopic: String,
-        retention: Duration,
-        pruneInterval: Duration,
+        client: PostgresClient, uniqueTopic: String, retention: Duration, pruneInterval: Duration,
         limits: OutputLimits? = nil
     ) {
         self.client = client
@@ -70,9 +67,9 @@ package final class DedupeStage: DatabaseStage {
         let refused = Self.refused(records)
         let marks = inFlight.withLock { inFlight in
             settled.flatMap { partition, offsets in
-                inFlight.brought(by: partition, offsets: offsets)
-                    .filter { refused[partition]?.contains($0.offset) != true }
-                    .map(\.value)
+                inFlight.brought(by: partition, offsets: offsets).filter {
+                    refused[partition]?.contains($0.offset) != true
+                }.map(\.value)
             }
         }
         // A record that PostgreSQL cannot remember is forwarded each time; the sink decides about
@@ -83,18 +80,14 @@ package final class DedupeStage: DatabaseStage {
         } refused: { _, _ in
         }
         inFlight.withLock { inFlight in
-            for (partition, offsets) in settled {
-                inFlight.forget(partition, offsets: offsets)
-            }
+            for (partition, offsets) in settled { inFlight.forget(partition, offsets: offsets) }
         }
         pruning.beginIfDue()
     }
 
     /// The range from the first to the last record of each partition: the records between them were
     /// in the same batch, or brought nothing.
-    private static func offsets(
-        of records: [ConsumerRecord]
-    ) -> [TopicPartition: ClosedRange<Int64>] {
+    private static func offsets(of records: [ConsumerRecord]) -> [TopicPartition: ClosedRange<Int64>] {
         var offsets: [TopicPartition: ClosedRange<Int64>] = [:]
         for record in records {
             let first = offsets[record.topicPartition]?.lowerBound ?? record.offset
@@ -115,9 +108,7 @@ package final class DedupeStage: DatabaseStage {
 
     package func abandoned(_ partitions: [TopicPartition]) async {
         inFlight.withLock { inFlight in
-            for partition in partitions {
-                inFlight.forget(partition, offsets: .min ... .max)
-            }
+            for partition in partitions { inFlight.forget(partition, offsets: .min ... .max) }
         }
     }
 
@@ -125,9 +116,7 @@ package final class DedupeStage: DatabaseStage {
     private func forgetReadAgain(_ records: [ConsumerRecord]) {
         let offsets = Self.offsets(of: records)
         inFlight.withLock { inFlight in
-            for (partition, offsets) in offsets {
-                inFlight.forget(partition, offsets: offsets.lowerBound ... .max)
-            }
+            for (partition, offsets) in offsets { inFlight.forget(partition, offsets: offsets.lowerBound ... .max) }
         }
     }
 }
@@ -142,34 +131,21 @@ extension DedupeStage {
                 Result { () throws(ObservationError) in
                     let observation = try Observation(record)
                     return batch.add(
-                        observation.parts,
-                        inputRange: observation.inputRange,
-                        writtenAt: observation.bodyWrittenAt
-                    )
-                }
-            )
+                        observation.parts, inputRange: observation.inputRange, writtenAt: observation.bodyWrittenAt)
+                })
         }
         // Read before PostgreSQL is asked: a mark written in between has left `inFlight` and is
         // found there.
-        inFlight.withLock { inFlight in
-            for arrival in inFlight.all {
-                batch.add(arrival.value)
-            }
-        }
-        for remembered in try await memory.recall(batch.keys) {
-            batch.add(remembered.revision, at: remembered.index)
-        }
+        inFlight.withLock { inFlight in for arrival in inFlight.all { batch.add(arrival.value) } }
+        for remembered in try await memory.recall(batch.keys) { batch.add(remembered.revision, at: remembered.index) }
         var limits = limits?.reader()
-        return zip(records, readings).map { record, reading in
-            verdict(on: record, reading, in: &batch, limits: &limits)
+        return zip(records, readings).map { record, reading in verdict(on: record, reading, in: &batch, limits: &limits)
         }
     }
 
     /// Decides on a record that was read, and keeps what it brings in flight if it is forwarded.
     private func verdict(
-        on record: ConsumerRecord,
-        _ reading: Result<DedupeBatch.Record, ObservationError>,
-        in batch: inout DedupeBatch,
+        on record: ConsumerRecord, _ reading: Result<DedupeBatch.Record, ObservationError>, in batch: inout DedupeBatch,
         limits: inout OutputLimits.Reader?
     ) -> Verdict {
         do {
@@ -185,8 +161,6 @@ extension DedupeStage {
                 inFlight.withLock { $0.append(arrival, from: record.topicPartition) }
             }
             return verdict
-        } catch {
-            return .unreadable(error)
-        }
+        } catch { return .unreadable(error) }
     }
 }

@@ -32,8 +32,7 @@ struct InFlight<Value: Sendable> {
     mutating func append(_ arrival: Arrival, from partition: TopicPartition) {
         precondition(
             arrivals[partition]?.last.map { $0.offset <= arrival.offset } ?? true,
-            "a partition goes back without being forgotten"
-        )
+            "a partition goes back without being forgotten")
         arrivals[partition, default: []].append(arrival)
     }
 
@@ -47,9 +46,7 @@ struct InFlight<Value: Sendable> {
     mutating func forget(_ partition: TopicPartition, offsets: ClosedRange<Int64>) {
         guard var list = arrivals.removeValue(forKey: partition) else { return }
         list.removeSubrange(range(of: offsets, in: list))
-        if !list.isEmpty {
-            arrivals[partition] = list
-        }
+        if !list.isEmpty { arrivals[partition] = list }
     }
 
     private func range(of offsets: ClosedRange<Int64>, in list: [Arrival]) -> Range<Int> {

@@ -29,9 +29,7 @@ final class RevisionPruning: Sendable {
         schedule = Mutex(Schedule(next: first))
     }
 
-    deinit {
-        schedule.withLock { $0.pass?.cancel() }
-    }
+    deinit { schedule.withLock { $0.pass?.cancel() } }
 
     /// Begins a pass in the background if one is due.
     func beginIfDue() {
@@ -49,17 +47,11 @@ final class RevisionPruning: Sendable {
         var page: Int64 = 0
         do {
             while !Task.isCancelled {
-                let hasMore = try await DedupeForgetting.prune(
-                    olderThan: retention,
-                    firstPage: page,
-                    on: client
-                )
+                let hasMore = try await DedupeForgetting.prune(olderThan: retention, firstPage: page, on: client)
                 if !hasMore { return }
                 page += DedupeForgetting.pagesPerStep
                 try await Task.sleep(for: rest)
             }
-        } catch {
-            return
-        }
+        } catch { return }
     }
 }

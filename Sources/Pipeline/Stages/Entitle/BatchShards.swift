@@ -12,9 +12,7 @@ enum BatchShards {
         let count = max(1, min(shardsMax, records.count / recordsMin))
         guard count > 1 else { return [Array(records.indices)] }
         var shards = [[Int]](repeating: [], count: count)
-        for (index, record) in records.enumerated() {
-            shards[shard(of: record.key ?? [], among: count)].append(index)
-        }
+        for (index, record) in records.enumerated() { shards[shard(of: record.key ?? [], among: count)].append(index) }
         return shards.filter { !$0.isEmpty }
     }
 
@@ -22,9 +20,7 @@ enum BatchShards {
     private static func shard(of key: [UInt8], among count: Int) -> Int {
         // The offset basis and, below, the prime that FNV-1a prescribes.
         var hash: UInt32 = 2_166_136_261
-        for byte in key {
-            hash = (hash ^ UInt32(byte)) &* 16_777_619
-        }
+        for byte in key { hash = (hash ^ UInt32(byte)) &* 16_777_619 }
         return Int(hash % UInt32(truncatingIfNeeded: count))
     }
 }

@@ -17,75 +17,41 @@ package final class EntitleMetrics: Sendable {
 
     package init(_ registry: MetricsRegistry) {
         notifications = registry.counter(
-            "entitle_notifications",
-            "Notifications recorded, by meaning; an unknown one needs attention.",
-            labels: ["meaning"]
-        )
+            "entitle_notifications", "Notifications recorded, by meaning; an unknown one needs attention.",
+            labels: ["meaning"])
         // A counter that first appears at 1 shows no increase, and an alert would miss it.
-        for meaning in NotificationMeaning.allCases {
-            notifications[meaning.rawValue].increment(by: 0)
-        }
+        for meaning in NotificationMeaning.allCases { notifications[meaning.rawValue].increment(by: 0) }
         unknownProducts =
-            registry.counter(
-                "entitle_unknown_products",
-                "Transactions of a product that the catalog does not know."
-            )[]
+            registry.counter("entitle_unknown_products", "Transactions of a product that the catalog does not know.")[]
         unknownTypes =
             registry.counter(
                 "entitle_unknown_product_types",
-                "Transactions of an unknown type and without an end; they grant nothing."
-            )[]
+                "Transactions of an unknown type and without an end; they grant nothing.")[]
         purchasersTokens =
             registry.counter(
                 "entitle_seats_with_purchasers_token",
-                "ASSIGNED transactions with the account token of a PURCHASED one of the same "
-                    + "product."
-            )[]
-        changes =
-            registry.counter("entitle_changes", "Entitlement changes.")[]
+                "ASSIGNED transactions with the account token of a PURCHASED one of the same product.")[]
+        changes = registry.counter("entitle_changes", "Entitlement changes.")[]
         reprojectedPurchases =
-            registry.counter(
-                "entitle_reprojected_purchases",
-                "Purchases projected again after a catalog change."
-            )[]
+            registry.counter("entitle_reprojected_purchases", "Purchases projected again after a catalog change.")[]
         incompleteRecords =
-            registry.counter(
-                "feed_incomplete_records",
-                "Feed records that omit what did not fit; each says so."
-            )[]
+            registry.counter("feed_incomplete_records", "Feed records that omit what did not fit; each says so.")[]
         unwritableRecords =
-            registry.counter(
-                "feed_unwritable_records",
-                "Feed records not published: the user ID alone is too long."
-            )[]
+            registry.counter("feed_unwritable_records", "Feed records not published: the user ID alone is too long.")[]
         refusals = registry.counter(
-            "entitle_refused_items",
-            "Items rejected by the database outside of batches and skipped, by task.",
-            labels: ["work"]
-        )
-        for work in RefusedWork.allCases {
-            refusals[work.rawValue].increment(by: 0)
-        }
+            "entitle_refused_items", "Items rejected by the database outside of batches and skipped, by task.",
+            labels: ["work"])
+        for work in RefusedWork.allCases { refusals[work.rawValue].increment(by: 0) }
         waitingChanges =
-            registry.gauge(
-                "feed_waiting_changes",
-                "Upper bound of the changes committed and not yet published."
-            )[]
+            registry.gauge("feed_waiting_changes", "Upper bound of the changes committed and not yet published.")[]
         oldestWaiting =
-            registry.gauge(
-                "feed_oldest_waiting_seconds",
-                "Age of the oldest unpublished change; 0 if none waits."
-            )[]
+            registry.gauge("feed_oldest_waiting_seconds", "Age of the oldest unpublished change; 0 if none waits.")[]
     }
 
     /// Work without a record of its own.
-    enum RefusedWork: String, CaseIterable {
-        case catalog, feed
-    }
+    enum RefusedWork: String, CaseIterable { case catalog, feed }
 
-    func refused(_ work: RefusedWork) {
-        refusals[work.rawValue].increment()
-    }
+    func refused(_ work: RefusedWork) { refusals[work.rawValue].increment() }
 
     func reprojected(_ count: Int, _ batch: SettledBatch) {
         reprojectedPurchases.increment(by: count)
@@ -103,9 +69,7 @@ package final class EntitleMetrics: Sendable {
     }
 
     func settled(_ batch: SettledBatch) {
-        for meaning in batch.notifications {
-            notifications[meaning.rawValue].increment()
-        }
+        for meaning in batch.notifications { notifications[meaning.rawValue].increment() }
         unknownProducts.increment(by: batch.unknownProducts)
         unknownTypes.increment(by: batch.unknownTypes)
         purchasersTokens.increment(by: batch.purchasersTokens)

@@ -30,16 +30,10 @@ package final class EntitleStage: DatabaseStage {
     ///   - feed: publishes the changes; nil leaves them in the outbox.
     ///   - log: names purchases that PostgreSQL rejects outside of a record; nil logs nothing.
     package init(
-        client: PostgresClient,
-        shardsMax: Int = 2,
-        feed: FeedTopics? = nil,
-        metrics: EntitleMetrics,
-        log: Log? = nil
+        client: PostgresClient, shardsMax: Int = 2, feed: FeedTopics? = nil, metrics: EntitleMetrics, log: Log? = nil
     ) {
         let refusals = Refusals(metrics: metrics, log: log)
-        let changeFeed = feed.map {
-            ChangeFeed(client: client, topics: $0, metrics: metrics, refusals: refusals)
-        }
+        let changeFeed = feed.map { ChangeFeed(client: client, topics: $0, metrics: metrics, refusals: refusals) }
         self.feed = changeFeed
         outboxes = [changeFeed].compactMap { $0 }
         self.client = client
@@ -47,12 +41,7 @@ package final class EntitleStage: DatabaseStage {
         self.metrics = metrics
         size = TransactionSize(statementDeadline: client.statementDeadline)
         catalogs = CatalogStore()
-        upkeep = Reprojection(
-            client: client,
-            catalogs: catalogs,
-            metrics: metrics,
-            refusals: refusals
-        )
+        upkeep = Reprojection(client: client, catalogs: catalogs, metrics: metrics, refusals: refusals)
     }
 
     /// As many as fit into one transaction in each shard.
@@ -67,27 +56,20 @@ package final class EntitleStage: DatabaseStage {
 
     private func verdicts(on records: [ConsumerRecord]) async throws -> [Verdict] {
         let shards = BatchShards.indices(of: records, shardsMax: shardsMax)
-        if shards.count == 1 {
-            return try await entitle(records[...])
-        }
+        if shards.count == 1 { return try await entitle(records[...]) }
         var verdicts = [Verdict?](repeating: nil, count: records.count)
         try await withThrowingTaskGroup(of: ([Int], [Verdict]).self) { group in
             for shard in shards {
-                group.addTask { [self] in
-                    (shard, try await entitle(shard.map { records[$0] }[...]))
-                }
+                group.addTask { [self] in (shard, try await entitle(shard.map { records[$0] }[...])) }
             }
             for try await (shard, results) in group {
-                for (index, verdict) in zip(shard, results) {
-                    verdicts[index] = verdict
-                }
+                for (index, verdict) in zip(shard, results) { verdicts[index] = verdict }
             }
         }
         return verdicts.compactMap { $0 }
     }
 
-    @concurrent
-    private func entitle(_ records: ArraySlice<ConsumerRecord>) async throws -> [Verdict] {
+    @concurrent private func entitle(_ records: ArraySlice<ConsumerRecord>) async throws -> [Verdict] {
         try await isolating(records) { try await settle($0) }
     }
 
@@ -98,33 +80,23 @@ package final class EntitleStage: DatabaseStage {
         readable.reserveCapacity(records.count)
         var awaited: [Int] = []
         for record in records {
-            let reading = Result { () throws(ObservationError) in
-                EntitleRecord(try Observation(record))
-            }
+            let reading = Result { () throws(ObservationError) in EntitleRecord(try Observation(record)) }
             readings.append(reading)
             guard case .success(let entitling) = reading else { continue }
-            if record.correlationID != nil {
-                awaited.append(readable.count)
-            }
+            if record.correlationID != nil { awaited.append(readable.count) }
             readable.append(entitling)
         }
         let settled = try await settle(readable, awaited)
         var index = 0
         return readings.enumerated().map { offset, reading in
             switch reading {
-            case .failure(let error):
-                return .unreadable(error)
+            case .failure(let error): return .unreadable(error)
             case .success(let entitling):
                 defer { index += 1 }
-                var verdict = verdict(
-                    on: records[records.startIndex + offset],
-                    settled.outcomes[index]
-                )
+                var verdict = verdict(on: records[records.startIndex + offset], settled.outcomes[index])
                 verdict.bodyWrittenAt = entitling.bodyWrittenAt
                 verdict.outcome = settled.answers[index]?.outcome(
-                    settled.outcomes[index],
-                    isAboutPurchase: entitling.scope != nil
-                )
+                    settled.outcomes[index], isAboutPurchase: entitling.scope != nil)
                 return verdict
             }
         }
@@ -138,23 +110,14 @@ package final class EntitleStage: DatabaseStage {
             do {
                 let outcome = try await client.inserting { [refused] connection, newRows in
                     let transaction = EntitleTransaction(
-                        connection: connection,
-                        records: records,
-                        refused: refused,
-                        catalogs: catalogs,
-                        awaited: awaited,
-                        newRows: newRows
-                    )
+                        connection: connection, records: records, refused: refused, catalogs: catalogs,
+                        awaited: awaited, newRows: newRows)
                     return try await transaction.run()
                 }
                 metrics.settled(outcome)
-                if outcome.changes > 0 {
-                    feed?.wake()
-                }
+                if outcome.changes > 0 { feed?.wake() }
                 return outcome
-            } catch let contradicted as ContradictedFacts {
-                refused.merge(contradicted.records) { known, _ in known }
-            }
+            } catch let contradicted as ContradictedFacts { refused.merge(contradicted.records) { known, _ in known } }
         }
     }
 
@@ -165,10 +128,7 @@ package final class EntitleStage: DatabaseStage {
         case .recorded: Verdict(.recorded)
         case .conflict(let field):
             .deadLettered(
-                record,
-                .transactionConflict,
-                "\(field.rawValue) differs from what is recorded of the transaction"
-            )
+                record, .transactionConflict, "\(field.rawValue) differs from what is recorded of the transaction")
         }
     }
 }

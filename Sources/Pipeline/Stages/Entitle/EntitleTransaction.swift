@@ -30,39 +30,20 @@ struct EntitleTransaction {
         var pipeline = Pipeline()
         pipeline.add(Locks.sharedCatalog)
         pipeline.add(Locks.projection, scopes)
-        var (fold, catalog) = try await BatchFold.read(
-            scopes,
-            after: pipeline,
-            catalogs,
-            connection
-        )
+        var (fold, catalog) = try await BatchFold.read(scopes, after: pipeline, catalogs, connection)
         try await reopenPeriods(&fold)
-        for (index, record) in records.enumerated() {
-            fold.add(record, refused: refused[index])
-        }
+        for (index, record) in records.enumerated() { fold.add(record, refused: refused[index]) }
         fold.mark(reprojected, ChangeCause(.catalog, id: catalog.version.map { String($0) }))
         fold.markOwnerChanges()
         var projector = BatchProjector(fold, Projection(catalog: catalog.catalog))
-        if projector.isStacking {
-            try await projector.readStacks(connection)
-        }
+        if projector.isStacking { try await projector.readStacks(connection) }
         let changes = projector.changes()
-        let purchasersTokens = try await write(
-            fold,
-            changes,
-            by: projector,
-            catalogVersion: catalog.version
-        )
+        let purchasersTokens = try await write(fold, changes, by: projector, catalogVersion: catalog.version)
         fold.settleRelinked(changed: changes.purchases)
         return SettledBatch(
-            outcomes: fold.outcomes,
-            answers: try await readAnswers(fold),
-            notifications: fold.meanings,
-            unknownProducts: projector.unknownProducts,
-            unknownTypes: projector.unknownTypes,
-            purchasersTokens: purchasersTokens,
-            changes: changes.changed.count
-        )
+            outcomes: fold.outcomes, answers: try await readAnswers(fold), notifications: fold.meanings,
+            unknownProducts: projector.unknownProducts, unknownTypes: projector.unknownTypes,
+            purchasersTokens: purchasersTokens, changes: changes.changed.count)
     }
 
     /// Reads all facts of the purchases whose closed periods the batch may change, and removes
@@ -83,13 +64,8 @@ struct EntitleTransaction {
         guard !awaited.isEmpty else { return [:] }
         let reading = AnswerReading(
             awaited.map { index in
-                AnswerReading.Question(
-                    index: index,
-                    record: records[index],
-                    userID: fold.userID(of: records[index])
-                )
-            }
-        )
+                AnswerReading.Question(index: index, record: records[index], userID: fold.userID(of: records[index]))
+            })
         return try await reading.answers(connection)
     }
 
@@ -101,40 +77,25 @@ struct EntitleTransaction {
             scopes.formUnion(try await connection.run(TransactionTable.scopes, reusing))
         }
         scopes.reserveCapacity(reprojected.count + records.count)
-        for record in records {
-            record.insertScopes(into: &scopes)
-        }
+        for record in records { record.insertScopes(into: &scopes) }
         return Array(scopes)
     }
 
     /// - Returns: how many seats' transactions carry the account token of a purchaser.
-    private func write(
-        _ fold: BatchFold,
-        _ changes: RowChanges,
-        by projector: BatchProjector,
-        catalogVersion: Int64?
-    ) async throws -> Int {
+    private func write(_ fold: BatchFold, _ changes: RowChanges, by projector: BatchProjector, catalogVersion: Int64?)
+        async throws -> Int
+    {
         let changed = fold.changedTransactions
         let facts = changed.new + changed.others
         let assigned = facts.filter { $0.ownershipType == .assigned && $0.appAccountToken != nil }
         var pipeline = Pipeline()
-        let raising = pipeline.add(
-            TransactionTable.raise,
-            new: changed.new,
-            newRows,
-            others: changed.others
-        )
-        if !projector.isStacking {
-            pipeline.add(Locks.users, unlessEmpty: Array(changes.users))
-        }
+        let raising = pipeline.add(TransactionTable.raise, new: changed.new, newRows, others: changed.others)
+        if !projector.isStacking { pipeline.add(Locks.users, unlessEmpty: Array(changes.users)) }
         pipeline.add(fold, newRows)
         pipeline.add(ClosedPeriodTable.write, unlessEmpty: projector.closedPeriods)
         pipeline.add(OwnerChangeTable.removeProjected, unlessEmpty: projector.ownerChanges)
         pipeline.add(changes, catalogVersion: catalogVersion, newRows: newRows)
-        let purchasersTokens = pipeline.add(
-            TransactionTable.countPurchasersTokens,
-            unlessEmpty: assigned
-        )
+        let purchasersTokens = pipeline.add(TransactionTable.countPurchasersTokens, unlessEmpty: assigned)
         guard !pipeline.isEmpty else { return 0 }
         let answers = try await connection.run(pipeline)
         if raising.reduce(0, { $0 + answers[$1].affectedCount }) < facts.count {
@@ -148,9 +109,7 @@ struct EntitleTransaction {
         for contradiction in try await connection.run(TransactionTable.contradictions, facts) {
             let refused = facts[contradiction.index]
             for (index, record) in records.enumerated() {
-                if let fact = record.transaction, fact.key == refused.key,
-                    fact.purchaseKey == refused.purchaseKey
-                {
+                if let fact = record.transaction, fact.key == refused.key, fact.purchaseKey == refused.purchaseKey {
                     fields[index] = contradiction.field
                 }
             }

@@ -17,8 +17,7 @@ struct Refusals: Sendable {
                 "transaction.original_id": .string(purchase.originalTransactionID.text),
                 "transaction.environment": .string(purchase.environment.rawValue),
                 "error": .string(error.recordFaultDetail),
-            ]
-        )
+            ])
     }
 
     /// - Parameter change: its row in the outbox.
@@ -26,8 +25,7 @@ struct Refusals: Sendable {
         metrics.refused(.feed)
         log?.error(
             "change refused by the database, not published",
-            ["change.id": .int(Int(change)), "error": .string(error.recordFaultDetail)]
-        )
+            ["change.id": .int(Int(change)), "error": .string(error.recordFaultDetail)])
     }
 
     /// Counts a user who cannot be marked for a repetition; the log does not name the user.
@@ -35,7 +33,6 @@ struct Refusals: Sendable {
         metrics.refused(.feed)
         log?.error(
             "repetition of a user's state refused by the database, left out",
-            ["error": .string(error.recordFaultDetail)]
-        )
+            ["error": .string(error.recordFaultDetail)])
     }
 }

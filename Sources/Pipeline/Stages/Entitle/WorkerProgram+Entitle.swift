@@ -7,26 +7,16 @@ package import Worker
 
 extension WorkerProgram {
     package static let entitle = WorkerProgram(
-        .entitle,
-        summary: "Records facts and projects from them what each user may use.",
+        .entitle, summary: "Records facts and projects from them what each user may use.",
         declarations: DatabaseSettings.declarations + EntitleSettings.declarations,
-        otherSections: SharedSettings.sections,
-        dependency: .database,
+        otherSections: SharedSettings.sections, dependency: .database,
         connections: { await DatabaseCheck.findings($0, of: .entitle, role: .entitleWorker) },
         make: { parts in
             EntitleStage(
                 client: parts.databaseClient(.entitle),
-                shardsMax: min(
-                    parts.settings[EntitleSettings.shards],
-                    parts.settings[DatabaseSettings.connectionsMax]
-                ),
+                shardsMax: min(parts.settings[EntitleSettings.shards], parts.settings[DatabaseSettings.connectionsMax]),
                 feed: FeedTopics(
-                    changed: parts.settings.topic(Topic.changed),
-                    current: parts.settings.topic(Topic.current)
-                ),
-                metrics: EntitleMetrics(parts.metrics),
-                log: parts.log
-            )
-        }
-    )
+                    changed: parts.settings.topic(Topic.changed), current: parts.settings.topic(Topic.current)),
+                metrics: EntitleMetrics(parts.metrics), log: parts.log)
+        })
 }

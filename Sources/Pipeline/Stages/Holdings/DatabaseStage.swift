@@ -16,29 +16,22 @@ package protocol DatabaseStage: Stage {
 extension DatabaseStage {
     package var recordsMax: Int { size.recordsMax }
 
-    package func probe() async throws {
-        try await SchemaVersion.require(client)
-    }
+    package func probe() async throws { try await SchemaVersion.require(client) }
 
     package func signIn() async throws(SettingsError) {
-        do {
-            try await client.signIn()
-        } catch {
+        do { try await client.signIn() } catch {
             let message = "no log-in by it has worked, the former one stays in use: \(error)"
             let setting = DatabaseSettings.password.declaration.name
             throw SettingsError(problems: [SettingProblem(setting: setting, message: message)])
         }
     }
 
-    package func isOutdated(by error: any Error) async -> Bool {
-        await SchemaVersion.isOutgrown(client, after: error)
-    }
+    package func isOutdated(by error: any Error) async -> Bool { await SchemaVersion.isOutgrown(client, after: error) }
 
     /// Gives records to `body` in transactions; a record that PostgreSQL refuses by itself becomes
     /// a dead letter, and one that only fails waits.
     package func isolating(
-        _ records: ArraySlice<ConsumerRecord>,
-        _ body: (ArraySlice<ConsumerRecord>) async throws -> [Verdict]
+        _ records: ArraySlice<ConsumerRecord>, _ body: (ArraySlice<ConsumerRecord>) async throws -> [Verdict]
     ) async throws -> [Verdict] {
         try await RecordFaults.isolating(records, size: size, body) { record, error in
             .deadLettered(record, .notStorable, error.recordFaultDetail)
@@ -51,10 +44,7 @@ extension DatabaseStage {
     ///
     /// Throws `SchemaNewer` if the database has not accepted a record and was migrated beyond the
     /// version that this program knows: then no record is to blame.
-    package func completed(
-        _ verdicts: [Verdict],
-        of records: [ConsumerRecord]
-    ) async throws -> [Verdict] {
+    package func completed(_ verdicts: [Verdict], of records: [ConsumerRecord]) async throws -> [Verdict] {
         if verdicts.contains(where: { $0.isNotStorable || $0.heldBy is UnstoredRecord }) {
             try await SchemaVersion.requireKnown(client)
         }
@@ -62,6 +52,4 @@ extension DatabaseStage {
     }
 }
 
-extension UnstoredRecord: CausedFault {
-    package var cause: FaultCause { error.cause }
-}
+extension UnstoredRecord: CausedFault { package var cause: FaultCause { error.cause } }

@@ -24,15 +24,12 @@ package struct HeldList: Sendable {
         json = Self.json(kept.map { shortened[$0] })
         omission = HeldOmission(
             entitlements: held.count - kept.count,
-            periods: kept.reduce(0) { $0 + held[$1].periods.count - shortened[$1].periods.count }
-        )
+            periods: kept.reduce(0) { $0 + held[$1].periods.count - shortened[$1].periods.count })
     }
 
     /// The indexes of those that fit, in their order; those that last longest are chosen first.
     private static func fitting(_ held: [HeldEntitlement], _ bytesMax: Int) -> [Int] {
-        let places = held.indices.sorted {
-            (held[$0].end ?? .max, $1) > (held[$1].end ?? .max, $0)
-        }
+        let places = held.indices.sorted { (held[$0].end ?? .max, $1) > (held[$1].end ?? .max, $0) }
         var rest = bytesMax - 2
         var kept: [Int] = []
         for place in places {
@@ -47,9 +44,7 @@ package struct HeldList: Sendable {
     private static func json(_ held: [HeldEntitlement]) -> [UInt8] {
         var writer = JSONWriter(reserving: 64 + held.count * 224)
         writer.beginArray()
-        for entitlement in held {
-            writer.entitlement(entitlement)
-        }
+        for entitlement in held { writer.entitlement(entitlement) }
         writer.endArray()
         return writer.bytes
     }

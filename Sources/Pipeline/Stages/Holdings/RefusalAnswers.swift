@@ -11,23 +11,17 @@ package import Worker
 package struct RefusalAnswers: Sendable {
     private let client: PostgresClient
 
-    package init(client: PostgresClient) {
-        self.client = client
-    }
+    package init(client: PostgresClient) { self.client = client }
 
     /// Adds the user to the verdicts on refused records that a request waits for, and to the last
     /// observation of a body what the user holds; free if no request waits.
     ///
     /// - Parameter verdicts: on `records`, in their order.
-    package func complete(
-        _ verdicts: [Verdict],
-        of records: [ConsumerRecord]
-    ) async throws -> [Verdict] {
+    package func complete(_ verdicts: [Verdict], of records: [ConsumerRecord]) async throws -> [Verdict] {
         var verdicts = verdicts
         for index in verdicts.indices where verdicts[index].isRefused {
             let record = records[index]
-            guard let refusal = verdicts[index].refusal, verdicts[index].outcome == nil,
-                record.correlationID != nil
+            guard let refusal = verdicts[index].refusal, verdicts[index].outcome == nil, record.correlationID != nil
             else { continue }
             var outcome = Outcome(.deadLettered, reason: refusal.reason.rawValue)
             try await add(to: &outcome, of: record)
@@ -37,15 +31,13 @@ package struct RefusalAnswers: Sendable {
     }
 
     private func add(to outcome: inout Outcome, of record: ConsumerRecord) async throws {
-        guard let observation = try? Observation(record),
-            let original = observation.originalTransactionID
-        else { return }
+        guard let observation = try? Observation(record), let original = observation.originalTransactionID else {
+            return
+        }
         let environment = observation.environment.rawValue
         do {
             let owners = try await client.run(
-                OwnerTable.user,
-                (observation.environment, observation.bundleID, original)
-            )
+                OwnerTable.user, (observation.environment, observation.bundleID, original))
             guard let user = owners.first else { return }
             let isLast = observation.source?.isLast ?? true
             outcome.add(user, holds: isLast ? try await held(by: user, in: environment) : nil)
@@ -54,11 +46,7 @@ package struct RefusalAnswers: Sendable {
         }
     }
 
-    private func held(
-        by user: Identifier,
-        in environment: String
-    ) async throws -> [HeldEntitlement] {
-        try await client.run(HeldEntitlements.read, [user]).map(\.held)
-            .filter { $0.environment == environment }
+    private func held(by user: Identifier, in environment: String) async throws -> [HeldEntitlement] {
+        try await client.run(HeldEntitlements.read, [user]).map(\.held).filter { $0.environment == environment }
     }
 }

@@ -12,20 +12,13 @@ extension WorkerProgram.Parts {
     /// gauges; call it once for a registry of metrics.
     package func databaseClient(_ stage: StageDescription) -> PostgresClient {
         let client = DatabaseSettings.client(
-            settings,
-            applicationName: stage.program,
-            sessionTimeout: settings[WorkerSettings.sessionTimeout],
-            waitHandler: { TimeAccount.databaseWait(hasBegun: $0) }
-        )
+            settings, applicationName: stage.program, sessionTimeout: settings[WorkerSettings.sessionTimeout],
+            waitHandler: { TimeAccount.databaseWait(hasBegun: $0) })
         let connections = metrics.gauge(
-            "database_connections",
-            "Connections of the pool: `lent` and `idle` together are those that are open.",
-            labels: ["state"]
-        )
+            "database_connections", "Connections of the pool: `lent` and `idle` together are those that are open.",
+            labels: ["state"])
         let waiting = metrics.gauge(
-            "database_waiting_calls",
-            "Calls that wait because all connections of the pool are lent."
-        )
+            "database_waiting_calls", "Calls that wait because all connections of the pool are lent.")
         metrics.beforeExposition {
             let counts = client.connections
             connections["lent"].set(counts.lent)
@@ -38,11 +31,9 @@ extension WorkerProgram.Parts {
 
 extension DatabaseCheck {
     /// Tries the database of a stage with the settings of its worker.
-    package static func findings(
-        _ settings: SettingsValues,
-        of stage: StageDescription,
-        role: DatabaseRole
-    ) async -> [ConnectionFinding] {
+    package static func findings(_ settings: SettingsValues, of stage: StageDescription, role: DatabaseRole) async
+        -> [ConnectionFinding]
+    {
         let options = DatabaseSettings.options(settings, applicationName: stage.program)
         return await findings(options, role: role)
     }

@@ -11,9 +11,7 @@ struct LinkBacklogMetrics {
     /// Counting costs more than reading the ends of a queue.
     private static let purchasesInterval = Duration.seconds(60)
 
-    init(_ metrics: LinkMetrics) {
-        self.metrics = metrics
-    }
+    init(_ metrics: LinkMetrics) { self.metrics = metrics }
 
     mutating func update(_ connection: PostgresConnection) async throws {
         let now = ContinuousClock.now
@@ -23,19 +21,12 @@ struct LinkBacklogMetrics {
         let changes = pipeline.add(LinkBacklog.changes)
         let purchases = isCounting ? pipeline.add(LinkBacklog.purchases) : nil
         let answers = try await connection.run(pipeline)
-        metrics.show(
-            waitingChanges: answers[changes][0],
-            purchases: purchases.map { answers[$0][0] }
-        )
+        metrics.show(waitingChanges: answers[changes][0], purchases: purchases.map { answers[$0][0] })
         changesReadAt = now
         purchasesCountedAt = isCounting ? now : purchasesCountedAt
     }
 
-    private static func isDue(
-        _ last: ContinuousClock.Instant?,
-        _ interval: Duration,
-        _ now: ContinuousClock.Instant
-    ) -> Bool {
-        last.map { now - $0 >= interval } ?? true
-    }
+    private static func isDue(_ last: ContinuousClock.Instant?, _ interval: Duration, _ now: ContinuousClock.Instant)
+        -> Bool
+    { last.map { now - $0 >= interval } ?? true }
 }

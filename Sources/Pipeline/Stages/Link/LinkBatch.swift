@@ -62,20 +62,14 @@ struct LinkBatch {
     /// Adds what one observation states.
     mutating func add(_ observation: Observation) -> LinkSubject {
         let facts = observation.facts
-        if let renewal = facts.renewal {
-            add(renewal)
-        }
+        if let renewal = facts.renewal { add(renewal) }
         if let fact = facts.transaction {
             add(fact, observation.claim)
             let account = fact.appTransactionID ?? facts.renewal?.appTransactionID
-            if let account {
-                groups.insert(fact.purchaseKey.group(account))
-            }
+            if let account { groups.insert(fact.purchaseKey.group(account)) }
             return .purchase(fact.purchaseKey)
         }
-        if let renewal = facts.renewal {
-            return .renewal(renewal.key)
-        }
+        if let renewal = facts.renewal { return .renewal(renewal.key) }
         guard let group = facts.appTransaction?.group else { return .nothing }
         groups.insert(group)
         accounts.insert(group)
@@ -91,9 +85,7 @@ struct LinkBatch {
             transactions.append(fact)
         }
         scopes.insert(fact.purchaseKey.scope)
-        if trustsIngestUsers, let claim {
-            add(claim, of: fact)
-        }
+        if trustsIngestUsers, let claim { add(claim, of: fact) }
     }
 
     private mutating func add(_ claim: UserClaim, of fact: TransactionFact) {

@@ -13,45 +13,29 @@ package final class LinkMetrics: Sendable {
     package init(_ registry: MetricsRegistry) {
         waitingChanges =
             registry.gauge(
-                "link_waiting_changes",
-                "Links written, changed or removed and not applied yet; counted up to 100,000."
-            )[]
+                "link_waiting_changes", "Links written, changed or removed and not applied yet; counted up to 100,000.")[]
         unownedPurchases =
-            registry.gauge(
-                "link_unowned_purchases",
-                "Purchases without an owner; counted up to 100,000."
-            )[]
+            registry.gauge("link_unowned_purchases", "Purchases without an owner; counted up to 100,000.")[]
         unprojectedPurchases =
             registry.gauge(
                 "link_unprojected_purchases",
-                "Purchases whose owner changed and that are not projected since; counted "
-                    + "up to 100,000."
-            )[]
+                "Purchases whose owner changed and that are not projected since; counted up to 100,000.")[]
         refusedPurchases =
             registry.counter(
-                "link_refused_purchases",
-                "Owners rejected by the database after a link change; each is retried later."
-            )[]
+                "link_refused_purchases", "Owners rejected by the database after a link change; each is retried later.")[]
         contradictions =
             registry.counter(
                 "link_contradicting_ingest_users",
-                "Records that name a different user for a transaction than another record; the "
-                    + "earliest counts."
-            )[]
+                "Records that name a different user for a transaction than another record; the earliest counts.")[]
         oldestUnprojected =
             registry.gauge(
                 "link_oldest_unprojected_seconds",
-                "Age of the oldest purchase that waits for its projection; 0 if none does."
-            )[]
+                "Age of the oldest purchase that waits for its projection; 0 if none does.")[]
     }
 
-    func refusedPurchase() {
-        refusedPurchases.increment()
-    }
+    func refusedPurchase() { refusedPurchases.increment() }
 
-    func contradicted(_ count: Int) {
-        contradictions.increment(by: count)
-    }
+    func contradicted(_ count: Int) { contradictions.increment(by: count) }
 
     /// - Parameter purchases: nil if they were not counted.
     func show(waitingChanges: Int64, purchases: LinkBacklog.Purchases?) {

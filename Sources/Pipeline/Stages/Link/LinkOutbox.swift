@@ -30,13 +30,7 @@ actor LinkOutbox: Outbox {
     private static let purchasesMax = 200
     private let size: TransactionSize
 
-    init(
-        _ linking: Linking,
-        topic: String,
-        sweepInterval: Duration,
-        metrics: LinkMetrics,
-        log: Log
-    ) {
+    init(_ linking: Linking, topic: String, sweepInterval: Duration, metrics: LinkMetrics, log: Log) {
         self.linking = linking
         standing = StandingConnection(linking.client)
         self.metrics = metrics
@@ -71,9 +65,7 @@ actor LinkOutbox: Outbox {
         }
     }
 
-    func close() async {
-        await standing.close()
-    }
+    func close() async { await standing.close() }
 }
 
 extension LinkOutbox {
@@ -108,17 +100,10 @@ extension LinkOutbox {
     }
 
     /// - Parameter changes: the changes that the refused purchases were reviewed for.
-    private func retries(
-        of refused: [PurchaseScope],
-        _ changes: [LinkChange]
-    ) -> [LinkChangeTable.Retry] {
+    private func retries(of refused: [PurchaseScope], _ changes: [LinkChange]) -> [LinkChangeTable.Retry] {
         refused.map { scope in
             let former = changes.filter { $0.isOnly(of: scope) }.map(\.attempts).max() ?? 0
-            return (
-                scope: scope,
-                attempts: former + 1,
-                delay: OwnerChangeTable.resendDelay(afterSends: former + 1)
-            )
+            return (scope: scope, attempts: former + 1, delay: OwnerChangeTable.resendDelay(afterSends: former + 1))
         }
     }
 
@@ -137,26 +122,19 @@ extension LinkOutbox {
                     "purchase.environment": .string(scope.environment.rawValue),
                     "purchase.original_transaction_id": .string(scope.originalTransactionID.text),
                     "error": .string(error.recordFaultDetail),
-                ]
-            )
+                ])
             return scope
-        }
-        .compactMap(\.self)
+        }.compactMap(\.self)
     }
 
     /// Sends a link observation for each purchase that is due; false if none is.
     ///
     /// An acknowledgement does not mean that the purchase is projected: only the projection removes
     /// the mark.
-    private func send(
-        _ connection: PostgresConnection,
-        _ deliver: OutboxDelivery
-    ) async throws -> Bool {
+    private func send(_ connection: PostgresConnection, _ deliver: OutboxDelivery) async throws -> Bool {
         let due = Array(try await connection.run(OwnerChangeTable.take))
         guard !due.isEmpty else { return false }
-        do {
-            try await deliver(due.map { $0.record(for: topic) })
-        } catch {
+        do { try await deliver(due.map { $0.record(for: topic) }) } catch {
             // Also in a cancelled task. If this fails, they are sent after a while.
             await Task { _ = try? await connection.run(OwnerChangeTable.putBack, due) }.value
             throw error

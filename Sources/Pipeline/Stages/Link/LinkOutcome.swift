@@ -17,25 +17,22 @@ struct LinkOutcome {
 
     /// - Parameter renewed: the scopes with a renewal info in the batch.
     init(
-        purchases: [LinkedPurchase] = [],
-        renewed: Set<PurchaseScope> = [],
-        accounts: [AppTransactionGroup: ObservedOwner] = [:],
-        contradictionCount: Int = 0
+        purchases: [LinkedPurchase] = [], renewed: Set<PurchaseScope> = [],
+        accounts: [AppTransactionGroup: ObservedOwner] = [:], contradictionCount: Int = 0
     ) {
         self.purchases = purchases
         self.accounts = accounts
         self.contradictionCount = contradictionCount
         var indexes: [PurchaseKey: Int] = [:]
         indexes.reserveCapacity(purchases.count)
-        for index in purchases.indices {
-            indexes[purchases[index].state.key] = index
-        }
+        for index in purchases.indices { indexes[purchases[index].state.key] = index }
         self.indexes = indexes
         let joined = purchases.indices.filter { index in
             !renewed.isEmpty && renewed.contains(purchases[index].state.key.scope)
         }
-        self.renewed = Dictionary(grouping: joined) { purchases[$0].state.key.scope }
-            .mapValues { $0.sorted { purchases[$0].state.key < purchases[$1].state.key } }
+        self.renewed = Dictionary(grouping: joined) { purchases[$0].state.key.scope }.mapValues {
+            $0.sorted { purchases[$0].state.key < purchases[$1].state.key }
+        }
     }
 
     func owner(of subject: LinkSubject) -> ObservedOwner {
@@ -48,9 +45,7 @@ struct LinkOutcome {
     }
 
     private func owner(ofPurchasesJoinedBy renewal: RenewalKey) -> ObservedOwner {
-        let joined = (renewed[renewal.scope] ?? []).filter {
-            purchases[$0].state.isVouchedFor(by: renewal.trust)
-        }
+        let joined = (renewed[renewal.scope] ?? []).filter { purchases[$0].state.isVouchedFor(by: renewal.trust) }
         let known = joined.first { purchases[$0].owner?.userID != nil } ?? joined.first
         return ObservedOwner(known.flatMap { purchases[$0].owner })
     }
@@ -59,7 +54,5 @@ struct LinkOutcome {
 extension ObservedOwner {
     static let nobody = ObservedOwner(userID: nil, rule: OwnershipRule.unlinked.rawValue)
 
-    init(_ stored: StoredOwner?) {
-        self = stored.map { ObservedOwner(userID: $0.userID, rule: $0.rule) } ?? .nobody
-    }
+    init(_ stored: StoredOwner?) { self = stored.map { ObservedOwner(userID: $0.userID, rule: $0.rule) } ?? .nobody }
 }

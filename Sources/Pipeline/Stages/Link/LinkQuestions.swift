@@ -8,17 +8,9 @@ struct AppScope: Hashable {
     let bundleID: Identifier
 }
 
-extension PurchaseKey {
-    var app: AppScope {
-        AppScope(environment: environment, bundleID: bundleID)
-    }
-}
+extension PurchaseKey { var app: AppScope { AppScope(environment: environment, bundleID: bundleID) } }
 
-extension AppTransactionGroup {
-    var app: AppScope {
-        AppScope(environment: environment, bundleID: bundleID)
-    }
-}
+extension AppTransactionGroup { var app: AppScope { AppScope(environment: environment, bundleID: bundleID) } }
 
 /// The links that concern the purchases of a batch; each is asked for once.
 struct LinkQuestions {
@@ -43,9 +35,7 @@ struct LinkQuestions {
 
     mutating func ask(_ name: Name, in app: AppScope) {
         let question = Question(app: app, name: name)
-        if asked.insert(question).inserted {
-            questions.append(question)
-        }
+        if asked.insert(question).inserted { questions.append(question) }
     }
 
     /// Asks for all links that may name the owner of a purchase.
@@ -53,16 +43,10 @@ struct LinkQuestions {
     /// - Parameter tokensAreUserIDs: if true, no link of a token is asked for.
     mutating func ask(about facts: OwnershipFacts, in app: AppScope, tokensAreUserIDs: Bool) {
         ask(.originalTransactionID(facts.originalTransactionID), in: app)
-        if let id = facts.appTransactionID {
-            ask(.appTransactionID(id), in: app)
-        }
+        if let id = facts.appTransactionID { ask(.appTransactionID(id), in: app) }
         guard !tokensAreUserIDs else { return }
-        for transaction in facts.transactions {
-            if let token = transaction.token { ask(.token(token), in: app) }
-        }
-        if let token = facts.renewalToken {
-            ask(.token(token), in: app)
-        }
+        for transaction in facts.transactions { if let token = transaction.token { ask(.token(token), in: app) } }
+        if let token = facts.renewalToken { ask(.token(token), in: app) }
     }
 
     /// The questions as the store takes them.
@@ -74,12 +58,7 @@ struct LinkQuestions {
                 case .appTransactionID(let id): (.appTransactionID, id)
                 case .originalTransactionID(let id): (.originalTransactionID, id)
                 }
-            return (
-                kind: kind,
-                environment: question.app.environment,
-                bundleID: question.app.bundleID,
-                key: key
-            )
+            return (kind: kind, environment: question.app.environment, bundleID: question.app.bundleID, key: key)
         }
     }
 
@@ -89,14 +68,11 @@ struct LinkQuestions {
         for found in found {
             let question = questions[found.index]
             switch question.name {
-            case .token(let token):
-                links[question.app, default: AccountLinks()].userByToken[token] = found.userID
+            case .token(let token): links[question.app, default: AccountLinks()].userByToken[token] = found.userID
             case .appTransactionID(let id):
-                links[question.app, default: AccountLinks()]
-                    .userByAppTransactionID[id] = found.userID
+                links[question.app, default: AccountLinks()].userByAppTransactionID[id] = found.userID
             case .originalTransactionID(let id):
-                links[question.app, default: AccountLinks()]
-                    .userByOriginalTransactionID[id] = found.userID
+                links[question.app, default: AccountLinks()].userByOriginalTransactionID[id] = found.userID
             }
         }
         return links

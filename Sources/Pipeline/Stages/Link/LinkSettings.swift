@@ -13,20 +13,14 @@ package enum LinkSettings {
     }
 
     package static let mode = Setting(
-        "linking.mode",
-        .choice,
-        default: Mode.links,
+        "linking.mode", .choice, default: Mode.links,
         "How an account token becomes a user ID: `links` looks it up in account_links, `identity` "
-            + "uses the token itself."
-    )
+            + "uses the token itself.")
     package static let policy = Setting(
-        "linking.policy",
-        .choice,
-        default: OwnershipPolicy.transfer,
+        "linking.policy", .choice, default: OwnershipPolicy.transfer,
         "What happens when a later transaction names another user: `transfer` (the newest owner "
             + "wins), `keep` (the first stays), `transfer_if_inactive` (the newest wins if no paid "
-            + "period was running)."
-    )
+            + "period was running).")
 
     package static let declarations = [
         mode.declaration, SharedSettings.trustsIngestUser.declaration, policy.declaration,
@@ -34,9 +28,7 @@ package enum LinkSettings {
 
     package static func rules(_ values: SettingsValues) -> OwnershipRules {
         OwnershipRules(
-            policy: values[policy],
-            tokensAreUserIDs: values[mode] == .identity,
-            trustsIngestion: values[SharedSettings.trustsIngestUser]
-        )
+            policy: values[policy], tokensAreUserIDs: values[mode] == .identity,
+            trustsIngestion: values[SharedSettings.trustsIngestUser])
     }
 }

@@ -27,27 +27,15 @@ package final class LinkStage: DatabaseStage {
     ///   - linkedTopic: the topic of the forwarded observations.
     ///   - sweepInterval: the longest wait of a changed link whose notification was missed.
     package init(
-        client: PostgresClient,
-        rules: OwnershipRules,
-        linkedTopic: String,
-        sweepInterval: Duration = .milliseconds(500),
-        metrics: LinkMetrics,
-        log: Log
+        client: PostgresClient, rules: OwnershipRules, linkedTopic: String,
+        sweepInterval: Duration = .milliseconds(500), metrics: LinkMetrics, log: Log
     ) {
         let linking = Linking(client: client, rules: rules)
         self.linking = linking
         self.linkedTopic = linkedTopic
         self.metrics = metrics
         size = TransactionSize(statementDeadline: client.statementDeadline)
-        outboxes = [
-            LinkOutbox(
-                linking,
-                topic: linkedTopic,
-                sweepInterval: sweepInterval,
-                metrics: metrics,
-                log: log
-            )
-        ]
+        outboxes = [LinkOutbox(linking, topic: linkedTopic, sweepInterval: sweepInterval, metrics: metrics, log: log)]
     }
 
     package var client: PostgresClient { linking.client }
@@ -62,44 +50,29 @@ extension LinkStage {
     private typealias Reading = Result<LinkReading, ObservationError>
 
     private func link(_ records: ArraySlice<ConsumerRecord>) async throws -> [Verdict] {
-        var batch = LinkBatch(
-            recordsExpected: records.count,
-            trustsIngestUsers: linking.rules.trustsIngestion
-        )
+        var batch = LinkBatch(recordsExpected: records.count, trustsIngestUsers: linking.rules.trustsIngestion)
         var readings: [Reading] = []
         readings.reserveCapacity(records.count)
         for record in records {
             readings.append(
                 Result { () throws(ObservationError) in
                     let observation = try Observation(record)
-                    return LinkReading(
-                        subject: batch.add(observation),
-                        inputRange: observation.inputRange
-                    )
-                }
-            )
+                    return LinkReading(subject: batch.add(observation), inputRange: observation.inputRange)
+                })
         }
-        let outcome =
-            batch.isEmpty
-            ? LinkOutcome() : try await linking.settle(batch, hasRecords: true)
+        let outcome = batch.isEmpty ? LinkOutcome() : try await linking.settle(batch, hasRecords: true)
         metrics.contradicted(outcome.contradictionCount)
         return readings.indices.map { index in
             verdict(on: records[records.startIndex + index], readings[index], outcome)
         }
     }
 
-    private func verdict(
-        on record: ConsumerRecord,
-        _ reading: Reading,
-        _ outcome: LinkOutcome
-    ) -> Verdict {
+    private func verdict(on record: ConsumerRecord, _ reading: Reading, _ outcome: LinkOutcome) -> Verdict {
         do {
             let reading = try reading.get()
             let owner = outcome.owner(of: reading.subject)
             let owned = try record.owned(by: owner, for: linkedTopic, reading.inputRange)
             return Verdict(owner.userID == nil ? .unresolved : .resolved, outputs: [owned])
-        } catch {
-            return .unreadable(error)
-        }
+        } catch { return .unreadable(error) }
     }
 }

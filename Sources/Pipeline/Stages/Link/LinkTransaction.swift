@@ -25,12 +25,8 @@ struct LinkTransaction {
     private var contradictionCount: Int
 
     init(
-        connection: PostgresConnection,
-        batch: LinkBatch,
-        rules: OwnershipRules,
-        hasRecords: Bool,
-        newRows: NewRows = .upserted,
-        locking groups: Set<AppTransactionGroup>
+        connection: PostgresConnection, batch: LinkBatch, rules: OwnershipRules, hasRecords: Bool,
+        newRows: NewRows = .upserted, locking groups: Set<AppTransactionGroup>
     ) {
         self.connection = connection
         self.batch = batch
@@ -47,16 +43,11 @@ struct LinkTransaction {
         let oursCount = hasRecords ? purchases.count : 0
         let changed = try await settleGroups()
         try await readDependants(of: changed)
-        for index in purchases.indices {
-            purchases[index].owner = owner(of: purchases[index])
-        }
+        for index in purchases.indices { purchases[index].owner = owner(of: purchases[index]) }
         try await write(oursCount)
         return LinkOutcome(
-            purchases: purchases,
-            renewed: Set(batch.renewals.keys.map(\.scope)),
-            accounts: accounts(),
-            contradictionCount: contradictionCount
-        )
+            purchases: purchases, renewed: Set(batch.renewals.keys.map(\.scope)), accounts: accounts(),
+            contradictionCount: contradictionCount)
     }
 
     private mutating func lockAndRead() async throws {
@@ -67,15 +58,10 @@ struct LinkTransaction {
         pipeline.add(Locks.ownership, scopes)
         pipeline.add(OwnershipFactTables.raiseFacts, unlessEmpty: batch.transactions)
         pipeline.add(OwnershipFactTables.raiseRenewals, unlessEmpty: Array(batch.renewals.values))
-        let contradictions = pipeline.add(
-            OwnershipFactTables.raiseClaims,
-            unlessEmpty: Array(batch.claims.values)
-        )
+        let contradictions = pipeline.add(OwnershipFactTables.raiseClaims, unlessEmpty: Array(batch.claims.values))
         let reading = OwnershipReading(scopes, in: &pipeline)
         let answers = try await connection.run(pipeline)
-        if let contradictions {
-            contradictionCount += answers[contradictions][0]
-        }
+        if let contradictions { contradictionCount += answers[contradictions][0] }
         purchases = reading.purchases(answers).map { LinkedPurchase($0) }
     }
 
@@ -83,9 +69,7 @@ struct LinkTransaction {
     private mutating func readLinksAndGroups() async throws {
         let groups = Array(touchedGroups)
         let missing = Set(groups).subtracting(locked)
-        if !missing.isEmpty {
-            throw LocksMissing(groups: missing)
-        }
+        if !missing.isEmpty { throw LocksMissing(groups: missing) }
         let questions = questions(about: purchases.indices)
         var pipeline = Pipeline()
         let found = pipeline.add(AccountLinkTable.find, questions.rows)
@@ -111,23 +95,17 @@ struct LinkTransaction {
         var questions = LinkQuestions(expected: indices.count * 3)
         for index in indices {
             questions.ask(
-                about: purchases[index].facts,
-                in: purchases[index].state.key.app,
-                tokensAreUserIDs: rules.tokensAreUserIDs
-            )
+                about: purchases[index].facts, in: purchases[index].state.key.app,
+                tokensAreUserIDs: rules.tokensAreUserIDs)
         }
-        for group in batch.groups {
-            questions.ask(.appTransactionID(group.appTransactionID), in: group.app)
-        }
+        for group in batch.groups { questions.ask(.appTransactionID(group.appTransactionID), in: group.app) }
         return questions
     }
 
     private mutating func decideDirectly(_ indices: Range<Int>) {
         for index in indices {
             purchases[index].direct = rules.directOwnership(
-                of: purchases[index].facts,
-                links: links[purchases[index].state.key.app] ?? AccountLinks()
-            )
+                of: purchases[index].facts, links: links[purchases[index].state.key.app] ?? AccountLinks())
         }
     }
 }
@@ -138,9 +116,7 @@ extension LinkTransaction {
     /// - Returns: the accounts that changed.
     private mutating func settleGroups() async throws -> [AppTransactionGroup] {
         let before = siblings
-        if purchases.contains(where: \.withdrawsUser) {
-            try await removeWithdrawn()
-        }
+        if purchases.contains(where: \.withdrawsUser) { try await removeWithdrawn() }
         join(purchases.indices)
         return Set(before.keys).union(siblings.keys).filter { siblings[$0] != before[$0] }
     }
@@ -162,19 +138,13 @@ extension LinkTransaction {
         siblings = Self.siblings(try await connection.run(pipeline)[owners])
     }
 
-    private static func siblings(
-        _ owners: some Sequence<AppTransactionGroupTable.Owners>
-    ) -> [AppTransactionGroup: SiblingOwner] {
-        Dictionary(
-            owners.map { ($0.group, SiblingOwner(owners: [$0.first, $0.last])) },
-            uniquingKeysWith: { $1 }
-        )
-    }
+    private static func siblings(_ owners: some Sequence<AppTransactionGroupTable.Owners>) -> [AppTransactionGroup:
+        SiblingOwner]
+    { Dictionary(owners.map { ($0.group, SiblingOwner(owners: [$0.first, $0.last])) }, uniquingKeysWith: { $1 }) }
 
     private mutating func join(_ indices: Range<Int>) {
         for index in indices {
-            guard let group = purchases[index].group, let user = purchases[index].direct?.userID
-            else { continue }
+            guard let group = purchases[index].group, let user = purchases[index].direct?.userID else { continue }
             siblings[group, default: .none].join(user)
         }
     }
@@ -183,8 +153,7 @@ extension LinkTransaction {
     private mutating func readDependants(of groups: [AppTransactionGroup]) async throws {
         guard !groups.isEmpty else { return }
         let known = Set(purchases.map(\.state.key))
-        let wanted = Set(try await connection.run(AppTransactionGroupTable.dependants, groups))
-            .subtracting(known)
+        let wanted = Set(try await connection.run(AppTransactionGroupTable.dependants, groups)).subtracting(known)
         guard !wanted.isEmpty else { return }
         var pipeline = Pipeline()
         let reading = OwnershipReading(Array(Set(wanted.map(\.scope))), in: &pipeline)
@@ -194,9 +163,7 @@ extension LinkTransaction {
         let added = first..<purchases.count
         let questions = questions(about: added)
         let found = try await connection.run(AccountLinkTable.find, questions.rows)
-        for (app, more) in questions.links(found) {
-            links[app, default: AccountLinks()].merge(more)
-        }
+        for (app, more) in questions.links(found) { links[app, default: AccountLinks()].merge(more) }
         decideDirectly(added)
         join(added)
     }
@@ -205,15 +172,10 @@ extension LinkTransaction {
         let ownership =
             purchase.direct
             ?? rules.indirectOwnership(
-                of: purchase.facts,
-                links: links[purchase.state.key.app] ?? AccountLinks(),
-                siblings: purchase.group.flatMap { siblings[$0] } ?? .none
-            )
+                of: purchase.facts, links: links[purchase.state.key.app] ?? AccountLinks(),
+                siblings: purchase.group.flatMap { siblings[$0] } ?? .none)
         return StoredOwner(
-            ownership,
-            directUserID: purchase.direct?.userID,
-            appTransactionID: purchase.facts.appTransactionID
-        )
+            ownership, directUserID: purchase.direct?.userID, appTransactionID: purchase.facts.appTransactionID)
     }
 
     /// Rule 3 for accounts without a purchase in the batch.
@@ -221,13 +183,8 @@ extension LinkTransaction {
         var accounts: [AppTransactionGroup: ObservedOwner] = [:]
         for group in batch.accounts {
             let ownership = rules.ownership(
-                of: OwnershipFacts(
-                    originalTransactionID: "",
-                    appTransactionID: group.appTransactionID
-                ),
-                links: links[group.app] ?? AccountLinks(),
-                siblings: siblings[group] ?? .none
-            )
+                of: OwnershipFacts(originalTransactionID: "", appTransactionID: group.appTransactionID),
+                links: links[group.app] ?? AccountLinks(), siblings: siblings[group] ?? .none)
             accounts[group] = ObservedOwner(userID: ownership.userID, rule: ownership.rule.rawValue)
         }
         return accounts
@@ -252,9 +209,7 @@ extension LinkTransaction {
             if stored == nil { new.append(row) } else { others.append(row) }
             let hasRecord = index < oursCount
             if stored == nil && hasRecord { continue }
-            if !owner.isSameOwnership(as: stored) {
-                changes.append((key, hasRecord))
-            }
+            if !owner.isSameOwnership(as: stored) { changes.append((key, hasRecord)) }
         }
         var pipeline = Pipeline()
         pipeline.add(OwnerTable.write, new: new, newRows, others: others)

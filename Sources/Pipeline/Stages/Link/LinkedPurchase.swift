@@ -20,9 +20,7 @@ struct LinkedPurchase {
 
     /// Whether it no longer names the same user to its account as before.
     var withdrawsUser: Bool {
-        guard let group = state.storedGroup, let user = state.stored?.directUserID else {
-            return false
-        }
+        guard let group = state.storedGroup, let user = state.stored?.directUserID else { return false }
         return self.group != group || direct?.userID != user
     }
 }

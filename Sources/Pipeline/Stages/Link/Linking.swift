@@ -4,9 +4,7 @@ import Store
 
 /// Thrown if a transaction finds that it needs more locks and cannot take them out of order: it
 /// runs again and takes them with the others.
-struct LocksMissing: Error {
-    let groups: Set<AppTransactionGroup>
-}
+struct LocksMissing: Error { let groups: Set<AppTransactionGroup> }
 
 /// Finds owners in a transaction that begins again if it needs more locks.
 struct Linking: Sendable {
@@ -20,29 +18,20 @@ struct Linking: Sendable {
     func settle(_ batch: LinkBatch, hasRecords: Bool) async throws -> LinkOutcome {
         var groups: Set<AppTransactionGroup> = []
         for _ in 1..<Self.attemptsMax {
-            do {
-                return try await settle(batch, hasRecords, locking: groups)
-            } catch let missing as LocksMissing {
+            do { return try await settle(batch, hasRecords, locking: groups) } catch let missing as LocksMissing {
                 groups.formUnion(missing.groups)
             }
         }
         return try await settle(batch, hasRecords, locking: groups)
     }
 
-    private func settle(
-        _ batch: LinkBatch,
-        _ hasRecords: Bool,
-        locking groups: Set<AppTransactionGroup>
-    ) async throws -> LinkOutcome {
+    private func settle(_ batch: LinkBatch, _ hasRecords: Bool, locking groups: Set<AppTransactionGroup>) async throws
+        -> LinkOutcome
+    {
         try await client.inserting { connection, newRows in
             var transaction = LinkTransaction(
-                connection: connection,
-                batch: batch,
-                rules: rules,
-                hasRecords: hasRecords,
-                newRows: newRows,
-                locking: groups
-            )
+                connection: connection, batch: batch, rules: rules, hasRecords: hasRecords, newRows: newRows,
+                locking: groups)
             return try await transaction.run()
         }
     }

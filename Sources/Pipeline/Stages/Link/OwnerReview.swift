@@ -28,8 +28,7 @@ package struct OwnerReview: Sendable {
     ///   - body: receives the result of `mending` and the owners that differed. If either throws,
     ///     nothing is written; both may run again from their start.
     package func transaction<T, Found>(
-        about purchases: [PurchaseKey],
-        keeping kept: Set<PurchaseScope>,
+        about purchases: [PurchaseKey], keeping kept: Set<PurchaseScope>,
         mending: (PostgresConnection) async throws -> Found,
         _ body: (PostgresConnection, Found, [OwnerDifference]) async throws -> T
     ) async throws -> T {
@@ -51,11 +50,9 @@ package struct OwnerReview: Sendable {
         }
     }
 
-    private func lock(
-        _ purchases: [PurchaseKey],
-        _ groups: Set<AppTransactionGroup>,
-        _ connection: PostgresConnection
-    ) async throws {
+    private func lock(_ purchases: [PurchaseKey], _ groups: Set<AppTransactionGroup>, _ connection: PostgresConnection)
+        async throws
+    {
         let scopes = Array(Set(purchases.map(\.scope)))
         var pipeline = Pipeline()
         pipeline.add(Locks.sharedLinks)
@@ -66,18 +63,12 @@ package struct OwnerReview: Sendable {
     }
 
     private func review(
-        _ scopes: Set<PurchaseScope>,
-        _ groups: Set<AppTransactionGroup>,
-        _ connection: PostgresConnection
+        _ scopes: Set<PurchaseScope>, _ groups: Set<AppTransactionGroup>, _ connection: PostgresConnection
     ) async throws -> [OwnerDifference] {
         guard !scopes.isEmpty else { return [] }
         var transaction = LinkTransaction(
-            connection: connection,
-            batch: LinkBatch(reviewing: scopes, and: []),
-            rules: rules,
-            hasRecords: false,
-            locking: groups
-        )
+            connection: connection, batch: LinkBatch(reviewing: scopes, and: []), rules: rules, hasRecords: false,
+            locking: groups)
         return try await transaction.run().differences
     }
 }
@@ -88,7 +79,6 @@ extension LinkOutcome {
             purchase.owner.flatMap { owner in
                 OwnerDifference(purchase.state.key, found: purchase.state.stored, expected: owner)
             }
-        }
-        .sorted { $0.purchase < $1.purchase }
+        }.sorted { $0.purchase < $1.purchase }
     }
 }

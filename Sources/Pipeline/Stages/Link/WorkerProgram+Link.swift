@@ -8,20 +8,12 @@ package import Worker
 extension WorkerProgram {
     /// `link-worker`: its settings decide owners, but refuse nothing.
     package static let link = WorkerProgram(
-        .link,
-        summary: "Finds the user behind each purchase.",
-        declarations: DatabaseSettings.declarations + LinkSettings.declarations,
-        otherSections: SharedSettings.sections,
-        dependency: .database,
-        connections: { await DatabaseCheck.findings($0, of: .link, role: .linkWorker) },
+        .link, summary: "Finds the user behind each purchase.",
+        declarations: DatabaseSettings.declarations + LinkSettings.declarations, otherSections: SharedSettings.sections,
+        dependency: .database, connections: { await DatabaseCheck.findings($0, of: .link, role: .linkWorker) },
         make: { parts in
             LinkStage(
-                client: parts.databaseClient(.link),
-                rules: LinkSettings.rules(parts.settings),
-                linkedTopic: parts.settings.topic(Topic.linked),
-                metrics: LinkMetrics(parts.metrics),
-                log: parts.log
-            )
-        }
-    )
+                client: parts.databaseClient(.link), rules: LinkSettings.rules(parts.settings),
+                linkedTopic: parts.settings.topic(Topic.linked), metrics: LinkMetrics(parts.metrics), log: parts.log)
+        })
 }

@@ -15,11 +15,7 @@ final class APIAccess: Sendable {
     private let contents: Mutex<[UInt8]?>
 
     /// - Parameter make: makes the client of these credentials.
-    init(
-        _ app: RecoveredApp,
-        _ setting: APIKeySetting,
-        _ make: (APICredentials) throws -> AppStoreServerAPI
-    ) throws {
+    init(_ app: RecoveredApp, _ setting: APIKeySetting, _ make: (APICredentials) throws -> AppStoreServerAPI) throws {
         self.app = app
         self.setting = setting
         let file = FileBytes.read(setting.keyFile) ?? []
@@ -45,25 +41,16 @@ final class APIAccess: Sendable {
         } catch {
             log.error(
                 "key file invalid, former key stays in use",
-                ["file": .string(setting.keyFile), "error": .string("\(error)")]
-            )
+                ["file": .string(setting.keyFile), "error": .string("\(error)")])
             return false
         }
     }
 }
 
 extension APICredentials {
-    fileprivate init(
-        _ app: RecoveredApp,
-        _ setting: APIKeySetting,
-        keyFile: [UInt8]
-    ) throws(KeyError) {
+    fileprivate init(_ app: RecoveredApp, _ setting: APIKeySetting, keyFile: [UInt8]) throws(KeyError) {
         try self.init(
-            bundleID: app.bundleID,
-            environment: app.environment,
-            issuerID: setting.issuerID,
-            keyID: setting.keyID,
-            keyFile: keyFile
-        )
+            bundleID: app.bundleID, environment: app.environment, issuerID: setting.issuerID, keyID: setting.keyID,
+            keyFile: keyFile)
     }
 }

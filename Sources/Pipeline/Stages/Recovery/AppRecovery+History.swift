@@ -16,45 +16,31 @@ extension AppRecovery {
     /// their end: one or two seconds for a million subscriptions.
     private static let sweepMax = Duration.seconds(3600)
 
-    func readHistory(
-        _ job: RecoveryWindowTable.Job,
-        _ deliver: @escaping OutboxDelivery
-    ) async throws {
+    func readHistory(_ job: RecoveryWindowTable.Job, _ deliver: @escaping OutboxDelivery) async throws {
         try await SideBySide.work { () -> [Slice] in
             let windows = RecoveryPlan.windows(app, at: .now)
             _ = try await client.run(RecoveryWindowTable.begin, (app, job, windows))
             return Array(try await client.run(RecoveryWindowTable.due, (app, job)))
         } _: { given in
             var slice = given
-            do {
-                try await read(&slice, deliver)
-            } catch let failure as APIFailure {
-                try await settle(slice, failure)
-            }
+            do { try await read(&slice, deliver) } catch let failure as APIFailure { try await settle(slice, failure) }
         }
     }
 
-    private func read(
-        _ slice: inout Slice,
-        _ deliver: OutboxDelivery
-    ) async throws {
+    private func read(_ slice: inout Slice, _ deliver: OutboxDelivery) async throws {
         try await clip(&slice, to: RecoveryPlan.readable(slice, at: .now))
         guard !slice.bounds.isEmpty else { return try await finish(slice) }
         var trail = PageTrail(plan.pages, from: slice.pageToken)
         while true {
             let page = try await api.notificationHistory(
-                slice.bounds,
-                onlyFailures: slice.job == .missed,
-                page: slice.pageToken
-            )
+                slice.bounds, onlyFailures: slice.job == .missed, page: slice.pageToken)
             let counts = try await take(page, of: slice, deliver)
             guard let next = page.nextPage else { return try await finish(slice, counts) }
             _ = try await client.run(RecoveryWindowTable.advance, (slice, next, counts))
             slice.pageToken = next
             slice.pageNumber += 1
             switch trail.follow(next) {
-            case .readable:
-                continue
+            case .readable: continue
             case .repeated:
                 log.warning("page token repeats, reading the slice again later", logged(slice))
                 return try await delay(slice, next: nil, RecoveryPlan.endlessDelay)
@@ -93,18 +79,15 @@ extension AppRecovery {
     }
 
     /// Publishes what is missing of a page.
-    private func take(
-        _ page: NotificationPage,
-        of slice: Slice,
-        _ deliver: OutboxDelivery
-    ) async throws -> RecoveryWindowTable.PageCounts {
+    private func take(_ page: NotificationPage, of slice: Slice, _ deliver: OutboxDelivery) async throws
+        -> RecoveryWindowTable.PageCounts
+    {
         metrics.answered(.notificationHistory)
         metrics.unreadable(page.unreadableCount)
         if page.unreadableCount > 0 {
             log.warning(
                 "entries of Apple's list without a payload, left out",
-                logged(slice).appending(["recovery.entries": .int(page.unreadableCount)])
-            )
+                logged(slice).appending(["recovery.entries": .int(page.unreadableCount)]))
         }
         var counts = RecoveryWindowTable.PageCounts()
         counts.listed = page.notifications.count
@@ -116,25 +99,19 @@ extension AppRecovery {
     /// Publishes those that are missing.
     ///
     /// - Returns: the number of published records.
-    private func publish(
-        _ notifications: [ListedNotification],
-        of slice: Slice,
-        _ deliver: OutboxDelivery
-    ) async throws -> Int {
+    private func publish(_ notifications: [ListedNotification], of slice: Slice, _ deliver: OutboxDelivery) async throws
+        -> Int
+    {
         var bodies: [Identifier: [UInt8]] = [:]
         var listed: [AppleNotificationTable.Listed] = []
         for notification in notifications {
             let id = NotificationID.uuid(of: notification)
-            guard bodies.updateValue(notification.signedPayload, forKey: id) == nil else {
-                continue
-            }
+            guard bodies.updateValue(notification.signedPayload, forKey: id) == nil else { continue }
             listed.append(
                 (
-                    uuid: id,
-                    type: notification.type?.text ?? "unknown",
+                    uuid: id, type: notification.type?.text ?? "unknown",
                     signedDate: notification.signedAt ?? slice.bounds.lowerBound
-                )
-            )
+                ))
         }
         guard !listed.isEmpty else { return 0 }
         let judged = try await client.run(AppleNotificationTable.list, (app, listed))
@@ -146,32 +123,18 @@ extension AppRecovery {
             missing.compactMap { one in
                 bodies[one.uuid].map { body in
                     RecoveredBody.notification(
-                        body,
-                        NotificationID(
-                            environment: app.environment,
-                            uuid: one.uuid,
-                            nonce: one.nonce
-                        ),
-                        slice,
-                        topic: plan.rawTopic
-                    )
+                        body, NotificationID(environment: app.environment, uuid: one.uuid, nonce: one.nonce), slice,
+                        topic: plan.rawTopic)
                 }
-            }
-        )
+            })
         let uuids = missing.map(\.uuid)
         _ = try await client.run(AppleNotificationTable.published, (app.environment, uuids))
         metrics.published(slice.job.rawValue, missing.count)
         return missing.count
     }
 
-    private func finish(
-        _ slice: Slice,
-        _ counts: RecoveryWindowTable.PageCounts = .init()
-    ) async throws {
-        let answer = try await client.run(
-            RecoveryWindowTable.finish,
-            (slice, counts, plan.interval(slice.job))
-        )
+    private func finish(_ slice: Slice, _ counts: RecoveryWindowTable.PageCounts = .init()) async throws {
+        let answer = try await client.run(RecoveryWindowTable.finish, (slice, counts, plan.interval(slice.job)))
         guard let isOver = answer.first, isOver else { return }
         log.info("notification history read", logged(slice))
         if slice.job == .complete { try await completed() }
@@ -181,14 +144,8 @@ extension AppRecovery {
     private func completed() async throws {
         let now = Timestamp.now
         var pipeline = Pipeline()
-        pipeline.add(
-            RecoveryRequestTable.addStale,
-            (app, RecoveryPlan.staleBefore(now), plan.staleMax)
-        )
-        pipeline.add(
-            AppleNotificationTable.prune,
-            (app, RecoveryPlan.earliest(app, at: now).before(days: 1))
-        )
+        pipeline.add(RecoveryRequestTable.addStale, (app, RecoveryPlan.staleBefore(now), plan.staleMax))
+        pipeline.add(AppleNotificationTable.prune, (app, RecoveryPlan.earliest(app, at: now).before(days: 1)))
         pipeline.add(RecoveryRequestTable.prune, (app, RecoveryPlan.answersBefore(now)))
         let sweep = pipeline
         // Beside the others, which other apps' work needs.
@@ -197,8 +154,7 @@ extension AppRecovery {
 
     private func logged(_ slice: Slice) -> LogMetadata {
         [
-            "app.environment": .string(app.environment.rawValue),
-            "app.bundle_id": .string(app.bundleID.text),
+            "app.environment": .string(app.environment.rawValue), "app.bundle_id": .string(app.bundleID.text),
             "recovery.job": .string(slice.job.rawValue),
         ]
     }

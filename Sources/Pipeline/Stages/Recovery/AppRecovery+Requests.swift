@@ -13,16 +13,11 @@ extension AppRecovery {
     /// A question whose answer fails is asked again later, after the others.
     ///
     /// Throws if Apple's server cannot be reached, as every other question would wait for it too.
-    func answerRequests(
-        _ kind: RecoveryRequestTable.Kind,
-        _ deliver: @escaping OutboxDelivery
-    ) async throws {
+    func answerRequests(_ kind: RecoveryRequestTable.Kind, _ deliver: @escaping OutboxDelivery) async throws {
         try await SideBySide.work {
             Array(try await client.run(RecoveryRequestTable.due, (app, kind)))
         } _: { request in
-            do {
-                try await answer(request, deliver)
-            } catch let failure as APIFailure {
+            do { try await answer(request, deliver) } catch let failure as APIFailure {
                 metrics.failed(failure)
                 try await settle(request, failure)
             }
@@ -33,32 +28,20 @@ extension AppRecovery {
         let id = request.subject.text
         switch request.kind {
         case .finish:
-            guard try await client.run(RecoveryRequestTable.awaitOwner, request).isEmpty else {
-                return
-            }
+            guard try await client.run(RecoveryRequestTable.awaitOwner, request).isEmpty else { return }
             try await api.finish(id)
             metrics.answered(.finish)
             try await finish(request, .done)
-        case .subscriptions:
-            try await publish(try await api.subscriptionStatuses(id), request, deliver)
-        case .order:
-            try await publish(try await api.lookUp(orderID: id), request, deliver)
+        case .subscriptions: try await publish(try await api.subscriptionStatuses(id), request, deliver)
+        case .order: try await publish(try await api.lookUp(orderID: id), request, deliver)
         case .transactions:
-            try await follow(request, deliver) { revision in
-                try await api.transactionHistory(id, revision: revision)
-            }
+            try await follow(request, deliver) { revision in try await api.transactionHistory(id, revision: revision) }
         case .refunds:
-            try await follow(request, deliver) { revision in
-                try await api.refundHistory(id, revision: revision)
-            }
+            try await follow(request, deliver) { revision in try await api.refundHistory(id, revision: revision) }
         }
     }
 
-    private func publish(
-        _ body: [UInt8],
-        _ request: Request,
-        _ deliver: OutboxDelivery
-    ) async throws {
+    private func publish(_ body: [UInt8], _ request: Request, _ deliver: OutboxDelivery) async throws {
         metrics.answered(request.kind.endpoint)
         let count = try await send(body, request, page: 0, deliver)
         try await finish(request, count == 0 ? .notFound : .done, published: count)
@@ -66,9 +49,7 @@ extension AppRecovery {
 
     /// Reads a history to its end, page by page.
     private func follow(
-        _ request: Request,
-        _ deliver: OutboxDelivery,
-        _ page: (_ revision: String?) async throws -> TransactionPage
+        _ request: Request, _ deliver: OutboxDelivery, _ page: (_ revision: String?) async throws -> TransactionPage
     ) async throws {
         var revision = request.revision
         var number: Int64 = 0
@@ -82,8 +63,7 @@ extension AppRecovery {
             }
             _ = try await client.run(RecoveryRequestTable.advance, (request, next, count))
             switch trail.follow(next) {
-            case .readable:
-                (revision, number) = (next, number + 1)
+            case .readable: (revision, number) = (next, number + 1)
             case .repeated:
                 log.warning("revision repeats, asking from the beginning later", logged(request))
                 return try await restart(request)
@@ -97,44 +77,29 @@ extension AppRecovery {
     /// Publishes an answer, in parts if it is too large for one record.
     ///
     /// - Returns: the number of records.
-    private func send(
-        _ body: [UInt8],
-        _ request: Request,
-        page: Int64,
-        _ deliver: OutboxDelivery
-    ) async throws -> Int {
+    private func send(_ body: [UInt8], _ request: Request, page: Int64, _ deliver: OutboxDelivery) async throws -> Int {
         let records = try RecoveredBody.answer(body, to: request, page: page, topic: plan.rawTopic)
         try await deliver(records)
         metrics.published(request.kind.rawValue, records.count)
         return records.count
     }
 
-    private func finish(
-        _ request: Request,
-        _ result: RecoveryRequestTable.Result,
-        published: Int = 0
-    ) async throws {
+    private func finish(_ request: Request, _ result: RecoveryRequestTable.Result, published: Int = 0) async throws {
         _ = try await client.run(RecoveryRequestTable.finish, (request, result, published))
     }
 
     private func settle(_ request: Request, _ failure: APIFailure) async throws {
         guard !failure.isCancelled else { throw failure }
         switch failure.action {
-        case .notFound:
-            try await finish(request, .notFound)
+        case .notFound: try await finish(request, .notFound)
         case .refused:
-            log.warning(
-                "request refused by Apple",
-                logged(request).appending(["error": .string("\(failure)")])
-            )
+            log.warning("request refused by Apple", logged(request).appending(["error": .string("\(failure)")]))
             try await finish(request, .refused)
         case .retry(after: nil):
             try await delay(request)
             if failure.httpStatus == nil { throw failure }
-        case .restart:
-            try await restart(request)
-        case .stop, .retry:
-            throw failure
+        case .restart: try await restart(request)
+        case .stop, .retry: throw failure
         }
     }
 
@@ -150,9 +115,6 @@ extension AppRecovery {
     }
 
     private func logged(_ request: Request) -> LogMetadata {
-        [
-            "recovery.kind": .string(request.kind.rawValue),
-            "recovery.subject": .string(request.subject.text),
-        ]
+        ["recovery.kind": .string(request.kind.rawValue), "recovery.subject": .string(request.subject.text)]
     }
 }

@@ -17,8 +17,7 @@ struct AppRecovery: Sendable {
     var api: AppStoreServerAPI { access.api }
 
     /// Works until nothing of a kind is due, or its endpoint fails or has asked to be left alone.
-    @concurrent
-    func work(_ kind: RecoveryWork.Kind, _ deliver: @escaping OutboxDelivery) async throws {
+    @concurrent func work(_ kind: RecoveryWork.Kind, _ deliver: @escaping OutboxDelivery) async throws {
         do {
             if let job = kind.job {
                 try await readHistory(job, deliver)
@@ -36,16 +35,13 @@ struct AppRecovery: Sendable {
         let now = Timestamp.now
         // An instant in the past would be no wait.
         let until = max(instant, now.after(.seconds(1)))
-        let isNew = try await !client.run(RecoveryLimitTable.hold, .init(endpoint, until: until))
-            .isEmpty
+        let isNew = try await !client.run(RecoveryLimitTable.hold, .init(endpoint, until: until)).isEmpty
         guard isNew, until > now.after(RecoveryPlan.longHold) else { return }
         log.warning(
             "Apple asks to wait for hours; `pipeline recover apple --lift` ends the wait",
             [
-                "app.environment": .string(app.environment.rawValue),
-                "app.bundle_id": .string(app.bundleID.text),
+                "app.environment": .string(app.environment.rawValue), "app.bundle_id": .string(app.bundleID.text),
                 "recovery.endpoint": .string(endpoint.name), "until": .string("\(until)"),
-            ]
-        )
+            ])
     }
 }

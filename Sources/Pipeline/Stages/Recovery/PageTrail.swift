@@ -28,8 +28,7 @@ struct PageTrail {
     /// Decides whether the page of this cursor is read next.
     mutating func follow(_ cursor: String) -> Next {
         guard cursors.insert(cursor).inserted else { return .repeated }
-        let isLong =
-            cursors.count >= bounds.pagesMax || ContinuousClock.now - begin >= bounds.timeMax
+        let isLong = cursors.count >= bounds.pagesMax || ContinuousClock.now - begin >= bounds.timeMax
         return isLong ? .tooLong : .readable
     }
 }

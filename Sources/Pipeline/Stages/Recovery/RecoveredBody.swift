@@ -15,10 +15,7 @@ package enum RecoveredBody {
 
     /// A notification, with the correlation ID by which its outcome is recognized.
     static func notification(
-        _ signedPayload: [UInt8],
-        _ id: NotificationID,
-        _ slice: RecoveryWindowTable.Slice,
-        topic: String
+        _ signedPayload: [UInt8], _ id: NotificationID, _ slice: RecoveryWindowTable.Slice, topic: String
     ) -> ProducerRecord {
         var writer = JSONWriter(reserving: signedPayload.count + 32)
         writer.object { writer in
@@ -26,27 +23,18 @@ package enum RecoveredBody {
             writer.string(utf8: signedPayload)
         }
         return ProducerRecord(
-            topic: topic,
-            value: writer.bytes,
+            topic: topic, value: writer.bytes,
             headers: headers(slice.job.rawValue, page: slice.pageNumber) + [
                 KafkaHeader(nameBytes: RecordHeader.correlationID, value: id.correlationID)
-            ]
-        )
+            ])
     }
 
     /// An answer about a purchase as it came, or in parts that the pipeline accepts.
-    static func answer(
-        _ body: [UInt8],
-        to request: RecoveryRequestTable.Request,
-        page: Int64,
-        topic: String
-    ) throws(JSONError) -> [ProducerRecord] {
+    static func answer(_ body: [UInt8], to request: RecoveryRequestTable.Request, page: Int64, topic: String)
+        throws(JSONError) -> [ProducerRecord]
+    {
         try parts(of: body).map { value in
-            ProducerRecord(
-                topic: topic,
-                value: value,
-                headers: headers(request.kind.rawValue, page: page)
-            )
+            ProducerRecord(topic: topic, value: value, headers: headers(request.kind.rawValue, page: page))
         }
     }
 
@@ -125,9 +113,7 @@ struct NotificationID: Hashable {
 
     private static let prefix = Array("recovery/".utf8)
 
-    var correlationID: [UInt8] {
-        Self.prefix + Array("\(environment.rawValue)/\(uuid.text)/\(nonce)".utf8)
-    }
+    var correlationID: [UInt8] { Self.prefix + Array("\(environment.rawValue)/\(uuid.text)/\(nonce)".utf8) }
 
     init(environment: Environment, uuid: Identifier, nonce: String) {
         self.environment = environment
@@ -151,9 +137,9 @@ struct NotificationID: Hashable {
         guard correlationID.starts(with: Self.prefix) else { return nil }
         let rest = correlationID.dropFirst(Self.prefix.count)
         let slash = UInt8(ascii: "/")
-        guard let first = rest.firstIndex(of: slash), let last = rest.lastIndex(of: slash),
-            first < last
-        else { return nil }
+        guard let first = rest.firstIndex(of: slash), let last = rest.lastIndex(of: slash), first < last else {
+            return nil
+        }
         environment = Environment(rawValue: String(decoding: rest[..<first], as: UTF8.self))
         uuid = Identifier(String(decoding: rest[(first + 1)..<last], as: UTF8.self))
         nonce = String(decoding: rest[(last + 1)...], as: UTF8.self)

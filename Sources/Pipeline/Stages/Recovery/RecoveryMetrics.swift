@@ -17,9 +17,7 @@ extension RecoveryRequestTable.Kind {
 }
 
 extension RecoveryWork.Kind {
-    var apiEndpoint: APIEndpoint {
-        RecoveryRequestTable.Kind(rawValue: rawValue)?.endpoint ?? .notificationHistory
-    }
+    var apiEndpoint: APIEndpoint { RecoveryRequestTable.Kind(rawValue: rawValue)?.endpoint ?? .notificationHistory }
 }
 
 /// The metrics of `recovery-worker` alone.
@@ -40,66 +38,42 @@ package struct RecoveryMetrics: Sendable {
 
     package init(_ registry: MetricsRegistry) {
         requests = registry.counter(
-            "recovery_requests",
-            "Requests to Apple's server, by endpoint and result.",
-            labels: ["endpoint", "result"]
-        )
+            "recovery_requests", "Requests to Apple's server, by endpoint and result.", labels: ["endpoint", "result"])
         records = registry.counter(
-            "recovery_published_records",
-            "Records that were missing and are published, by the job that found them.",
-            labels: ["work"]
-        )
+            "recovery_published_records", "Records that were missing and are published, by the job that found them.",
+            labels: ["work"])
         attempts = registry.counter(
-            "recovery_send_attempts",
-            "Apple's attempts to deliver a notification, by Apple's result.",
-            labels: ["result"]
-        )
+            "recovery_send_attempts", "Apple's attempts to deliver a notification, by Apple's result.",
+            labels: ["result"])
         entries = registry.counter(
             "recovery_unreadable_entries",
-            "Entries of Apple's lists without a notification in them, which are left out."
-        )
+            "Entries of Apple's lists without a notification in them, which are left out.")
         open = registry.gauge(
-            "recovery_open_notifications",
-            "Notifications that Apple lists and that are not held yet."
-        )
-        oldest = registry.gauge(
-            "recovery_oldest_open_seconds",
-            "Age of the oldest of them; 0 without one."
-        )
+            "recovery_open_notifications", "Notifications that Apple lists and that are not held yet.")
+        oldest = registry.gauge("recovery_oldest_open_seconds", "Age of the oldest of them; 0 without one.")
         completed = registry.gauge(
             "recovery_completed_timestamp_seconds",
             "When an app's notification history was last read to its end, in UNIX time.",
-            labels: ["environment", "bundle_id", "work"]
-        )
+            labels: ["environment", "bundle_id", "work"])
         progress = registry.gauge(
-            "recovery_progress_ratio",
-            "Share of the window that the present run has read; 1 between runs.",
-            labels: ["environment", "bundle_id", "work"]
-        )
+            "recovery_progress_ratio", "Share of the window that the present run has read; 1 between runs.",
+            labels: ["environment", "bundle_id", "work"])
         waiting = registry.gauge(
-            "recovery_waiting_requests",
-            "Questions about single purchases that wait for Apple's answer, by kind.",
-            labels: ["kind"]
-        )
+            "recovery_waiting_requests", "Questions about single purchases that wait for Apple's answer, by kind.",
+            labels: ["kind"])
         unfinished = registry.gauge(
-            "recovery_unfinished_requests",
-            "Questions of the last days that Apple has refused for good, by kind.",
-            labels: ["kind"]
-        )
+            "recovery_unfinished_requests", "Questions of the last days that Apple has refused for good, by kind.",
+            labels: ["kind"])
         hold = registry.gauge(
-            "recovery_hold_seconds",
-            "For how long Apple has asked not to be asked, by app and endpoint.",
-            labels: ["environment", "bundle_id", "endpoint"]
-        )
+            "recovery_hold_seconds", "For how long Apple has asked not to be asked, by app and endpoint.",
+            labels: ["environment", "bundle_id", "endpoint"])
         for job in RecoveryWindowTable.Job.allCases { records[job.rawValue].increment(by: 0) }
         entries.increment(by: 0)
         // A rate sees no rise from a series that is not there.
         for result in Self.results { attempts[result].increment(by: 0) }
     }
 
-    func answered(_ endpoint: APIEndpoint) {
-        requests[endpoint.rawValue, "ok"].increment()
-    }
+    func answered(_ endpoint: APIEndpoint) { requests[endpoint.rawValue, "ok"].increment() }
 
     func failed(_ failure: APIFailure) {
         guard !failure.isCancelled else { return }
@@ -113,13 +87,9 @@ package struct RecoveryMetrics: Sendable {
         requests[failure.endpoint.rawValue, result].increment()
     }
 
-    func published(_ job: String, _ count: Int) {
-        records[job].increment(by: count)
-    }
+    func published(_ job: String, _ count: Int) { records[job].increment(by: count) }
 
-    func unreadable(_ count: Int) {
-        entries.increment(by: count)
-    }
+    func unreadable(_ count: Int) { entries.increment(by: count) }
 
     /// Counts the attempts of notifications that are listed for the first time.
     func listed(_ notifications: [ListedNotification]) {
@@ -131,15 +101,13 @@ package struct RecoveryMetrics: Sendable {
 
     /// Apple's values of `sendAttemptResult`.
     private static let results = [
-        "SUCCESS", "TIMED_OUT", "TLS_ISSUE", "CIRCULAR_REDIRECT", "NO_RESPONSE", "SOCKET_ISSUE",
-        "UNSUPPORTED_CHARSET", "INVALID_RESPONSE", "PREMATURE_CLOSE",
-        "UNSUCCESSFUL_HTTP_RESPONSE_CODE", otherResult,
+        "SUCCESS", "TIMED_OUT", "TLS_ISSUE", "CIRCULAR_REDIRECT", "NO_RESPONSE", "SOCKET_ISSUE", "UNSUPPORTED_CHARSET",
+        "INVALID_RESPONSE", "PREMATURE_CLOSE", "UNSUCCESSFUL_HTTP_RESPONSE_CODE", otherResult,
     ]
     private static let otherResult = "OTHER"
 
     func show(
-        _ open: AppleAccountTable.Open,
-        _ states: [RecoveryWindowTable.State],
+        _ open: AppleAccountTable.Open, _ states: [RecoveryWindowTable.State],
         _ questions: [(kind: String, waiting: Int64, unfinished: Int64)]
     ) {
         self.open.set(open.count)
@@ -164,8 +132,8 @@ package struct RecoveryMetrics: Sendable {
         for endpoint in apps.flatMap(RecoveryEndpoint.all(of:)) {
             let app = endpoint.app
             let time = times[endpoint] ?? now
-            hold[app.environment.rawValue, app.bundleID.text, endpoint.name]
-                .set(Double(time.milliseconds - now.milliseconds) / 1000)
+            hold[app.environment.rawValue, app.bundleID.text, endpoint.name].set(
+                Double(time.milliseconds - now.milliseconds) / 1000)
         }
     }
 }

@@ -45,9 +45,7 @@ actor RecoveryOutbox: Outbox {
         self.metrics = metrics
     }
 
-    func waitForWork() async throws {
-        try await using { _ = try await $0.notifications(deadline: Self.interval) }
-    }
+    func waitForWork() async throws { try await using { _ = try await $0.notifications(deadline: Self.interval) } }
 
     /// Begins what is due, and leaves it to its tasks.
     ///
@@ -56,9 +54,7 @@ actor RecoveryOutbox: Outbox {
         var due: [RecoveryWork] = []
         try await using { due = try await prepare($0) }
         guard isAlone else { return }
-        for app in apps.values where app.access.refresh(app.log) {
-            faults = faults.filter { $0.key.app != app.app }
-        }
+        for app in apps.values where app.access.refresh(app.log) { faults = faults.filter { $0.key.app != app.app } }
         // Work that is not due any more cannot fail any more.
         let current = Set((due + tasks.keys).map(\.endpoint))
         faults = faults.filter { $0.value.until > .now || current.contains($0.key) }
@@ -76,16 +72,12 @@ actor RecoveryOutbox: Outbox {
     }
 
     /// Waits until no task works.
-    func settled() async {
-        while let task = tasks.values.first { await task.value }
-    }
+    func settled() async { while let task = tasks.values.first { await task.value } }
 
     /// Throws the fault of an endpoint whose last request failed.
     func check() throws {
         // One of the database or the broker concerns all endpoints.
-        if let fault = faults.values.first(where: { !($0.error is APIFailure) }) {
-            throw fault.error
-        }
+        if let fault = faults.values.first(where: { !($0.error is APIFailure) }) { throw fault.error }
         if let fault = faults.values.first { throw PartialFault(fault.error) }
     }
 }
@@ -98,9 +90,7 @@ extension RecoveryOutbox {
             app.api.release(work.kind.apiEndpoint)
         }
         let reporting: OutboxDelivery = { records in
-            do {
-                try await deliver(records)
-            } catch {
+            do { try await deliver(records) } catch {
                 // Before the others of its turn have ended, too.
                 if !Task.isCancelled { await self.failed(work.endpoint, error) }
                 throw error
@@ -130,8 +120,7 @@ extension RecoveryOutbox {
             default: min(max(Self.delayMin, (former?.delay ?? .zero) * 2), Self.delayMax)
             }
         let fault = Fault(error: error, until: .now + delay, delay: delay)
-        let endpoints =
-            failure?.action == .stop ? RecoveryEndpoint.all(of: work.app) : [work.endpoint]
+        let endpoints = failure?.action == .stop ? RecoveryEndpoint.all(of: work.app) : [work.endpoint]
         for endpoint in endpoints { faults[endpoint] = fault }
     }
 
@@ -147,10 +136,7 @@ extension RecoveryOutbox {
     /// - Returns: the work that is due.
     private func prepare(_ connection: PostgresConnection) async throws -> [RecoveryWork] {
         if !isAlone, try await connection.run(SessionLock.recovery.acquire)[0] {
-            _ = try await connection.run(
-                RecoveryWindowTable.configure,
-                (Array(apps.keys), finishes, .now)
-            )
+            _ = try await connection.run(RecoveryWindowTable.configure, (Array(apps.keys), finishes, .now))
             isAlone = true
         }
         var pipeline = Pipeline()

@@ -32,9 +32,7 @@ struct RecoveryPlan: Sendable {
     /// How long after its renewal date a subscription is stale.
     private static let renewalDays: Int64 = 1
 
-    func interval(_ job: RecoveryWindowTable.Job) -> Duration {
-        job == .missed ? missedInterval : completeInterval
-    }
+    func interval(_ job: RecoveryWindowTable.Job) -> Duration { job == .missed ? missedInterval : completeInterval }
 
     static func windows(_ app: RecoveredApp, at now: Timestamp) -> RecoveryWindowTable.Windows {
         (missedFrom: now.before(days: missedDays), completeFrom: earliest(app, at: now), until: now)
@@ -50,10 +48,7 @@ struct RecoveryPlan: Sendable {
     ///
     /// It stays as it is until its last page: Apple accepts a page's token only with the bounds
     /// of the first page.
-    static func readable(
-        _ slice: RecoveryWindowTable.Slice,
-        at now: Timestamp
-    ) -> Range<Timestamp> {
+    static func readable(_ slice: RecoveryWindowTable.Slice, at now: Timestamp) -> Range<Timestamp> {
         guard slice.pageToken == nil else { return slice.bounds }
         let (from, until) = (slice.bounds.lowerBound, slice.bounds.upperBound)
         let end = min(until, max(from, now))
@@ -75,9 +70,7 @@ extension Timestamp {
     /// By this machine's clock.
     static var now: Timestamp { Timestamp(milliseconds: WallClock.milliseconds) }
 
-    func before(days: Int64) -> Timestamp {
-        Timestamp(milliseconds: milliseconds - days * Self.millisecondsPerDay)
-    }
+    func before(days: Int64) -> Timestamp { Timestamp(milliseconds: milliseconds - days * Self.millisecondsPerDay) }
 
     func after(_ duration: Duration) -> Timestamp {
         Timestamp(milliseconds: milliseconds + Int64(duration / .milliseconds(1)))

@@ -36,8 +36,7 @@ package final class RecoveryStage: DatabaseStage {
                 AppleNotificationTable.settle,
                 answers.map { id, outcome in
                     (environment: id.environment, uuid: id.uuid, nonce: id.nonce, outcome: outcome)
-                }
-            )
+                })
         }
         return dispositions.map { Verdict($0) }
     }

@@ -7,16 +7,13 @@ enum SideBySide {
     ///
     /// - Parameter due: items that are due, those in work among them.
     static func work<Item: Identifiable & Sendable>(
-        due: () async throws -> [Item],
-        _ work: @escaping @Sendable (Item) async throws -> Void
+        due: () async throws -> [Item], _ work: @escaping @Sendable (Item) async throws -> Void
     ) async throws where Item.ID: Sendable {
         try await withThrowingTaskGroup(of: Item.ID.self) { group in
             var inWork: Set<Item.ID> = []
             var queue: ArraySlice<Item> = []
             while true {
-                if queue.isEmpty {
-                    queue = try await due().filter { !inWork.contains($0.id) }[...]
-                }
+                if queue.isEmpty { queue = try await due().filter { !inWork.contains($0.id) }[...] }
                 while inWork.count < itemsMax, let item = queue.popFirst() {
                     inWork.insert(item.id)
                     group.addTask {

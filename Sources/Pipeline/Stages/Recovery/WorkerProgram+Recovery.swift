@@ -18,12 +18,9 @@ extension HealthCondition {
 extension WorkerProgram {
     /// `recovery-worker`: publishes to `raw` alone, so that nothing is believed unverified.
     package static let recovery = WorkerProgram(
-        .recovery,
-        summary: "Asks Apple's server for what never arrived.",
+        .recovery, summary: "Asks Apple's server for what never arrived.",
         declarations: DatabaseSettings.declarations + RecoverySettings.declarations,
-        borrowed: [SharedSettings.apps.declaration],
-        otherSections: SharedSettings.sections,
-        dependency: .database,
+        borrowed: [SharedSettings.apps.declaration], otherSections: SharedSettings.sections, dependency: .database,
         outboxDependency: .apple,
         connections: { await DatabaseCheck.findings($0, of: .recovery, role: .recoveryWorker) },
         problems: { RecoveredApps.problems($0) },
@@ -33,25 +30,13 @@ extension WorkerProgram {
             let metrics = RecoveryMetrics(parts.metrics)
             let plan = RecoveryPlan(parts.settings, rawTopic: parts.settings.topic(Topic.raw))
             let apps = accesses.map { access in
-                AppRecovery(
-                    access: access,
-                    client: client,
-                    plan: plan,
-                    metrics: metrics,
-                    log: parts.log
-                )
+                AppRecovery(access: access, client: client, plan: plan, metrics: metrics, log: parts.log)
             }
             return RecoveryStage(
                 RecoveryOutbox(
-                    apps,
-                    finishes: parts.settings[RecoverySettings.finishes],
-                    client: client,
-                    metrics: metrics
-                ),
-                client: client
-            )
-        }
-    )
+                    apps, finishes: parts.settings[RecoverySettings.finishes], client: client, metrics: metrics),
+                client: client)
+        })
 }
 
 /// The apps that Apple's server is asked about: those of `apps` with a key.
@@ -61,9 +46,7 @@ enum RecoveredApps {
         do throws(SettingsError) {
             _ = try accesses(settings)
             return []
-        } catch {
-            return error.problems
-        }
+        } catch { return error.problems }
     }
 
     static func accesses(_ settings: SettingsValues) throws(SettingsError) -> [APIAccess] {
@@ -76,62 +59,39 @@ enum RecoveredApps {
                 problems.append(problem(app, "Apple's server has nothing of this environment"))
                 continue
             }
-            do {
-                accesses.append(try access(app, key: key, server: server, settings))
-            } catch let error as KeyError {
+            do { accesses.append(try access(app, key: key, server: server, settings)) } catch let error as KeyError {
                 problems.append(problem(app, "\(key.keyFile): \(error)"))
-            } catch {
-                problems.append(problem(app, "\(error)"))
-            }
+            } catch { problems.append(problem(app, "\(error)")) }
         }
         if accesses.isEmpty, problems.isEmpty {
             problems.append(
                 SettingProblem(
                     setting: SharedSettings.apps.declaration.name,
-                    message: "expected api_issuer_id, api_key_id and api_key_file in one entry"
-                )
-            )
+                    message: "expected api_issuer_id, api_key_id and api_key_file in one entry"))
         }
         guard problems.isEmpty else { throw SettingsError(problems: problems) }
         return accesses
     }
 
-    private static let servedEnvironments = [
-        AppleEnvironment.production.rawValue, AppleEnvironment.sandbox.rawValue,
-    ]
+    private static let servedEnvironments = [AppleEnvironment.production.rawValue, AppleEnvironment.sandbox.rawValue]
 
     private static func access(
-        _ app: AppSetting,
-        key: APIKeySetting,
-        server: LoopbackServer?,
-        _ settings: SettingsValues
+        _ app: AppSetting, key: APIKeySetting, server: LoopbackServer?, _ settings: SettingsValues
     ) throws -> APIAccess {
-        let app = RecoveredApp(
-            environment: Environment(rawValue: app.environment),
-            bundleID: Identifier(app.bundleID)
-        )
+        let app = RecoveredApp(environment: Environment(rawValue: app.environment), bundleID: Identifier(app.bundleID))
         var options = HTTPSOptions()
         options.proxy = settings[RecoverySettings.proxy]
         // An endpoint that hangs takes no connection of another one's.
         options.connectionsMax = SideBySide.itemsMax * RecoveryWork.Kind.allCases.count
         return try APIAccess(app, key) { [options] credentials in
             try AppStoreServerAPI(
-                credentials,
-                server: server,
-                https: options,
-                limitPercent: settings[RecoverySettings.rateShare]
-            )
+                credentials, server: server, https: options, limitPercent: settings[RecoverySettings.rateShare])
         }
     }
 
-    private static func server(
-        _ settings: SettingsValues,
-        _ problems: inout [SettingProblem]
-    ) -> LoopbackServer? {
+    private static func server(_ settings: SettingsValues, _ problems: inout [SettingProblem]) -> LoopbackServer? {
         guard let url = settings[RecoverySettings.baseURL] else { return nil }
-        do {
-            return try LoopbackServer(url: url, authorityFile: settings[RecoverySettings.caFile])
-        } catch {
+        do { return try LoopbackServer(url: url, authorityFile: settings[RecoverySettings.caFile]) } catch {
             let name = RecoverySettings.baseURL.declaration.name
             problems.append(SettingProblem(setting: name, message: "\(error)"))
             return nil
@@ -140,8 +100,6 @@ enum RecoveredApps {
 
     private static func problem(_ app: AppSetting, _ message: String) -> SettingProblem {
         SettingProblem(
-            setting: SharedSettings.apps.declaration.name,
-            message: "\(app.bundleID) in \(app.environment): \(message)"
-        )
+            setting: SharedSettings.apps.declaration.name, message: "\(app.bundleID) in \(app.environment): \(message)")
     }
 }

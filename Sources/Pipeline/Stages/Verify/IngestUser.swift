@@ -17,8 +17,7 @@ enum IngestUser: Equatable {
             self = .unnamed
             return
         }
-        guard named.count == 1, let value = first.value,
-            let text = String(validating: value, as: UTF8.self),
+        guard named.count == 1, let value = first.value, let text = String(validating: value, as: UTF8.self),
             let userID = Identifier(entering: text)
         else {
             self = .malformed

@@ -28,19 +28,13 @@ package final class LeafWatch: Sendable {
     package init(_ registry: MetricsRegistry, log: Log, now: @escaping @Sendable () -> Timestamp) {
         self.log = log
         observations = registry.counter(
-            "verify_leaf_observations",
-            "Observations forwarded, by the leaf certificate that signed them.",
-            labels: ["leaf"]
-        )
+            "verify_leaf_observations", "Observations forwarded, by the leaf certificate that signed them.",
+            labels: ["leaf"])
         ends = registry.gauge(
-            "verify_leaf_end_timestamp_seconds",
-            "End of a leaf certificate's validity, in UNIX time.",
-            labels: ["leaf"]
+            "verify_leaf_end_timestamp_seconds", "End of a leaf certificate's validity, in UNIX time.", labels: ["leaf"]
         )
         let expiring = registry.gauge(
-            "verify_leaves_expiring",
-            "Leaf certificates that signed within the last 7 days and end within 60."
-        )
+            "verify_leaves_expiring", "Leaf certificates that signed within the last 7 days and end within 60.")
         registry.beforeExposition { [weak self] in
             guard let self else { return }
             expiring.set(expiringCount(at: now().wholeSeconds))
@@ -56,9 +50,7 @@ package final class LeafWatch: Sendable {
             let label = certificate.fingerprint.hex
             ends[label].set(certificate.validity.upperBound)
             leaves[certificate.fingerprint] = Leaf(
-                end: certificate.validity.upperBound,
-                observations: observations[label]
-            )
+                end: certificate.validity.upperBound, observations: observations[label])
             return true
         }
         guard isNew else { return }
@@ -68,11 +60,8 @@ package final class LeafWatch: Sendable {
                 "certificate.sha256": .string(certificate.fingerprint.hex),
                 "certificate.not_before": .string(Self.date(certificate.validity.lowerBound)),
                 "certificate.not_after": .string(Self.date(certificate.validity.upperBound)),
-                "certificate.issuers": .array(
-                    chain.dropFirst().map { .string($0.fingerprint.hex) }
-                ),
-            ]
-        )
+                "certificate.issuers": .array(chain.dropFirst().map { .string($0.fingerprint.hex) }),
+            ])
     }
 
     /// Counts what leaves have signed.
@@ -82,9 +71,7 @@ package final class LeafWatch: Sendable {
                 let date = item.verification.signedDate.wholeSeconds
                 guard let leaf = leaves[item.verification.leaf] else { continue }
                 leaf.observations.increment()
-                if date > leaf.lastSigned {
-                    leaves[item.verification.leaf]?.lastSigned = date
-                }
+                if date > leaf.lastSigned { leaves[item.verification.leaf]?.lastSigned = date }
             }
         }
     }
@@ -101,13 +88,10 @@ package final class LeafWatch: Sendable {
     private func expiringCount(at now: Int64) -> Int {
         leaves.withLock { leaves in
             leaves.values.count { leaf in
-                leaf.lastSigned >= now - Self.inUseSeconds
-                    && leaf.end < now + Self.foresightSeconds
+                leaf.lastSigned >= now - Self.inUseSeconds && leaf.end < now + Self.foresightSeconds
             }
         }
     }
 
-    private static func date(_ seconds: Int64) -> String {
-        Timestamp(milliseconds: seconds * 1_000).description
-    }
+    private static func date(_ seconds: Int64) -> String { Timestamp(milliseconds: seconds * 1_000).description }
 }

@@ -16,11 +16,7 @@ package struct RevocationBook: Sendable {
         package let responders: [String]
 
         /// - Parameter root: the root of the chain.
-        package init(
-            _ certificate: Certificate,
-            issuedBy issuer: Certificate,
-            below root: Certificate? = nil
-        ) {
+        package init(_ certificate: Certificate, issuedBy issuer: Certificate, below root: Certificate? = nil) {
             self.certificate = certificate
             self.issuer = issuer
             let own = certificate.plainResponders
@@ -90,17 +86,13 @@ package struct RevocationBook: Sendable {
         let due = entries.filter { _, entry in
             !entry.isBeingAsked && (entry.nextQuestion <= now || entry.nextQuestion > latest)
         }
-        for fingerprint in due.keys {
-            entries[fingerprint]?.isBeingAsked = true
-        }
+        for fingerprint in due.keys { entries[fingerprint]?.isBeingAsked = true }
         return due.values.map(\.subject)
     }
 
     /// Records the result of a question.
     package mutating func record(
-        _ result: Result<OCSPAnswer, OCSPError>,
-        about fingerprint: SHA256Digest,
-        at now: Timestamp
+        _ result: Result<OCSPAnswer, OCSPError>, about fingerprint: SHA256Digest, at now: Timestamp
     ) -> Change {
         guard var entry = entries[fingerprint] else { return .none }
         defer { entries[fingerprint] = entry }
@@ -121,18 +113,16 @@ package struct RevocationBook: Sendable {
                 entry.answeredAt = max(former.answeredAt, answer.thisUpdate)
                 entry.revokedSince = nil
                 entry.goodUntil =
-                    answer.nextUpdate.map { $0 + OCSPAnswer.clockSkewMax }
-                    ?? now.wholeSeconds + 2 * interval / 1_000 + 1
+                    answer.nextUpdate.map { $0 + OCSPAnswer.clockSkewMax } ?? now.wholeSeconds + 2 * interval / 1_000
+                    + 1
                 return former.revokedSince == nil ? .none : .reinstated
             case .revoked(let since):
                 entry.answeredAt = max(former.answeredAt, answer.thisUpdate)
                 entry.revokedSince = since
                 return former.revokedSince == since ? .none : .revoked(since: since)
-            case .unknown:
-                entry.fault = OCSPError(.refused, "the responder does not know the certificate")
+            case .unknown: entry.fault = OCSPError(.refused, "the responder does not know the certificate")
             }
-        case .failure(let fault):
-            entry.fault = fault
+        case .failure(let fault): entry.fault = fault
         }
         entry.nextQuestion = Timestamp(milliseconds: now.milliseconds + repetition)
         guard let fault = entry.fault, fault != former.fault else { return .none }
@@ -152,7 +142,5 @@ package struct RevocationBook: Sendable {
     }
 
     /// Why the last question about a certificate failed; nil if it did not.
-    package func fault(of fingerprint: SHA256Digest) -> OCSPError? {
-        entries[fingerprint]?.fault
-    }
+    package func fault(of fingerprint: SHA256Digest) -> OCSPError? { entries[fingerprint]?.fault }
 }

@@ -20,10 +20,7 @@ package final class RevocationLookup: Sendable {
     ///   - predecessor: continues with its knowledge.
     ///   - now: the wall clock.
     package init(
-        _ policy: RevocationPolicy,
-        metrics: RevocationMetrics,
-        log: Log,
-        predecessor: RevocationLookup? = nil,
+        _ policy: RevocationPolicy, metrics: RevocationMetrics, log: Log, predecessor: RevocationLookup? = nil,
         now: @escaping @Sendable () -> Timestamp
     ) {
         self.policy = policy
@@ -31,9 +28,7 @@ package final class RevocationLookup: Sendable {
         self.log = log
         self.now = now
         var book = RevocationBook(interval: policy.interval)
-        if let predecessor {
-            book.resume(predecessor.book.withLock { $0 })
-        }
+        if let predecessor { book.resume(predecessor.book.withLock { $0 }) }
         self.book = Mutex(book)
     }
 
@@ -50,18 +45,14 @@ package final class RevocationLookup: Sendable {
     package func refresh() -> RevocationSnapshot {
         let now = now()
         let (due, statuses) = book.withLock { ($0.due(at: now), $0.statuses(at: now)) }
-        for subject in due {
-            Task { await ask(about: subject) }
-        }
+        for subject in due { Task { await ask(about: subject) } }
         metrics.show(statuses)
         return RevocationSnapshot(isHard: policy.isHard, statuses: statuses)
     }
 
     /// The error that makes records wait, with the fault of the last question.
     func wait(for certificates: Set<SHA256Digest>) -> RevocationUnknown {
-        let faults = book.withLock { book in
-            certificates.sorted().map { book.fault(of: $0) }
-        }
+        let faults = book.withLock { book in certificates.sorted().map { book.fault(of: $0) } }
         let fault = faults.lazy.compactMap { $0 }.first
         return RevocationUnknown(certificates: certificates, fault: fault)
     }
@@ -69,10 +60,7 @@ package final class RevocationLookup: Sendable {
     private func ask(about subject: RevocationBook.Subject) async {
         let clock = now
         let result = await asker.ask(
-            about: subject,
-            deadlineSeconds: policy.deadlineSeconds,
-            now: { clock().wholeSeconds }
-        )
+            about: subject, deadlineSeconds: policy.deadlineSeconds, now: { clock().wholeSeconds })
         let fingerprint = subject.certificate.fingerprint
         metrics.asked(result)
         let change = book.withLock { $0.record(result, about: fingerprint, at: clock()) }
@@ -87,8 +75,7 @@ package final class RevocationLookup: Sendable {
             let text = Timestamp(milliseconds: since * 1_000).description
             metadata.append("certificate.revoked", .string(text))
             log.critical("certificate revoked, refusing what it signed since", metadata)
-        case .reinstated:
-            log.warning("certificate no longer revoked", metadata)
+        case .reinstated: log.warning("certificate no longer revoked", metadata)
         case .fault(let fault):
             metadata.append("error", .string(fault.description))
             log.warning("certificate status unavailable, retrying", metadata)

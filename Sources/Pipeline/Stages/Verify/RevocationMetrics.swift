@@ -9,23 +9,13 @@ package final class RevocationMetrics: Sendable {
     private let passed: MetricFamily<Counter>
 
     package init(_ registry: MetricsRegistry) {
-        questions = registry.counter(
-            "verify_revocation_questions",
-            "OCSP requests, by result.",
-            labels: ["result"]
-        )
+        questions = registry.counter("verify_revocation_questions", "OCSP requests, by result.", labels: ["result"])
         certificates = registry.gauge(
-            "verify_revocation_certificates",
-            "Certificates in use, by revocation status.",
-            labels: ["status"]
-        )
-        for label in ["good", "revoked", "unknown", "unanswerable"] {
-            certificates[label].set(0)
-        }
+            "verify_revocation_certificates", "Certificates in use, by revocation status.", labels: ["status"])
+        for label in ["good", "revoked", "unknown", "unanswerable"] { certificates[label].set(0) }
         passed = registry.counter(
             "verify_revocation_unknown_bodies",
-            "Bodies accepted while the revocation status of a certificate was unknown."
-        )
+            "Bodies accepted while the revocation status of a certificate was unknown.")
     }
 
     func asked(_ result: Result<OCSPAnswer, OCSPError>) {
@@ -35,18 +25,12 @@ package final class RevocationMetrics: Sendable {
         }
     }
 
-    func passedUnknown(_ count: Int) {
-        passed.increment(by: count)
-    }
+    func passedUnknown(_ count: Int) { passed.increment(by: count) }
 
     func show(_ statuses: [SHA256Digest: RevocationSnapshot.Status]) {
         var counts = ["good": 0, "revoked": 0, "unknown": 0, "unanswerable": 0]
-        for status in statuses.values {
-            counts[Self.label(status), default: 0] += 1
-        }
-        for (label, count) in counts {
-            certificates[label].set(count)
-        }
+        for status in statuses.values { counts[Self.label(status), default: 0] += 1 }
+        for (label, count) in counts { certificates[label].set(count) }
     }
 
     private static func label(_ status: OCSPAnswer.Status) -> String {

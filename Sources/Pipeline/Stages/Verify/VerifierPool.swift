@@ -8,15 +8,12 @@ package final class VerifierPool: Sendable {
     private let configuration: VerifierConfiguration
     private let idle = Mutex<[Loan]>([])
 
-    package init(configuration: VerifierConfiguration) {
-        self.configuration = configuration
-    }
+    package init(configuration: VerifierConfiguration) { self.configuration = configuration }
 
     /// Lends a verifier while `body` runs, with the given revocation statuses.
-    package func withVerifier<Result>(
-        knowing revocations: RevocationSnapshot? = nil,
-        _ body: (Verifier) -> Result
-    ) -> Result {
+    package func withVerifier<Result>(knowing revocations: RevocationSnapshot? = nil, _ body: (Verifier) -> Result)
+        -> Result
+    {
         let loan = idle.withLock { $0.popLast() } ?? Loan(configuration)
         defer { idle.withLock { $0.append(loan) } }
         loan.verifier.revocations = revocations
@@ -27,8 +24,6 @@ package final class VerifierPool: Sendable {
     private final class Loan: @unchecked Sendable {
         let verifier: Verifier
 
-        init(_ configuration: VerifierConfiguration) {
-            verifier = Verifier(configuration: configuration)
-        }
+        init(_ configuration: VerifierConfiguration) { verifier = Verifier(configuration: configuration) }
     }
 }

@@ -28,13 +28,8 @@ package final class VerifyStage: Stage {
     ///   - bodyOutputBytesMax: the bytes of all observations of one body together.
     ///   - revocations: nil if no responder is asked.
     package init(
-        configuration: VerifierConfiguration,
-        topic: String,
-        trustsIngestUser: Bool = false,
-        threadsMax: Int,
-        bodyOutputBytesMax: Int = VerifySettings.outputBytesMaxDefault,
-        metrics: VerifyMetrics,
-        leaves: LeafWatch,
+        configuration: VerifierConfiguration, topic: String, trustsIngestUser: Bool = false, threadsMax: Int,
+        bodyOutputBytesMax: Int = VerifySettings.outputBytesMaxDefault, metrics: VerifyMetrics, leaves: LeafWatch,
         revocations: RevocationLookup? = nil
     ) {
         self.topic = topic
@@ -58,9 +53,7 @@ package final class VerifyStage: Stage {
         let queue = RecordQueue(records, outputBytesMax: Self.batchOutputBytesMax)
         let parts = await verify(queue, snapshot)
         let awaited = parts.reduce(into: Set<SHA256Digest>()) { $0.formUnion($1.awaited) }
-        if let revocations, !awaited.isEmpty {
-            throw revocations.wait(for: awaited)
-        }
+        if let revocations, !awaited.isEmpty { throw revocations.wait(for: awaited) }
         return parts.flatMap(\.verdicts).sorted { $0.index < $1.index }.map(\.verdict)
     }
 
@@ -81,19 +74,13 @@ package final class VerifyStage: Stage {
         let threads = min(threadsMax, queue.records.count / Self.threadRecordsMin)
         guard threads > 1 else { return [await verifyShare(of: queue, snapshot)] }
         return await withTaskGroup(of: Part.self) { group in
-            for _ in 0..<threads {
-                group.addTask { [self] in await verifyShare(of: queue, snapshot) }
-            }
+            for _ in 0..<threads { group.addTask { [self] in await verifyShare(of: queue, snapshot) } }
             return await group.reduce(into: [Part]()) { $0.append($1) }
         }
     }
 
     /// Verifies records while the queue returns any.
-    @concurrent
-    private func verifyShare(
-        of queue: RecordQueue,
-        _ snapshot: RevocationSnapshot?
-    ) async -> Part {
+    @concurrent private func verifyShare(of queue: RecordQueue, _ snapshot: RevocationSnapshot?) async -> Part {
         verifiers.withVerifier(knowing: snapshot) { verifier in
             let passedBefore = verifier.passedUnknown
             let unknownBefore = verifier.unknownKinds
@@ -108,18 +95,14 @@ package final class VerifyStage: Stage {
             metrics.ignoredKinds(verifier.unknownKinds - unknownBefore)
             metrics.lookedUp(
                 found: verifier.chainLookups.found - lookupsBefore.found,
-                missed: verifier.chainLookups.missed - lookupsBefore.missed,
-                cached: verifier.chainsCached
-            )
+                missed: verifier.chainLookups.missed - lookupsBefore.missed, cached: verifier.chainsCached)
             return part
         }
     }
 
-    private func verdict(
-        for record: ConsumerRecord,
-        by verifier: Verifier,
-        _ awaited: inout Set<SHA256Digest>
-    ) -> Verdict {
+    private func verdict(for record: ConsumerRecord, by verifier: Verifier, _ awaited: inout Set<SHA256Digest>)
+        -> Verdict
+    {
         metrics.refusedHeaders(record.headers.refusedTravelling)
         switch verifier.verify(record.value) {
         case .success(.undetermined(let certificates)):
@@ -128,24 +111,18 @@ package final class VerifyStage: Stage {
         case .success(.ignored(let reason)):
             metrics.ignored(reason)
             return Verdict(.ignored, outcome: Outcome(.ignored))
-        case .success(.items(let items)):
-            return forward(items, of: record)
-        case .failure(let refusal):
-            return .deadLettered(refusal, evidence: refusal.evidence)
+        case .success(.items(let items)): return forward(items, of: record)
+        case .failure(let refusal): return .deadLettered(refusal, evidence: refusal.evidence)
         }
     }
 
     private func forward(_ items: [VerifiedItem], of record: ConsumerRecord) -> Verdict {
         do {
-            guard let outputs = try outputs(items, of: record) else {
-                return .deadLettered(tooMuch(items))
-            }
+            guard let outputs = try outputs(items, of: record) else { return .deadLettered(tooMuch(items)) }
             metrics.verified(items)
             leaves.signed(items)
             return Verdict(.forwarded, outputs: outputs, evidence: .accepted)
-        } catch {
-            return .deadLettered(incomplete(error))
-        }
+        } catch { return .deadLettered(incomplete(error)) }
     }
 
     /// The user that the ingestion service names; nil if it is not trusted, or names nobody.
@@ -163,10 +140,9 @@ package final class VerifyStage: Stage {
     /// The observations of a body; nil if they are too large together.
     ///
     /// The heads are written before that is known, the payloads are copied only then.
-    private func outputs(
-        _ items: [VerifiedItem],
-        of record: ConsumerRecord
-    ) throws(IncompletePayload) -> [ProducerRecord]? {
+    private func outputs(_ items: [VerifiedItem], of record: ConsumerRecord) throws(IncompletePayload)
+        -> [ProducerRecord]?
+    {
         let headers = record.headers.travelling
         let user = ingestUserID(of: record)
         var encoded: [EncodedObservation] = []
@@ -175,13 +151,8 @@ package final class VerifyStage: Stage {
             let observation = try Observation(
                 item,
                 source: ObservationSource(
-                    RecordPosition(record),
-                    timestamp: record.timestampMilliseconds.map(Timestamp.init(milliseconds:)),
-                    index: index,
-                    count: items.count
-                ),
-                ingestUserID: user
-            )
+                    RecordPosition(record), timestamp: record.timestampMilliseconds.map(Timestamp.init(milliseconds:)),
+                    index: index, count: items.count), ingestUserID: user)
             encoded.append(observation.encoded())
         }
         // A key is a part of its observation, and a header short text.
@@ -193,17 +164,13 @@ package final class VerifyStage: Stage {
 
     /// The verifier requires every member of a payload that its facts need.
     private func incomplete(_ error: IncompletePayload) -> Refusal {
-        Refusal(
-            reason: .payloadMalformed,
-            detail: "a field is missing that a fact of \(error.payload.rawValue) needs"
-        )
+        Refusal(reason: .payloadMalformed, detail: "a field is missing that a fact of \(error.payload.rawValue) needs")
     }
 
     private func tooMuch(_ items: [VerifiedItem]) -> Refusal {
         Refusal(
             reason: .payloadTooLarge,
-            detail: "its \(items.count) observations are more than \(bodyOutputBytesMax) bytes"
-        )
+            detail: "its \(items.count) observations are more than \(bodyOutputBytesMax) bytes")
     }
 }
 
@@ -215,9 +182,7 @@ extension Refusal {
                 Breaker.Refused(
                     content: payload,
                     subject: "\(Self.named(unverified.bundleID, "no bundle ID")) in "
-                        + Self.named(unverified.environment, "no environment")
-                )
-            )
+                        + Self.named(unverified.environment, "no environment")))
         }
     }
 
@@ -252,7 +217,5 @@ private final class RecordQueue: Sendable {
         }
     }
 
-    func addOutputBytes(_ bytes: Int) {
-        state.withLock { $0.outputBytes += bytes }
-    }
+    func addOutputBytes(_ bytes: Int) { state.withLock { $0.outputBytes += bytes } }
 }

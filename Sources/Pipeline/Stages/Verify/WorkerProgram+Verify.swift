@@ -10,28 +10,21 @@ extension WorkerProgram {
     /// `verify-worker`, the only worker with a breaker: wrong settings would make it refuse genuine
     /// records.
     package static let verify = WorkerProgram(
-        .verify,
-        summary: "Verifies what Apple signed for the configured apps and passes it on.",
-        declarations: VerifySettings.declarations,
-        borrowed: [SharedSettings.trustsIngestUser.declaration],
-        otherSections: SharedSettings.sections,
-        decisive: VerifySettings.decisive,
-        reloadable: VerifySettings.declarations,
-        files: { $0[VerifySettings.apps].flatMap(\.rootFiles) },
+        .verify, summary: "Verifies what Apple signed for the configured apps and passes it on.",
+        declarations: VerifySettings.declarations, borrowed: [SharedSettings.trustsIngestUser.declaration],
+        otherSections: SharedSettings.sections, decisive: VerifySettings.decisive,
+        reloadable: VerifySettings.declarations, files: { $0[VerifySettings.apps].flatMap(\.rootFiles) },
         dependency: .revocation,
         breaker: { settings in
             Breaker.Bounds(
                 refusedMax: settings[VerifySettings.breakerRefusedMax],
-                armedMax: settings[VerifySettings.breakerArmedMax]
-            )
+                armedMax: settings[VerifySettings.breakerArmedMax])
         },
         problems: { settings in
             do throws(SettingsError) {
                 _ = try VerifierConfiguration(settings)
                 return []
-            } catch {
-                return error.problems
-            }
+            } catch { return error.problems }
         },
         make: { parts throws(SettingsError) in
             let configuration = try VerifierConfiguration(parts.settings)
@@ -39,39 +32,26 @@ extension WorkerProgram {
             let former = parts.predecessor as? VerifyStage
             let metrics = former?.metrics ?? VerifyMetrics(parts.metrics, now: now)
             return VerifyStage(
-                configuration: configuration,
-                topic: parts.settings.topic(Topic.verified),
+                configuration: configuration, topic: parts.settings.topic(Topic.verified),
                 trustsIngestUser: parts.settings[SharedSettings.trustsIngestUser],
                 threadsMax: parts.settings[VerifySettings.threads],
-                bodyOutputBytesMax: parts.settings[VerifySettings.outputBytesMax],
-                metrics: metrics,
+                bodyOutputBytesMax: parts.settings[VerifySettings.outputBytesMax], metrics: metrics,
                 leaves: former?.leaves ?? LeafWatch(parts.metrics, log: parts.log, now: now),
                 revocations: RevocationPolicy(parts.settings).map { policy in
                     RevocationLookup(
-                        policy,
-                        metrics: metrics.revocations,
-                        log: parts.log,
-                        predecessor: former?.revocations,
-                        now: now
+                        policy, metrics: metrics.revocations, log: parts.log, predecessor: former?.revocations, now: now
                     )
-                }
-            )
-        }
-    )
+                })
+        })
 
     /// Warns at every start and reload of apps whose custom roots are trusted for Production.
     private static func logTestRoots(_ configuration: VerifierConfiguration, _ log: Log) {
         for app in configuration.appsWithTestRootInProduction {
-            log.warning(
-                "custom root trusted for Production",
-                ["app.bundle_id": .string(app.bundleID.text)]
-            )
+            log.warning("custom root trusted for Production", ["app.bundle_id": .string(app.bundleID.text)])
         }
     }
 
-    private static let now: @Sendable () -> Timestamp = {
-        Timestamp(milliseconds: WallClock.milliseconds)
-    }
+    private static let now: @Sendable () -> Timestamp = { Timestamp(milliseconds: WallClock.milliseconds) }
 }
 
 extension HealthCondition {

@@ -18,8 +18,8 @@ package struct DeadLetterAction: Equatable, Sendable {
             switch self {
             case .resolved, .suppressed, .reopened, .revealed, .exported, .signedIn, .signedOut:
                 "record_dead_letter_decision"
-            case .replayed, .replayAccepted, .replayRefused, .replayStarted, .replayStopped,
-                .replayCompleted, .redacted:
+            case .replayed, .replayAccepted, .replayRefused, .replayStarted, .replayStopped, .replayCompleted,
+                .redacted:
                 "record_dead_letter_replay"
             }
         }
@@ -51,12 +51,8 @@ package struct NewDeadLetterAction: Equatable, Sendable {
     package var detail: String?
 
     package init(
-        who: AuditorName,
-        kind: DeadLetterAction.Kind,
-        why: String? = nil,
-        deadLetterID: String? = nil,
-        replay: Int64? = nil,
-        detail: String? = nil
+        who: AuditorName, kind: DeadLetterAction.Kind, why: String? = nil, deadLetterID: String? = nil,
+        replay: Int64? = nil, detail: String? = nil
     ) {
         self.who = who
         self.kind = kind
@@ -115,48 +111,36 @@ package enum DeadLetterActionTable {
                     [
                         Column("who", \.who.text), Column("action", \.kind),
                         Column("why") { $0.why.map(StorableText.whole) },
-                        Column("dead_letter_id") { $0.deadLetterID.map(StorableText.of) },
-                        Column("replay", \.replay),
+                        Column("dead_letter_id") { $0.deadLetterID.map(StorableText.of) }, Column("replay", \.replay),
                         Column("detail") { $0.detail.map(StorableText.whole) },
-                    ]
-                )
+                    ])
             ],
             """
             SELECT \(function)(
                 new.who, new.action, new.why, new.replay, ARRAY[new.dead_letter_id],
                 ARRAY[new.detail])
             FROM $new
-            """
-        )
+            """)
     }
 
     /// Writes actions, all of them or none, and the letters' states that follow.
-    package static func append(
-        _ actions: [NewDeadLetterAction],
-        on client: PostgresClient
-    ) async throws {
+    package static func append(_ actions: [NewDeadLetterAction], on client: PostgresClient) async throws {
         let ofReplays = DeadLetterAction.Kind.replayed.function
         var pipeline = Pipeline()
-        pipeline.add(
-            appendDecisions,
-            unlessEmpty: actions.filter { $0.kind.function != ofReplays }
-        )
+        pipeline.add(appendDecisions, unlessEmpty: actions.filter { $0.kind.function != ofReplays })
         pipeline.add(appendReplays, unlessEmpty: actions.filter { $0.kind.function == ofReplays })
         guard !pipeline.isEmpty else { return }
         _ = try await client.run(pipeline)
     }
 
-    typealias Decision = (
-        query: DeadLetterQuery, action: NewDeadLetterAction, state: String, expected: Int64?
-    )
+    typealias Decision = (query: DeadLetterQuery, action: NewDeadLetterAction, state: String, expected: Int64?)
 
     static let decide = Statement<Decision, (found: Int64, changed: Int64)>(
         DeadLetterQuery.parameters(\.query) + [
             .value("who", \.action.who.text), .value("action", \.action.kind),
-            .value("why") { $0.action.why.map(StorableText.whole) },
-            .value("state", \.state), .value("expected", \.expected),
-        ],
-        returning: RowReader({ ($0, $1) }, "found", "changed"),
+            .value("why") { $0.action.why.map(StorableText.whole) }, .value("state", \.state),
+            .value("expected", \.expected),
+        ], returning: RowReader({ ($0, $1) }, "found", "changed"),
         """
         WITH selected AS MATERIALIZED (
             SELECT letter.id, letter.state FROM dead_letters AS letter
@@ -172,8 +156,7 @@ package enum DeadLetterActionTable {
                     ORDER BY selected.id
                 ), '{}'
             ) AS changed
-        """
-    )
+        """)
 
     /// Writes one action for each selected letter that is not in that state already.
     ///
@@ -183,65 +166,38 @@ package enum DeadLetterActionTable {
     ///   - deadline: for all of them, which are written together.
     /// - Returns: the numbers of selected letters and of written actions.
     package static func decide(
-        _ kind: DeadLetterAction.Kind,
-        _ query: DeadLetterQuery,
-        who: AuditorName,
-        why: String,
-        expecting expected: Int64? = nil,
-        deadline: Duration,
-        on client: PostgresClient
+        _ kind: DeadLetterAction.Kind, _ query: DeadLetterQuery, who: AuditorName, why: String,
+        expecting expected: Int64? = nil, deadline: Duration, on client: PostgresClient
     ) async throws -> (found: Int64, changed: Int64) {
         let action = NewDeadLetterAction(who: who, kind: kind, why: why)
         let state = kind == .reopened ? "open" : kind.rawValue
-        return try await client.run(
-            decide,
-            (query, action, state, expected),
-            deadline: deadline
-        )[0]
+        return try await client.run(decide, (query, action, state, expected), deadline: deadline)[0]
     }
 
     private static let reader = RowReader(
-        DeadLetterAction.init,
-        "number",
-        RowReader.time("at"),
-        "who",
-        "database_user",
-        "action",
-        "why",
-        "dead_letter_id",
-        "replay",
-        "detail"
-    )
+        DeadLetterAction.init, "number", RowReader.time("at"), "who", "database_user", "action", "why",
+        "dead_letter_id", "replay", "detail")
 
     static let ofLetter = Statement<(id: String, limit: Int), DeadLetterAction>(
-        [.value("id") { StorableText.of($0.id) }, .value("limit", \.limit)],
-        returning: reader,
+        [.value("id") { StorableText.of($0.id) }, .value("limit", \.limit)], returning: reader,
         """
         SELECT \(reader.names(of: "action")) FROM dead_letter_actions AS action
         WHERE action.dead_letter_id = $id ORDER BY action.number DESC LIMIT $limit
-        """
-    )
+        """)
 
     /// The actions about one letter, the last first.
-    package static func history(
-        of id: String,
-        limit: Int,
-        on client: PostgresClient
-    ) async throws -> [DeadLetterAction] {
-        Array(try await client.run(ofLetter, (id, limit)))
-    }
+    package static func history(of id: String, limit: Int, on client: PostgresClient) async throws -> [DeadLetterAction]
+    { Array(try await client.run(ofLetter, (id, limit))) }
 
     typealias Page = (query: DeadLetterActionQuery, before: Int64, limit: Int)
 
     static let ofAll = Statement<Page, DeadLetterAction>(
         [
             .value("who") { $0.query.who.map(StorableText.whole) }, .value("kind", \.query.kind),
-            .value("replay", \.query.replay),
-            .value("since") { $0.query.since.map(StoredTime.init) },
-            .value("until") { $0.query.until.map(StoredTime.init) },
-            .value("before", \.before), .value("limit", \.limit),
-        ],
-        returning: reader,
+            .value("replay", \.query.replay), .value("since") { $0.query.since.map(StoredTime.init) },
+            .value("until") { $0.query.until.map(StoredTime.init) }, .value("before", \.before),
+            .value("limit", \.limit),
+        ], returning: reader,
         """
         SELECT \(reader.names(of: "action")) FROM dead_letter_actions AS action
         WHERE action.number < $before
@@ -252,8 +208,7 @@ package enum DeadLetterActionTable {
             AND ($since IS NULL OR action.at >= $since)
             AND ($until IS NULL OR action.at < $until)
         ORDER BY action.number DESC LIMIT $limit
-        """
-    )
+        """)
 
     /// The matching actions, the last first.
     ///
@@ -262,27 +217,20 @@ package enum DeadLetterActionTable {
     ///
     /// - Parameter number: the first action of the previous page's rest.
     package static func newest(
-        _ query: DeadLetterActionQuery = DeadLetterActionQuery(),
-        before number: Int64 = .max,
-        limit: Int,
+        _ query: DeadLetterActionQuery = DeadLetterActionQuery(), before number: Int64 = .max, limit: Int,
         on client: PostgresClient
-    ) async throws -> [DeadLetterAction] {
-        Array(try await client.run(ofAll, (query, number, limit)))
-    }
+    ) async throws -> [DeadLetterAction] { Array(try await client.run(ofAll, (query, number, limit))) }
 
     static let redacted = Statement<Void, String>(
         returning: RowReader("id"),
-        "SELECT DISTINCT dead_letter_id AS id FROM dead_letter_actions WHERE action = 'redacted'"
-    )
+        "SELECT DISTINCT dead_letter_id AS id FROM dead_letter_actions WHERE action = 'redacted'")
 
     package static let redactedAmong = Statement<[String], String>(
-        [.values("ids") { $0.map(StorableText.of) }],
-        returning: RowReader("id"),
+        [.values("ids") { $0.map(StorableText.of) }], returning: RowReader("id"),
         """
         SELECT DISTINCT dead_letter_id AS id FROM dead_letter_actions
         WHERE action = 'redacted' AND dead_letter_id = ANY ($ids)
-        """
-    )
+        """)
 
     package static func redacted(on client: PostgresClient) async throws -> Set<String> {
         Set(try await client.run(redacted))
@@ -291,27 +239,19 @@ package enum DeadLetterActionTable {
     static let standing = Statement<[String], DeadLetterStanding>(
         [.values("ids") { $0.map(StorableText.of) }],
         returning: RowReader(
-            DeadLetterStanding.init,
-            "id",
-            "state",
-            RowReader<String?>("outcome").map { outcome in outcome.map { $0 == "accepted" } },
-            "who"
-        ),
+            DeadLetterStanding.init, "id", "state",
+            RowReader<String?>("outcome").map { outcome in outcome.map { $0 == "accepted" } }, "who"),
         """
         SELECT id, state, outcome, who
         FROM dead_letter_states WHERE id = ANY ($ids)
-        """
-    )
+        """)
 
     /// The states of the given letters, as far as any action concerns them.
-    package static func standing(
-        of ids: [String],
-        on client: PostgresClient
-    ) async throws -> [String: DeadLetterStanding] {
+    package static func standing(of ids: [String], on client: PostgresClient) async throws -> [String:
+        DeadLetterStanding]
+    {
         var standings: [String: DeadLetterStanding] = [:]
-        for standing in try await client.run(standing, ids) {
-            standings[standing.id] = standing
-        }
+        for standing in try await client.run(standing, ids) { standings[standing.id] = standing }
         return standings
     }
 }

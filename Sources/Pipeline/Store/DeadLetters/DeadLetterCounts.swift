@@ -16,8 +16,7 @@ package enum DeadLetterGrouping: String, CaseIterable, Sendable {
         case .certificate: "counted.leaf_sha256"
         case .worker: "counted.worker"
         case .state: "counted.state"
-        case .hour:
-            "to_char(counted.hour AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')"
+        case .hour: "to_char(counted.hour AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')"
         case .day: "to_char(counted.hour AT TIME ZONE 'UTC', 'YYYY-MM-DD')"
         }
     }
@@ -31,9 +30,7 @@ package enum DeadLetterGrouping: String, CaseIterable, Sendable {
         }
     }
 
-    fileprivate var order: String {
-        span == nil ? "letters DESC, value" : "value"
-    }
+    fileprivate var order: String { span == nil ? "letters DESC, value" : "value" }
 }
 
 /// The numbers of dead letters, by their common properties.
@@ -52,30 +49,21 @@ package enum DeadLetterCounts {
         }
     }
 
-    package static func count(
-        _ query: DeadLetterQuery,
-        on client: PostgresClient
-    ) async throws -> Int64 {
+    package static func count(_ query: DeadLetterQuery, on client: PostgresClient) async throws -> Int64 {
         let total = query.isCounted ? totalOfHours : totalOfRows
         return try await client.run(total, query)[0]
     }
 
     /// The most frequent values, or for hours the first ones.
     package static func counts(
-        by grouping: DeadLetterGrouping,
-        _ query: DeadLetterQuery,
-        limit: Int,
-        on client: PostgresClient
+        by grouping: DeadLetterGrouping, _ query: DeadLetterQuery, limit: Int, on client: PostgresClient
     ) async throws -> [Count] {
         let statement = counting(by: grouping, fromHours: query.isCounted)
         return Array(try await client.run(statement, (query, limit)))
     }
 
     /// When the oldest of them failed; nil without any.
-    package static func oldest(
-        _ query: DeadLetterQuery,
-        on client: PostgresClient
-    ) async throws -> Timestamp? {
+    package static func oldest(_ query: DeadLetterQuery, on client: PostgresClient) async throws -> Timestamp? {
         let page = try await DeadLetterTable.page(query, limit: 1, order: .oldestFirst, on: client)
         return page.first?.failedAt
     }
@@ -85,21 +73,16 @@ package enum DeadLetterCounts {
 
     private static func total(fromHours: Bool) -> Statement<DeadLetterQuery, Int64> {
         Statement(
-            parameters({ $0 }, fromHours: fromHours),
-            returning: RowReader("letters"),
+            parameters({ $0 }, fromHours: fromHours), returning: RowReader("letters"),
             """
             SELECT coalesce(sum(counted.letters), 0)::int8 AS letters
             FROM \(source(fromHours: fromHours)) AS counted
-            """
-        )
+            """)
     }
 
     typealias Question = (query: DeadLetterQuery, limit: Int)
 
-    static func counting(
-        by grouping: DeadLetterGrouping,
-        fromHours: Bool
-    ) -> Statement<Question, Count> {
+    static func counting(by grouping: DeadLetterGrouping, fromHours: Bool) -> Statement<Question, Count> {
         Statement(
             parameters(\.query, fromHours: fromHours) + [.value("limit", \.limit)],
             returning: RowReader(Count.init, "value", "letters"),
@@ -107,32 +90,25 @@ package enum DeadLetterCounts {
             SELECT \(grouping.expression) AS value, sum(counted.letters)::int8 AS letters
             FROM \(source(fromHours: fromHours)) AS counted
             GROUP BY 1 ORDER BY \(grouping.order) LIMIT $limit
-            """
-        )
+            """)
     }
 }
 
 extension DeadLetterCounts {
-    static func parameters<Input>(
-        _ query: @escaping @Sendable (Input) -> DeadLetterQuery,
-        fromHours: Bool
-    ) -> [Parameter<Input>] {
+    static func parameters<Input>(_ query: @escaping @Sendable (Input) -> DeadLetterQuery, fromHours: Bool)
+        -> [Parameter<Input>]
+    {
         guard fromHours else { return DeadLetterQuery.parameters(query) }
         return DeadLetterQuery.counted(query) + [
-            .value("hours_from") { Span(query($0)).hours.from },
-            .value("hours_until") { Span(query($0)).hours.until },
-            .value("first_from") { Span(query($0)).first.from },
-            .value("first_until") { Span(query($0)).first.until },
-            .value("last_from") { Span(query($0)).last.from },
-            .value("last_until") { Span(query($0)).last.until },
+            .value("hours_from") { Span(query($0)).hours.from }, .value("hours_until") { Span(query($0)).hours.until },
+            .value("first_from") { Span(query($0)).first.from }, .value("first_until") { Span(query($0)).first.until },
+            .value("last_from") { Span(query($0)).last.from }, .value("last_until") { Span(query($0)).last.until },
         ]
     }
 
     /// The relation of counts of the matching letters, with all properties that they are counted
     /// by.
-    static func source(fromHours: Bool) -> String {
-        fromHours ? ofHours : ofRows
-    }
+    static func source(fromHours: Bool) -> String { fromHours ? ofHours : ofRows }
 
     private static let ofRows = """
         (
@@ -198,9 +174,7 @@ extension DeadLetterCounts {
             left.hours == right.hours && left.first == right.first && left.last == right.last
         }
 
-        private static func bounded(_ time: Int64) -> Int64 {
-            min(max(time, bounds.lowerBound), bounds.upperBound)
-        }
+        private static func bounded(_ time: Int64) -> Int64 { min(max(time, bounds.lowerBound), bounds.upperBound) }
 
         private static func floor(_ time: Int64) -> Int64 {
             let rest = time % hour

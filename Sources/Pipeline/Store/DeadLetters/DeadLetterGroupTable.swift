@@ -24,9 +24,7 @@ package struct DeadLetterGroup: Equatable, Sendable {
 
 /// The tables `dead_letter_groups` and `dead_letter_hours`, written by triggers of `dead_letters`.
 package enum DeadLetterGroupTable {
-    typealias Question = (
-        query: DeadLetterQuery, recentFrom: StoredTime, beforeFrom: StoredTime, limit: Int
-    )
+    typealias Question = (query: DeadLetterQuery, recentFrom: StoredTime, beforeFrom: StoredTime, limit: Int)
 
     /// The hours that a trend compares with as many before.
     package static let trendHours: Int64 = 6
@@ -34,12 +32,9 @@ package enum DeadLetterGroupTable {
     /// The largest groups of the matching letters.
     ///
     /// - Parameter now: the end of the trend, in whole hours.
-    package static func largest(
-        _ query: DeadLetterQuery,
-        now: Timestamp,
-        limit: Int,
-        on client: PostgresClient
-    ) async throws -> [DeadLetterGroup] {
+    package static func largest(_ query: DeadLetterQuery, now: Timestamp, limit: Int, on client: PostgresClient)
+        async throws -> [DeadLetterGroup]
+    {
         let hour: Int64 = 3_600_000
         let nextHour = (now.milliseconds / hour + 1) * hour
         let statement = query.isCounted ? ofHours : ofRows
@@ -56,10 +51,8 @@ package enum DeadLetterGroupTable {
     private static func largest(fromHours: Bool) -> Statement<Question, DeadLetterGroup> {
         Statement(
             DeadLetterCounts.parameters(\.query, fromHours: fromHours) + [
-                .value("recent_from", \.recentFrom), .value("before_from", \.beforeFrom),
-                .value("limit", \.limit),
-            ],
-            returning: reader,
+                .value("recent_from", \.recentFrom), .value("before_from", \.beforeFrom), .value("limit", \.limit),
+            ], returning: reader,
             """
             SELECT largest.*, span.first_at, span.last_at
             FROM (
@@ -79,8 +72,7 @@ package enum DeadLetterGroupTable {
                 FROM dead_letters WHERE group_id = largest.group_id
             ) AS span
             ORDER BY letters DESC, group_id
-            """
-        )
+            """)
     }
 
     private static func sum(_ condition: String) -> String {
@@ -88,18 +80,6 @@ package enum DeadLetterGroupTable {
     }
 
     private static let reader = RowReader(
-        DeadLetterGroup.init,
-        "group_id",
-        "reason",
-        "leaf_sha256",
-        "bundle_id",
-        "source_topic",
-        "producer",
-        "letters",
-        "open_letters",
-        "recent",
-        "before",
-        RowReader.time("first_at"),
-        RowReader.time("last_at")
-    )
+        DeadLetterGroup.init, "group_id", "reason", "leaf_sha256", "bundle_id", "source_topic", "producer", "letters",
+        "open_letters", "recent", "before", RowReader.time("first_at"), RowReader.time("last_at"))
 }

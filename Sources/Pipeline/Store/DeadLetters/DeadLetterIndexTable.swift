@@ -21,20 +21,13 @@ package enum DeadLetterIndexTable {
     /// One record of the topic; without a row it is not a dead letter.
     package typealias Record = (partition: Int32, offset: Int64, row: DeadLetterRow?)
 
-    private static let progressReader = RowReader(
-        Progress.init,
-        "topic",
-        "partition",
-        "next_offset",
-        "foreign_records"
-    )
+    private static let progressReader = RowReader(Progress.init, "topic", "partition", "next_offset", "foreign_records")
 
     static let read = Statement<Void, Progress>(
         returning: progressReader,
         """
         SELECT \(columns.names()) FROM dead_letter_progress ORDER BY topic, partition
-        """
-    )
+        """)
 
     /// How far a partition is read, and when that was written.
     package struct Reading: Sendable {
@@ -50,16 +43,11 @@ package enum DeadLetterIndexTable {
     }
 
     static let readReadings = Statement<String, Reading>(
-        [.value("topic", \.self)],
-        returning: RowReader(Reading.init, "partition", "next_offset", "at"),
-        "SELECT partition, next_offset, at FROM dead_letter_progress WHERE topic = $topic"
-    )
+        [.value("topic", \.self)], returning: RowReader(Reading.init, "partition", "next_offset", "at"),
+        "SELECT partition, next_offset, at FROM dead_letter_progress WHERE topic = $topic")
 
     /// How far each partition of a topic is read.
-    package static func readings(
-        of topic: String,
-        on client: PostgresClient
-    ) async throws -> [Reading] {
+    package static func readings(of topic: String, on client: PostgresClient) async throws -> [Reading] {
         Array(try await client.run(readReadings, topic))
     }
 
@@ -69,18 +57,15 @@ package enum DeadLetterIndexTable {
         INSERT INTO dead_letter_progress ($new.columns)
         SELECT * FROM $new ORDER BY topic, partition
         ON CONFLICT DO NOTHING
-        """
-    )
+        """)
 
     static let lock = Statement<(topic: String, partitions: [Int32]), Progress>(
-        [.value("topic", \.topic), .values("partitions", \.partitions)],
-        returning: progressReader,
+        [.value("topic", \.topic), .values("partitions", \.partitions)], returning: progressReader,
         """
         SELECT \(columns.names()) FROM dead_letter_progress
         WHERE topic = $topic AND partition = ANY ($partitions)
         ORDER BY partition FOR UPDATE
-        """
-    )
+        """)
 
     static let write = Statement<[Progress], Void>(
         [.rows("new", columns)],
@@ -90,27 +75,20 @@ package enum DeadLetterIndexTable {
         ON CONFLICT (topic, partition) DO UPDATE SET
             next_offset = excluded.next_offset, foreign_records = excluded.foreign_records,
             at = now()
-        """
-    )
+        """)
 
     private static let columns: Columns<Progress> = [
-        Column("topic", \.topic),
-        Column("partition", \.partition),
-        Column("next_offset", \.nextOffset),
+        Column("topic", \.topic), Column("partition", \.partition), Column("next_offset", \.nextOffset),
         Column("foreign_records", \.foreignCount),
     ]
 
     static let analyze = Statement<Void, Void>("ANALYZE dead_letters, dead_letter_hours")
 
     /// Makes the planner read the tables' sizes again, after many rows were written at once.
-    package static func analyze(on client: PostgresClient) async throws {
-        _ = try await client.run(analyze)
-    }
+    package static func analyze(on client: PostgresClient) async throws { _ = try await client.run(analyze) }
 
     static let recordCount = Statement<Void, Int64>(
-        returning: RowReader("records"),
-        "SELECT coalesce(sum(letters), 0)::int8 AS records FROM dead_letter_hours"
-    )
+        returning: RowReader("records"), "SELECT coalesce(sum(letters), 0)::int8 AS records FROM dead_letter_hours")
 
     /// The number of letters in the index.
     package static func records(on connection: PostgresConnection) async throws -> Int64 {
@@ -118,14 +96,10 @@ package enum DeadLetterIndexTable {
     }
 
     static let size = Statement<Void, Int64>(
-        returning: RowReader("bytes"),
-        "SELECT pg_total_relation_size('dead_letters') AS bytes"
-    )
+        returning: RowReader("bytes"), "SELECT pg_total_relation_size('dead_letters') AS bytes")
 
     /// The bytes of the index on disk.
-    package static func size(on client: PostgresClient) async throws -> Int64 {
-        try await client.run(size)[0]
-    }
+    package static func size(on client: PostgresClient) async throws -> Int64 { try await client.run(size)[0] }
 
     /// The indexed offset of each partition of the topic.
     package static func progress(on client: PostgresClient) async throws -> [Progress] {
@@ -141,9 +115,7 @@ package enum DeadLetterIndexTable {
 
     /// Removes all rows, with the counts and the progress of indexing; what was done about the letters
     /// stays.
-    package static func removeAll(on client: PostgresClient) async throws {
-        _ = try await client.run(empty)
-    }
+    package static func removeAll(on client: PostgresClient) async throws { _ = try await client.run(empty) }
 
     /// Writes records and the index's progress, in one transaction; records that are indexed
     /// already are skipped.
@@ -153,31 +125,21 @@ package enum DeadLetterIndexTable {
     ///   - nextOffsets: by partition, the next offset to read after them.
     /// - Returns: the number of new records.
     package static func add(
-        _ records: [Record],
-        of topic: String,
-        nextOffsets: [Int32: Int64],
-        on client: PostgresClient
+        _ records: [Record], of topic: String, nextOffsets: [Int32: Int64], on client: PostgresClient
     ) async throws -> Int {
         let partitions = nextOffsets.keys.sorted()
         return try await client.transaction { connection in
             var pipeline = Pipeline()
             pipeline.add(DeadLetterTable.shareStates)
-            pipeline.add(
-                begin,
-                partitions.map { Progress(topic: topic, partition: $0, nextOffset: 0) }
-            )
+            pipeline.add(begin, partitions.map { Progress(topic: topic, partition: $0, nextOffset: 0) })
             let token = pipeline.add(lock, (topic, partitions))
             var progress: [Int32: Progress] = [:]
-            for held in try await connection.run(pipeline)[token] {
-                progress[held.partition] = held
-            }
+            for held in try await connection.run(pipeline)[token] { progress[held.partition] = held }
             let new = records.filter { record in
                 progress[record.partition].map { $0.nextOffset <= record.offset } ?? true
             }
             try await write(folded(checked(new, on: connection)), on: connection)
-            for record in new where record.row == nil {
-                progress[record.partition]?.foreignCount += 1
-            }
+            for record in new where record.row == nil { progress[record.partition]?.foreignCount += 1 }
             for (partition, offset) in nextOffsets {
                 let known = progress[partition]?.nextOffset ?? 0
                 progress[partition]?.nextOffset = max(known, offset)
@@ -187,29 +149,19 @@ package enum DeadLetterIndexTable {
         }
     }
 
-    private static func write(
-        _ rows: [DeadLetterRow],
-        on connection: PostgresConnection
-    ) async throws {
+    private static func write(_ rows: [DeadLetterRow], on connection: PostgresConnection) async throws {
         guard !rows.isEmpty else { return }
         let written = try await connection.run(DeadLetterTable.upsert, rows)
-        if written.affectedCount < rows.count {
-            _ = try await connection.run(DeadLetterTable.addOthers, rows)
-        }
+        if written.affectedCount < rows.count { _ = try await connection.run(DeadLetterTable.addOthers, rows) }
     }
 
     /// Doubts redactions that are not recorded.
     ///
     /// Checks before the fold, so that a redaction that does not count hides no letter.
-    private static func checked(
-        _ records: [Record],
-        on connection: PostgresConnection
-    ) async throws -> [Record] {
+    private static func checked(_ records: [Record], on connection: PostgresConnection) async throws -> [Record] {
         let ids = Set(records.compactMap(\.row).filter(\.isRedaction).map(\.id))
         guard !ids.isEmpty else { return records }
-        let recorded = Set(
-            try await connection.run(DeadLetterActionTable.redactedAmong, Array(ids))
-        )
+        let recorded = Set(try await connection.run(DeadLetterActionTable.redactedAmong, Array(ids)))
         return records.map { record in
             var row = record.row
             row?.checkRedaction(recorded)

@@ -14,17 +14,14 @@ package enum DeadLetterPruning {
 
     /// The number of rows below the starts of the partitions.
     package static let count = Statement<[Beginning], Int64>(
-        [
-            .rows("topic", [Column("partition", \.partition), Column("first_offset", \.offset)])
-        ],
+        [.rows("topic", [Column("partition", \.partition), Column("first_offset", \.offset)])],
         returning: RowReader("count"),
         """
         SELECT count(*) FROM $topic JOIN dead_letters AS known
             ON known.letter_partition = topic.partition
             AND known.letter_offset < topic.first_offset
         WHERE known.copies = 1
-        """
-    )
+        """)
 
     /// Removes some of a partition's rows, the oldest first; the triggers adjust the counts.
     ///
@@ -39,6 +36,5 @@ package enum DeadLetterPruning {
                 AND old.copies = 1
             ORDER BY old.letter_offset LIMIT \(rowsPerTransaction)
         )) AND letter_partition = $partition AND letter_offset < $first_offset AND copies = 1
-        """
-    )
+        """)
 }

@@ -29,9 +29,7 @@ package struct DeadLetterQuery: Equatable, Sendable {
     package init() {}
 
     /// Whether the rows of `dead_letter_hours` answer it.
-    var isCounted: Bool {
-        productID == nil && transactionID == nil && source == nil && ids.isEmpty
-    }
+    var isCounted: Bool { productID == nil && transactionID == nil && source == nil && ids.isEmpty }
 
     /// Whether the rows of `dead_letter_hours` show in which hours and groups its letters lie.
     var isNarrowedByHours: Bool {
@@ -44,35 +42,27 @@ package struct DeadLetterQuery: Equatable, Sendable {
 
 extension DeadLetterQuery {
     /// The parameters of a query, after the statement's other parameters.
-    static func parameters<Input>(
-        _ query: @escaping @Sendable (Input) -> DeadLetterQuery
-    ) -> [Parameter<Input>] {
+    static func parameters<Input>(_ query: @escaping @Sendable (Input) -> DeadLetterQuery) -> [Parameter<Input>] {
         counted(query) + [
             .value("product") { query($0).productID.map(StorableText.of) },
             .value("transaction") { query($0).transactionID.map(StorableText.of) },
             .value("source_topic") { query($0).source?.topic },
             .value("source_partition") { query($0).source?.partition },
-            .value("source_offset") { query($0).source?.offset },
-            .values("ids") { query($0).ids.map(StorableText.of) },
+            .value("source_offset") { query($0).source?.offset }, .values("ids") { query($0).ids.map(StorableText.of) },
             .value("since") { query($0).since.map(StoredTime.init) },
             .value("until") { query($0).until.map(StoredTime.init) },
         ]
     }
 
     /// The parameters that `dead_letter_hours` covers; the times are separate.
-    static func counted<Input>(
-        _ query: @escaping @Sendable (Input) -> DeadLetterQuery
-    ) -> [Parameter<Input>] {
+    static func counted<Input>(_ query: @escaping @Sendable (Input) -> DeadLetterQuery) -> [Parameter<Input>] {
         [
-            .values("reasons") { Array(query($0).reasons) },
-            .values("classes") { Array(query($0).classes) },
-            .values("stages") { Array(query($0).stages) },
-            .values("states") { query($0).states.map(\.rawValue) },
+            .values("reasons") { Array(query($0).reasons) }, .values("classes") { Array(query($0).classes) },
+            .values("stages") { Array(query($0).stages) }, .values("states") { query($0).states.map(\.rawValue) },
             .value("bundle") { query($0).bundleID.map(StorableText.of) },
             .value("certificate") { query($0).certificate?.lowercased() },
             .value("environment") { query($0).environment.map(StorableText.of) },
-            .value("worker") { query($0).worker.map(StorableText.of) },
-            .value("group") { query($0).group },
+            .value("worker") { query($0).worker.map(StorableText.of) }, .value("group") { query($0).group },
         ]
     }
 

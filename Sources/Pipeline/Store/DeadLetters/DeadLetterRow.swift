@@ -74,13 +74,12 @@ package struct DeadLetterRow: Equatable, Sendable {
     /// properties, so that it is the same whenever the index is built.
     package var groupID: String {
         let parts = [
-            reason, certificates.leaf, certificates.intermediate, certificates.root,
-            identifiers.bundleID, source.position.topic, producer,
+            reason, certificates.leaf, certificates.intermediate, certificates.root, identifiers.bundleID,
+            source.position.topic, producer,
         ]
         // The length precedes each, so that no text can end in another's beginning.
-        let text = parts.map { part in
-            part.map { StorableText.of($0) }.map { "\($0.utf8.count):\($0)" } ?? "-"
-        }.joined()
+        let text = parts.map { part in part.map { StorableText.of($0) }.map { "\($0.utf8.count):\($0)" } ?? "-" }
+            .joined()
         return String(SHA256.digest(Array(text.utf8)).hex.prefix(16))
     }
 
@@ -91,25 +90,19 @@ package struct DeadLetterRow: Equatable, Sendable {
     /// then a redaction, then the first in the topic.
     ///
     /// Copies repeat the first one. A later one that differs may be anybody's.
-    package func counts(before other: DeadLetterRow) -> Bool {
-        rank < other.rank
-    }
+    package func counts(before other: DeadLetterRow) -> Bool { rank < other.rank }
 
     /// The order of the copies of one ID; the first counts.
     package typealias Rank = (isDoubtful: Int, isWhole: Int, partition: Int32, offset: Int64)
 
-    package var rank: Rank {
-        (doubt == nil ? 0 : 1, isRedaction ? 0 : 1, letterPartition, letterOffset)
-    }
+    package var rank: Rank { (doubt == nil ? 0 : 1, isRedaction ? 0 : 1, letterPartition, letterOffset) }
 
     /// Counts another copy of the same ID.
     package mutating func merge(_ other: DeadLetterRow) {
         var merged = other.counts(before: self) ? other : self
         merged.copies = copies + other.copies
-        let isContradiction =
-            contentsSHA256 != other.contentsSHA256 || letterPartition != other.letterPartition
-        merged.isDisputed =
-            isDisputed || other.isDisputed || doubt == nil && other.doubt == nil && isContradiction
+        let isContradiction = contentsSHA256 != other.contentsSHA256 || letterPartition != other.letterPartition
+        merged.isDisputed = isDisputed || other.isDisputed || doubt == nil && other.doubt == nil && isContradiction
         self = merged
     }
 
@@ -129,29 +122,16 @@ package struct DeadLetterRow: Equatable, Sendable {
     package var warning: String? {
         doubt
             ?? (isDisputed
-                ? "other letters of this ID contradict it: 'dead-letter verify' shows which one "
-                    + "the chain holds" : nil)
+                ? "other letters of this ID contradict it: 'dead-letter verify' shows which one the chain holds" : nil)
     }
 }
 
 extension DeadLetterRow {
     package init(
-        id: String,
-        letterPartition: Int32,
-        letterOffset: Int64,
-        failedAt: Timestamp,
-        reason: String,
-        deadLetterClass: String,
-        stage: String,
-        detail: String,
-        valueState: String,
-        source: Source,
-        identifiers: UnverifiedIdentifiers,
-        certificates: Certificates,
-        verifierVersion: String,
-        configurationSHA256: String,
-        attempt: Int64,
-        worker: String
+        id: String, letterPartition: Int32, letterOffset: Int64, failedAt: Timestamp, reason: String,
+        deadLetterClass: String, stage: String, detail: String, valueState: String, source: Source,
+        identifiers: UnverifiedIdentifiers, certificates: Certificates, verifierVersion: String,
+        configurationSHA256: String, attempt: Int64, worker: String
     ) {
         self.id = id
         self.letterPartition = letterPartition
@@ -199,8 +179,7 @@ package enum StorableText {
     /// The text with NUL made visible, for a column without an index.
     package static func whole(_ text: String) -> String {
         guard text.utf8.contains(0) else { return text }
-        return text.split(separator: "\0", omittingEmptySubsequences: false)
-            .joined(separator: "\\u{0}")
+        return text.split(separator: "\0", omittingEmptySubsequences: false).joined(separator: "\\u{0}")
     }
 }
 

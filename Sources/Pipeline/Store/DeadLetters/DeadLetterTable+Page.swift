@@ -16,14 +16,9 @@ extension DeadLetterTable {
 
     /// A page of matching letters, after the cursor.
     package static func page(
-        _ query: DeadLetterQuery,
-        after cursor: Cursor? = nil,
-        limit: Int,
-        order: Order = .newestFirst,
+        _ query: DeadLetterQuery, after cursor: Cursor? = nil, limit: Int, order: Order = .newestFirst,
         on client: PostgresClient
-    ) async throws -> [DeadLetterRow] {
-        Array(try await client.run(page(of: query, order), (query, cursor, limit)))
-    }
+    ) async throws -> [DeadLetterRow] { Array(try await client.run(page(of: query, order), (query, cursor, limit))) }
 
     static func page(of query: DeadLetterQuery, _ order: Order) -> Statement<Page, DeadLetterRow> {
         query.isNarrowedByHours ? pageByHours(order) : page(order)
@@ -31,15 +26,13 @@ extension DeadLetterTable {
 
     static func page(_ order: Order) -> Statement<Page, DeadLetterRow> {
         Statement(
-            parameters,
-            returning: DeadLetterRow.reader,
+            parameters, returning: DeadLetterRow.reader,
             """
             SELECT \(DeadLetterRow.reader.names(of: "letter"))
             FROM dead_letters AS letter
             WHERE \(isBehindCursor(order.comparison)) AND \(DeadLetterQuery.condition)
             ORDER BY letter.failed_at \(order.rawValue), letter.id \(order.rawValue) LIMIT $limit
-            """
-        )
+            """)
     }
 
     /// The counts show in which hours and groups the letters lie, and one index finds them there:
@@ -61,8 +54,7 @@ extension DeadLetterTable {
             """
         }
         return Statement(
-            parameters,
-            returning: DeadLetterRow.reader,
+            parameters, returning: DeadLetterRow.reader,
             """
             WITH RECURSIVE alike AS MATERIALIZED (
                 SELECT same.group_id FROM dead_letter_groups AS same
@@ -91,8 +83,7 @@ extension DeadLetterTable {
                 ORDER BY \(sorting) LIMIT $limit
             ) AS letter
             LIMIT $limit
-            """
-        )
+            """)
     }
 
     /// The condition on a row of `dead_letter_hours` under the name `part`.
@@ -113,8 +104,7 @@ extension DeadLetterTable {
 
     private static let parameters: [Parameter<Page>] =
         DeadLetterQuery.parameters(\.query) + [
-            .value("after_at") { $0.after.map { StoredTime($0.failedAt) } },
-            .value("after_id", \.after?.id),
+            .value("after_at") { $0.after.map { StoredTime($0.failedAt) } }, .value("after_id", \.after?.id),
             .value("limit", \.limit),
         ]
 

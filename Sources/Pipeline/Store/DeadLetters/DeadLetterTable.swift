@@ -18,9 +18,7 @@ package enum DeadLetterTable {
             self.id = id
         }
 
-        package init(_ row: DeadLetterRow) {
-            self.init(failedAt: row.failedAt, id: row.id)
-        }
+        package init(_ row: DeadLetterRow) { self.init(failedAt: row.failedAt, id: row.id) }
     }
 
     /// Shared by indexers until the transaction's end, so that states do not change.
@@ -40,12 +38,11 @@ package enum DeadLetterTable {
             \(replaced), copies = known.copies + excluded.copies,
             is_disputed = \(isDisputed(by: "excluded"))
         WHERE \(rank("excluded")) < \(rank("known"))
-        """
-    )
+        """)
 
     /// The columns that a copy replaces if it counts.
-    private static let replaced = DeadLetterRow.columns
-        .assignments(from: "excluded", except: "id", "copies", "is_disputed")
+    private static let replaced = DeadLetterRow.columns.assignments(
+        from: "excluded", except: "id", "copies", "is_disputed")
 
     /// Counts copies that do not count themselves.
     static let addOthers = Statement<[DeadLetterRow], Void>(
@@ -55,8 +52,7 @@ package enum DeadLetterTable {
             copies = known.copies + new.copies, is_disputed = \(isDisputed(by: "new"))
         FROM $new
         WHERE known.id = new.id AND \(rank("known")) < \(rank("new"))
-        """
-    )
+        """)
 
     private static func rank(_ row: String) -> String {
         "(\(row).doubt IS NOT NULL, \(row).value_state <> '\(DeadLetterRow.redacted)', "
@@ -73,10 +69,7 @@ package enum DeadLetterTable {
     }
 
     /// The known letters of these IDs, in no order.
-    package static func get(
-        _ ids: Set<String>,
-        on client: PostgresClient
-    ) async throws -> [DeadLetterRow] {
+    package static func get(_ ids: Set<String>, on client: PostgresClient) async throws -> [DeadLetterRow] {
         guard !ids.isEmpty else { return [] }
         var query = DeadLetterQuery()
         query.ids = ids

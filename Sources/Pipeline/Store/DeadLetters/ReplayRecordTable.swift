@@ -31,30 +31,23 @@ package struct ReplayRecordRow: Sendable, Equatable {
 /// The table `dead_letter_replay_records`, with the entries it adds to `dead_letter_actions`.
 package enum ReplayRecordTable {
     /// A dead letter that a replay acquires.
-    package typealias New = (
-        ordinal: Int64,
-        letterID: String,
-        transactionID: String?,
-        raw: String?
-    )
+    package typealias New = (ordinal: Int64, letterID: String, transactionID: String?, raw: String?)
 
     /// Acquires letters, in the order of their IDs, so that two replays never deadlock.
     ///
     /// Returns the ordinals of the acquired ones; another replay holds the others.
     package static let hold = Statement<(replay: Int64, records: [New]), Int64>(
-        [.value("replay", \.replay), .rows("given", newColumns, \.records)],
-        returning: RowReader("ordinal"),
+        [.value("replay", \.replay), .rows("given", newColumns, \.records)], returning: RowReader("ordinal"),
         """
         INSERT INTO dead_letter_replay_records (replay, $given.columns)
         SELECT $replay, $given.columns FROM $given ORDER BY dead_letter_id
         ON CONFLICT (dead_letter_id) WHERE outcome IS NULL DO NOTHING
         RETURNING ordinal
-        """
-    )
+        """)
 
     private static let newColumns: Columns<New> = [
-        Column("ordinal", \.ordinal), Column("dead_letter_id", \.letterID),
-        Column("transaction_id", \.transactionID), Column("raw", \.raw),
+        Column("ordinal", \.ordinal), Column("dead_letter_id", \.letterID), Column("transaction_id", \.transactionID),
+        Column("raw", \.raw),
     ]
 
     /// The last replay of one letter that did not leave it unsent.
@@ -68,28 +61,24 @@ package enum ReplayRecordTable {
 
     /// The last replay of each of these letters that was replayed or is held.
     package static let last = Statement<[String], Last>(
-        [.values("ids") { $0 }],
-        returning: RowReader(Last.init, "dead_letter_id", "replay", "outcome", "refused_as"),
+        [.values("ids") { $0 }], returning: RowReader(Last.init, "dead_letter_id", "replay", "outcome", "refused_as"),
         """
         SELECT DISTINCT ON (dead_letter_id) dead_letter_id, replay, outcome, refused_as
         FROM dead_letter_replay_records
         WHERE dead_letter_id = ANY ($ids) AND outcome IS DISTINCT FROM 'unsent'
         ORDER BY dead_letter_id, replay DESC
-        """
-    )
+        """)
 
     package typealias Page = (replay: Int64, after: Int64, limit: Int)
 
     /// The records of a replay after an ordinal, in their order.
     package static let read = Statement<Page, ReplayRecordRow>(
-        [.value("replay", \.replay), .value("after", \.after), .value("limit", \.limit)],
-        returning: row,
+        [.value("replay", \.replay), .value("after", \.after), .value("limit", \.limit)], returning: row,
         """
         SELECT \(row.names(of: "record")) FROM dead_letter_replay_records AS record
         WHERE record.replay = $replay AND record.ordinal > $after
         ORDER BY record.ordinal LIMIT $limit
-        """
-    )
+        """)
 
     /// The position of one record that was written.
     package typealias Sent = (ordinal: Int64, position: RecordPosition)
@@ -115,8 +104,7 @@ package enum ReplayRecordTable {
             SELECT array_agg(dead_letter_id) AS ids, array_agg(position) AS positions FROM changed
         ) AS changed
         WHERE replay.number = $replay
-        """
-    )
+        """)
 
     private static let sentColumns: Columns<Sent> =
         [Column("ordinal", \.ordinal)] + RecordPosition.columns("sent").of { $0.position }
@@ -127,12 +115,7 @@ package enum ReplayRecordTable {
         package let reason: String
         package let refusedAs: String?
 
-        package init(
-            ordinal: Int64,
-            _ outcome: ReplayOutcome,
-            reason: String = "",
-            refusedAs: String? = nil
-        ) {
+        package init(ordinal: Int64, _ outcome: ReplayOutcome, reason: String = "", refusedAs: String? = nil) {
             self.ordinal = ordinal
             self.outcome = outcome
             self.reason = reason
@@ -165,8 +148,7 @@ package enum ReplayRecordTable {
             FROM changed WHERE outcome IN ('accepted', 'refused') GROUP BY outcome
         ) AS changed
         WHERE replay.number = $replay
-        """
-    )
+        """)
 
     private static let decidedColumns: Columns<Decided> = [
         Column("ordinal", \.ordinal), Column("outcome", \.outcome), Column("reason", \.reason),
@@ -181,20 +163,9 @@ package enum ReplayRecordTable {
         SET outcome = CASE WHEN sent_at IS NULL THEN 'unsent' ELSE 'unknown' END,
             outcome_reason = $reason
         WHERE replay = $replay AND outcome IS NULL
-        """
-    )
+        """)
 
     private static let row = RowReader(
-        ReplayRecordRow.init,
-        "ordinal",
-        "dead_letter_id",
-        "transaction_id",
-        "raw",
-        "sent_at",
-        RecordPosition.optionalReader("sent"),
-        "outcome",
-        "outcome_reason",
-        "refused_as",
-        "outcome_at"
-    )
+        ReplayRecordRow.init, "ordinal", "dead_letter_id", "transaction_id", "raw", "sent_at",
+        RecordPosition.optionalReader("sent"), "outcome", "outcome_reason", "refused_as", "outcome_at")
 }

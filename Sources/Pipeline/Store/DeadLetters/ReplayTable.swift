@@ -34,9 +34,7 @@ package struct ReplayRow: Sendable, Equatable {
     package let counts: ReplayCounts
 
     /// The actual state: a running replay that no process holds was interrupted.
-    package var effectiveState: ReplayState {
-        state == .running && !isHeld ? .interrupted : state
-    }
+    package var effectiveState: ReplayState { state == .running && !isHeld ? .interrupted : state }
 }
 
 package struct ReplayCounts: Sendable, Equatable {
@@ -50,40 +48,27 @@ package struct ReplayCounts: Sendable, Equatable {
 }
 
 package enum ReplayTable {
-    package typealias New = (
-        who: String,
-        why: String,
-        filter: String,
-        count: Int,
-        rate: Int,
-        failingShareMax: Double
-    )
+    package typealias New = (who: String, why: String, filter: String, count: Int, rate: Int, failingShareMax: Double)
 
     /// Returns the replay's number.
     package static let add = Statement<New, Int64>(
         [
-            .value("who", \.who), .value("why", \.why), .value("filter", \.filter),
-            .value("count", \.count), .value("rate", \.rate),
-            .value("failing_share_max", \.failingShareMax),
-        ],
-        returning: RowReader("number"),
+            .value("who", \.who), .value("why", \.why), .value("filter", \.filter), .value("count", \.count),
+            .value("rate", \.rate), .value("failing_share_max", \.failingShareMax),
+        ], returning: RowReader("number"),
         """
         INSERT INTO dead_letter_replays (who, why, filter, count, rate, failing_share_max)
         VALUES ($who, $why, $filter, $count, $rate, $failing_share_max)
         RETURNING number
-        """
-    )
+        """)
 
     /// Corrects the number of held letters, in the transaction that records the replay.
     package static let setCount = Statement<(number: Int64, count: Int), Void>(
         [.value("number", \.number), .value("count", \.count)],
-        "UPDATE dead_letter_replays SET count = $count WHERE number = $number"
-    )
+        "UPDATE dead_letter_replays SET count = $count WHERE number = $number")
 
     package typealias Change = (
-        number: Int64,
-        state: ReplayState,
-        note: String,
+        number: Int64, state: ReplayState, note: String,
         /// The person who began or continued it.
         who: AuditorName,
         /// The action that is appended; nil for none.
@@ -92,8 +77,8 @@ package enum ReplayTable {
 
     package static let setState = Statement<Change, Void>(
         [
-            .value("number", \.number), .value("state", \.state), .value("note", \.note),
-            .value("who", \.who.text), .value("action", \.action),
+            .value("number", \.number), .value("state", \.state), .value("note", \.note), .value("who", \.who.text),
+            .value("action", \.action),
         ],
         """
         WITH changed AS (
@@ -103,28 +88,19 @@ package enum ReplayTable {
         SELECT \(DeadLetterAction.Kind.replayed.function)(
             $who, $action, changed.why, changed.number, ARRAY[NULL], ARRAY[nullif($note, '')])
         FROM changed WHERE $action IS NOT NULL
-        """
-    )
+        """)
 
     /// The newest replays, newest first.
     package static let newest = Statement<Int, ReplayRow>(
-        [.value("limit")],
-        returning: row,
-        select + " ORDER BY replay.number DESC LIMIT $limit"
-    )
+        [.value("limit")], returning: row, select + " ORDER BY replay.number DESC LIMIT $limit")
 
     package static let get = Statement<Int64, ReplayRow>(
-        [.value("number")],
-        returning: row,
-        select + " WHERE replay.number = $number"
-    )
+        [.value("number")], returning: row, select + " WHERE replay.number = $number")
 
     /// False if another session holds the replay; released with the session.
     package static let acquire = Statement<Int64, Bool>(
-        [.value("number")],
-        returning: RowReader("is_locked"),
-        "SELECT pg_try_advisory_lock(\(lockClass), $number::int) AS is_locked"
-    )
+        [.value("number")], returning: RowReader("is_locked"),
+        "SELECT pg_try_advisory_lock(\(lockClass), $number::int) AS is_locked")
 
     private static let lockClass = "hashtext('dead letter replay')"
 
@@ -152,19 +128,6 @@ package enum ReplayTable {
         """
 
     private static let row = RowReader(
-        ReplayRow.init,
-        "number",
-        "who",
-        "why",
-        "begun_at",
-        "filter",
-        "count",
-        "rate",
-        "failing_share_max",
-        "state",
-        "ended_at",
-        "note",
-        "is_held",
-        RowReader(ReplayCounts.init, "sent", "accepted", "refused", "unsent", "unknown")
-    )
+        ReplayRow.init, "number", "who", "why", "begun_at", "filter", "count", "rate", "failing_share_max", "state",
+        "ended_at", "note", "is_held", RowReader(ReplayCounts.init, "sent", "accepted", "refused", "unsent", "unknown"))
 }

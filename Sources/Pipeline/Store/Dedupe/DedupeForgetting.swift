@@ -14,12 +14,7 @@ package enum DedupeForgetting {
     }
 
     /// A selection of IDs, marked before an instant at least.
-    package typealias Selection = (
-        since: StoredTime?,
-        before: StoredTime,
-        bundleID: Identifier?,
-        environment: String?
-    )
+    package typealias Selection = (since: StoredTime?, before: StoredTime, bundleID: Identifier?, environment: String?)
 
     /// The selection in some pages.
     package typealias Step = (selection: Selection, firstPage: Int64)
@@ -33,30 +28,19 @@ package enum DedupeForgetting {
     /// Deletes entries older than the retention, in some pages of both tables.
     ///
     /// - Returns: whether there are pages beyond these.
-    package static func prune(
-        olderThan retention: Duration,
-        firstPage: Int64,
-        on client: PostgresClient
-    ) async throws -> Bool {
-        try await client.run(prune, (retention / .seconds(1), firstPage))[0]
-    }
+    package static func prune(olderThan retention: Duration, firstPage: Int64, on client: PostgresClient) async throws
+        -> Bool
+    { try await client.run(prune, (retention / .seconds(1), firstPage))[0] }
 
     static let prune = Statement<(seconds: Double, firstPage: Int64), Bool>(
-        [
-            .value("seconds", \.seconds), .value("first_page", \.firstPage),
-            .value("page_count") { _ in pagesPerStep },
-        ],
+        [.value("seconds", \.seconds), .value("first_page", \.firstPage), .value("page_count") { _ in pagesPerStep }],
         returning: RowReader("has_more"),
         """
         SELECT dedupe_prune(now() - make_interval(secs => $seconds), $first_page, $page_count)
             AS has_more
-        """
-    )
+        """)
 
-    package static let now = Statement<Void, StoredTime>(
-        returning: RowReader("now"),
-        "SELECT now() AS now"
-    )
+    package static let now = Statement<Void, StoredTime>(returning: RowReader("now"), "SELECT now() AS now")
 
     package static func pageCount(of table: Table) -> Statement<Void, Int64> {
         Statement(
@@ -64,24 +48,19 @@ package enum DedupeForgetting {
             """
             SELECT pg_relation_size('\(table.rawValue)') / current_setting('block_size')::int8
                 AS pages
-            """
-        )
+            """)
     }
 
     /// The number of selected rows in some pages.
     package static func count(in table: Table) -> Statement<Step, Int64> {
         Statement(
-            parameters,
-            returning: RowReader("count"),
-            "SELECT count(*) FROM \(table.rawValue) \(condition(table))"
-        )
+            parameters, returning: RowReader("count"), "SELECT count(*) FROM \(table.rawValue) \(condition(table))")
     }
 
     /// Deletes the selected rows that nobody is writing.
     package static func delete(from table: Table) -> Statement<Step, Deletion> {
         Statement(
-            parameters,
-            returning: RowReader(Deletion.init, "deleted", "found"),
+            parameters, returning: RowReader(Deletion.init, "deleted", "found"),
             """
             WITH found AS MATERIALIZED (
                 SELECT ctid FROM \(table.rawValue) \(condition(table))
@@ -92,17 +71,13 @@ package enum DedupeForgetting {
                 WHERE ctid = ANY (ARRAY(SELECT ctid FROM free)) RETURNING 1
             )
             SELECT (SELECT count(*) FROM gone) AS deleted, (SELECT count(*) FROM found) AS found
-            """
-        )
+            """)
     }
 
     private static let parameters: [Parameter<Step>] = [
-        .value("since", \.selection.since),
-        .value("before", \.selection.before),
-        .value("bundle_id", \.selection.bundleID),
-        .value("environment", \.selection.environment),
-        .value("first_page", \.firstPage),
-        .value("end_page") { $0.firstPage + pagesPerStep },
+        .value("since", \.selection.since), .value("before", \.selection.before),
+        .value("bundle_id", \.selection.bundleID), .value("environment", \.selection.environment),
+        .value("first_page", \.firstPage), .value("end_page") { $0.firstPage + pagesPerStep },
     ]
 
     private static func condition(_ table: Table) -> String {

@@ -26,9 +26,7 @@ package struct DedupeMemory: Sendable {
 
     package let client: PostgresClient
 
-    package init(client: PostgresClient) {
-        self.client = client
-    }
+    package init(client: PostgresClient) { self.client = client }
 
     /// Reads the remembered entries of the IDs, in one round trip.
     package func recall(_ keys: [PartKey]) async throws -> [Remembered] {
@@ -62,14 +60,11 @@ package struct DedupeMemory: Sendable {
         var notifications: Set<RememberedNotification.Key> = []
         for mark in marks {
             switch mark {
-            case .notification(let key):
-                if let key = RememberedNotification.Key(key) { notifications.insert(key) }
+            case .notification(let key): if let key = RememberedNotification.Key(key) { notifications.insert(key) }
             case .part(let part, let isNew):
                 let key = RememberedRevision.TrackKey(key: part.key, track: part.revision.track)
                 if let index = indexes[key] {
-                    if newest[index].part.revision.revision < part.revision.revision {
-                        newest[index].part = part
-                    }
+                    if newest[index].part.revision.revision < part.revision.revision { newest[index].part = part }
                 } else {
                     indexes[key] = newest.count
                     newest.append((part, isNew))
@@ -85,9 +80,7 @@ package struct DedupeMemory: Sendable {
             guard !pipeline.isEmpty else { return }
             _ = try await client.run(pipeline)
         }
-        do {
-            try await run(.inserted)
-        } catch let error as PostgresError where error.sqlState == .uniqueViolation {
+        do { try await run(.inserted) } catch let error as PostgresError where error.sqlState == .uniqueViolation {
             // Another worker has remembered it since.
             try await run(.upserted)
         }
@@ -119,8 +112,7 @@ enum RememberedRevision {
                 (kind, environment) = ("claim", key.environment)
                 bundleID = key.bundleID
                 id = "\(key.transactionID)/\(SHA256.digest(Array(userID.utf8)).hex)"
-            case .notification:
-                preconditionFailure("notifications are remembered in a table of their own")
+            case .notification: preconditionFailure("notifications are remembered in a table of their own")
             }
         }
     }
@@ -134,18 +126,14 @@ enum RememberedRevision {
     typealias Question = (index: Int, key: PartKey)
 
     private static let key: Columns<Key> = [
-        Column("kind", \.kind),
-        Column("environment", \.environment),
-        Column("bundle_id", \.bundleID),
-        Column("id", \.id),
-        Column("trust", \.trust),
+        Column("kind", \.kind), Column("environment", \.environment), Column("bundle_id", \.bundleID),
+        Column("id", \.id), Column("trust", \.trust),
     ]
 
     /// Looks up each ID by the primary key, whatever the planner estimates: a plan made while the
     /// tables were small must not read them whole later.
     static let recall = Statement<[Question], DedupeMemory.Remembered>(
-        [.rows("asked", [Column("index", \.index)] + key.of { Key($0.key) })],
-        returning: remembered,
+        [.rows("asked", [Column("index", \.index)] + key.of { Key($0.key) })], returning: remembered,
         """
         SELECT asked.index, known.track, known.signed_date_ms, known.content_hash,
                known.original_transaction_id, known.product_id, known.purchase_date_ms,
@@ -156,37 +144,24 @@ enum RememberedRevision {
             WHERE \(key.equal("revision", "asked"))
             OFFSET 0
         ) AS known
-        """
-    )
+        """)
 
     private static let remembered = RowReader(
-        { DedupeMemory.Remembered(index: $0, revision: $1) },
-        "index",
+        { DedupeMemory.Remembered(index: $0, revision: $1) }, "index",
         RowReader(
-            PartRevision.init,
-            "track",
-            Revision.reader,
+            PartRevision.init, "track", Revision.reader,
             RowReader(
-                TransactionIdentity.init(remembered:product:purchaseDate:type:quantity:),
-                "original_transaction_id",
-                "product_id",
-                "purchase_date_ms",
-                "product_type",
-                "quantity"
-            )
-        )
-    )
+                TransactionIdentity.init(remembered:product:purchaseDate:type:quantity:), "original_transaction_id",
+                "product_id", "purchase_date_ms", "product_type", "quantity")))
 
     private static let row: Columns<ObservedPart> =
         key.of { Key($0.key) } + [
-            Column("track", \.revision.track),
-            Column("signed_date_ms", \.revision.revision.signedDate),
+            Column("track", \.revision.track), Column("signed_date_ms", \.revision.revision.signedDate),
             Column("content_hash", \.revision.revision.contentHash),
             Column("original_transaction_id", \.revision.identity?.originalTransactionID),
             Column("product_id", \.revision.identity?.productID),
             Column("purchase_date_ms", \.revision.identity?.purchaseDate),
-            Column("product_type", \.revision.identity?.type),
-            Column("quantity", \.revision.identity?.quantity),
+            Column("product_type", \.revision.identity?.type), Column("quantity", \.revision.identity?.quantity),
         ]
 
     /// Keeps the immutable fields of an ID once they are known.
@@ -194,8 +169,7 @@ enum RememberedRevision {
     /// Sorted, so that two workers that mark the same IDs wait for each other instead of
     /// deadlocking.
     static let raise = Upsert<ObservedPart>(
-        into: "dedupe_revisions",
-        row,
+        into: "dedupe_revisions", row,
         from: "SELECT * FROM $new ORDER BY id, kind, environment, bundle_id, trust, track",
         onConflict: """
             (id, kind, environment, bundle_id, trust, track) DO UPDATE SET
@@ -206,8 +180,7 @@ enum RememberedRevision {
                 marked_at = now()
             WHERE (excluded.signed_date_ms, excluded.content_hash)
                 > (known.signed_date_ms, known.content_hash)
-            """
-    )
+            """)
 }
 
 /// A row of `dedupe_notifications`.
@@ -227,10 +200,7 @@ enum RememberedNotification {
     /// The key of a notification, and its index in the question.
     typealias Question = (index: Int, key: Key)
 
-    private static let key: Columns<Key> = [
-        Column("environment", \.environment),
-        Column("uuid", \.uuid),
-    ]
+    private static let key: Columns<Key> = [Column("environment", \.environment), Column("uuid", \.uuid)]
 
     static let recall = Statement<[Question], DedupeMemory.Remembered>(
         [.rows("asked", [Column("index", \.index)] + key.of(\.key))],
@@ -243,8 +213,7 @@ enum RememberedNotification {
             WHERE \(key.equal("known", "asked"))
             OFFSET 0
         )
-        """
-    )
+        """)
 
     static let add = Statement<[Key], Void>(
         [.rows("new", key)],
@@ -252,26 +221,18 @@ enum RememberedNotification {
         INSERT INTO dedupe_notifications ($new.columns)
         SELECT * FROM $new ORDER BY uuid, environment
         ON CONFLICT DO NOTHING
-        """
-    )
+        """)
 }
 
 extension TransactionIdentity {
     /// Nil unless the revision is one of a transaction.
     fileprivate init?(
-        remembered originalTransactionID: Identifier?,
-        product: Identifier?,
-        purchaseDate: Timestamp?,
-        type: ProductType?,
-        quantity: Int32?
+        remembered originalTransactionID: Identifier?, product: Identifier?, purchaseDate: Timestamp?,
+        type: ProductType?, quantity: Int32?
     ) {
         guard let originalTransactionID, let product, let purchaseDate else { return nil }
         self.init(
-            originalTransactionID: originalTransactionID,
-            productID: product,
-            purchaseDate: purchaseDate,
-            type: type,
-            quantity: quantity
-        )
+            originalTransactionID: originalTransactionID, productID: product, purchaseDate: purchaseDate, type: type,
+            quantity: quantity)
     }
 }

@@ -9,25 +9,19 @@ package enum CatalogTable {
 
     /// Nil if no catalog was applied.
     package static let newestVersion = Statement<Void, Int64?>(
-        returning: RowReader("version"),
-        "SELECT max(version) AS version FROM catalog_versions"
-    )
+        returning: RowReader("version"), "SELECT max(version) AS version FROM catalog_versions")
 
     package static let content = Statement<Int64, JSONText>(
-        [.value("version")],
-        returning: RowReader("content"),
-        "SELECT content FROM catalog_versions WHERE version = $version"
-    )
+        [.value("version")], returning: RowReader("content"),
+        "SELECT content FROM catalog_versions WHERE version = $version")
 
     /// The versions from one through a later one, in their order.
     package static let versions = Statement<(first: Int64, last: Int64), Int64>(
-        [.value("first", \.first), .value("last", \.last)],
-        returning: RowReader("version"),
+        [.value("first", \.first), .value("last", \.last)], returning: RowReader("version"),
         """
         SELECT version FROM catalog_versions WHERE version BETWEEN $first AND $last
         ORDER BY version
-        """
-    )
+        """)
 
     /// The version in force after a catalog was applied, and whether it is new.
     package struct Applied: Hashable, Sendable {
@@ -36,10 +30,7 @@ package enum CatalogTable {
     }
 
     /// Applies a catalog; applying the same one again changes nothing.
-    package static func apply(
-        _ catalog: StorableCatalog,
-        on connection: PostgresConnection
-    ) async throws -> Applied {
+    package static func apply(_ catalog: StorableCatalog, on connection: PostgresConnection) async throws -> Applied {
         try await connection.transaction { transaction in
             // Two sessions that apply the same catalog at once would both find it new.
             _ = try await transaction.run(lock)
@@ -53,33 +44,26 @@ package enum CatalogTable {
     }
 
     /// Reads a catalog as its readers will, and applies it.
-    package static func apply(
-        json: [UInt8],
-        on connection: PostgresConnection
-    ) async throws -> Applied {
+    package static func apply(json: [UInt8], on connection: PostgresConnection) async throws -> Applied {
         try await apply(StorableCatalog(json), on: connection)
     }
 
     static let lock = Statement("LOCK TABLE catalog_versions IN SHARE ROW EXCLUSIVE MODE")
 
     static let newest = Statement<ByteString, (version: Int64, isSame: Bool)>(
-        [.value("content")],
-        returning: RowReader({ ($0, $1) }, "version", "is_same"),
+        [.value("content")], returning: RowReader({ ($0, $1) }, "version", "is_same"),
         """
         SELECT version, content_sha256 = sha256($content) AS is_same FROM catalog_versions
         ORDER BY version DESC LIMIT 1
-        """
-    )
+        """)
 
     static let insert = Statement<ByteString, Int64>(
-        [.value("content")],
-        returning: RowReader("version"),
+        [.value("content")], returning: RowReader("version"),
         """
         INSERT INTO catalog_versions (content, content_sha256)
         VALUES (convert_from($content, 'UTF8')::json, sha256($content))
         RETURNING version
-        """
-    )
+        """)
 }
 
 /// The row of `catalog_projection`: the catalog of all projected rows, and the progress of a later
@@ -98,18 +82,13 @@ package struct CatalogProjection: Sendable {
 
     package static let read = Statement<Void, CatalogProjection>(
         returning: RowReader(
-            CatalogProjection.init,
-            "version",
-            "target",
-            RowReader(PurchaseScope.init, "after_environment", "after_original_transaction_id"),
-            "newest"
-        ),
+            CatalogProjection.init, "version", "target",
+            RowReader(PurchaseScope.init, "after_environment", "after_original_transaction_id"), "newest"),
         """
         SELECT version, target, after_environment, after_original_transaction_id,
                (SELECT coalesce(max(version), 0) FROM catalog_versions) AS newest
         FROM catalog_projection WHERE is_only
-        """
-    )
+        """)
 
     package static let begin = Statement<Int64, Void>(
         [.value("target")],
@@ -117,8 +96,7 @@ package struct CatalogProjection: Sendable {
         UPDATE catalog_projection SET target = $target, after_original_transaction_id = '',
             after_environment = ''
         WHERE is_only
-        """
-    )
+        """)
 
     package static let reached = Statement<PurchaseScope, Void>(
         [.value("original", \.originalTransactionID), .value("environment", \.environment)],
@@ -126,16 +104,14 @@ package struct CatalogProjection: Sendable {
         UPDATE catalog_projection SET after_original_transaction_id = $original,
             after_environment = $environment
         WHERE is_only
-        """
-    )
+        """)
 
     package static let finish = Statement(
         """
         UPDATE catalog_projection SET version = target, target = NULL,
             after_original_transaction_id = '', after_environment = ''
         WHERE is_only
-        """
-    )
+        """)
 
     /// A transaction, whose products show whether a new catalog concerns its purchase.
     package struct Sold: Sendable {
@@ -150,15 +126,11 @@ package struct CatalogProjection: Sendable {
     package static let sold = Statement<PurchaseScope, Sold>(
         [.value("original", \.originalTransactionID), .value("environment", \.environment)],
         returning: RowReader(
-            Sold.init,
-            PurchaseScope.reader,
-            "product_id",
-            RowReader<JSONText?>("items").map { $0.map { CommerceItem.items(stored: $0) } ?? [] }
-        ),
+            Sold.init, PurchaseScope.reader, "product_id",
+            RowReader<JSONText?>("items").map { $0.map { CommerceItem.items(stored: $0) } ?? [] }),
         """
         SELECT environment, original_transaction_id, product_id, items FROM transactions
         WHERE (original_transaction_id, environment) > ($original, $environment)
         ORDER BY original_transaction_id, environment LIMIT \(soldCountMax)
-        """
-    )
+        """)
 }

@@ -7,36 +7,20 @@ package enum EntitlementTable {
     package typealias Row = (purchase: PurchaseKey, row: EntitlementRow)
 
     private static let key: Columns<Row> =
-        PurchaseKey.columns.of(\.purchase) + [
-            Column("entitlement_key", \.row.key),
-            Column("user_id", \.row.userID),
-        ]
+        PurchaseKey.columns.of(\.purchase) + [Column("entitlement_key", \.row.key), Column("user_id", \.row.userID)]
 
     static let reader = RowReader<Row>(
-        { (purchase: $0, row: $1) },
-        PurchaseKey.reader,
-        RowReader(
-            EntitlementRow.init,
-            "entitlement_key",
-            "user_id",
-            "periods",
-            EntitlementTerms.reader
-        )
-    )
+        { (purchase: $0, row: $1) }, PurchaseKey.reader,
+        RowReader(EntitlementRow.init, "entitlement_key", "user_id", "periods", EntitlementTerms.reader))
 
     private static let content: Columns<Row> =
         [Column("periods", \.row.periods)] + EntitlementTerms.columns.of(\.row.terms)
 
     package static let write = Upsert<Row>(
-        into: "entitlements",
-        key + content,
-        onConflict: "(\(key.names())) DO UPDATE SET \(content.excluded)"
-    )
+        into: "entitlements", key + content, onConflict: "(\(key.names())) DO UPDATE SET \(content.excluded)")
 
     package static let remove = Statement<[Row], Void>(
-        [.rows("gone", key)],
-        "DELETE FROM entitlements AS held USING $gone WHERE \(key.equal("held", "gone"))"
-    )
+        [.rows("gone", key)], "DELETE FROM entitlements AS held USING $gone WHERE \(key.equal("held", "gone"))")
 
     static let read = PurchaseScope.read(reader, from: "entitlements")
 }
@@ -44,11 +28,8 @@ package enum EntitlementTable {
 /// A grant has none of them.
 extension EntitlementTerms: StoredValue {
     static let fields = Fields(
-        EntitlementTerms.init,
-        Field("ownership_type", \.ownershipType),
-        Field("seats", \.seats),
-        Field("additional_transaction_reason", \.additionalTransactionReason)
-    )
+        EntitlementTerms.init, Field("ownership_type", \.ownershipType), Field("seats", \.seats),
+        Field("additional_transaction_reason", \.additionalTransactionReason))
 }
 
 /// An entitlement of a user: by a purchase, or by a manual grant.
@@ -72,20 +53,11 @@ package struct HeldEntitlement: Sendable {
     }
 
     /// When it ends for good; nil if it never does.
-    package var end: Int64? {
-        periods.last.flatMap(\.endMilliseconds)
-    }
+    package var end: Int64? { periods.last.flatMap(\.endMilliseconds) }
 
     fileprivate static let reader = RowReader(
-        HeldEntitlement.init,
-        "environment",
-        "bundle_id",
-        "original_transaction_id",
-        "grant_id",
-        "entitlement_key",
-        "periods",
-        EntitlementTerms.reader
-    )
+        HeldEntitlement.init, "environment", "bundle_id", "original_transaction_id", "grant_id", "entitlement_key",
+        "periods", EntitlementTerms.reader)
 }
 
 /// All entitlements of users, in the tables `entitlements` and `grants`.
@@ -96,10 +68,7 @@ package enum HeldEntitlements {
     }
 
     package static let read = Statement<[Identifier], Row>(
-        [.rows("asked", [Column("user_id", \.self)])],
-        returning: reader,
-        select(from: "$asked")
-    )
+        [.rows("asked", [Column("user_id", \.self)])], returning: reader, select(from: "$asked"))
 
     static let reader = RowReader(Row.init, "user_id", HeldEntitlement.reader)
 
@@ -138,11 +107,7 @@ package enum ClosedPeriodTable {
         package let periods: PeriodSet
 
         package init(
-            scope: PurchaseScope,
-            productID: Identifier,
-            bundleID: Identifier,
-            trust: Trust,
-            before: Timestamp,
+            scope: PurchaseScope, productID: Identifier, bundleID: Identifier, trust: Trust, before: Timestamp,
             periods: PeriodSet
         ) {
             self.scope = scope
@@ -154,22 +119,12 @@ package enum ClosedPeriodTable {
         }
 
         static let fields = Fields(
-            Row.init,
-            Field(\.scope),
-            Field("product_id", \.productID),
-            Field("bundle_id", \.bundleID),
-            Field("trust", \.trust),
-            Field("closed_before_ms", \.before),
-            Field("periods", \.periods)
-        )
+            Row.init, Field(\.scope), Field("product_id", \.productID), Field("bundle_id", \.bundleID),
+            Field("trust", \.trust), Field("closed_before_ms", \.before), Field("periods", \.periods))
     }
 
     private static let terms = Row.columns.assignments(
-        from: "excluded",
-        except: "original_transaction_id",
-        "environment",
-        "product_id"
-    )
+        from: "excluded", except: "original_transaction_id", "environment", "product_id")
 
     package static let write = Statement<[Row], Void>(
         [.rows("new", Row.columns)],
@@ -178,16 +133,14 @@ package enum ClosedPeriodTable {
         SELECT * FROM $new
         ON CONFLICT (original_transaction_id, environment, product_id) DO UPDATE
         SET \(terms)
-        """
-    )
+        """)
 
     package static let remove = Statement<[PurchaseScope], Void>(
         [.rows("gone", PurchaseScope.columns)],
         """
         DELETE FROM closed_periods AS closed USING $gone
         WHERE \(PurchaseScope.columns.equal("closed", "gone"))
-        """
-    )
+        """)
 
     static let read = PurchaseScope.read(Row.reader, from: "closed_periods")
 }

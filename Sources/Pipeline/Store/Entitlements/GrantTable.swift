@@ -6,13 +6,9 @@ import Postgres
 /// The database's functions write it, with its changes in the history.
 package enum GrantTable {
     package typealias New = (
-        userID: Identifier,
-        key: Identifier,
+        userID: Identifier, key: Identifier,
         /// Nil if it never ends.
-        until: StoredTime?,
-        reason: String,
-        grantedBy: String,
-        environment: String
+        until: StoredTime?, reason: String, grantedBy: String, environment: String
     )
 
     package typealias Revocation = (number: Int64, reason: String, revokedBy: String)
@@ -20,23 +16,15 @@ package enum GrantTable {
     /// Returns the grant's number.
     package static let add = Statement<New, Int64>(
         [
-            .value("user", \.userID), .value("key", \.key), .value("until", \.until),
-            .value("reason", \.reason), .value("granted_by", \.grantedBy),
-            .value("environment", \.environment),
-        ],
-        returning: RowReader("number"),
+            .value("user", \.userID), .value("key", \.key), .value("until", \.until), .value("reason", \.reason),
+            .value("granted_by", \.grantedBy), .value("environment", \.environment),
+        ], returning: RowReader("number"),
         """
         SELECT grant_entitlement($user, $key, $until, $reason, $granted_by, $environment) AS number
-        """
-    )
+        """)
 
     /// Returns false if there is no such grant, or if it was revoked before.
     package static let revoke = Statement<Revocation, Bool>(
-        [
-            .value("number", \.number), .value("reason", \.reason),
-            .value("revoked_by", \.revokedBy),
-        ],
-        returning: RowReader("is_revoked"),
-        "SELECT revoke_grant($number, $reason, $revoked_by) AS is_revoked"
-    )
+        [.value("number", \.number), .value("reason", \.reason), .value("revoked_by", \.revokedBy)],
+        returning: RowReader("is_revoked"), "SELECT revoke_grant($number, $reason, $revoked_by) AS is_revoked")
 }

@@ -8,32 +8,20 @@ package enum LedgerTable {
 
     private static let key: Columns<Row> =
         PurchaseKey.columns.of(\.purchase) + [
-            Column("transaction_id", \.credit.transactionID),
-            Column("product_id", \.credit.productID),
+            Column("transaction_id", \.credit.transactionID), Column("product_id", \.credit.productID),
             Column("currency", \.credit.currency),
         ]
 
     private static let terms: Columns<Row> = [
-        Column("user_id", \.credit.userID),
-        Column("amount", \.credit.amount),
-        Column("taken_back", \.credit.takenBack),
-        Column("purchase_date_ms", \.credit.purchaseDate),
-        Column("revocation_date_ms", \.credit.revocationDate),
+        Column("user_id", \.credit.userID), Column("amount", \.credit.amount), Column("taken_back", \.credit.takenBack),
+        Column("purchase_date_ms", \.credit.purchaseDate), Column("revocation_date_ms", \.credit.revocationDate),
     ]
 
     static let reader = RowReader<Row>({ ($0, $1) }, PurchaseKey.reader, credit)
 
     private static let credit = RowReader(
-        LedgerCredit.init,
-        "transaction_id",
-        "product_id",
-        "currency",
-        "user_id",
-        "amount",
-        "taken_back",
-        "purchase_date_ms",
-        "revocation_date_ms"
-    )
+        LedgerCredit.init, "transaction_id", "product_id", "currency", "user_id", "amount", "taken_back",
+        "purchase_date_ms", "revocation_date_ms")
 
     package static let write = Statement<[Row], Void>(
         [.rows("new", key + terms)],
@@ -41,13 +29,10 @@ package enum LedgerTable {
         INSERT INTO ledger ($new.columns)
         SELECT * FROM $new
         ON CONFLICT (\(key.names())) DO UPDATE SET \(terms.excluded)
-        """
-    )
+        """)
 
     package static let remove = Statement<[Row], Void>(
-        [.rows("gone", key)],
-        "DELETE FROM ledger AS credit USING $gone WHERE \(key.equal("credit", "gone"))"
-    )
+        [.rows("gone", key)], "DELETE FROM ledger AS credit USING $gone WHERE \(key.equal("credit", "gone"))")
 
     static let read = PurchaseScope.read(reader, from: "ledger")
 }

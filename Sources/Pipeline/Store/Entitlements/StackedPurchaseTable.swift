@@ -23,41 +23,23 @@ package enum StackedPurchaseTable {
     }
 
     private static let key: Columns<StackedPurchase> = [
-        Column("user_id", \.key.userID),
-        Column("product_id", \.key.productID),
-        Column("environment", \.key.environment),
-        Column("bundle_id", \.key.bundleID),
+        Column("user_id", \.key.userID), Column("product_id", \.key.productID),
+        Column("environment", \.key.environment), Column("bundle_id", \.key.bundleID),
         Column("transaction_id", \.transactionID),
     ]
 
     private static let holder: Columns<Holder> = [
-        Column("user_id", \.userID),
-        Column("environment", \.environment),
-        Column("bundle_id", \.bundleID),
+        Column("user_id", \.userID), Column("environment", \.environment), Column("bundle_id", \.bundleID),
     ]
 
     private static let reader = RowReader<StackedPurchase>(
         { userID, productID, purchase, transactionID, purchaseDate, quantity in
             StackedPurchase(
                 key: StackKey(
-                    environment: purchase.environment,
-                    bundleID: purchase.bundleID,
-                    userID: userID,
-                    productID: productID
-                ),
-                transactionID: transactionID,
-                originalTransactionID: purchase.originalTransactionID,
-                purchaseDate: purchaseDate,
-                quantity: quantity
-            )
-        },
-        "user_id",
-        "product_id",
-        PurchaseKey.reader,
-        "transaction_id",
-        "purchase_date_ms",
-        "quantity"
-    )
+                    environment: purchase.environment, bundleID: purchase.bundleID, userID: userID, productID: productID
+                ), transactionID: transactionID, originalTransactionID: purchase.originalTransactionID,
+                purchaseDate: purchaseDate, quantity: quantity)
+        }, "user_id", "product_id", PurchaseKey.reader, "transaction_id", "purchase_date_ms", "quantity")
 
     package static let write = Statement<[StackedPurchase], Void>(
         [
@@ -65,33 +47,28 @@ package enum StackedPurchaseTable {
                 "new",
                 key + [
                     Column("original_transaction_id", \.originalTransactionID),
-                    Column("purchase_date_ms", \.purchaseDate),
-                    Column("quantity", \.quantity),
-                ]
-            )
+                    Column("purchase_date_ms", \.purchaseDate), Column("quantity", \.quantity),
+                ])
         ],
         """
         INSERT INTO stacked_purchases ($new.columns)
         SELECT * FROM $new
         ON CONFLICT (\(key.names())) DO UPDATE
         SET purchase_date_ms = excluded.purchase_date_ms, quantity = excluded.quantity
-        """
-    )
+        """)
 
     package static let remove = Statement<[StackedPurchase], Void>(
         [.rows("gone", key)],
         """
         DELETE FROM stacked_purchases AS stacked USING $gone
         WHERE \(key.equal("stacked", "gone"))
-        """
-    )
+        """)
 
     static let read = PurchaseScope.read(reader, from: "stacked_purchases")
 
     /// All non-renewing transactions of users, under their locks.
     package static let ofHolders = Statement<[Holder], StackedPurchase>(
-        [.rows("asked", holder)],
-        returning: reader,
+        [.rows("asked", holder)], returning: reader,
         """
         SELECT \(reader.names(of: "known"))
         FROM $asked
@@ -100,6 +77,5 @@ package enum StackedPurchaseTable {
             WHERE \(holder.equal("stacked", "asked"))
             OFFSET 0
         ) AS known
-        """
-    )
+        """)
 }

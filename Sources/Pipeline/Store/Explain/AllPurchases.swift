@@ -7,24 +7,21 @@ package enum AllPurchases {
 
     /// The tables that are read in the order of the purchases.
     static let tables = [
-        "transactions", "renewals", "renewal_spans", "owners", "ownership_renewals",
-        "entitlements", "ledger",
+        "transactions", "renewals", "renewal_spans", "owners", "ownership_renewals", "entitlements", "ledger",
     ]
 
     /// The next purchases, even if there are rows but no facts.
     package static let next = Statement<Window, PurchaseScope>(
         [
-            .value("original", \.after.originalTransactionID),
-            .value("environment", \.after.environment), .value("count_max", \.countMax),
-        ],
-        returning: PurchaseScope.reader,
+            .value("original", \.after.originalTransactionID), .value("environment", \.after.environment),
+            .value("count_max", \.countMax),
+        ], returning: PurchaseScope.reader,
         """
         SELECT environment, original_transaction_id FROM (
             \(tables.map { "(\(part($0)))" }.joined(separator: " UNION "))
         ) AS known
         ORDER BY original_transaction_id, environment LIMIT $count_max
-        """
-    )
+        """)
 
     /// How many there are: it reads the keys of all tables.
     package static let count = Statement<Void, Int64>(
@@ -34,8 +31,7 @@ package enum AllPurchases {
             \(tables.map { "SELECT original_transaction_id, environment FROM \($0)" }
                 .joined(separator: " UNION "))
         ) AS known
-        """
-    )
+        """)
 
     private static func part(_ table: String) -> String {
         """
@@ -54,6 +50,5 @@ package enum AllPurchases {
             WHERE datname = current_database()
               AND application_name IN ('link-worker', 'entitle-worker')
         ) AS are_connected
-        """
-    )
+        """)
 }

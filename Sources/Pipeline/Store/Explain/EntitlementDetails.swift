@@ -11,17 +11,13 @@ package enum EntitlementDetails {
     }
 
     package static let active = Statement<Environment, Active>(
-        [.value("environment")],
-        returning: RowReader(Active.init, "user_id", "entitlement_key"),
-        "SELECT DISTINCT user_id, entitlement_key FROM active_entitlements_in($environment)"
-    )
+        [.value("environment")], returning: RowReader(Active.init, "user_id", "entitlement_key"),
+        "SELECT DISTINCT user_id, entitlement_key FROM active_entitlements_in($environment)")
 
     /// The users' balances of one currency in Production.
     package static let balances = Statement<Identifier, (userID: Identifier, balance: Int64)>(
-        [.value("currency")],
-        returning: RowReader({ ($0, $1) }, "user_id", "balance"),
-        "SELECT user_id, balance FROM ledger_balances WHERE currency = $currency"
-    )
+        [.value("currency")], returning: RowReader({ ($0, $1) }, "user_id", "balance"),
+        "SELECT user_id, balance FROM ledger_balances WHERE currency = $currency")
 
     /// One present or former entitlement of a user, and its purchase.
     package struct Held: Hashable, Sendable {
@@ -41,17 +37,8 @@ package enum EntitlementDetails {
     package static let held = Statement<[Identifier], Held>(
         [.values("users", \.self)],
         returning: RowReader(
-            Held.init,
-            "user_id",
-            "entitlement_key",
-            "environment",
-            "until",
-            "is_active",
-            "product_id",
-            "original_transaction_id",
-            "ownership_rule",
-            "is_in_grace"
-        ),
+            Held.init, "user_id", "entitlement_key", "environment", "until", "is_active", "product_id",
+            "original_transaction_id", "ownership_rule", "is_in_grace"),
         """
         SELECT held.user_id, held.entitlement_key, held.environment,
                CASE WHEN held.is_active THEN upper(span) ELSE upper(held.periods) END AS until,
@@ -64,8 +51,7 @@ package enum EntitlementDetails {
         WHERE held.user_id = ANY ($users)
         ORDER BY held.user_id, held.is_active DESC, held.entitlement_key,
             held.original_transaction_id
-        """
-    )
+        """)
 
     /// A user's credits of one currency in Production, and the part that refunds removed.
     package struct Credited: Hashable, Sendable {
@@ -76,12 +62,10 @@ package enum EntitlementDetails {
     }
 
     package static let credited = Statement<[Identifier], Credited>(
-        [.values("users", \.self)],
-        returning: RowReader(Credited.init, "user_id", "currency", "bought", "taken_back"),
+        [.values("users", \.self)], returning: RowReader(Credited.init, "user_id", "currency", "bought", "taken_back"),
         """
         SELECT user_id, currency, sum(amount)::int8 AS bought, sum(taken_back)::int8 AS taken_back
         FROM ledger WHERE user_id = ANY ($users) AND environment = 'Production'
         GROUP BY user_id, currency ORDER BY user_id, currency
-        """
-    )
+        """)
 }

@@ -16,9 +16,7 @@ package struct PurchaseDetails: Sendable {
             self.environment = environment
         }
 
-        static let parameters: [Parameter<Subject>] = [
-            .value("subject", \.id), .value("environment", \.environment),
-        ]
+        static let parameters: [Parameter<Subject>] = [.value("subject", \.id), .value("environment", \.environment)]
     }
 
     /// A transaction, with one of its signed contents.
@@ -41,10 +39,7 @@ package struct PurchaseDetails: Sendable {
 
     /// Every purchase that ever granted a user something, or credited their ledger; only with the
     /// user's own rows.
-    package static let ofUser = PurchaseDetails(
-        theirs: grantedToUser,
-        ofUser: "AND held.user_id = $subject"
-    )
+    package static let ofUser = PurchaseDetails(theirs: grantedToUser, ofUser: "AND held.user_id = $subject")
 
     static let grantedToUser = """
         (
@@ -85,29 +80,24 @@ package struct PurchaseDetails: Sendable {
             """
         }
         owners = Statement(
-            Subject.parameters,
-            returning: OwnerTable.reader,
+            Subject.parameters, returning: OwnerTable.reader,
             """
             SELECT theirs.original_transaction_id, $environment AS environment, theirs.bundle_id,
                    owner.user_id, coalesce(owner.rule, 'unlinked') AS rule, owner.spans,
                    owner.direct_user_id, owner.app_transaction_id
             FROM \(theirs)
             LEFT \(join("owners", "owner")) AND owner.bundle_id = theirs.bundle_id
-            """
-        )
+            """)
         held = Statement(
-            Subject.parameters,
-            returning: EntitlementTable.reader,
+            Subject.parameters, returning: EntitlementTable.reader,
             """
             SELECT \(EntitlementTable.reader.names(of: "held"))
             FROM \(theirs)
             \(join("entitlements", "held")) AND held.bundle_id = theirs.bundle_id \(ofUser)
             ORDER BY held.entitlement_key, held.user_id
-            """
-        )
+            """)
         transactions = Statement(
-            Subject.parameters,
-            returning: Self.signedTransaction,
+            Subject.parameters, returning: Self.signedTransaction,
             """
             SELECT \(TransactionTable.reader.names(of: "fact")), \(ContentSource.list)
             FROM \(theirs)
@@ -118,23 +108,17 @@ package struct PurchaseDetails: Sendable {
                 AND known.track = fact.track
             \(ContentSource.notification)
             ORDER BY fact.purchase_date_ms, fact.transaction_id, known.signed_date_ms
-            """
-        )
+            """)
         renewals = Statement(
-            Subject.parameters,
-            returning: Self.renewal,
-            Self.renewals(theirs, join("renewals", "fact"))
-        )
+            Subject.parameters, returning: Self.renewal, Self.renewals(theirs, join("renewals", "fact")))
         credits = Statement(
-            Subject.parameters,
-            returning: LedgerTable.reader,
+            Subject.parameters, returning: LedgerTable.reader,
             """
             SELECT \(LedgerTable.reader.names(of: "held"))
             FROM \(theirs)
             \(join("ledger", "held")) AND held.bundle_id = theirs.bundle_id \(ofUser)
             ORDER BY held.transaction_id, held.product_id, held.currency
-            """
-        )
+            """)
     }
 
     /// - Parameter join: a join of `renewals AS fact`.
@@ -153,17 +137,9 @@ package struct PurchaseDetails: Sendable {
     }
 
     private static let signedTransaction = RowReader(
-        SignedTransaction.init,
-        TransactionTable.reader,
-        ContentSource.reader
-    )
+        SignedTransaction.init, TransactionTable.reader, ContentSource.reader)
 
-    private static let renewal = RowReader(
-        Renewal.init,
-        PurchaseKey.reader,
-        RenewalTable.reader,
-        ContentSource.reader
-    )
+    private static let renewal = RowReader(Renewal.init, PurchaseKey.reader, RenewalTable.reader, ContentSource.reader)
 }
 
 /// The first origin of a content: the raw record, and its notification.
@@ -192,28 +168,13 @@ package struct ContentSource: Sendable {
     static let reader = RowReader<ContentSource?>(
         {
             (
-                position: RecordPosition?,
-                signedDate: Timestamp?,
-                recordedAt: StoredTime?,
-                uuid: String?,
-                type: String?,
-                subtype: String?
+                position: RecordPosition?, signedDate: Timestamp?, recordedAt: StoredTime?, uuid: String?,
+                type: String?, subtype: String?
             ) in
             guard let position, let signedDate, let recordedAt else { return nil }
             return ContentSource(
-                position: position,
-                signedDate: signedDate,
-                recordedAt: recordedAt,
-                notificationUUID: uuid,
-                notificationType: type,
-                notificationSubtype: subtype
-            )
-        },
-        RecordPosition.optionalReader("source"),
-        "source_signed_date_ms",
-        "recorded_at",
-        "notification_uuid",
-        "notification_type",
-        "notification_subtype"
-    )
+                position: position, signedDate: signedDate, recordedAt: recordedAt, notificationUUID: uuid,
+                notificationType: type, notificationSubtype: subtype)
+        }, RecordPosition.optionalReader("source"), "source_signed_date_ms", "recorded_at", "notification_uuid",
+        "notification_type", "notification_subtype")
 }

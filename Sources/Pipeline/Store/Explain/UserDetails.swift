@@ -14,13 +14,11 @@ package enum UserDetails {
     }
 
     package static let versions = Statement<Identifier, Versions>(
-        [.value("user")],
-        returning: RowReader(Versions.init, "user_version", "catalog_version"),
+        [.value("user")], returning: RowReader(Versions.init, "user_version", "catalog_version"),
         """
         SELECT (SELECT version FROM user_versions WHERE user_id = $user) AS user_version,
                (SELECT max(version) FROM catalog_versions) AS catalog_version
-        """
-    )
+        """)
 
     /// A manual grant, without a purchase.
     package struct Grant: Sendable {
@@ -36,25 +34,16 @@ package enum UserDetails {
     package static let grants = Statement<Subject, Grant>(
         Subject.parameters,
         returning: RowReader(
-            Grant.init,
-            "grant_id",
-            "entitlement_key",
-            "periods",
-            "granted_by",
-            "reason",
-            "revoked_by",
-            "revocation_reason"
-        ),
+            Grant.init, "grant_id", "entitlement_key", "periods", "granted_by", "reason", "revoked_by",
+            "revocation_reason"),
         """
         SELECT grant_id, entitlement_key, periods, granted_by, reason, revoked_by,
                revocation_reason
         FROM grants WHERE user_id = $subject AND environment = $environment ORDER BY grant_id
-        """
-    )
+        """)
 
     package static let balances = Statement<Subject, (currency: Identifier, amount: Int64)>(
-        Subject.parameters,
-        returning: RowReader({ ($0, $1) }, "currency", "amount"),
+        Subject.parameters, returning: RowReader({ ($0, $1) }, "currency", "amount"),
         """
         SELECT currency, ledger_balance($subject, currency, $environment) AS amount FROM (
             SELECT currency FROM ledger WHERE user_id = $subject AND environment = $environment
@@ -62,8 +51,7 @@ package enum UserDetails {
             SELECT currency FROM ledger_debits
             WHERE user_id = $subject AND environment = $environment
         ) AS held ORDER BY currency
-        """
-    )
+        """)
 
     /// An amount that the app's own servers debited from a balance.
     package struct Debit: Sendable {
@@ -74,13 +62,11 @@ package enum UserDetails {
     }
 
     package static let debits = Statement<Subject, Debit>(
-        Subject.parameters,
-        returning: RowReader(Debit.init, "reference", "currency", "amount", "debited_at"),
+        Subject.parameters, returning: RowReader(Debit.init, "reference", "currency", "amount", "debited_at"),
         """
         SELECT reference, currency, amount, debited_at FROM ledger_debits
         WHERE user_id = $subject AND environment = $environment ORDER BY debited_at, reference
-        """
-    )
+        """)
 
     /// The user's rows in an environment that was not asked about.
     package struct OtherEnvironment: Sendable {
@@ -90,8 +76,7 @@ package enum UserDetails {
     }
 
     package static let otherEnvironments = Statement<Subject, OtherEnvironment>(
-        Subject.parameters,
-        returning: RowReader(OtherEnvironment.init, "environment", "purchases", "grants"),
+        Subject.parameters, returning: RowReader(OtherEnvironment.init, "environment", "purchases", "grants"),
         """
         SELECT environment, count(bundle_id) AS purchases, count(grant_id) AS grants FROM (
             SELECT environment, bundle_id, original_transaction_id, NULL::int8 AS grant_id
@@ -106,26 +91,22 @@ package enum UserDetails {
             SELECT environment, NULL, NULL, grant_id FROM grants WHERE user_id = $subject
         ) AS theirs
         WHERE environment <> $environment GROUP BY environment ORDER BY environment
-        """
-    )
+        """)
 }
 
 extension UserDetails {
     package static let changes = Statement<Subject, RecordedChange>(
-        Subject.parameters,
-        returning: RecordedChange.reader,
+        Subject.parameters, returning: RecordedChange.reader,
         """
         SELECT \(RecordedChange.reader.names(of: "change"))
         FROM changes AS change
         WHERE user_id = $subject AND environment = $environment ORDER BY version
-        """
-    )
+        """)
 
     /// The changes by the purchase of a transaction: the history is kept by user, so its present
     /// owners and those before a transfer are searched, but none whose link was corrected.
     package static let changesOfTransaction = Statement<Subject, RecordedChange>(
-        Subject.parameters,
-        returning: RecordedChange.reader,
+        Subject.parameters, returning: RecordedChange.reader,
         """
         SELECT \(RecordedChange.reader.names(of: "change"))
         FROM (
@@ -149,8 +130,7 @@ extension UserDetails {
         JOIN changes AS change USING (user_id, bundle_id, original_transaction_id)
         WHERE change.environment = $environment
         ORDER BY change.user_id, change.version
-        """
-    )
+        """)
 
     /// An entitlement of a user as known at an instant.
     package struct KnownEntitlement: Sendable {
@@ -164,25 +144,14 @@ extension UserDetails {
     }
 
     package static let known = Statement<(subject: Subject, at: StoredTime), KnownEntitlement>(
-        [
-            .value("user", \.subject.id), .value("at", \.at),
-            .value("environment", \.subject.environment),
-        ],
+        [.value("user", \.subject.id), .value("at", \.at), .value("environment", \.subject.environment)],
         returning: RowReader(
-            KnownEntitlement.init,
-            "entitlement_key",
-            "bundle_id",
-            "original_transaction_id",
-            "grant_id",
-            "periods",
-            "version",
-            "changed_at"
-        ),
+            KnownEntitlement.init, "entitlement_key", "bundle_id", "original_transaction_id", "grant_id", "periods",
+            "version", "changed_at"),
         """
         SELECT entitlement_key, bundle_id, original_transaction_id, grant_id, periods, version,
                changed_at
         FROM entitlements_as_known($user, $at, $environment)
         ORDER BY entitlement_key, version
-        """
-    )
+        """)
 }

@@ -17,28 +17,16 @@ extension AppDownloadTable {
         returning: RowReader(
             { id, environment, bundleID, revision, trust in
                 AppTransactionFact(
-                    environment: environment,
-                    bundleID: bundleID,
-                    track: .jws,
-                    revision: revision,
-                    trust: trust,
-                    appTransactionID: id
-                )
-            },
-            "app_transaction_id",
-            "environment",
-            "bundle_id",
-            Revision.reader,
-            "trust"
-        ),
+                    environment: environment, bundleID: bundleID, track: .jws, revision: revision, trust: trust,
+                    appTransactionID: id)
+            }, "app_transaction_id", "environment", "bundle_id", Revision.reader, "trust"),
         """
         SELECT app_transaction_id, environment, bundle_id, signed_date_ms, content_hash, trust
         FROM app_downloads
         WHERE (app_transaction_id, environment, bundle_id) > ($id, $environment, $bundle_id)
         ORDER BY app_transaction_id, environment, bundle_id LIMIT $count_max
         FOR NO KEY UPDATE
-        """
-    )
+        """)
 
     /// Overwrites the table's rows.
     package static let replace = Statement.replacing("app_downloads", key: key, terms: terms)

@@ -5,17 +5,13 @@ import OpenSSL
 /// The columns of the revisions that named a fact's token and `appTransactionId`, if not the newest.
 extension OlderNaming {
     static let columns: Columns<OlderNaming> = [
-        Column("token_signed_date_ms", \.token?.signedDate),
-        Column("token_content_hash", \.token?.contentHash),
+        Column("token_signed_date_ms", \.token?.signedDate), Column("token_content_hash", \.token?.contentHash),
         Column("app_transaction_signed_date_ms", \.appTransaction?.signedDate),
         Column("app_transaction_content_hash", \.appTransaction?.contentHash),
     ]
 
     static let reader = RowReader(
-        OlderNaming.init,
-        Revision.optionalReader("token"),
-        Revision.optionalReader("app_transaction")
-    )
+        OlderNaming.init, Revision.optionalReader("token"), Revision.optionalReader("app_transaction"))
 }
 
 extension Revision {
@@ -25,10 +21,8 @@ extension Revision {
             { (signedDate: Timestamp?, contentHash: SHA256Digest?) in
                 guard let signedDate, let contentHash else { return nil }
                 return Revision(signedDate: signedDate, contentHash: contentHash)
-            },
-            RowReader<Timestamp?>(stringLiteral: "\(prefix)_signed_date_ms"),
-            RowReader<SHA256Digest?>(stringLiteral: "\(prefix)_content_hash")
-        )
+            }, RowReader<Timestamp?>(stringLiteral: "\(prefix)_signed_date_ms"),
+            RowReader<SHA256Digest?>(stringLiteral: "\(prefix)_content_hash"))
     }
 }
 
@@ -68,22 +62,17 @@ struct NamedColumn {
     /// Whether the given row names one that the known row lacks, or named it later.
     var isRaised: String {
         "(\(naming("known")[0]) IS NULL AND \(naming("excluded")[0]) IS NOT NULL OR "
-            + "(\(naming("excluded").joined(separator: ", "))) > "
-            + "(\(naming("known").joined(separator: ", "))))"
+            + "(\(naming("excluded").joined(separator: ", "))) > " + "(\(naming("known").joined(separator: ", "))))"
     }
 
-    static let isNewer =
-        "(excluded.signed_date_ms, excluded.content_hash) > (known.signed_date_ms, known.content_hash)"
+    static let isNewer = "(excluded.signed_date_ms, excluded.content_hash) > (known.signed_date_ms, known.content_hash)"
 
-    private func named(_ row: String) -> String {
-        (["\(row).\(name)"] + naming(row)).joined(separator: ", ")
-    }
+    private func named(_ row: String) -> String { (["\(row).\(name)"] + naming(row)).joined(separator: ", ") }
 
     /// The revision that named the value of a row; null without one.
     private func naming(_ row: String) -> [String] {
         ["signed_date_ms", "content_hash"].map { column in
-            "coalesce(\(row).\(prefix)_\(column), "
-                + "CASE WHEN \(row).\(name) IS NOT NULL THEN \(row).\(column) END)"
+            "coalesce(\(row).\(prefix)_\(column), CASE WHEN \(row).\(name) IS NOT NULL THEN \(row).\(column) END)"
         }
     }
 }

@@ -17,21 +17,14 @@ package enum RenewalTable {
         }
 
         static let fields = Fields(
-            { Span(key: $0, span: RenewalSpan($1, from: $2, until: $3)) },
-            Field(\.key),
-            Field("kind", \.span.kind),
-            Field("start_ms", \.span.start),
-            Field("end_ms", \.span.end)
-        )
+            { Span(key: $0, span: RenewalSpan($1, from: $2, until: $3)) }, Field(\.key), Field("kind", \.span.kind),
+            Field("start_ms", \.span.start), Field("end_ms", \.span.end))
 
-        package static func < (left: Span, right: Span) -> Bool {
-            (left.key, left.span) < (right.key, right.span)
-        }
+        package static func < (left: Span, right: Span) -> Bool { (left.key, left.span) < (right.key, right.span) }
     }
 
     private static let terms =
-        Revision.columns.of(\RenewalFact.revision) + .members
-        + OlderNaming.columns.of { $0.olderNaming }
+        Revision.columns.of(\RenewalFact.revision) + .members + OlderNaming.columns.of { $0.olderNaming }
 
     /// Raises facts to the given revision, which was compared with the table's under the purchases'
     /// locks.
@@ -41,23 +34,17 @@ package enum RenewalTable {
         INSERT INTO renewals ($new.columns)
         SELECT * FROM $new
         ON CONFLICT (original_transaction_id, environment, trust) DO UPDATE SET \(terms.excluded)
-        """
-    )
+        """)
 
     /// Overwrites the table's rows.
-    package static let replace = Statement.replacing(
-        "renewals",
-        key: RenewalKey.columns.of(\.key),
-        terms: terms
-    )
+    package static let replace = Statement.replacing("renewals", key: RenewalKey.columns.of(\.key), terms: terms)
 
     package static let addSpans = Statement<[Span], Void>(
         [.rows("new", Span.columns)],
         """
         INSERT INTO renewal_spans ($new.columns) SELECT * FROM $new
         ON CONFLICT DO NOTHING
-        """
-    )
+        """)
 
     /// Removes spans that no renewal info stated.
     package static let removeSpans = Statement<[Span], Void>(
@@ -67,8 +54,7 @@ package enum RenewalTable {
         WHERE \(RenewalKey.columns.equal("known", "gone"))
           AND known.kind = gone.kind AND known.end_ms = gone.end_ms
           AND known.start_ms IS NOT DISTINCT FROM gone.start_ms
-        """
-    )
+        """)
 
     /// Keys, revisions and account tokens.
     package static let read = PurchaseScope.read(RenewalFact.ownershipReader, from: "renewals")
@@ -78,13 +64,9 @@ package enum RenewalTable {
 
     /// Reads the spans whose kind is known: a later version may have added others beside them.
     package static let readSpans = PurchaseScope.read(
-        Span.reader,
-        from: "renewal_spans",
-        where: "AND known.kind IN (\(kinds))"
-    )
+        Span.reader, from: "renewal_spans", where: "AND known.kind IN (\(kinds))")
 
-    private static let kinds = RenewalSpan.Kind.allCases.map { "'\($0.rawValue)'" }
-        .joined(separator: ", ")
+    private static let kinds = RenewalSpan.Kind.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")
 
     /// Reads a whole fact.
     static let reader = RowReader<RenewalFact>(
@@ -92,9 +74,6 @@ package enum RenewalTable {
             var fact = RenewalFact(key: key, revision: revision)
             fact.olderNaming = naming
             return fact
-        },
-        RenewalKey.reader,
-        Revision.reader,
-        OlderNaming.reader
+        }, RenewalKey.reader, Revision.reader, OlderNaming.reader
     ).withMembers()
 }

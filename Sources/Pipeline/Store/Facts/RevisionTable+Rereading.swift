@@ -15,13 +15,7 @@ extension RevisionTable {
         package let id: Identifier
         package let track: Track
 
-        package init(
-            kind: Kind,
-            environment: Environment,
-            bundleID: Identifier,
-            id: Identifier,
-            track: Track
-        ) {
+        package init(kind: Kind, environment: Environment, bundleID: Identifier, id: Identifier, track: Track) {
             self.kind = kind
             self.environment = environment
             self.bundleID = bundleID
@@ -30,13 +24,8 @@ extension RevisionTable {
         }
 
         static let fields = Fields(
-            Subject.init,
-            Field("kind", \.kind),
-            Field("environment", \.environment),
-            Field("bundle_id", \.bundleID),
-            Field("id", \.id),
-            Field("track", \.track)
-        )
+            Subject.init, Field("kind", \.kind), Field("environment", \.environment), Field("bundle_id", \.bundleID),
+            Field("id", \.id), Field("track", \.track))
     }
 
     /// The name of one content: its hash.
@@ -55,15 +44,8 @@ extension RevisionTable {
         /// Before all others: no ID is empty.
         package static let start = Name(
             subject: Subject(
-                kind: .transaction,
-                environment: Environment(rawValue: ""),
-                bundleID: "",
-                id: "",
-                track: .jws
-            ),
-            trust: "",
-            contentHash: SHA256.digest([])
-        )
+                kind: .transaction, environment: Environment(rawValue: ""), bundleID: "", id: "", track: .jws),
+            trust: "", contentHash: SHA256.digest([]))
     }
 
     /// A content without its payload.
@@ -82,8 +64,7 @@ extension RevisionTable {
 
     /// The content of each subject and trust whose first signature is the newest.
     package static let newest = Statement<[Subject], Content>(
-        [.rows("asked", [.index] + Subject.columns)],
-        returning: contentReader,
+        [.rows("asked", [.index] + Subject.columns)], returning: contentReader,
         """
         SELECT asked.index, \(contentNames)
         FROM $asked
@@ -95,24 +76,21 @@ extension RevisionTable {
             WHERE \(Subject.columns.equal("known", "asked"))
             ORDER BY known.trust, known.signed_date_ms DESC, known.content_hash DESC
         ) AS known
-        """
-    )
+        """)
 
     /// The contents that state a span.
     package static let stating = contents(where: statesSpans("known"))
 
     /// The contents that may add to a newer one: a name of the owner, a receipt's revocation.
     package static let older = contents(
-        where: ["appAccountToken", "appTransactionId", "revocationDate"]
-            .map { "known.payload ->> '\($0)' IS NOT NULL" }.joined(separator: " OR ")
-    )
+        where: ["appAccountToken", "appTransactionId", "revocationDate"].map { "known.payload ->> '\($0)' IS NOT NULL" }
+            .joined(separator: " OR "))
 
     /// The contents with a condition, and those in which PostgreSQL may be unable to look, as it
     /// reads no member of a payload with an escape that it cannot store.
     private static func contents(where condition: String) -> Statement<[Subject], Content> {
         Statement(
-            [.rows("asked", [.index] + Subject.columns)],
-            returning: contentReader,
+            [.rows("asked", [.index] + Subject.columns)], returning: contentReader,
             """
             SELECT asked.index, \(contentNames)
             FROM $asked
@@ -125,8 +103,7 @@ extension RevisionTable {
                       END
                 OFFSET 0
             ) AS known
-            """
-        )
+            """)
     }
 
     /// Whether a renewal info states something that a newer one neither repeats nor revokes: its
@@ -150,10 +127,8 @@ extension RevisionTable {
                 "asked",
                 [.index] + Subject.columns.of(\.subject) + [
                     Column("trust", \.trust), Column("content_hash", \.contentHash),
-                ]
-            )
-        ],
-        returning: RowReader(Payload.init, "index", "payload"),
+                ])
+        ], returning: RowReader(Payload.init, "index", "payload"),
         """
         SELECT asked.index, known.payload
         FROM $asked
@@ -163,8 +138,7 @@ extension RevisionTable {
               AND known.content_hash = asked.content_hash
             OFFSET 0
         ) AS known
-        """
-    )
+        """)
 
     private static let contentNames = """
         known.trust, known.signed_date_ms, known.content_hash, known.source_topic,
@@ -172,21 +146,10 @@ extension RevisionTable {
         """
 
     private static let contentReader = RowReader(
-        Content.init,
-        "index",
-        "trust",
-        Revision.reader,
-        RecordPosition.reader,
-        "count"
-    )
+        Content.init, "index", "trust", Revision.reader, RecordPosition.reader, "count")
 }
 
 extension RecordPosition {
     /// Reads the columns that name the raw record of a content.
-    static let reader = RowReader(
-        RecordPosition.init,
-        "source_topic",
-        "source_partition",
-        "source_offset"
-    )
+    static let reader = RowReader(RecordPosition.init, "source_topic", "source_partition", "source_offset")
 }

@@ -23,12 +23,10 @@ extension RevisionTable {
     package static let unclaimed = Statement<Page, PageContent>(
         [
             .value("id", \.after.subject.id), .value("kind", \.after.subject.kind),
-            .value("environment", \.after.subject.environment),
-            .value("bundle_id", \.after.subject.bundleID), .value("trust", \.after.trust),
-            .value("track", \.after.subject.track), .value("content_hash", \.after.contentHash),
-            .value("count_max", \.countMax),
-        ],
-        returning: pageReader,
+            .value("environment", \.after.subject.environment), .value("bundle_id", \.after.subject.bundleID),
+            .value("trust", \.after.trust), .value("track", \.after.subject.track),
+            .value("content_hash", \.after.contentHash), .value("count_max", \.countMax),
+        ], returning: pageReader,
         """
         WITH page AS MATERIALIZED (
             SELECT \(key), row_number() OVER (ORDER BY \(key)) AS number
@@ -58,8 +56,7 @@ extension RevisionTable {
         ) AS old
         WHERE found.has_no_row OR found.number = (SELECT max(number) FROM page)
         ORDER BY found.number
-        """
-    )
+        """)
 
     private static let key = "id, kind, environment, bundle_id, trust, track, content_hash"
 
@@ -110,14 +107,9 @@ extension RevisionTable {
             WHERE fact.original_transaction_id = old.id AND fact.environment = old.environment
         )
         """
-    }
-    .joined(separator: " OR ")
+    }.joined(separator: " OR ")
 
     private static let pageReader = RowReader(
-        PageContent.init,
-        RowReader(Name.init, Subject.reader, "trust", "content_hash"),
-        "is_unclaimed",
-        "original_transaction_id",
-        RecordPosition.reader
-    )
+        PageContent.init, RowReader(Name.init, Subject.reader, "trust", "content_hash"), "is_unclaimed",
+        "original_transaction_id", RecordPosition.reader)
 }

@@ -13,45 +13,28 @@ package enum RevisionTable {
     }
 
     package typealias Row = (
-        kind: Kind,
-        environment: Environment,
+        kind: Kind, environment: Environment,
         /// Empty for renewal info, which has none.
-        bundleID: Identifier,
-        id: Identifier,
+        bundleID: Identifier, id: Identifier,
         /// Empty for all but renewal info, where it is part of the key.
-        trust: String,
-        track: Track,
-        revision: Revision,
-        payload: ArraySlice<UInt8>,
-        notificationUUID: String?,
+        trust: String, track: Track, revision: Revision, payload: ArraySlice<UInt8>, notificationUUID: String?,
         source: ObservationSource?
     )
 
     package static let add = Upsert<Row>(
         into: "revisions",
         [
-            Column("kind", \.kind),
-            Column("environment", \.environment),
-            Column("bundle_id", \.bundleID),
-            Column("id", \.id),
-            Column("trust", \.trust),
-            Column("track", \.track),
-            Column("content_hash", \.revision.contentHash),
-            Column("signed_date_ms", \.revision.signedDate),
-            Column("payload") { JSONText($0.payload) },
-            Column("notification_uuid", \.notificationUUID),
+            Column("kind", \.kind), Column("environment", \.environment), Column("bundle_id", \.bundleID),
+            Column("id", \.id), Column("trust", \.trust), Column("track", \.track),
+            Column("content_hash", \.revision.contentHash), Column("signed_date_ms", \.revision.signedDate),
+            Column("payload") { JSONText($0.payload) }, Column("notification_uuid", \.notificationUUID),
             Column("source_index", \.source?.index),
-        ] + RecordPosition.columns("source").of(\.source?.position),
-        onConflict: "DO NOTHING"
-    )
+        ] + RecordPosition.columns("source").of(\.source?.position), onConflict: "DO NOTHING")
 
     /// Asks whether a content of an ID was first read from a record.
     package typealias Origin = (
         /// The index of the record, for the answer.
-        index: Int,
-        environment: Environment,
-        id: Identifier,
-        source: ObservationSource
+        index: Int, environment: Environment, id: Identifier, source: ObservationSource
     )
 
     /// The indexes of the records that first contained a content.
@@ -60,14 +43,10 @@ package enum RevisionTable {
             .rows(
                 "asked",
                 [
-                    Column("index", \.index),
-                    Column("environment", \.environment),
-                    Column("id", \.id),
+                    Column("index", \.index), Column("environment", \.environment), Column("id", \.id),
                     Column("source_index", \.source.index),
-                ] + RecordPosition.columns("source").of { $0.source.position }
-            )
-        ],
-        returning: RowReader("index"),
+                ] + RecordPosition.columns("source").of { $0.source.position })
+        ], returning: RowReader("index"),
         """
         SELECT asked.index
         FROM $asked
@@ -80,23 +59,15 @@ package enum RevisionTable {
               AND known.source_index = asked.source_index
             LIMIT 1
         ) AS found
-        """
-    )
+        """)
 }
 
 /// The table `notifications`: every genuine one, even without a fact.
 package enum NotificationTable {
     package typealias Row = (
-        environment: Environment,
-        uuid: String?,
-        bundleID: Identifier?,
-        type: String,
-        subtype: String?,
-        meaning: NotificationMeaning,
-        signedDate: Timestamp,
-        originalTransactionID: Identifier?,
-        transactionID: Identifier?,
-        source: ObservationSource?
+        environment: Environment, uuid: String?, bundleID: Identifier?, type: String, subtype: String?,
+        meaning: NotificationMeaning, signedDate: Timestamp, originalTransactionID: Identifier?,
+        transactionID: Identifier?, source: ObservationSource?
     )
 
     package static let add = Statement<[Row], Void>(
@@ -104,40 +75,30 @@ package enum NotificationTable {
             .rows(
                 "new",
                 [
-                    Column("environment", \.environment),
-                    Column("uuid", \.uuid),
-                    Column("bundle_id", \.bundleID),
-                    Column("type", \.type),
-                    Column("subtype", \.subtype),
-                    Column("meaning", \.meaning),
-                    Column("signed_date_ms", \.signedDate),
-                    Column("original_transaction_id", \.originalTransactionID),
+                    Column("environment", \.environment), Column("uuid", \.uuid), Column("bundle_id", \.bundleID),
+                    Column("type", \.type), Column("subtype", \.subtype), Column("meaning", \.meaning),
+                    Column("signed_date_ms", \.signedDate), Column("original_transaction_id", \.originalTransactionID),
                     Column("transaction_id", \.transactionID),
-                ] + RecordPosition.columns("source").of(\.source?.position)
-            )
+                ] + RecordPosition.columns("source").of(\.source?.position))
         ],
         """
         INSERT INTO notifications ($new.columns) SELECT * FROM $new
         ON CONFLICT DO NOTHING
-        """
-    )
+        """)
 }
 
 /// The table `app_downloads`: the newest app transaction of each account and app.
 package enum AppDownloadTable {
     static let key: Columns<AppTransactionFact> = [
-        Column("app_transaction_id", \.appTransactionID),
-        Column("environment", \.environment),
+        Column("app_transaction_id", \.appTransactionID), Column("environment", \.environment),
         Column("bundle_id", \.bundleID),
     ]
 
     static let terms: Columns<AppTransactionFact> =
         Revision.columns.of(\.revision) + [
-            Column("trust", \.trust),
-            Column("original_application_version", \.originalApplicationVersion),
+            Column("trust", \.trust), Column("original_application_version", \.originalApplicationVersion),
             Column("original_purchase_date_ms", \.originalPurchaseDate),
-            Column("original_platform", \.originalPlatform),
-            Column("preorder_date_ms", \.preorderDate),
+            Column("original_platform", \.originalPlatform), Column("preorder_date_ms", \.preorderDate),
             Column("application_version", \.applicationVersion),
         ]
 
@@ -150,6 +111,5 @@ package enum AppDownloadTable {
         ON CONFLICT (app_transaction_id, environment, bundle_id) DO UPDATE SET \(terms.excluded)
         WHERE (known.signed_date_ms, known.content_hash)
             < (excluded.signed_date_ms, excluded.content_hash)
-        """
-    )
+        """)
 }

@@ -8,8 +8,7 @@ extension TransactionTable {
 
     /// The purchases of rows that were not found in the expected ones.
     package static let scopes = Statement<[TransactionFact], PurchaseScope>(
-        [.rows("asked", key)],
-        returning: PurchaseScope.reader,
+        [.rows("asked", key)], returning: PurchaseScope.reader,
         """
         SELECT known.environment, known.original_transaction_id
         FROM $asked
@@ -18,13 +17,8 @@ extension TransactionTable {
             WHERE \(key.equal("known", "asked"))
             OFFSET 0
         ) AS known
-        """
-    )
+        """)
 
     /// Overwrites the table's rows, including the immutable fields of an ID.
-    package static let replace = Statement.replacing(
-        "transactions",
-        key: key,
-        terms: identity + lateIdentity + terms
-    )
+    package static let replace = Statement.replacing("transactions", key: key, terms: identity + lateIdentity + terms)
 }

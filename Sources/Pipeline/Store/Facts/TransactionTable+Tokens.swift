@@ -13,14 +13,10 @@ extension TransactionTable {
             .rows(
                 "assigned",
                 [
-                    Column("environment", \.key.environment),
-                    Column("bundle_id", \.key.bundleID),
-                    Column("product_id", \.identity.productID),
-                    Column("account_token", \.appAccountToken),
-                ]
-            )
-        ],
-        returning: RowReader("count"),
+                    Column("environment", \.key.environment), Column("bundle_id", \.key.bundleID),
+                    Column("product_id", \.identity.productID), Column("account_token", \.appAccountToken),
+                ])
+        ], returning: RowReader("count"),
         """
         SELECT count(*) FROM $assigned
         WHERE EXISTS (
@@ -41,6 +37,5 @@ extension TransactionTable {
                 OFFSET 0
             ) AS purchased
         )
-        """
-    )
+        """)
 }

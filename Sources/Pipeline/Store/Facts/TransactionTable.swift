@@ -12,23 +12,19 @@ package enum TransactionTable {
     }
 
     static let key: Columns<TransactionFact> = [
-        Column("transaction_id", \.key.transactionID),
-        Column("environment", \.key.environment),
-        Column("bundle_id", \.key.bundleID),
-        Column("track", \.track),
+        Column("transaction_id", \.key.transactionID), Column("environment", \.key.environment),
+        Column("bundle_id", \.key.bundleID), Column("track", \.track),
     ]
 
     /// Immutable for an ID, except for the milliseconds of the purchase date.
     static let identity: Columns<TransactionFact> = [
-        Column("original_transaction_id", \.identity.originalTransactionID),
-        Column("product_id", \.identity.productID),
+        Column("original_transaction_id", \.identity.originalTransactionID), Column("product_id", \.identity.productID),
         Column("purchase_date_ms", \.identity.purchaseDate),
     ]
 
     /// Immutable once they are known.
     static let lateIdentity: Columns<TransactionFact> = [
-        Column("product_type", \.identity.type),
-        Column("quantity", \.identity.quantity),
+        Column("product_type", \.identity.type), Column("quantity", \.identity.quantity),
     ]
 
     /// Columns that a later signature may change.
@@ -52,8 +48,7 @@ package enum TransactionTable {
     /// this detects an ID that belongs to another purchase, or whose transaction lies in a closed
     /// period.
     package static let raise = Upsert<TransactionFact>(
-        into: "transactions",
-        key + identity + lateIdentity + terms,
+        into: "transactions", key + identity + lateIdentity + terms,
         from: """
             SELECT * FROM $new
             WHERE \(reusesIDs("new")) OR (
@@ -69,8 +64,7 @@ package enum TransactionTable {
             (transaction_id, environment, bundle_id, track) DO UPDATE
             SET \(identity.excluded), \(lateIdentity.excluded), \(terms.excluded)
             WHERE \(reusesIDs("known")) OR (\(isConflict("known", "excluded"))) IS NOT TRUE
-            """
-    )
+            """)
 
     static func reusesIDs(_ row: String) -> String {
         let names = Environment.ofReusedIDs.map { "'\($0.rawValue)'" }.sorted()
@@ -81,10 +75,8 @@ package enum TransactionTable {
     /// `TransactionIdentity.conflict`; null if one of them lacks the field.
     private static func conflicts(_ left: String, _ right: String) -> [(ImmutableField, String)] {
         let values: [(ImmutableField, (String) -> String)] = [
-            (.originalTransactionID, { "\($0).original_transaction_id" }),
-            (.productID, { "\($0).product_id" }),
-            (.purchaseDate, { "floor(\($0).purchase_date_ms / 1000.0)" }),
-            (.type, { "\($0).product_type" }),
+            (.originalTransactionID, { "\($0).original_transaction_id" }), (.productID, { "\($0).product_id" }),
+            (.purchaseDate, { "floor(\($0).purchase_date_ms / 1000.0)" }), (.type, { "\($0).product_type" }),
             (.quantity, { "\($0).quantity" }),
         ]
         return values.map { ($0, "\($1(left)) <> \($1(right))") }
@@ -111,13 +103,11 @@ package enum TransactionTable {
                 OR known.original_transaction_id <> asked.original_transaction_id
             )
         WHERE NOT \(reusesIDs("known")) AND (\(isConflict("known", "asked")))
-        """
-    )
+        """)
 
     /// The transactions of scopes that are in no closed period.
     static let readOpen = Statement<[PurchaseScope], TransactionFact>(
-        [.rows("asked", PurchaseScope.columns)],
-        returning: reader,
+        [.rows("asked", PurchaseScope.columns)], returning: reader,
         "SELECT \(reader.names(of: "known")) "
             + PurchaseScope.lookUp(
                 "transactions",
@@ -129,69 +119,37 @@ package enum TransactionTable {
                               AND closed.environment = asked.environment
                         ),
                         -9223372036854775808)
-                    """
-            )
-    )
+                    """))
 
     /// Reads a whole fact.
     static let reader = RowReader(
-        TransactionMembers.init(common:productID:quantity:),
-        TransactionMembers.commonReader,
-        "product_id",
-        "quantity"
+        TransactionMembers.init(common:productID:quantity:), TransactionMembers.commonReader, "product_id", "quantity"
     ).withMembers().map { TransactionFact($0) }
 }
 
 extension TransactionMembers {
     /// The receipt that brought a revocation; nil for a JWS, whose newest revision adds and lifts
     /// it.
-    var revokingReceipt: Revision? {
-        track == .receipt ? revoking : nil
-    }
+    var revokingReceipt: Revision? { track == .receipt ? revoking : nil }
 
     /// Reads the columns that each table of transactions has; leaves the product, the quantity and
     /// the declared members empty.
     static let commonReader = RowReader(
-        TransactionMembers.init,
-        PurchaseKey.reader,
-        "transaction_id",
-        "track",
-        Revision.reader,
-        "trust",
-        "purchase_date_ms",
-        "product_type",
-        OlderNaming.reader,
-        Revision.optionalReader("revoked")
-    )
+        TransactionMembers.init, PurchaseKey.reader, "transaction_id", "track", Revision.reader, "trust",
+        "purchase_date_ms", "product_type", OlderNaming.reader, Revision.optionalReader("revoked"))
 
     /// - Parameter revoking: of `revokingReceipt`.
     private init(
-        purchase: PurchaseKey,
-        transactionID: Identifier,
-        track: Track,
-        revision: Revision,
-        trust: Trust,
-        purchaseDate: Timestamp,
-        type: ProductType?,
-        olderNaming: OlderNaming,
-        revoking: Revision?
+        purchase: PurchaseKey, transactionID: Identifier, track: Track, revision: Revision, trust: Trust,
+        purchaseDate: Timestamp, type: ProductType?, olderNaming: OlderNaming, revoking: Revision?
     ) {
         self.init(
             key: TransactionKey(
-                environment: purchase.environment,
-                bundleID: purchase.bundleID,
-                transactionID: transactionID
-            ),
-            track: track,
-            revision: revision,
-            trust: trust,
+                environment: purchase.environment, bundleID: purchase.bundleID, transactionID: transactionID),
+            track: track, revision: revision, trust: trust,
             identity: TransactionIdentity(
-                originalTransactionID: purchase.originalTransactionID,
-                productID: "",
-                purchaseDate: purchaseDate,
-                type: type
-            )
-        )
+                originalTransactionID: purchase.originalTransactionID, productID: "", purchaseDate: purchaseDate,
+                type: type))
         self.olderNaming = olderNaming
         olderRevoking = revoking == revision ? nil : revoking
     }
@@ -205,8 +163,5 @@ extension TransactionMembers {
 
 extension Revision: StoredValue {
     static let fields = Fields(
-        Revision.init,
-        Field("signed_date_ms", \.signedDate),
-        Field("content_hash", \.contentHash)
-    )
+        Revision.init, Field("signed_date_ms", \.signedDate), Field("content_hash", \.contentHash))
 }

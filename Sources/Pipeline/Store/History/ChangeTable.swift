@@ -5,9 +5,7 @@ package import Records
 
 /// The cause of changed rows, as recorded in `changes`.
 package struct ChangeCause: Sendable {
-    package enum Kind: String, TextColumnValue {
-        case transaction, renewal, notification, link, catalog, rebuild
-    }
+    package enum Kind: String, TextColumnValue { case transaction, renewal, notification, link, catalog, rebuild }
 
     package let kind: Kind
     package let id: String?
@@ -45,9 +43,7 @@ package enum ChangeTable {
         ///   - catalogVersion: nil if there is no catalog.
         package init(_ rows: [Row], catalogVersion: Int64?) {
             var counts: [Identifier: Int64] = [:]
-            for row in rows {
-                counts[row.change.userID, default: 0] += 1
-            }
+            for row in rows { counts[row.change.userID, default: 0] += 1 }
             steps = counts.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
             self.rows = rows.map { row in
                 let left = (counts[row.change.userID] ?? 1) - 1
@@ -60,11 +56,8 @@ package enum ChangeTable {
 
     private static let row: Columns<Row> =
         PurchaseKey.columns.of(\.purchase) + [
-            Column("entitlement_key", \.change.key),
-            Column("old_periods", \.change.old),
-            Column("new_periods", \.change.new),
-            Column("cause", \.cause.kind),
-            Column("cause_id", \.cause.id),
+            Column("entitlement_key", \.change.key), Column("old_periods", \.change.old),
+            Column("new_periods", \.change.new), Column("cause", \.cause.kind), Column("cause_id", \.cause.id),
         ] + RecordPosition.columns("source").of(\.cause.source?.position)
         + EntitlementTerms.columns.of(\.change.newTerms)
 
@@ -75,13 +68,8 @@ package enum ChangeTable {
             .rows("steps", [Column("user_id", \.userID), Column("version", \.count)], \.steps),
             .rows(
                 "change",
-                [
-                    Column("user_id", \.row.change.userID),
-                    Column("versions_after", \.versionsAfter),
-                ] + row.of(\.row),
-                \.rows
-            ),
-            .value("catalog_version", \.catalogVersion),
+                [Column("user_id", \.row.change.userID), Column("versions_after", \.versionsAfter)] + row.of(\.row),
+                \.rows), .value("catalog_version", \.catalogVersion),
         ],
         """
         WITH given AS (
@@ -95,8 +83,7 @@ package enum ChangeTable {
                \(row.names(of: "change")), $catalog_version
         FROM $change
         JOIN given USING (user_id)
-        """
-    )
+        """)
 }
 
 /// A change of a user's entitlements, as the history holds it.
@@ -119,20 +106,7 @@ package struct RecordedChange: Sendable {
 
     /// Reads columns of `changes`.
     static let reader = RowReader(
-        RecordedChange.init,
-        "user_id",
-        "version",
-        "changed_at",
-        "environment",
-        "bundle_id",
-        "original_transaction_id",
-        "entitlement_key",
-        "old_periods",
-        "new_periods",
-        EntitlementTerms.reader,
-        "cause",
-        "cause_id",
-        "catalog_version",
-        RecordPosition.optionalReader("source")
-    )
+        RecordedChange.init, "user_id", "version", "changed_at", "environment", "bundle_id", "original_transaction_id",
+        "entitlement_key", "old_periods", "new_periods", EntitlementTerms.reader, "cause", "cause_id",
+        "catalog_version", RecordPosition.optionalReader("source"))
 }

@@ -42,8 +42,7 @@ package enum FeedRecovery {
             SELECT * FROM changes AS change WHERE change.user_id = raised.user_id
             ORDER BY version DESC LIMIT 1
         ) AS newest
-        """
-    )
+        """)
 
     /// Gives users that the database does not know a version above the published one.
     package static let begin = Statement<[Published], Void>(
@@ -51,8 +50,7 @@ package enum FeedRecovery {
         """
         INSERT INTO user_versions (user_id, version) SELECT user_id, version FROM $seen
         ON CONFLICT (user_id) DO NOTHING
-        """
-    )
+        """)
 
     /// The users whose states were added to the outbox: their number, and the last of them.
     package struct Queued: Sendable {
@@ -85,6 +83,5 @@ package enum FeedRecovery {
             SELECT user_id, version FROM next ORDER BY user_id
         )
         SELECT count(*) AS count, max(user_id) AS last FROM next
-        """
-    )
+        """)
 }

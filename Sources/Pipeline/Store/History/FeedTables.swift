@@ -24,14 +24,8 @@ package enum OutboxTable {
         let changes = pipeline.add(changes)
         let versions = pipeline.add(versions)
         let held = pipeline.add(held)
-        let answers = try await connection.snapshot { [pipeline] in
-            try await $0.run(pipeline)
-        }
-        return Batch(
-            changes: Array(answers[changes]),
-            versions: Array(answers[versions]),
-            held: Array(answers[held])
-        )
+        let answers = try await connection.snapshot { [pipeline] in try await $0.run(pipeline) }
+        return Batch(changes: Array(answers[changes]), versions: Array(answers[versions]), held: Array(answers[held]))
     }
 
     /// Only changes that are marked as sent, however many have come since.
@@ -55,8 +49,7 @@ package enum OutboxTable {
             OFFSET 0
         ) AS change
         ORDER BY waiting.id
-        """
-    )
+        """)
 
     /// The users of those changes, each with the newest version.
     static let versions = Statement<Void, (userID: Identifier, version: Int64)>(
@@ -67,21 +60,15 @@ package enum OutboxTable {
         CROSS JOIN LATERAL (
             SELECT version FROM user_versions WHERE user_id = asked.user_id OFFSET 0
         ) AS known
-        """
-    )
+        """)
 
     /// The present entitlements of these users.
     static let held = Statement<Void, HeldEntitlements.Row>(
         returning: HeldEntitlements.reader,
-        HeldEntitlements.select(
-            from: "(SELECT DISTINCT user_id FROM \(waiting) AS waiting) AS asked"
-        )
-    )
+        HeldEntitlements.select(from: "(SELECT DISTINCT user_id FROM \(waiting) AS waiting) AS asked"))
 
     package static let oldest = Statement<Void, Int64>(
-        returning: RowReader("id"),
-        "SELECT id FROM unpublished_changes ORDER BY id LIMIT 1"
-    )
+        returning: RowReader("id"), "SELECT id FROM unpublished_changes ORDER BY id LIMIT 1")
 
     /// The unpublished part of the outbox.
     package struct Backlog: Sendable {
@@ -111,8 +98,7 @@ package enum OutboxTable {
                 WHERE user_id = waiting.user_id AND version = waiting.version OFFSET 0
             ) AS change
         ) AS oldest ON true
-        """
-    )
+        """)
 }
 
 /// The row of `feed_lease`: which copy of the worker publishes, until when, and which changes it
@@ -123,9 +109,7 @@ package enum FeedLeaseTable {
     /// How long others wait for a holder that no longer renews the lease.
     package static let lengthSeconds: Int64 = 5
 
-    private static func length<Input>() -> Parameter<Input> {
-        .value("length_seconds") { _ in lengthSeconds }
-    }
+    private static func length<Input>() -> Parameter<Input> { .value("length_seconds") { _ in lengthSeconds } }
 
     private static let end = "clock_timestamp() + $length_seconds * interval '1 second'"
 
@@ -158,28 +142,23 @@ package enum FeedLeaseTable {
             suspect_through = greatest(lease.suspect_through, lease.handed_over_through)
         WHERE lease.holder = excluded.holder OR lease.until < clock_timestamp()
         RETURNING suspect_through
-        """
-    )
+        """)
 
     /// Shortens a lease that ends later than any that could be taken now: the clock has gone back
     /// since.
     ///
     /// A running copy renews it; that of a killed one ends as it would have.
     package static let shorten = Statement<Void, Void>(
-        [length()],
-        "UPDATE feed_lease SET until = \(end) WHERE only_one AND until > \(end)"
-    )
+        [length()], "UPDATE feed_lease SET until = \(end) WHERE only_one AND until > \(end)")
 
     /// Keeps the lease, even after its end if nobody has taken it since; returns no row if another
     /// copy has it.
     package static let renew = Statement<String, Bool>(
-        [.value("holder"), length()],
-        returning: RowReader("is_held"),
+        [.value("holder"), length()], returning: RowReader("is_held"),
         """
         UPDATE feed_lease SET until = \(end) WHERE only_one AND holder = $holder
         RETURNING true AS is_held
-        """
-    )
+        """)
 
     /// Removes acknowledged changes from the outbox, if the holder still has the lease.
     ///
@@ -193,17 +172,13 @@ package enum FeedLeaseTable {
             RETURNING holder
         )
         DELETE FROM unpublished_changes WHERE id = ANY ($ids) AND EXISTS (SELECT FROM held)
-        """
-    )
+        """)
 
     /// Publishes the newest states of users at once and once more later, unless the holder has had
     /// the lease all the time: its records may lie behind those of another copy, or may yet come to
     /// lie there.
     package static let republish = Statement<(holder: String, userIDs: [Identifier]), Void>(
-        [
-            .value("holder", \.holder), .values("users", \.userIDs),
-            FeedRepetitionTable.delay(),
-        ],
+        [.value("holder", \.holder), .values("users", \.userIDs), FeedRepetitionTable.delay()],
         """
         WITH concerned AS (
             SELECT user_id, version FROM user_versions
@@ -214,8 +189,7 @@ package enum FeedLeaseTable {
         )
         INSERT INTO unpublished_changes (user_id, version)
         SELECT user_id, version FROM concerned
-        """
-    )
+        """)
 
     /// Lets another copy begin at once, unless a send has an unknown outcome: then the lease ends
     /// by itself, as after a crash.
@@ -224,8 +198,7 @@ package enum FeedLeaseTable {
         """
         UPDATE feed_lease SET until = clock_timestamp()
         WHERE only_one AND holder = $holder AND handed_over_through = 0
-        """
-    )
+        """)
 }
 
 /// The table `feed_repetitions`: users whose newest state is published once more, after a delay.
@@ -243,15 +216,11 @@ package enum FeedRepetitionTable {
     /// (`tcp_orphan_retries`, ip-sysctl).
     package static let delaySeconds: Int64 = 120
 
-    fileprivate static func delay<Input>() -> Parameter<Input> {
-        .value("delay_seconds") { _ in delaySeconds }
-    }
+    fileprivate static func delay<Input>() -> Parameter<Input> { .value("delay_seconds") { _ in delaySeconds } }
 
     /// Adds users; one that is present already starts its delay again.
     package static let add = Statement<[Identifier], Void>(
-        [.rows("concerned", [Column("user_id", \.self)]), delay()],
-        insert(from: "$concerned")
-    )
+        [.rows("concerned", [Column("user_id", \.self)]), delay()], insert(from: "$concerned"))
 
     /// - Parameter users: a relation with a column `user_id`.
     /// - Returns: SQL that adds the users in their order, so that two sessions that add the same
@@ -271,8 +240,7 @@ package enum FeedRepetitionTable {
         """
         UPDATE feed_repetitions SET due = clock_timestamp() + $delay_seconds * interval '1 second'
         WHERE due > statement_timestamp() + $delay_seconds * interval '1 second'
-        """
-    )
+        """)
 
     /// Adds due users to the outbox, each with the newest version.
     ///
@@ -295,6 +263,5 @@ package enum FeedRepetitionTable {
             SELECT user_id, version FROM repeated ORDER BY user_id
         )
         DELETE FROM feed_repetitions WHERE user_id IN (SELECT user_id FROM repeated)
-        """
-    )
+        """)
 }

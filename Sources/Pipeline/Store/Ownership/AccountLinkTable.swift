@@ -23,11 +23,7 @@ package struct AccountLink: Hashable, Sendable {
     package var userID: Identifier
 
     package init(
-        kind: LinkKind,
-        key: Identifier,
-        environment: String = "",
-        bundleID: Identifier = "",
-        userID: Identifier
+        kind: LinkKind, key: Identifier, environment: String = "", bundleID: Identifier = "", userID: Identifier
     ) {
         self.kind = kind
         self.key = key
@@ -37,9 +33,7 @@ package struct AccountLink: Hashable, Sendable {
     }
 
     /// The key as stored, so that two spellings of one token are one row.
-    fileprivate var storedKey: Identifier {
-        kind == .accountToken ? Identifier(key.text.lowercased()) : key
-    }
+    fileprivate var storedKey: Identifier { kind == .accountToken ? Identifier(key.text.lowercased()) : key }
 }
 
 /// The table `account_links`, which `link-worker` queries for every record of a purchase; a trigger
@@ -52,35 +46,22 @@ package enum AccountLinkTable {
     /// user.
     ///
     /// - Returns: the number of changed links.
-    package static func add(
-        _ links: some Collection<AccountLink>,
-        on connection: PostgresConnection
-    ) async throws -> Int {
-        try await connection.run(add, Array(links)).affectedCount
-    }
+    package static func add(_ links: some Collection<AccountLink>, on connection: PostgresConnection) async throws
+        -> Int
+    { try await connection.run(add, Array(links)).affectedCount }
 
     /// Removes links; a link that names another user than the request's stays.
     ///
     /// - Returns: the number of removed links.
-    package static func remove(
-        _ links: some Collection<AccountLink>,
-        on connection: PostgresConnection
-    ) async throws -> Int {
-        try await connection.run(remove, Array(links)).affectedCount
-    }
+    package static func remove(_ links: some Collection<AccountLink>, on connection: PostgresConnection) async throws
+        -> Int
+    { try await connection.run(remove, Array(links)).affectedCount }
 
     /// The links to list; nil for all.
-    package typealias Selection = (
-        kind: LinkKind?,
-        key: Identifier?,
-        userID: Identifier?,
-        limit: Int
-    )
+    package typealias Selection = (kind: LinkKind?, key: Identifier?, userID: Identifier?, limit: Int)
 
     private static let key: Columns<AccountLink> = [
-        Column("kind", \.kind),
-        Column("environment", \.environment),
-        Column("bundle_id", \.bundleID),
+        Column("kind", \.kind), Column("environment", \.environment), Column("bundle_id", \.bundleID),
         Column("key", \.storedKey),
     ]
 
@@ -96,8 +77,7 @@ package enum AccountLinkTable {
         ON CONFLICT (key, kind, environment, bundle_id) DO UPDATE
             SET user_id = excluded.user_id, linked_at = now()
             WHERE known.user_id <> excluded.user_id
-        """
-    )
+        """)
 
     static let remove = Statement<[AccountLink], Void>(
         [.rows("gone", row)],
@@ -105,23 +85,12 @@ package enum AccountLinkTable {
         DELETE FROM account_links AS known
         USING $gone
         WHERE \(key.equal("known", "gone")) AND gone.user_id IN ('', known.user_id)
-        """
-    )
+        """)
 
     /// Links in the order of their users.
     package static let list = Statement<Selection, AccountLink>(
-        [
-            .value("kind", \.kind), .value("key", \.key), .value("user", \.userID),
-            .value("limit", \.limit),
-        ],
-        returning: RowReader(
-            AccountLink.init,
-            "kind",
-            "key",
-            "environment",
-            "bundle_id",
-            "user_id"
-        ),
+        [.value("kind", \.kind), .value("key", \.key), .value("user", \.userID), .value("limit", \.limit)],
+        returning: RowReader(AccountLink.init, "kind", "key", "environment", "bundle_id", "user_id"),
         """
         SELECT kind, key, environment, bundle_id, user_id FROM account_links
         WHERE ($kind IS NULL OR kind = $kind)
@@ -129,18 +98,12 @@ package enum AccountLinkTable {
                 OR key = CASE kind WHEN 'account_token' THEN lower($key) ELSE $key END)
             AND ($user IS NULL OR user_id = $user)
         ORDER BY user_id, kind, key, environment, bundle_id LIMIT $limit
-        """
-    )
+        """)
 }
 
 extension AccountLinkTable {
     /// Asks which user a link names, in one app and environment.
-    package typealias Question = (
-        kind: LinkKind,
-        environment: Environment,
-        bundleID: Identifier,
-        key: Identifier
-    )
+    package typealias Question = (kind: LinkKind, environment: Environment, bundleID: Identifier, key: Identifier)
 
     /// The answer to a question; absent without a link.
     package struct Found: Sendable {
@@ -155,15 +118,10 @@ extension AccountLinkTable {
             .rows(
                 "asked",
                 [
-                    .index,
-                    Column("kind", \.kind),
-                    Column("environment", \.environment),
-                    Column("bundle_id", \.bundleID),
-                    Column("key", \.key),
-                ]
-            )
-        ],
-        returning: RowReader(Found.init, "index", "user_id"),
+                    .index, Column("kind", \.kind), Column("environment", \.environment),
+                    Column("bundle_id", \.bundleID), Column("key", \.key),
+                ])
+        ], returning: RowReader(Found.init, "index", "user_id"),
         """
         SELECT asked.index, known.user_id
         FROM $asked
@@ -175,6 +133,5 @@ extension AccountLinkTable {
             ORDER BY link.environment = '', link.bundle_id = ''
             LIMIT 1
         ) AS known
-        """
-    )
+        """)
 }

@@ -28,20 +28,11 @@ package enum LinkChangeTable {
     package static let countMax = 200
 
     package static let oldest = Statement<Void, LinkChange>(
-        returning: RowReader(
-            LinkChange.init,
-            "id",
-            "kind",
-            "environment",
-            "bundle_id",
-            "key",
-            "attempts"
-        ),
+        returning: RowReader(LinkChange.init, "id", "kind", "environment", "bundle_id", "key", "attempts"),
         """
         SELECT id, kind, environment, bundle_id, key, attempts FROM account_link_changes
         WHERE due_at <= now() ORDER BY id LIMIT \(countMax)
-        """
-    )
+        """)
 
     /// Whether a change of a link, or of an owner, is due.
     package static let isAnythingDue = Statement<Void, Bool>(
@@ -49,13 +40,10 @@ package enum LinkChangeTable {
         """
         SELECT EXISTS (SELECT FROM account_link_changes WHERE due_at <= now())
             OR \(OwnerChangeTable.isAnyDue) AS is_due
-        """
-    )
+        """)
 
     package static let remove = Statement<[Int64], Void>(
-        [.values("ids") { $0 }],
-        "DELETE FROM account_link_changes WHERE id = ANY ($ids)"
-    )
+        [.values("ids") { $0 }], "DELETE FROM account_link_changes WHERE id = ANY ($ids)")
 
     /// Schedules refused purchases to be tried again after a delay, each by a change of its own.
     package static let retry = Statement<[Retry], Void>(
@@ -63,20 +51,16 @@ package enum LinkChangeTable {
             .rows(
                 "refused",
                 [
-                    Column("environment", \.scope.environment),
-                    Column("key", \.scope.originalTransactionID),
-                    Column("attempts", \.attempts),
-                    Column("delay_ms", \.delay.wholeMilliseconds),
-                ]
-            )
+                    Column("environment", \.scope.environment), Column("key", \.scope.originalTransactionID),
+                    Column("attempts", \.attempts), Column("delay_ms", \.delay.wholeMilliseconds),
+                ])
         ],
         """
         INSERT INTO account_link_changes (kind, environment, bundle_id, key, attempts, due_at)
         SELECT 'original_transaction_id', environment, '', key, attempts,
                now() + delay_ms * interval '1 millisecond'
         FROM $refused
-        """
-    )
+        """)
 
     /// The purchases that changes concern.
     package static let purchases = Statement<[LinkChange], PurchaseScope>(
@@ -84,14 +68,10 @@ package enum LinkChangeTable {
             .rows(
                 "changed",
                 [
-                    Column("kind", \.kind),
-                    Column("environment", \.environment),
-                    Column("bundle_id", \.bundleID),
+                    Column("kind", \.kind), Column("environment", \.environment), Column("bundle_id", \.bundleID),
                     Column("key", \.key),
-                ]
-            )
-        ],
-        returning: PurchaseScope.reader,
+                ])
+        ], returning: PurchaseScope.reader,
         """
         SELECT DISTINCT known.environment, known.original_transaction_id
         FROM $changed
@@ -115,14 +95,11 @@ package enum LinkChangeTable {
         ) AS known
         WHERE changed.environment IN ('', known.environment)
           AND (changed.bundle_id IN ('', known.bundle_id) OR known.bundle_id IS NULL)
-        """
-    )
+        """)
 
     /// Schedules every purchase's owner to be determined again; returns the number of purchases.
     package static let addAll = Statement<Void, Int64>(
-        returning: RowReader("purchases"),
-        "SELECT reapply_ownership_rules() AS purchases"
-    )
+        returning: RowReader("purchases"), "SELECT reapply_ownership_rules() AS purchases")
 }
 
 /// The outstanding work of linking, whichever copy does it.
@@ -142,8 +119,7 @@ package enum LinkBacklog {
         SELECT count(*) FROM (
             SELECT FROM account_link_changes WHERE due_at <= now() LIMIT 100000
         ) AS waiting
-        """
-    )
+        """)
 
     /// Counted up to 100,000 each.
     package static let purchases = Statement<Void, Purchases>(
@@ -156,8 +132,7 @@ package enum LinkBacklog {
             count(*) AS unprojected,
             coalesce(extract(epoch FROM now() - min(changed_at)), 0)::float8 AS oldest_seconds
         FROM (SELECT changed_at FROM owner_changes LIMIT 100000) AS waiting
-        """
-    )
+        """)
 }
 
 /// The row of `linking_rules`: the rules of the `link-worker` that started last.
@@ -168,8 +143,7 @@ package enum LinkingRulesTable {
             .rows(
                 "new",
                 [
-                    Column("policy", \.policy),
-                    Column("tokens_are_user_ids", \.tokensAreUserIDs),
+                    Column("policy", \.policy), Column("tokens_are_user_ids", \.tokensAreUserIDs),
                     Column("trusts_ingestion", \.trustsIngestion),
                 ]
             ) { [$0] }
@@ -184,25 +158,15 @@ package enum LinkingRulesTable {
             since = now()
         WHERE (known.policy, known.tokens_are_user_ids, known.trusts_ingestion)
             <> (excluded.policy, excluded.tokens_are_user_ids, excluded.trusts_ingestion)
-        """
-    )
+        """)
 
     /// Nil for rules that only a later version knows.
     package static let read = Statement<Void, OwnershipRules?>(
         returning: RowReader(
             { (policy: String, tokensAreUserIDs: Bool, trustsIngestion: Bool) in
                 OwnershipPolicy(rawValue: policy).map { policy in
-                    OwnershipRules(
-                        policy: policy,
-                        tokensAreUserIDs: tokensAreUserIDs,
-                        trustsIngestion: trustsIngestion
-                    )
+                    OwnershipRules(policy: policy, tokensAreUserIDs: tokensAreUserIDs, trustsIngestion: trustsIngestion)
                 }
-            },
-            "policy",
-            "tokens_are_user_ids",
-            "trusts_ingestion"
-        ),
-        "SELECT policy, tokens_are_user_ids, trusts_ingestion FROM linking_rules"
-    )
+            }, "policy", "tokens_are_user_ids", "trusts_ingestion"),
+        "SELECT policy, tokens_are_user_ids, trusts_ingestion FROM linking_rules")
 }

@@ -64,8 +64,7 @@ package enum OwnerChangeTable {
             change_id = excluded.change_id,
             send_due_at = least(known.send_due_at, excluded.send_due_at),
             sends = 0
-        """
-    )
+        """)
 
     static let isAnyDue = "EXISTS (SELECT FROM owner_changes WHERE send_due_at <= now())"
 
@@ -77,15 +76,10 @@ package enum OwnerChangeTable {
     package static let take = Statement<Void, Due>(
         [
             .value("in_flight_ms") { _ in inFlightMax.wholeMilliseconds },
-            .value("unlinked") { _ in OwnershipRule.unlinked },
-            .values("delays_ms") { _ in resendDelaysMilliseconds },
+            .value("unlinked") { _ in OwnershipRule.unlinked }, .values("delays_ms") { _ in resendDelaysMilliseconds },
         ],
         returning: RowReader(
-            Due.init,
-            PurchaseKey.reader,
-            RowReader(ObservedOwner.init, "user_id", "rule"),
-            "change_id"
-        ),
+            Due.init, PurchaseKey.reader, RowReader(ObservedOwner.init, "user_id", "rule"), "change_id"),
         """
         WITH due AS (
             SELECT \(PurchaseKey.columns.names()) FROM owner_changes
@@ -116,21 +110,16 @@ package enum OwnerChangeTable {
             WHERE \(PurchaseKey.columns.equal("known", "taken"))
             OFFSET 0
         ) AS owner ON true
-        """
-    )
+        """)
 
-    private static let resendDelaysMilliseconds = (1...5).map {
-        resendDelay(afterSends: $0).wholeMilliseconds
-    }
+    private static let resendDelaysMilliseconds = (1...5).map { resendDelay(afterSends: $0).wholeMilliseconds }
 
     /// Makes observations due again after they could not be sent.
     ///
     /// Skips purchases that were projected or have a later change, and locked rows: their next
     /// observation is scheduled already.
     package static let putBack = Statement<[Due], Void>(
-        [
-            .rows("asked", PurchaseKey.columns.of(\.key) + [Column("change_id", \.change)])
-        ],
+        [.rows("asked", PurchaseKey.columns.of(\.key) + [Column("change_id", \.change)])],
         """
         WITH unsent AS (
             SELECT known.*
@@ -143,17 +132,14 @@ package enum OwnerChangeTable {
             send_due_at = now()
         FROM unsent
         WHERE \(PurchaseKey.columns.equal("change", "unsent"))
-        """
-    )
+        """)
 
     /// Removes projected changes, in the transaction that writes the purchases' rows.
     ///
     /// Skips rows with a later change and locked rows, so it never waits; another projection will
     /// remove them.
     package static let removeProjected = Statement<[Projected], Void>(
-        [
-            .rows("asked", PurchaseKey.columns.of(\.purchase) + [Column("change_id", \.change)])
-        ],
+        [.rows("asked", PurchaseKey.columns.of(\.purchase) + [Column("change_id", \.change)])],
         """
         WITH projected AS (
             SELECT known.*
@@ -162,8 +148,7 @@ package enum OwnerChangeTable {
         )
         DELETE FROM owner_changes AS change USING projected
         WHERE \(PurchaseKey.columns.equal("change", "projected"))
-        """
-    )
+        """)
 
     /// The keys of rows that still have the given change.
     private static func lock(_ strength: String) -> String {
@@ -177,6 +162,4 @@ package enum OwnerChangeTable {
     }
 }
 
-extension Duration {
-    var wholeMilliseconds: Int64 { Int64(self / .milliseconds(1)) }
-}
+extension Duration { var wholeMilliseconds: Int64 { Int64(self / .milliseconds(1)) } }

@@ -17,27 +17,20 @@ package struct StoredOwner: Hashable, Sendable, StoredValue {
 extension StoredOwner {
     package init(_ ownership: Ownership, directUserID: Identifier?, appTransactionID: Identifier?) {
         self.init(
-            userID: ownership.userID,
-            rule: ownership.rule.rawValue,
-            spans: ownership.spans.count > 1 ? Self.encode(ownership.spans) : nil,
-            directUserID: directUserID,
-            appTransactionID: appTransactionID
-        )
+            userID: ownership.userID, rule: ownership.rule.rawValue,
+            spans: ownership.spans.count > 1 ? Self.encode(ownership.spans) : nil, directUserID: directUserID,
+            appTransactionID: appTransactionID)
     }
 
     /// Whether the purchase has the same present and past owners as before.
     ///
     /// - Parameter former: nil if it had no owner yet.
-    package func isSameOwnership(as former: StoredOwner?) -> Bool {
-        userID == former?.userID && spans == former?.spans
-    }
+    package func isSameOwnership(as former: StoredOwner?) -> Bool { userID == former?.userID && spans == former?.spans }
 
     package var ownership: Ownership {
         let present = userID.map { [OwnershipSpan(userID: $0)] } ?? []
         return Ownership(
-            spans: spans.map { Self.decode($0) } ?? present,
-            rule: OwnershipRule(rawValue: rule) ?? .unlinked
-        )
+            spans: spans.map { Self.decode($0) } ?? present, rule: OwnershipRule(rawValue: rule) ?? .unlinked)
     }
 
     private static func encode(_ spans: [OwnershipSpan]) -> JSONText {
@@ -57,21 +50,13 @@ extension StoredOwner {
         text.root.elements.compactMap { span in
             let members = Array(span.elements)
             guard members.count == 2, let user = members[0].identifier else { return nil }
-            return OwnershipSpan(
-                userID: user,
-                from: members[1].int64.map { Timestamp(milliseconds: $0) }
-            )
+            return OwnershipSpan(userID: user, from: members[1].int64.map { Timestamp(milliseconds: $0) })
         }
     }
 
     static let fields = Fields(
-        StoredOwner.init,
-        Field("user_id", \.userID),
-        Field("rule", \.rule),
-        Field("spans", \.spans),
-        Field("direct_user_id", \.directUserID),
-        Field("app_transaction_id", \.appTransactionID)
-    )
+        StoredOwner.init, Field("user_id", \.userID), Field("rule", \.rule), Field("spans", \.spans),
+        Field("direct_user_id", \.directUserID), Field("app_transaction_id", \.appTransactionID))
 }
 
 /// The table `owners`: one row for each purchase, even without an owner.
@@ -81,13 +66,11 @@ package enum OwnerTable {
     static let reader = RowReader<Row>({ ($0, $1) }, PurchaseKey.reader, StoredOwner.reader)
 
     package static let write = Upsert<Row>(
-        into: "owners",
-        PurchaseKey.columns.of(\.key) + StoredOwner.columns.of(\.owner),
+        into: "owners", PurchaseKey.columns.of(\.key) + StoredOwner.columns.of(\.owner),
         onConflict: """
             (original_transaction_id, environment, bundle_id) DO UPDATE
             SET \(StoredOwner.columns.excluded)
-            """
-    )
+            """)
 
     static let read = PurchaseScope.read(reader, from: "owners")
 
@@ -109,27 +92,22 @@ package enum OwnerTable {
                    WHERE \(PurchaseKey.columns.equal("change", "known"))
                ) AS change_id
         \(PurchaseScope.lookUp("owners"))
-        """
-    )
+        """)
 
     /// The user who owns a purchase; if several apps have a purchase of the ID, the first by app.
     package static let user = Statement<
-        (environment: Environment, bundleID: Identifier?, originalTransactionID: Identifier),
-        Identifier
+        (environment: Environment, bundleID: Identifier?, originalTransactionID: Identifier), Identifier
     >(
         [
-            .value("environment", \.environment),
-            .value("bundle_id", \.bundleID),
+            .value("environment", \.environment), .value("bundle_id", \.bundleID),
             .value("original", \.originalTransactionID),
-        ],
-        returning: RowReader("user_id"),
+        ], returning: RowReader("user_id"),
         """
         SELECT user_id FROM owners
         WHERE environment = $environment AND original_transaction_id = $original
           AND user_id IS NOT NULL AND bundle_id = coalesce($bundle_id, bundle_id)
         ORDER BY bundle_id LIMIT 1
-        """
-    )
+        """)
 
     /// Wakes the listener for changed links: there is work about owners.
     package static let notify = Statement("SELECT pg_notify('\(AccountLinkTable.channel)', '')")
@@ -150,12 +128,7 @@ package enum AppTransactionGroupTable {
     /// Costs two look-ups for a group of a thousand purchases.
     package static let owners = Statement<[AppTransactionGroup], Owners>(
         [.rows("asked", columns)],
-        returning: RowReader(
-            Owners.init,
-            AppTransactionGroup.reader,
-            "first_user_id",
-            "last_user_id"
-        ),
+        returning: RowReader(Owners.init, AppTransactionGroup.reader, "first_user_id", "last_user_id"),
         """
         SELECT asked.*, first.direct_user_id AS first_user_id, last.direct_user_id AS last_user_id
         FROM $asked
@@ -169,13 +142,11 @@ package enum AppTransactionGroupTable {
             WHERE \(columns.equal("owner", "asked")) AND owner.direct_user_id IS NOT NULL
             ORDER BY owner.direct_user_id DESC LIMIT 1
         ) AS last
-        """
-    )
+        """)
 
     /// The purchases of groups without an owner by rules 1 and 2, which the others decide.
     package static let dependants = Statement<[AppTransactionGroup], PurchaseKey>(
-        [.rows("asked", columns)],
-        returning: PurchaseKey.reader,
+        [.rows("asked", columns)], returning: PurchaseKey.reader,
         """
         SELECT known.original_transaction_id, asked.environment, asked.bundle_id
         FROM $asked
@@ -184,15 +155,11 @@ package enum AppTransactionGroupTable {
             WHERE \(columns.equal("owner", "asked")) AND owner.direct_user_id IS NULL
             OFFSET 0
         ) AS known
-        """
-    )
+        """)
 }
 
 extension AppTransactionGroup: StoredValue {
     static let fields = Fields(
-        AppTransactionGroup.init,
-        Field("environment", \.environment),
-        Field("bundle_id", \.bundleID),
-        Field("app_transaction_id", \.appTransactionID)
-    )
+        AppTransactionGroup.init, Field("environment", \.environment), Field("bundle_id", \.bundleID),
+        Field("app_transaction_id", \.appTransactionID))
 }

@@ -40,8 +40,7 @@ package enum OwnershipFactTables {
                 AND excluded.revoked_signed_date_ms IS NOT NULL
            OR (excluded.revoked_signed_date_ms, excluded.revoked_content_hash)
                 > (known.revoked_signed_date_ms, known.revoked_content_hash)
-        """
-    )
+        """)
 
     package static let raiseRenewals = Statement<[RenewalFact], Void>(
         [.rows("new", RenewalKey.columns.of(\.key) + renewalTerms + renewalNames)],
@@ -59,15 +58,13 @@ package enum OwnershipFactTables {
             \(NamedColumn.all.map(\.assignment).joined(separator: ", "))
         WHERE \(NamedColumn.isNewer)
            OR \(NamedColumn.all.map(\.isRaised).joined(separator: " OR "))
-        """
-    )
+        """)
 
     /// Keeps the claim of the earliest raw record among several beside one transaction.
     ///
     /// Returns the number of given ones that name another user than the kept one.
     package static let raiseClaims = Statement<[Claim], Int>(
-        [.rows("named", claimKey + claimTerms)],
-        returning: RowReader("count"),
+        [.rows("named", claimKey + claimTerms)], returning: RowReader("count"),
         """
         WITH named AS (
             SELECT * FROM $named
@@ -86,70 +83,51 @@ package enum OwnershipFactTables {
             OFFSET 0
         ) AS known
         WHERE known.user_id <> named.user_id
-        """
-    )
+        """)
 
     /// Overwrites the table's rows.
     package static let replaceFacts = Statement.replacing(
-        "ownership_facts",
-        key: factKey,
-        terms: factTerms + factNames + factRevocation
-    )
+        "ownership_facts", key: factKey, terms: factTerms + factNames + factRevocation)
 
     /// Overwrites the table's rows.
     package static let replaceRenewals = Statement.replacing(
-        "ownership_renewals",
-        key: RenewalKey.columns.of(\.key),
-        terms: renewalTerms + renewalNames
-    )
+        "ownership_renewals", key: RenewalKey.columns.of(\.key), terms: renewalTerms + renewalNames)
 }
 
 extension OwnershipFactTables {
     private static let factKey: Columns<TransactionFact> = [
         Column("original_transaction_id", \.identity.originalTransactionID),
-        Column("transaction_id", \.key.transactionID),
-        Column("environment", \.key.environment),
-        Column("bundle_id", \.key.bundleID),
-        Column("track", \.track),
+        Column("transaction_id", \.key.transactionID), Column("environment", \.key.environment),
+        Column("bundle_id", \.key.bundleID), Column("track", \.track),
     ]
 
     /// From the newest revision.
     private static let factTerms: Columns<TransactionFact> = [
-        Column("signed_date_ms", \.revision.signedDate),
-        Column("content_hash", \.revision.contentHash),
-        Column("trust", \.trust),
-        Column("purchase_date_ms", \.identity.purchaseDate),
-        Column("product_type", \.identity.type),
-        Column("expires_date_ms", \.expiresDate),
+        Column("signed_date_ms", \.revision.signedDate), Column("content_hash", \.revision.contentHash),
+        Column("trust", \.trust), Column("purchase_date_ms", \.identity.purchaseDate),
+        Column("product_type", \.identity.type), Column("expires_date_ms", \.expiresDate),
     ]
 
     /// From the newest revision that names each.
     private static let factNames: Columns<TransactionFact> =
-        [
-            Column("account_token", \.appAccountToken),
-            Column("app_transaction_id", \.appTransactionID),
-        ] + TransactionTable.naming
+        [Column("account_token", \.appAccountToken), Column("app_transaction_id", \.appTransactionID)]
+        + TransactionTable.naming
 
     /// From the newest revision with a revocation.
-    private static let factRevocation =
-        [Column("revocation_date_ms", \.revocation?.date)] + TransactionTable.revoking
+    private static let factRevocation = [Column("revocation_date_ms", \.revocation?.date)] + TransactionTable.revoking
 
     private static let renewalTerms = Revision.columns.of(\RenewalFact.revision)
 
     private static let renewalNames: Columns<RenewalFact> =
-        [
-            Column("account_token", \.appAccountToken),
-            Column("app_transaction_id", \.appTransactionID),
-        ] + OlderNaming.columns.of(\.olderNaming)
+        [Column("account_token", \.appAccountToken), Column("app_transaction_id", \.appTransactionID)]
+        + OlderNaming.columns.of(\.olderNaming)
 
     private static let claimKey: Columns<Claim> =
         PurchaseKey.columns.of(\.purchase) + [Column("transaction_id", \.claim.transactionID)]
 
     private static let claimTerms: Columns<Claim> = [
-        Column("purchase_date_ms", \.claim.purchaseDate),
-        Column("raw_timestamp_ms", \.claim.position.timestamp),
-        Column("raw_partition", \.claim.position.partition),
-        Column("raw_offset", \.claim.position.offset),
+        Column("purchase_date_ms", \.claim.purchaseDate), Column("raw_timestamp_ms", \.claim.position.timestamp),
+        Column("raw_partition", \.claim.position.partition), Column("raw_offset", \.claim.position.offset),
         Column("user_id", \.claim.userID),
     ]
 
@@ -158,32 +136,21 @@ extension OwnershipFactTables {
 extension OwnershipFactTables {
     package static let readFacts = PurchaseScope.read(factReader, from: "ownership_facts")
 
-    package static let readRenewals =
-        PurchaseScope.read(RenewalFact.ownershipReader, from: "ownership_renewals")
+    package static let readRenewals = PurchaseScope.read(RenewalFact.ownershipReader, from: "ownership_renewals")
 
     static let readClaims = PurchaseScope.read(claimReader, from: "ownership_claims")
 
     /// The part of a transaction that determines its owner; its product is not needed for that.
     private static let factReader = RowReader(
         TransactionMembers.init(common:expiresDate:revocationDate:token:appTransactionID:),
-        TransactionMembers.commonReader,
-        "expires_date_ms",
-        "revocation_date_ms",
-        "account_token",
-        "app_transaction_id"
+        TransactionMembers.commonReader, "expires_date_ms", "revocation_date_ms", "account_token", "app_transaction_id"
     ).map { TransactionFact($0) }
 
     private static let claimReader = RowReader<Claim>(
-        { ($0, $1) },
-        PurchaseKey.reader,
+        { ($0, $1) }, PurchaseKey.reader,
         RowReader(
-            UserClaim.init,
-            "transaction_id",
-            "purchase_date_ms",
-            RowReader(RawPosition.init, "raw_timestamp_ms", "raw_partition", "raw_offset"),
-            "user_id"
-        )
-    )
+            UserClaim.init, "transaction_id", "purchase_date_ms",
+            RowReader(RawPosition.init, "raw_timestamp_ms", "raw_partition", "raw_offset"), "user_id"))
 }
 
 extension RenewalFact {
@@ -195,21 +162,12 @@ extension RenewalFact {
             fact.appAccountToken = token
             fact.appTransactionID = appTransactionID
             return fact
-        },
-        RenewalKey.reader,
-        Revision.reader,
-        OlderNaming.reader,
-        "account_token",
-        "app_transaction_id"
-    )
+        }, RenewalKey.reader, Revision.reader, OlderNaming.reader, "account_token", "app_transaction_id")
 }
 
 extension TransactionMembers {
     fileprivate init(
-        common: TransactionMembers,
-        expiresDate: Timestamp?,
-        revocationDate: Timestamp?,
-        token: AccountToken?,
+        common: TransactionMembers, expiresDate: Timestamp?, revocationDate: Timestamp?, token: AccountToken?,
         appTransactionID: Identifier?
     ) {
         self = common

@@ -16,14 +16,10 @@ package struct PurchaseOwnership: Sendable {
     }
 
     /// The account that the purchase belonged to when its owner was determined last.
-    package var storedGroup: AppTransactionGroup? {
-        stored?.appTransactionID.map { key.group($0) }
-    }
+    package var storedGroup: AppTransactionGroup? { stored?.appTransactionID.map { key.group($0) } }
 
     /// Whether a renewal info of this trust applies to the purchase.
-    package func isVouchedFor(by trust: Trust) -> Bool {
-        transactions.contains { $0.trust == trust }
-    }
+    package func isVouchedFor(by trust: Trust) -> Bool { transactions.contains { $0.trust == trust } }
 }
 
 /// Reads ownership facts and owners of some scopes, as a part of a pipeline.
@@ -61,18 +57,12 @@ package struct OwnershipReading {
         }
         let renewals = Dictionary(grouping: answers[renewals], by: \.key.scope)
         if !renewals.isEmpty {
-            for index in purchases.indices {
-                purchases[index].renewals = renewals[purchases[index].key.scope] ?? []
-            }
+            for index in purchases.indices { purchases[index].renewals = renewals[purchases[index].key.scope] ?? [] }
         }
         for claim in answers[claims] {
-            if let index = indexes[claim.purchase] {
-                purchases[index].claims.append(claim.claim)
-            }
+            if let index = indexes[claim.purchase] { purchases[index].claims.append(claim.claim) }
         }
-        for row in answers[owners] {
-            if let index = indexes[row.key] { purchases[index].stored = row.owner }
-        }
+        for row in answers[owners] { if let index = indexes[row.key] { purchases[index].stored = row.owner } }
         return purchases
     }
 }

@@ -11,8 +11,7 @@ package enum StoredAboutUser {
     ///
     /// A table without a row is included, with 0.
     package static let counts = Statement<Identifier, Count>(
-        [.value("user")],
-        returning: RowReader(Count.init, "place", "rows"),
+        [.value("user")], returning: RowReader(Count.init, "place", "rows"),
         """
         SELECT place, rows FROM (
             \(places.enumerated().map { number, place in
@@ -20,14 +19,11 @@ package enum StoredAboutUser {
                     + "FROM \(place.table) WHERE \(place.condition)"
             }.joined(separator: "\nUNION ALL "))
         ) AS held ORDER BY number
-        """
-    )
+        """)
 
     private static let places: [(table: String, condition: String)] = [
-        ("account_links", "user_id = $user"),
-        ("ownership_claims", "user_id = $user"),
-        ("ownership_facts", "account_token = lower($user)"),
-        ("ownership_renewals", "account_token = lower($user)"),
+        ("account_links", "user_id = $user"), ("ownership_claims", "user_id = $user"),
+        ("ownership_facts", "account_token = lower($user)"), ("ownership_renewals", "account_token = lower($user)"),
         (
             "owners",
             """
@@ -37,15 +33,9 @@ package enum StoredAboutUser {
                 SELECT original_transaction_id FROM ledger WHERE user_id = $user
             )
             """
-        ),
-        ("entitlements", "user_id = $user"),
-        ("stacked_purchases", "user_id = $user"),
-        ("grants", "user_id = $user"),
-        ("ledger", "user_id = $user"),
-        ("ledger_debits", "user_id = $user"),
-        ("changes", "user_id = $user"),
-        ("unpublished_changes", "user_id = $user"),
-        ("user_versions", "user_id = $user"),
+        ), ("entitlements", "user_id = $user"), ("stacked_purchases", "user_id = $user"), ("grants", "user_id = $user"),
+        ("ledger", "user_id = $user"), ("ledger_debits", "user_id = $user"), ("changes", "user_id = $user"),
+        ("unpublished_changes", "user_id = $user"), ("user_versions", "user_id = $user"),
         ("feed_repetitions", "user_id = $user"),
         (
             "dead_letters",
@@ -56,8 +46,7 @@ package enum StoredAboutUser {
                   AND held.original_transaction_id = dead_letters.original_transaction_id
             )
             """
-        ),
-        ("forgotten_users", "user_sha256 = sha256(convert_to($user, 'UTF8'))"),
+        ), ("forgotten_users", "user_sha256 = sha256(convert_to($user, 'UTF8'))"),
     ]
 
     /// A token or an ID that identifies the user.
@@ -71,18 +60,11 @@ package enum StoredAboutUser {
         package let bundleID: Identifier
     }
 
-    private static let identifier = RowReader(
-        SearchKey.init,
-        "kind",
-        "key",
-        "environment",
-        "bundle_id"
-    )
+    private static let identifier = RowReader(SearchKey.init, "kind", "key", "environment", "bundle_id")
 
     /// The identifiers by which purchases are the user's, the first of each kind up to the limit.
     package static let identifiers = Statement<(user: Identifier, limit: Int), SearchKey>(
-        [.value("user", \.user), .value("limit", \.limit)],
-        returning: identifier,
+        [.value("user", \.user), .value("limit", \.limit)], returning: identifier,
         """
         (SELECT 'link ' || kind AS kind, key, environment, bundle_id
          FROM account_links WHERE user_id = $user ORDER BY 1, 2, 3, 4 LIMIT $limit)
@@ -92,8 +74,7 @@ package enum StoredAboutUser {
         UNION ALL
         (SELECT DISTINCT 'purchase', original_transaction_id, environment, bundle_id
          FROM entitlements WHERE user_id = $user ORDER BY 2, 3, 4 LIMIT $limit)
-        """
-    )
+        """)
 }
 
 /// The table `forgotten_users`, and the removal of a user's links.
@@ -115,14 +96,12 @@ package enum ForgottenUserTable {
     package static let forget = Statement<Request, Forgotten>(
         [.value("user", \.userID), .value("by", \.by), .value("reason", \.reason)],
         returning: RowReader(Forgotten.init, "number", "links", "claims", "tokens"),
-        "SELECT number, links, claims, tokens FROM forget_user($user, $by, $reason)"
-    )
+        "SELECT number, links, claims, tokens FROM forget_user($user, $by, $reason)")
 
     /// The given account tokens that are IDs of forgotten users: if tokens are user IDs, forgetting
     /// removes them from the facts, but never from Apple's signed contents.
     package static let tokens = Statement<[AccountToken], AccountToken>(
-        [.values("tokens") { $0 }],
-        returning: RowReader("token"),
+        [.values("tokens") { $0 }], returning: RowReader("token"),
         """
         SELECT token FROM unnest($tokens) AS token
         WHERE EXISTS (
@@ -131,6 +110,5 @@ package enum ForgottenUserTable {
                 sha256(convert_to(token, 'UTF8')), sha256(convert_to(upper(token), 'UTF8'))
             )
         )
-        """
-    )
+        """)
 }

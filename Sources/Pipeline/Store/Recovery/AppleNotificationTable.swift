@@ -39,16 +39,9 @@ package enum AppleNotificationTable {
     package static let list = Statement<(app: RecoveredApp, listed: [Listed]), Judged>(
         RecoveredApp.parameters { $0.app } + [
             .rows(
-                "listed",
-                [
-                    Column("uuid", \.uuid),
-                    Column("type", \.type),
-                    Column("signed_date_ms", \.signedDate),
-                ],
-                \.listed
-            )
-        ],
-        returning: RowReader(Judged.init, "uuid", "is_new", "is_missing", "nonce"),
+                "listed", [Column("uuid", \.uuid), Column("type", \.type), Column("signed_date_ms", \.signedDate)],
+                \.listed)
+        ], returning: RowReader(Judged.init, "uuid", "is_new", "is_missing", "nonce"),
         """
         WITH given AS MATERIALIZED (
             SELECT listed.*, held.uuid IS NOT NULL AS is_held, known.uuid IS NOT NULL AS is_known,
@@ -85,24 +78,18 @@ package enum AppleNotificationTable {
         SELECT uuid, false, true, nonce::text FROM given
         WHERE is_known AND NOT is_held AND outcome IS NULL
           AND coalesce(NOT \(isRecent("published_at")), true)
-        """
-    )
+        """)
 
-    package static let published = Statement<
-        (environment: Environment, uuids: [Identifier]), Void
-    >(
+    package static let published = Statement<(environment: Environment, uuids: [Identifier]), Void>(
         [.value("environment", \.environment), .values("uuids", \.uuids)],
         """
         UPDATE apple_notifications
         SET published_at = now(), first_published_at = coalesce(first_published_at, now())
         WHERE environment = $environment AND uuid = ANY ($uuids)
-        """
-    )
+        """)
 
     /// A record's outcome, as the pipeline has answered it.
-    package typealias Answer = (
-        environment: Environment, uuid: Identifier, nonce: String, outcome: Outcome
-    )
+    package typealias Answer = (environment: Environment, uuid: Identifier, nonce: String, outcome: Outcome)
 
     /// Records outcomes; one that is held stays so, and one with another nonce is not ours.
     package static let settle = Statement<[Answer], Void>(
@@ -110,20 +97,16 @@ package enum AppleNotificationTable {
             .rows(
                 "given",
                 [
-                    Column("environment", \.environment),
-                    Column("uuid", \.uuid),
-                    Column("nonce", \.nonce),
+                    Column("environment", \.environment), Column("uuid", \.uuid), Column("nonce", \.nonce),
                     Column("outcome", \.outcome.rawValue),
-                ]
-            )
+                ])
         ],
         """
         UPDATE apple_notifications AS known SET outcome = given.outcome
         FROM $given
         WHERE known.uuid = given.uuid AND known.environment = given.environment
           AND known.nonce::text = given.nonce AND known.outcome IS DISTINCT FROM 'held'
-        """
-    )
+        """)
 
     /// Forgets what Apple's server no longer lists.
     package static let prune = Statement<(app: RecoveredApp, before: Timestamp), Void>(
@@ -132,8 +115,7 @@ package enum AppleNotificationTable {
         DELETE FROM apple_notifications
         WHERE environment = $environment AND bundle_id = $bundle_id
           AND signed_date_ms < $before_ms
-        """
-    )
+        """)
 }
 
 /// Apple's count of notifications against ours.
@@ -155,16 +137,8 @@ package enum AppleAccountTable {
     package static let counts = Statement<Timestamp, Count>(
         [.value("since_ms")],
         returning: RowReader(
-            Count.init,
-            RecoveredApp.reader,
-            "type",
-            "listed",
-            "held",
-            "ignored",
-            "dead_lettered",
-            "on_its_way",
-            "missing"
-        ),
+            Count.init, RecoveredApp.reader, "type", "listed", "held", "ignored", "dead_lettered", "on_its_way",
+            "missing"),
         """
         SELECT environment, bundle_id, type,
                count(*) AS listed,
@@ -180,8 +154,7 @@ package enum AppleAccountTable {
         ) AS known
         GROUP BY environment, bundle_id, type
         ORDER BY environment, bundle_id, type
-        """
-    )
+        """)
 
     package struct Missing: Sendable {
         package let app: RecoveredApp
@@ -198,21 +171,15 @@ package enum AppleAccountTable {
     package static let missing = Statement<Timestamp, Missing>(
         [.value("since_ms")],
         returning: RowReader(
-            Missing.init,
-            RecoveredApp.reader,
-            "uuid",
-            "type",
-            "signed_date_ms",
-            RowReader<StoredTime?>("published_at").map { $0.map { Timestamp($0) } }
-        ),
+            Missing.init, RecoveredApp.reader, "uuid", "type", "signed_date_ms",
+            RowReader<StoredTime?>("published_at").map { $0.map { Timestamp($0) } }),
         """
         SELECT environment, bundle_id, uuid, type, signed_date_ms, published_at
         FROM apple_notifications AS known
         WHERE signed_date_ms >= $since_ms AND outcome IS NULL AND \(isAsked)
           AND \(state) = 'missing'
         ORDER BY signed_date_ms, uuid LIMIT \(missingMax)
-        """
-    )
+        """)
 
     /// Apple is still asked about the app.
     private static let isAsked = """
@@ -248,6 +215,5 @@ package enum AppleAccountTable {
                    epoch FROM now() - timestamptz_from_ms(min(signed_date_ms))), 0), 0)::float8
                    AS oldest_seconds
         FROM apple_notifications AS known WHERE outcome IS NULL AND \(isAsked)
-        """
-    )
+        """)
 }

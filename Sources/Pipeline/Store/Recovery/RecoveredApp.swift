@@ -13,12 +13,7 @@ package struct RecoveredApp: Hashable, Sendable {
     static let reader = RowReader(RecoveredApp.init, "environment", "bundle_id")
 
     /// The parameters `$environment` and `$bundle_id` of a statement about one app.
-    static func parameters<Input>(
-        _ app: @escaping @Sendable (Input) -> RecoveredApp
-    ) -> [Parameter<Input>] {
-        [
-            .value("environment") { app($0).environment },
-            .value("bundle_id") { app($0).bundleID },
-        ]
+    static func parameters<Input>(_ app: @escaping @Sendable (Input) -> RecoveredApp) -> [Parameter<Input>] {
+        [.value("environment") { app($0).environment }, .value("bundle_id") { app($0).bundleID }]
     }
 }

@@ -23,10 +23,8 @@ package struct RecoveryWork: Hashable, Sendable {
     package var endpoint: RecoveryEndpoint { RecoveryEndpoint(app: app, kind: kind) }
 
     static let reader = RowReader(
-        RecoveryWork.init,
-        RecoveredApp.reader,
-        RowReader<String>(stringLiteral: "work").map { Kind(rawValue: $0) ?? .missed }
-    )
+        RecoveryWork.init, RecoveredApp.reader,
+        RowReader<String>(stringLiteral: "work").map { Kind(rawValue: $0) ?? .missed })
 }
 
 /// One app's endpoint, which has limits of its own at Apple's server.
@@ -40,13 +38,9 @@ package struct RecoveryEndpoint: Hashable, Sendable {
         self.name = name
     }
 
-    package init(app: RecoveredApp, kind: RecoveryWork.Kind) {
-        self.init(app: app, name: Self.name(of: kind))
-    }
+    package init(app: RecoveredApp, kind: RecoveryWork.Kind) { self.init(app: app, name: Self.name(of: kind)) }
 
-    static func name(of kind: RecoveryWork.Kind) -> String {
-        kind.job == nil ? kind.rawValue : "notifications"
-    }
+    static func name(of kind: RecoveryWork.Kind) -> String { kind.job == nil ? kind.rawValue : "notifications" }
 
     /// All endpoints of an app.
     package static func all(of app: RecoveredApp) -> Set<RecoveryEndpoint> {
@@ -70,51 +64,37 @@ package enum RecoveryLimitTable {
     package static let hold = Statement<Limit, Timestamp>(
         RecoveredApp.parameters { $0.endpoint.app } + [
             .value("endpoint", \.endpoint.name), .value("until_ms", \.until),
-        ],
-        returning: "until_ms",
+        ], returning: "until_ms",
         """
         INSERT INTO recovery_limits AS known (environment, bundle_id, endpoint, until_ms)
         VALUES ($environment, $bundle_id, $endpoint, $until_ms)
         ON CONFLICT (bundle_id, environment, endpoint) DO UPDATE
         SET until_ms = excluded.until_ms WHERE known.until_ms < excluded.until_ms
         RETURNING until_ms
-        """
-    )
+        """)
 
     /// The limits in force.
     package static let held = Statement<Timestamp, Limit>(
         [.value("now_ms")],
         returning: RowReader(
-            { Limit(RecoveryEndpoint(app: $0, name: $1), until: $2) },
-            RecoveredApp.reader,
-            "endpoint",
-            "until_ms"
-        ),
+            { Limit(RecoveryEndpoint(app: $0, name: $1), until: $2) }, RecoveredApp.reader, "endpoint", "until_ms"),
         """
         SELECT environment, bundle_id, endpoint, until_ms FROM recovery_limits
         WHERE until_ms > $now_ms ORDER BY environment, bundle_id, endpoint
-        """
-    )
+        """)
 
     /// Lets the endpoints of an environment be asked at once, those of one app if it is given.
-    package static let lift = Statement<
-        (environment: Environment, bundleID: Identifier?, now: Timestamp), Void
-    >(
-        [
-            .value("environment", \.environment), .value("bundle_id", \.bundleID),
-            .value("now_ms", \.now),
-        ],
+    package static let lift = Statement<(environment: Environment, bundleID: Identifier?, now: Timestamp), Void>(
+        [.value("environment", \.environment), .value("bundle_id", \.bundleID), .value("now_ms", \.now)],
         """
         DELETE FROM recovery_limits
         WHERE environment = $environment AND bundle_id = coalesce($bundle_id, bundle_id)
           AND until_ms > $now_ms
-        """
-    )
+        """)
 
     /// The work that is due, and that Apple has not asked to wait with.
     package static let due = Statement<Timestamp, RecoveryWork>(
-        [.value("now_ms")],
-        returning: RecoveryWork.reader,
+        [.value("now_ms")], returning: RecoveryWork.reader,
         """
         SELECT app.environment, app.bundle_id, given.work
         FROM (SELECT DISTINCT environment, bundle_id FROM recovery_windows) AS app
@@ -138,8 +118,7 @@ package enum RecoveryLimitTable {
             WHERE asked.bundle_id = app.bundle_id AND asked.environment = app.environment
               AND asked.kind = given.work AND asked.finished_at IS NULL AND asked.due_at <= now()
           ))
-        """
-    )
+        """)
 
     private static let works = RecoveryWork.Kind.allCases.map { kind in
         "('\(kind.rawValue)', '\(RecoveryEndpoint.name(of: kind))')"

@@ -33,18 +33,13 @@ package enum RecoveryRequestTable {
         package var id: Identifier { subject }
 
         fileprivate static let reader = RowReader(
-            Request.init,
-            RecoveredApp.reader,
-            RowReader<String>(stringLiteral: "kind").map { Kind(rawValue: $0) ?? .subscriptions },
-            "subject",
-            "revision"
+            Request.init, RecoveredApp.reader,
+            RowReader<String>(stringLiteral: "kind").map { Kind(rawValue: $0) ?? .subscriptions }, "subject", "revision"
         )
 
         static let columns: Columns<Request> = [
-            Column("environment", \.app.environment),
-            Column("bundle_id", \.app.bundleID),
-            Column("kind", \.kind.rawValue),
-            Column("subject", \.subject),
+            Column("environment", \.app.environment), Column("bundle_id", \.app.bundleID),
+            Column("kind", \.kind.rawValue), Column("subject", \.subject),
         ]
     }
 
@@ -65,8 +60,7 @@ package enum RecoveryRequestTable {
         SET requested_at = now(), due_at = now(), finished_at = NULL, result = NULL,
             revision = NULL, published_count = 0
         WHERE known.finished_at IS NOT NULL
-        """
-    )
+        """)
 
     /// Asks about subscriptions that should have renewed, and of which nothing has come since.
     ///
@@ -75,12 +69,8 @@ package enum RecoveryRequestTable {
     /// left alone until its question is forgotten.
     ///
     /// - Parameter before: the renewal dates to ask about.
-    package static let addStale = Statement<
-        (app: RecoveredApp, before: Timestamp, countMax: Int), Void
-    >(
-        RecoveredApp.parameters { $0.app } + [
-            .value("before_ms", \.before), .value("count_max", \.countMax),
-        ],
+    package static let addStale = Statement<(app: RecoveredApp, before: Timestamp, countMax: Int), Void>(
+        RecoveredApp.parameters { $0.app } + [.value("before_ms", \.before), .value("count_max", \.countMax)],
         """
         INSERT INTO recovery_requests (environment, bundle_id, kind, subject)
         SELECT $environment, $bundle_id, 'subscriptions', stale.original_transaction_id
@@ -110,31 +100,27 @@ package enum RecoveryRequestTable {
           )
         ORDER BY stale.renewal_date_ms DESC LIMIT $count_max
         ON CONFLICT DO NOTHING
-        """
-    )
+        """)
 
     /// How many of a kind are read at once.
     package static let dueMax = 32
 
     /// The questions of a kind that are due.
     package static let due = Statement<(app: RecoveredApp, kind: Kind), Request>(
-        RecoveredApp.parameters { $0.app } + [.value("kind", \.kind.rawValue)],
-        returning: Request.reader,
+        RecoveredApp.parameters { $0.app } + [.value("kind", \.kind.rawValue)], returning: Request.reader,
         """
         SELECT environment, bundle_id, kind, subject, revision FROM recovery_requests
         WHERE environment = $environment AND bundle_id = $bundle_id
           AND kind = $kind AND finished_at IS NULL AND due_at <= now()
         ORDER BY due_at LIMIT \(dueMax)
-        """
-    )
+        """)
 
     /// Delays the finishing of a purchase that has no owner, or is not projected for its newest
     /// one; longer each time, as that may last forever.
     ///
     /// Returns a row if it is to wait.
     package static let awaitOwner = Statement<Request, Bool>(
-        ofRequest { $0 },
-        returning: RowReader("is_to_wait"),
+        ofRequest { $0 }, returning: RowReader("is_to_wait"),
         """
         UPDATE recovery_requests
         SET due_at = now() + least(greatest(now() - requested_at, '1 minute'), '1 day')
@@ -153,35 +139,24 @@ package enum RecoveryRequestTable {
               )
         )
         RETURNING true AS is_to_wait
-        """
-    )
+        """)
 
     /// Moves a history on, after its page is published.
-    package static let advance = Statement<
-        (request: Request, revision: String?, published: Int), Void
-    >(
-        ofRequest { $0.request } + [
-            .value("revision", \.revision), .value("published", \.published),
-        ],
+    package static let advance = Statement<(request: Request, revision: String?, published: Int), Void>(
+        ofRequest { $0.request } + [.value("revision", \.revision), .value("published", \.published)],
         """
         UPDATE recovery_requests
         SET revision = $revision, published_count = published_count + $published
         WHERE \(isRequest)
-        """
-    )
+        """)
 
-    package static let finish = Statement<
-        (request: Request, result: Result, published: Int), Void
-    >(
-        ofRequest { $0.request } + [
-            .value("result", \.result.rawValue), .value("published", \.published),
-        ],
+    package static let finish = Statement<(request: Request, result: Result, published: Int), Void>(
+        ofRequest { $0.request } + [.value("result", \.result.rawValue), .value("published", \.published)],
         """
         UPDATE recovery_requests
         SET finished_at = now(), result = $result, published_count = published_count + $published
         WHERE \(isRequest)
-        """
-    )
+        """)
 
     /// Delays a question's repetition, longer each time.
     package static let delay = Statement<Request, Void>(
@@ -190,8 +165,7 @@ package enum RecoveryRequestTable {
         UPDATE recovery_requests
         SET due_at = now() + least(greatest(now() - requested_at, '1 minute'), '1 hour')
         WHERE \(isRequest)
-        """
-    )
+        """)
 
     /// Forgets answered questions.
     package static let prune = Statement<(app: RecoveredApp, before: Timestamp), Void>(
@@ -200,20 +174,16 @@ package enum RecoveryRequestTable {
         DELETE FROM recovery_requests
         WHERE environment = $environment AND bundle_id = $bundle_id
           AND finished_at < timestamptz_from_ms($before_ms)
-        """
-    )
+        """)
 
     private static let isRequest = """
         environment = $environment AND bundle_id = $bundle_id AND kind = $kind
           AND subject = $subject
         """
 
-    private static func ofRequest<Input>(
-        _ request: @escaping @Sendable (Input) -> Request
-    ) -> [Parameter<Input>] {
+    private static func ofRequest<Input>(_ request: @escaping @Sendable (Input) -> Request) -> [Parameter<Input>] {
         RecoveredApp.parameters { request($0).app } + [
-            .value("kind") { request($0).kind.rawValue },
-            .value("subject") { request($0).subject },
+            .value("kind") { request($0).kind.rawValue }, .value("subject") { request($0).subject },
         ]
     }
 
@@ -238,8 +208,7 @@ package enum RecoveryRequestTable {
             OFFSET 0
         ) AS known
         ORDER BY known.environment, known.bundle_id, known.kind, known.subject
-        """
-    )
+        """)
 
     /// Questions that wait and those that have ended unfinished, by kind.
     package static let counts = Statement<Void, (kind: String, waiting: Int64, unfinished: Int64)>(
@@ -249,24 +218,19 @@ package enum RecoveryRequestTable {
                count(*) FILTER (WHERE \(isUnfinished)) AS unfinished
         FROM recovery_requests WHERE finished_at IS NULL OR \(isUnfinished)
         GROUP BY kind
-        """
-    )
+        """)
 
     /// Apple has refused it for good; an unknown purchase is an answer, but cannot be finished.
     private static let isUnfinished = "(result = 'refused' OR kind = 'finish' AND result <> 'done')"
 
     /// The questions of an environment that have ended unfinished.
-    package static let unfinished = Statement<
-        (environment: Environment, bundleID: Identifier?), Request
-    >(
-        [.value("environment", \.environment), .value("bundle_id", \.bundleID)],
-        returning: Request.reader,
+    package static let unfinished = Statement<(environment: Environment, bundleID: Identifier?), Request>(
+        [.value("environment", \.environment), .value("bundle_id", \.bundleID)], returning: Request.reader,
         """
         SELECT environment, bundle_id, kind, subject, NULL::text AS revision
         FROM recovery_requests
         WHERE environment = $environment AND bundle_id = coalesce($bundle_id, bundle_id)
           AND \(isUnfinished)
         ORDER BY bundle_id, kind, subject
-        """
-    )
+        """)
 }

@@ -30,24 +30,12 @@ package enum RecoveryWindowTable {
         fileprivate static let reader = RowReader(
             {
                 Slice(
-                    app: $0,
-                    job: Job(rawValue: $1) ?? .complete,
-                    number: $2,
-                    bounds: $3..<max($3, $4),
-                    pageToken: $5,
-                    pageNumber: $6,
-                    delayCount: $7
-                )
-            },
-            RecoveredApp.reader,
-            RowReader<String>(stringLiteral: "job"),
-            RowReader<Int64>(stringLiteral: "number"),
-            RowReader<Timestamp>(stringLiteral: "from_ms"),
-            RowReader<Timestamp>(stringLiteral: "until_ms"),
-            RowReader<String?>(stringLiteral: "page_token"),
-            RowReader<Int64>(stringLiteral: "page_number"),
-            RowReader<Int64>(stringLiteral: "delay_count")
-        )
+                    app: $0, job: Job(rawValue: $1) ?? .complete, number: $2, bounds: $3..<max($3, $4), pageToken: $5,
+                    pageNumber: $6, delayCount: $7)
+            }, RecoveredApp.reader, RowReader<String>(stringLiteral: "job"), RowReader<Int64>(stringLiteral: "number"),
+            RowReader<Timestamp>(stringLiteral: "from_ms"), RowReader<Timestamp>(stringLiteral: "until_ms"),
+            RowReader<String?>(stringLiteral: "page_token"), RowReader<Int64>(stringLiteral: "page_number"),
+            RowReader<Int64>(stringLiteral: "delay_count"))
     }
 
     /// The entries of a page, by what became of them.
@@ -70,15 +58,10 @@ package enum RecoveryWindowTable {
     /// removes those of all others.
     ///
     /// - Parameter finishing: whether purchases are finished from now on; those before are not.
-    package static let configure = Statement<
-        (apps: [RecoveredApp], finishing: Bool, now: Timestamp), Void
-    >(
+    package static let configure = Statement<(apps: [RecoveredApp], finishing: Bool, now: Timestamp), Void>(
         [
-            .rows(
-                "apps",
-                [Column("environment", \.environment), Column("bundle_id", \.bundleID)],
-                \.apps
-            ), .value("finishing", \.finishing), .value("now_ms", \.now),
+            .rows("apps", [Column("environment", \.environment), Column("bundle_id", \.bundleID)], \.apps),
+            .value("finishing", \.finishing), .value("now_ms", \.now),
         ],
         """
         WITH given AS (SELECT * FROM $apps),
@@ -99,18 +82,15 @@ package enum RecoveryWindowTable {
         ON CONFLICT (bundle_id, environment, job) DO UPDATE
         SET finish_from_ms = CASE WHEN $finishing
             THEN coalesce(known.finish_from_ms, excluded.finish_from_ms) END
-        """
-    )
+        """)
 
     /// Begins a run that is due, unless it is in progress: adds the slices of its window.
     ///
     /// One that the version before has begun goes on where that has got to.
     package static let begin = Statement<(app: RecoveredApp, job: Job, windows: Windows), Void>(
         RecoveredApp.parameters { $0.app } + [
-            .value("job", \.job.rawValue),
-            .value("missed_from", \.windows.missedFrom),
-            .value("complete_from", \.windows.completeFrom),
-            .value("now_ms", \.windows.until),
+            .value("job", \.job.rawValue), .value("missed_from", \.windows.missedFrom),
+            .value("complete_from", \.windows.completeFrom), .value("now_ms", \.windows.until),
         ],
         """
         WITH run AS (
@@ -147,16 +127,14 @@ package enum RecoveryWindowTable {
         FROM run
         WHERE known.environment = run.environment AND known.bundle_id = run.bundle_id
           AND known.job = run.job
-        """
-    )
+        """)
 
     /// How many slices are read at once.
     package static let dueMax = 32
 
     /// The slices of a job that are due, the oldest first: Apple soon lists them no more.
     package static let due = Statement<(app: RecoveredApp, job: Job), Slice>(
-        RecoveredApp.parameters { $0.app } + [.value("job", \.job.rawValue)],
-        returning: Slice.reader,
+        RecoveredApp.parameters { $0.app } + [.value("job", \.job.rawValue)], returning: Slice.reader,
         """
         SELECT slice.environment, slice.bundle_id, slice.job, slice.number::int8 AS number,
                slice.from_ms, slice.until_ms, slice.page_token, slice.page_number,
@@ -167,15 +145,13 @@ package enum RecoveryWindowTable {
         WHERE run.environment = $environment AND run.bundle_id = $bundle_id AND run.job = $job
           AND run.due_at <= now() AND run.slices_left > 0 AND slice.due_at <= now()
         ORDER BY slice.number LIMIT \(dueMax)
-        """
-    )
+        """)
 
     /// Shrinks a slice, and with it what the run proves.
     package static let clip = Statement<(slice: Slice, bounds: Range<Timestamp>), Void>(
         ofRun { $0.slice } + [
-            .value("number", \.slice.number),
-            .value("from_ms", \.bounds.lowerBound), .value("until_ms", \.bounds.upperBound),
-            .value("former_from_ms", \.slice.bounds.lowerBound),
+            .value("number", \.slice.number), .value("from_ms", \.bounds.lowerBound),
+            .value("until_ms", \.bounds.upperBound), .value("former_from_ms", \.slice.bounds.lowerBound),
             .value("former_until_ms", \.slice.bounds.upperBound),
         ],
         """
@@ -189,13 +165,10 @@ package enum RecoveryWindowTable {
             window_until_ms = CASE WHEN $until_ms < $former_until_ms
                 THEN least(window_until_ms, $until_ms) ELSE window_until_ms END
         WHERE \(isRun)
-        """
-    )
+        """)
 
     /// Moves a slice on to its next page.
-    package static let advance = Statement<
-        (slice: Slice, next: String, counts: PageCounts), Void
-    >(
+    package static let advance = Statement<(slice: Slice, next: String, counts: PageCounts), Void>(
         ofPage { ($0.slice, $0.counts) } + [.value("page_token", \.next)],
         """
         WITH page AS (
@@ -205,34 +178,26 @@ package enum RecoveryWindowTable {
         UPDATE recovery_windows AS known
         SET \(counted), unreadable_count = known.unreadable_count + $unreadable
         FROM page WHERE \(isRunOfPage)
-        """
-    )
+        """)
 
     /// Leaves a slice for later, with its next page; without one it is read from its beginning.
-    package static let delay = Statement<
-        (slice: Slice, next: String?, duration: Duration), Void
-    >(
+    package static let delay = Statement<(slice: Slice, next: String?, duration: Duration), Void>(
         ofRun { $0.slice } + [
-            .value("number", \.slice.number), .value("slice_page", \.slice.pageNumber),
-            .value("page_token", \.next), .value("delay_ms", \.duration.wholeMilliseconds),
+            .value("number", \.slice.number), .value("slice_page", \.slice.pageNumber), .value("page_token", \.next),
+            .value("delay_ms", \.duration.wholeMilliseconds),
         ],
         """
         UPDATE recovery_slices
         SET page_token = $page_token, page_number = page_number + 1, delay_count = delay_count + 1,
             due_at = now() + $delay_ms * interval '1 millisecond'
         WHERE \(isSlice)
-        """
-    )
+        """)
 
     /// Ends a slice; the run is over with its last one.
     ///
     /// Returns no row if another copy has moved it since.
-    package static let finish = Statement<
-        (slice: Slice, counts: PageCounts, interval: Duration), Bool
-    >(
-        ofPage { ($0.slice, $0.counts) } + [
-            .value("interval_ms", \.interval.wholeMilliseconds)
-        ],
+    package static let finish = Statement<(slice: Slice, counts: PageCounts, interval: Duration), Bool>(
+        ofPage { ($0.slice, $0.counts) } + [.value("interval_ms", \.interval.wholeMilliseconds)],
         returning: RowReader("is_over"),
         """
         WITH page AS (
@@ -251,8 +216,7 @@ package enum RecoveryWindowTable {
             \(ending("completed_unreadable_count", "known.unreadable_count + $unreadable"))
         FROM page WHERE \(isRunOfPage)
         RETURNING known.slices_left = 0 AS is_over
-        """
-    )
+        """)
 
     /// Sets a column with the run's last slice alone.
     private static func ending(_ column: String, _ value: String) -> String {
@@ -274,20 +238,16 @@ package enum RecoveryWindowTable {
         known.environment = $environment AND known.bundle_id = $bundle_id AND known.job = page.job
         """
 
-    private static func ofRun<Input>(
-        _ slice: @escaping @Sendable (Input) -> Slice
-    ) -> [Parameter<Input>] {
+    private static func ofRun<Input>(_ slice: @escaping @Sendable (Input) -> Slice) -> [Parameter<Input>] {
         RecoveredApp.parameters { slice($0).app } + [.value("job") { slice($0).job.rawValue }]
     }
 
-    private static func ofPage<Input>(
-        _ page: @escaping @Sendable (Input) -> (slice: Slice, counts: PageCounts)
-    ) -> [Parameter<Input>] {
+    private static func ofPage<Input>(_ page: @escaping @Sendable (Input) -> (slice: Slice, counts: PageCounts))
+        -> [Parameter<Input>]
+    {
         ofRun { page($0).slice } + [
-            .value("number") { page($0).slice.number },
-            .value("slice_page") { page($0).slice.pageNumber },
-            .value("listed") { page($0).counts.listed },
-            .value("published") { page($0).counts.published },
+            .value("number") { page($0).slice.number }, .value("slice_page") { page($0).slice.pageNumber },
+            .value("listed") { page($0).counts.listed }, .value("published") { page($0).counts.published },
             .value("unreadable") { page($0).counts.unreadable },
         ]
     }
@@ -310,17 +270,10 @@ package enum RecoveryWindowTable {
 
     package static let states = Statement<Void, State>(
         returning: RowReader(
-            State.init,
-            RecoveredApp.reader,
-            RowReader<String>(stringLiteral: "job").map { Job(rawValue: $0) ?? .complete },
-            "progress",
-            "listed_count",
-            "published_count",
-            RowReader<StoredTime?>(stringLiteral: "completed_at").map { $0.map { Timestamp($0) } },
-            "completed_from_ms",
-            "completed_until_ms",
-            "completed_unreadable_count"
-        ),
+            State.init, RecoveredApp.reader,
+            RowReader<String>(stringLiteral: "job").map { Job(rawValue: $0) ?? .complete }, "progress", "listed_count",
+            "published_count", RowReader<StoredTime?>(stringLiteral: "completed_at").map { $0.map { Timestamp($0) } },
+            "completed_from_ms", "completed_until_ms", "completed_unreadable_count"),
         """
         SELECT environment, bundle_id, job,
                CASE WHEN started_at IS NULL THEN 1 ELSE
@@ -329,6 +282,5 @@ package enum RecoveryWindowTable {
                listed_count, published_count, completed_at, completed_from_ms, completed_until_ms,
                completed_unreadable_count
         FROM recovery_windows ORDER BY environment, bundle_id, job
-        """
-    )
+        """)
 }

@@ -5,8 +5,7 @@ package enum UserPurchases {
     /// In one environment: those that have granted the user something, that a link, a claim or an
     /// account token names as theirs, and those of the same Apple Account that are theirs.
     package static let all = Statement<PurchaseDetails.Subject, PurchaseKey>(
-        PurchaseDetails.Subject.parameters,
-        returning: PurchaseKey.reader,
+        PurchaseDetails.Subject.parameters, returning: PurchaseKey.reader,
         """
         WITH tokens AS (
             SELECT lower($subject) AS token
@@ -61,6 +60,5 @@ package enum UserPurchases {
             AND other.environment = $environment AND other.bundle_id = owner.bundle_id
         WHERE other.user_id = $subject
         ORDER BY bundle_id, original_transaction_id
-        """
-    )
+        """)
 }

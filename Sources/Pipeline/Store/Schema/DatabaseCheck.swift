@@ -10,10 +10,7 @@ package enum DatabaseCheck {
     /// - Parameters:
     ///   - options: of the program's connection; its deadlines are shortened.
     ///   - role: the one whose rights the program takes.
-    package static func findings(
-        _ options: PostgresOptions,
-        role: DatabaseRole
-    ) async -> [ConnectionFinding] {
+    package static func findings(_ options: PostgresOptions, role: DatabaseRole) async -> [ConnectionFinding] {
         var options = options
         options.connectDeadline = min(options.connectDeadline, deadline)
         options.statementDeadline = min(options.statementDeadline, deadline)
@@ -23,16 +20,12 @@ package enum DatabaseCheck {
         return findings
     }
 
-    private static func findings(
-        _ client: PostgresClient,
-        _ role: DatabaseRole
-    ) async -> [ConnectionFinding] {
-        let rights =
-            "the program takes the rights of the role \(role.name): see 'pipeline grants'"
+    private static func findings(_ client: PostgresClient, _ role: DatabaseRole) async -> [ConnectionFinding] {
+        let rights = "the program takes the rights of the role \(role.name): see 'pipeline grants'"
         let version: Int64
-        do {
-            version = try await SchemaVersion.current(client)
-        } catch let error as PostgresError where error.sqlState == .insufficientPrivilege {
+        do { version = try await SchemaVersion.current(client) } catch let error as PostgresError
+            where error.sqlState == .insufficientPrivilege
+        {
             let error = CommandError(describing: error, rights: rights)
             return [.fine("database", "answers"), ConnectionFinding("rights", .failure(error))]
         } catch {
@@ -42,29 +35,19 @@ package enum DatabaseCheck {
         }
         let answer = ConnectionFinding.fine("database", "answers")
         guard version >= SchemaVersion.required else {
-            let text =
-                "version \(version), expected \(SchemaVersion.required) or later: "
-                + "run 'pipeline migrate'"
+            let text = "version \(version), expected \(SchemaVersion.required) or later: run 'pipeline migrate'"
             return [answer, .wrong("schema", ExitCode.configuration, text)]
         }
         do {
             let lacking = try await lackedRights(client, role)
             let schema = ConnectionFinding.fine("schema", "version \(version)")
-            guard !lacking.isEmpty else {
-                return [answer, schema, .fine("rights", "those of the role \(role.name)")]
-            }
-            return [answer, schema]
-                + lacking.map { .wrong("rights", ExitCode.configuration, "\($0); \(rights)") }
-        } catch {
-            return [answer, ConnectionFinding("rights", .failure(CommandError(describing: error)))]
-        }
+            guard !lacking.isEmpty else { return [answer, schema, .fine("rights", "those of the role \(role.name)")] }
+            return [answer, schema] + lacking.map { .wrong("rights", ExitCode.configuration, "\($0); \(rights)") }
+        } catch { return [answer, ConnectionFinding("rights", .failure(CommandError(describing: error)))] }
     }
 
     /// Sentences such as `no INSERT, UPDATE on owners`, one for each table or function.
-    private static func lackedRights(
-        _ client: PostgresClient,
-        _ role: DatabaseRole
-    ) async throws -> [String] {
+    private static func lackedRights(_ client: PostgresClient, _ role: DatabaseRole) async throws -> [String] {
         let tables = role.tables.flatMap { rights in
             let privileges = rights.privileges.split(separator: ",").map { $0.drop { $0 == " " } }
             return rights.tables.flatMap { table in privileges.map { "('\(table)', '', '\($0)')" } }
@@ -84,8 +67,7 @@ package enum DatabaseCheck {
                 WHEN c = '' THEN has_table_privilege(to_regclass(t), p)
                 ELSE has_column_privilege(to_regclass(t), c, p) END, false)
             GROUP BY t ORDER BY t
-            """
-        )
+            """)
         return rows.map { "no \($0.text(1)) on \($0.text(0))" }
     }
 }

@@ -18,10 +18,7 @@ package struct DatabaseRole: Sendable {
     let memberships: [String]
 
     private init(
-        _ name: String,
-        _ tables: [TableRights],
-        columns: [ColumnRights] = [],
-        functions: [String] = [],
+        _ name: String, _ tables: [TableRights], columns: [ColumnRights] = [], functions: [String] = [],
         memberships: [String] = []
     ) {
         self.name = name
@@ -38,36 +35,28 @@ package struct DatabaseRole: Sendable {
 
     /// The tables that a worker reads to answer a record with its user's entitlements.
     private static let holdings: TableRights = (
-        read,
-        ["schema_migrations", "owners", "entitlements", "grants", "user_versions"]
+        read, ["schema_migrations", "owners", "entitlements", "grants", "user_versions"]
     )
 
     package static let dedupeWorker = DatabaseRole(
-        "dedupe-worker",
-        [holdings, (keep, ["dedupe_revisions", "dedupe_notifications"])],
-        functions: ["dedupe_prune"]
-    )
+        "dedupe-worker", [holdings, (keep, ["dedupe_revisions", "dedupe_notifications"])], functions: ["dedupe_prune"])
 
     /// Owners and the facts behind them; no fact of Apple's and no entitlement.
     package static let linkWorker = DatabaseRole(
         "link-worker",
         [
-            holdings,
-            (read, ["account_links"]),
-            (raise, ["linking_rules"]),
+            holdings, (read, ["account_links"]), (raise, ["linking_rules"]),
             (
                 keep,
                 [
-                    "ownership_facts", "ownership_renewals", "ownership_claims", "owners",
-                    "owner_changes", "account_link_changes",
+                    "ownership_facts", "ownership_renewals", "ownership_claims", "owners", "owner_changes",
+                    "account_link_changes",
                 ]
             ),
         ],
         functions: [
-            "lock_accounts", "lock_in_order", "lock_ownership", "lock_projection", "lock_shared",
-            "wait_for_sharers",
-        ]
-    )
+            "lock_accounts", "lock_in_order", "lock_ownership", "lock_projection", "lock_shared", "wait_for_sharers",
+        ])
 
     /// Facts, and their projections; no owner and no link.
     package static let entitleWorker = DatabaseRole(
@@ -76,13 +65,12 @@ package struct DatabaseRole: Sendable {
             holdings,
             // Ownership facts to find purchases by their account token.
             (read, ["catalog_versions", "ledger_debits", "ownership_facts"]),
-            ("SELECT, UPDATE", ["catalog_projection"]),
-            (add, ["changes"]),
+            ("SELECT, UPDATE", ["catalog_projection"]), (add, ["changes"]),
             (
                 raise,
                 [
-                    "transactions", "renewals", "renewal_spans", "revisions", "notifications",
-                    "app_downloads", "user_versions", "feed_lease",
+                    "transactions", "renewals", "renewal_spans", "revisions", "notifications", "app_downloads",
+                    "user_versions", "feed_lease",
                 ]
             ),
             // The name of the version before.
@@ -90,95 +78,58 @@ package struct DatabaseRole: Sendable {
             (
                 keep,
                 [
-                    "entitlements", "closed_periods", "stacked_purchases", "ledger",
-                    "unpublished_changes", "feed_repetitions",
+                    "entitlements", "closed_periods", "stacked_purchases", "ledger", "unpublished_changes",
+                    "feed_repetitions",
                 ]
             ),
             // Removes the marks of projected purchases.
             ("SELECT, UPDATE, DELETE", ["owner_changes"]),
-        ],
-        functions: [
-            "lock_in_order", "lock_projection", "lock_shared", "lock_users", "wait_for_sharers",
-        ]
-    )
+        ], functions: ["lock_in_order", "lock_projection", "lock_shared", "lock_users", "wait_for_sharers"])
 
     /// Its own tables; of the facts, only which are held and which are stale, and whether a
     /// purchase has an owner.
     package static let recoveryWorker = DatabaseRole(
         "recovery-worker",
         [
-            (
-                read,
-                [
-                    "schema_migrations", "notifications", "renewals", "transactions", "owners",
-                    "owner_changes",
-                ]
-            ),
-            (
-                keep,
-                [
-                    "apple_notifications", "recovery_requests", "recovery_slices",
-                    "recovery_windows",
-                ]
-            ),
+            (read, ["schema_migrations", "notifications", "renewals", "transactions", "owners", "owner_changes"]),
+            (keep, ["apple_notifications", "recovery_requests", "recovery_slices", "recovery_windows"]),
             (raise, ["recovery_limits"]),
-        ]
-    )
+        ])
 
     private static let deadLetters: TableRights = (
         read,
         [
-            "schema_migrations", "dead_letters", "dead_letter_progress", "dead_letter_groups",
-            "dead_letter_hours", "dead_letter_actions", "dead_letter_states", "dead_letter_replays",
-            "dead_letter_replay_records", "dead_letter_replay_positions",
+            "schema_migrations", "dead_letters", "dead_letter_progress", "dead_letter_groups", "dead_letter_hours",
+            "dead_letter_actions", "dead_letter_states", "dead_letter_replays", "dead_letter_replay_records",
+            "dead_letter_replay_positions",
         ]
     )
 
     /// The command `dead-letter index`.
     package static let deadLetterIndex = DatabaseRole(
         "dead-letter-index",
-        [
-            deadLetters,
-            (keep, ["dead_letters", "dead_letter_progress"]),
-            ("TRUNCATE", ["dead_letters"]),
-        ],
-        functions: ["lock_shared"]
-    )
+        [deadLetters, (keep, ["dead_letters", "dead_letter_progress"]), ("TRUNCATE", ["dead_letters"])],
+        functions: ["lock_shared"])
 
     /// Reads the index of dead letters, and changes nothing.
     package static let auditor = DatabaseRole("auditor", [deadLetters])
 
     /// Also decides about dead letters, and reveals and exports their contents, which is recorded.
     package static let investigator = DatabaseRole(
-        "investigator",
-        [deadLetters],
-        functions: ["record_dead_letter_decision"]
-    )
+        "investigator", [deadLetters], functions: ["record_dead_letter_decision"])
 
     /// Also replays dead letters; the role of the console, which does all of it.
     package static let replay = DatabaseRole(
-        "dead-letter-replay",
-        [deadLetters, (raise, ["dead_letter_replay_positions"])],
+        "dead-letter-replay", [deadLetters, (raise, ["dead_letter_replay_positions"])],
         columns: [
-            (
-                "INSERT", "dead_letter_replays",
-                ["who", "why", "filter", "count", "rate", "failing_share_max"]
-            ),
+            ("INSERT", "dead_letter_replays", ["who", "why", "filter", "count", "rate", "failing_share_max"]),
             ("UPDATE", "dead_letter_replays", ["state", "note", "count"]),
-            (
-                "INSERT", "dead_letter_replay_records",
-                ["replay", "ordinal", "dead_letter_id", "transaction_id", "raw"]
-            ),
+            ("INSERT", "dead_letter_replay_records", ["replay", "ordinal", "dead_letter_id", "transaction_id", "raw"]),
             (
                 "UPDATE", "dead_letter_replay_records",
-                [
-                    "sent_topic", "sent_partition", "sent_offset", "outcome", "outcome_reason",
-                    "refused_as",
-                ]
+                ["sent_topic", "sent_partition", "sent_offset", "outcome", "outcome_reason", "refused_as"]
             ),
-        ],
-        functions: ["record_dead_letter_decision", "record_dead_letter_replay"]
-    )
+        ], functions: ["record_dead_letter_decision", "record_dead_letter_replay"])
 
     /// The commands of `pipeline` except `migrate`, which needs the schema's owner.
     package static let operations = DatabaseRole(
@@ -187,23 +138,20 @@ package struct DatabaseRole: Sendable {
             (keep, ["account_links", "dedupe_revisions", "dedupe_notifications"]),
             (raise, ["catalog_versions", "recovery_requests"]),
             // A span that no content states.
-            ("DELETE", ["renewal_spans"]),
-            ("SELECT, DELETE", ["recovery_limits"]),
+            ("DELETE", ["renewal_spans"]), ("SELECT, DELETE", ["recovery_limits"]),
             (
                 read,
                 [
-                    "forgotten_users", "active_entitlements", "entitlement_details",
-                    "ledger_balances", "ledger_history", "apple_notifications", "recovery_windows",
+                    "forgotten_users", "active_entitlements", "entitlement_details", "ledger_balances",
+                    "ledger_history", "apple_notifications", "recovery_windows",
                 ]
             ),
         ],
         functions: linkWorker.functions + entitleWorker.functions + [
-            "dedupe_prune", "forget_user", "grant_entitlement", "reapply_ownership_rules",
-            "revoke_grant",
+            "dedupe_prune", "forget_user", "grant_entitlement", "reapply_ownership_rules", "revoke_grant",
         ],
         // Sees what the workers' sessions wait for.
-        memberships: ["pg_read_all_stats"]
-    )
+        memberships: ["pg_read_all_stats"])
 
     /// The app's own servers: users' entitlements, and spending.
     package static let appServer = DatabaseRole(
@@ -212,20 +160,18 @@ package struct DatabaseRole: Sendable {
             (
                 read,
                 [
-                    "entitlements", "grants", "user_versions", "ledger", "ledger_debits",
-                    "active_entitlements", "ledger_balances", "ledger_history",
+                    "entitlements", "grants", "user_versions", "ledger", "ledger_debits", "active_entitlements",
+                    "ledger_balances", "ledger_history",
                 ]
             )
-        ],
-        functions: ["ledger_debit"]
-    )
+        ], functions: ["ledger_debit"])
 
     /// The service that knows which user a token or purchase belongs to.
     package static let accountLinker = DatabaseRole("account-linker", [(keep, ["account_links"])])
 
     package static let all = [
-        dedupeWorker, linkWorker, entitleWorker, recoveryWorker, deadLetterIndex, auditor,
-        investigator, replay, operations, appServer, accountLinker,
+        dedupeWorker, linkWorker, entitleWorker, recoveryWorker, deadLetterIndex, auditor, investigator, replay,
+        operations, appServer, accountLinker,
     ]
 }
 
@@ -247,26 +193,18 @@ extension DatabaseRole {
 
     /// Runs that script as one transaction, so that nobody lacks rights in between.
     package static func grant(
-        _ roles: [DatabaseRole],
-        schema: String,
-        prefix: String,
-        on connection: PostgresConnection
-    ) async throws {
-        try await connection.execute(script: script(roles, schema: schema, prefix: prefix))
-    }
+        _ roles: [DatabaseRole], schema: String, prefix: String, on connection: PostgresConnection
+    ) async throws { try await connection.execute(script: script(roles, schema: schema, prefix: prefix)) }
 
     private func script(_ schema: String, name: String) -> String {
         let role = Self.quoted(name)
         let text = Self.doubling("'", in: name)
         // Dollar quoting ends at the first equal tag: choose one that the name does not contain.
         var tag = "$role$"
-        while name.includes(tag) {
-            tag = "$_" + tag.dropFirst()
-        }
+        while name.includes(tag) { tag = "$_" + tag.dropFirst() }
         let tables = tables.map { rights in
             "GRANT \(rights.privileges) ON "
-                + rights.tables.map { "\(schema).\(Self.quoted($0))" }.joined(separator: ", ")
-                + " TO \(role);\n"
+                + rights.tables.map { "\(schema).\(Self.quoted($0))" }.joined(separator: ", ") + " TO \(role);\n"
         }
         let columns = columns.map { rights in
             "GRANT \(rights.privilege) (\(rights.columns.joined(separator: ", ")))"
@@ -302,9 +240,7 @@ extension DatabaseRole {
             """ + (tables + columns + functions + memberships).joined()
     }
 
-    private static func quoted(_ name: String) -> String {
-        "\"\(doubling("\"", in: name))\""
-    }
+    private static func quoted(_ name: String) -> String { "\"\(doubling("\"", in: name))\"" }
 
     /// By Unicode's code points, as the server reads: a quote with an accent on it ends a name too.
     private static func doubling(_ quote: Unicode.Scalar, in text: String) -> String {

@@ -4,43 +4,25 @@ package import Settings
 /// The connection settings for PostgreSQL, the same for every worker and tool.
 package enum DatabaseSettings {
     package static let url = Setting(
-        "database.url",
-        .string(),
-        isSecret: true,
+        "database.url", .string(), isSecret: true,
         "The database, as postgresql://user:password@host:port/database; TLS by libpq's own "
-            + "parameters: ?sslmode=verify-full&sslrootcert=FILE."
-    )
+            + "parameters: ?sslmode=verify-full&sslrootcert=FILE.")
     package static let password = Setting<String?>.optional(
-        "database.password",
-        .string(bytes: 1...1000),
-        isSecret: true,
-        "The database user's password, in the place of one in database.url."
-    )
+        "database.password", .string(bytes: 1...1000), isSecret: true,
+        "The database user's password, in the place of one in database.url.")
     package static let connectionsMax = Setting(
-        "database.connections_max",
-        .int(1...100),
-        default: 4,
-        "Maximum connections in the pool; workers with an outbox open one more."
-    )
+        "database.connections_max", .int(1...100), default: 4,
+        "Maximum connections in the pool; workers with an outbox open one more.")
     package static let connectDeadline = Setting(
-        "database.connect_deadline",
-        .duration(.milliseconds(100)...(.seconds(300))),
-        default: .seconds(10),
-        "Maximum wait for a connection; then the call fails and is retried."
-    )
+        "database.connect_deadline", .duration(.milliseconds(100)...(.seconds(300))), default: .seconds(10),
+        "Maximum wait for a connection; then the call fails and is retried.")
     package static let statementDeadline = Setting(
-        "database.statement_deadline",
-        .duration(.milliseconds(100)...(.seconds(3600))),
-        default: .seconds(30),
-        "Statement timeout; a cancelled statement is retried."
-    )
+        "database.statement_deadline", .duration(.milliseconds(100)...(.seconds(3600))), default: .seconds(30),
+        "Statement timeout; a cancelled statement is retried.")
 
     package static let schema = Setting(
-        "database.schema",
-        .string(bytes: 1...63),
-        default: "public",
-        "The schema of the pipeline's tables; every session sets its search_path to it."
-    )
+        "database.schema", .string(bytes: 1...63), default: "public",
+        "The schema of the pipeline's tables; every session sets its search_path to it.")
 
     package static let declarations = [
         url.declaration, password.declaration, schema.declaration, connectionsMax.declaration,
@@ -51,23 +33,14 @@ package enum DatabaseSettings {
     package static let overrides = KafkaSettings.overrides + [("postgres", url.declaration)]
 
     /// - Parameter applicationName: the program's name in `pg_stat_activity`.
-    package static func options(
-        _ values: SettingsValues,
-        applicationName: String
-    ) -> PostgresOptions {
-        var options = PostgresOptions(
-            connectionString: values[url],
-            applicationName: applicationName
-        )
+    package static func options(_ values: SettingsValues, applicationName: String) -> PostgresOptions {
+        var options = PostgresOptions(connectionString: values[url], applicationName: applicationName)
         options.password = values[password]
         let newestURL = values.newest(url.declaration)
         let newestPassword = values.newest(password.declaration)
         options.newestLogin = {
             let password = newestPassword()
-            return PostgresLogin(
-                connectionString: newestURL(),
-                password: password.isEmpty ? nil : password
-            )
+            return PostgresLogin(connectionString: newestURL(), password: password.isEmpty ? nil : password)
         }
         options.schema = values[schema]
         options.connectDeadline = values[connectDeadline]
@@ -82,17 +55,13 @@ package enum DatabaseSettings {
     ///     it, so that it must hold no locks any more; nil for a tool.
     ///   - waitHandler: see `PostgresOptions.waitHandler`.
     package static func client(
-        _ values: SettingsValues,
-        applicationName: String,
-        sessionTimeout: Duration? = nil,
+        _ values: SettingsValues, applicationName: String, sessionTimeout: Duration? = nil,
         waitHandler: @escaping @Sendable (_ hasBegun: Bool) -> Void = { _ in }
     ) -> PostgresClient {
         var options = options(values, applicationName: applicationName)
         options.sessionSettings = pointLookups
         options.waitHandler = waitHandler
-        if let sessionTimeout {
-            options.silenceMax = silenceMax(sessionTimeout: sessionTimeout)
-        }
+        if let sessionTimeout { options.silenceMax = silenceMax(sessionTimeout: sessionTimeout) }
         return PostgresClient(options, connectionsMax: values[connectionsMax])
     }
 

@@ -13,8 +13,7 @@ package struct Migration: Hashable, Sendable {
         let stem = fileName.dropLast(4)
         let digits = stem.prefix { $0.isASCII && $0.isNumber }
         let name = stem.dropFirst(digits.count)
-        guard digits.count == 4, let version = Int(digits), name.count > 1, name.first == "_"
-        else { return nil }
+        guard digits.count == 4, let version = Int(digits), name.count > 1, name.first == "_" else { return nil }
         return (version, String(name.dropFirst()))
     }
 }

@@ -18,7 +18,5 @@ package struct MigrationError: Error, Hashable, Sendable, CustomStringConvertibl
         self.message = message
     }
 
-    package var description: String {
-        message
-    }
+    package var description: String { message }
 }

@@ -7,9 +7,7 @@ import Platform
 package struct MigrationFolder: Sendable {
     package let path: String
 
-    package init(path: String) {
-        self.path = path
-    }
+    package init(path: String) { self.path = path }
 
     /// Finds the folder.
     ///
@@ -20,15 +18,12 @@ package struct MigrationFolder: Sendable {
     ///
     /// - Throws: an error that lists the searched paths.
     package static func find(
-        environment: [String: String] = ProcessEnvironment.variables,
-        executable: String = runningExecutable
+        environment: [String: String] = ProcessEnvironment.variables, executable: String = runningExecutable
     ) throws(MigrationError) -> MigrationFolder {
         if let schemas = environment["SCHEMAS_DIR"], !schemas.isEmpty {
             guard FileSystem.isFolder(schemas + "/postgres") else {
                 throw MigrationError(
-                    .folderNotFound,
-                    "SCHEMAS_DIR is \(schemas), but there is no folder `postgres` in it"
-                )
+                    .folderNotFound, "SCHEMAS_DIR is \(schemas), but there is no folder `postgres` in it")
             }
             return MigrationFolder(path: schemas + "/postgres")
         }
@@ -41,14 +36,11 @@ package struct MigrationFolder: Sendable {
         throw MigrationError(
             .folderNotFound,
             "no folder schemas/postgres beside \(executable) or above it;"
-                + " set SCHEMAS_DIR to the folder `schemas` of the package"
-        )
+                + " set SCHEMAS_DIR to the folder `schemas` of the package")
     }
 
     /// The executable of this process, with symbolic links resolved.
-    package static var runningExecutable: String {
-        ProcessEnvironment.executable ?? CommandLine.arguments.first ?? ""
-    }
+    package static var runningExecutable: String { ProcessEnvironment.executable ?? CommandLine.arguments.first ?? "" }
 
     package func migrations() throws(MigrationError) -> [Migration] {
         guard let names = FileSystem.names(in: path) else {
@@ -61,26 +53,19 @@ package struct MigrationFolder: Sendable {
         }
         for (index, migration) in migrations.enumerated() where migration.version != index + 1 {
             throw MigrationError(
-                .versionMissing,
-                "\(path): \(migration.name) has number \(migration.version), expected \(index + 1)"
-            )
+                .versionMissing, "\(path): \(migration.name) has number \(migration.version), expected \(index + 1)")
         }
         return migrations
     }
 
     private func migration(fileName: String) throws(MigrationError) -> Migration {
         guard let (version, name) = Migration.parse(fileName: fileName) else {
-            throw MigrationError(
-                .fileMisnamed,
-                "\(path)/\(fileName) is no migration; expected NNNN_name.sql"
-            )
+            throw MigrationError(.fileMisnamed, "\(path)/\(fileName) is no migration; expected NNNN_name.sql")
         }
         let file = InputFile(path: "\(path)/\(fileName)")
         guard let bytes = try? file?.readWhole(atMost: Self.scriptBytesMax),
             let script = String(validating: bytes, as: UTF8.self)
-        else {
-            throw MigrationError(.fileUnreadable, "\(path)/\(fileName) cannot be read")
-        }
+        else { throw MigrationError(.fileUnreadable, "\(path)/\(fileName) cannot be read") }
         return Migration(version: version, name: name, script: script)
     }
 

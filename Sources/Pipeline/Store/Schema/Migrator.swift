@@ -8,15 +8,12 @@ package import Postgres
 package struct Migrator: Sendable {
     private let migrations: [Migration]
 
-    package init(_ migrations: [Migration]) {
-        self.migrations = migrations
-    }
+    package init(_ migrations: [Migration]) { self.migrations = migrations }
 
     /// - Parameter deadline: for one migration, including the wait for another process.
-    package func run(
-        on connection: PostgresConnection,
-        deadline: Duration = .seconds(600)
-    ) async throws -> MigrationReport {
+    package func run(on connection: PostgresConnection, deadline: Duration = .seconds(600)) async throws
+        -> MigrationReport
+    {
         try await checkServer(connection)
         var report = MigrationReport()
         for migration in migrations {
@@ -25,9 +22,7 @@ package struct Migrator: Sendable {
                 return try await apply(migration, on: transaction, deadline)
             }
             report.version = migration.version
-            if isNew {
-                report.applied.append(migration)
-            }
+            if isNew { report.applied.append(migration) }
         }
         return report
     }
@@ -35,66 +30,46 @@ package struct Migrator: Sendable {
     /// Waits for other migrators, and creates the table of applied migrations.
     private func prepare(_ transaction: PostgresConnection, _ deadline: Duration) async throws {
         _ = try await transaction.query(
-            "SELECT pg_advisory_xact_lock(hashtextextended('schema_migrations', 0))",
-            deadline: deadline
-        )
-        let isThere = try await transaction.query(
-            "SELECT to_regclass('schema_migrations') IS NOT NULL"
-        )[0].bool(0)
-        if !isThere {
-            try await transaction.execute(script: Self.memory)
-        }
+            "SELECT pg_advisory_xact_lock(hashtextextended('schema_migrations', 0))", deadline: deadline)
+        let isThere = try await transaction.query("SELECT to_regclass('schema_migrations') IS NOT NULL")[0].bool(0)
+        if !isThere { try await transaction.execute(script: Self.memory) }
         let newest = try await transaction.query("SELECT max(version) FROM schema_migrations")
         if let version = newest[0].optionalInt8(0), version > Int64(migrations.count) {
             throw MigrationError(
                 .databaseNewer,
                 "the database has schema version \(version), this program knows"
-                    + " \(migrations.count) at most; run a newer one"
-            )
+                    + " \(migrations.count) at most; run a newer one")
         }
     }
 
     /// - Returns: false if it was applied before, with the same text.
-    private func apply(
-        _ migration: Migration,
-        on transaction: PostgresConnection,
-        _ deadline: Duration
-    ) async throws -> Bool {
-        let identity: [PostgresValue] = [
-            .int8(Int64(migration.version)), .bytea(Array(migration.script.utf8)),
-        ]
+    private func apply(_ migration: Migration, on transaction: PostgresConnection, _ deadline: Duration) async throws
+        -> Bool
+    {
+        let identity: [PostgresValue] = [.int8(Int64(migration.version)), .bytea(Array(migration.script.utf8))]
         let known = try await transaction.query(
-            "SELECT content_sha256 = sha256($2) FROM schema_migrations WHERE version = $1",
-            identity
-        )
+            "SELECT content_sha256 = sha256($2) FROM schema_migrations WHERE version = $1", identity)
         if let isSame = known.first?.bool(0) {
             if isSame { return false }
             throw MigrationError(
                 .changedAfterApplied,
                 "migration \(migration.version) (\(migration.name)) was applied with another text;"
-                    + " put the file back and write a new migration for the change"
-            )
+                    + " put the file back and write a new migration for the change")
         }
         try await transaction.execute(script: migration.script, deadline: deadline)
         _ = try await transaction.query(
             """
             INSERT INTO schema_migrations (version, content_sha256, name)
             VALUES ($1, sha256($2), $3)
-            """,
-            identity + [.text(migration.name)]
-        )
+            """, identity + [.text(migration.name)])
         return true
     }
 
     private func checkServer(_ connection: PostgresConnection) async throws {
-        let version = try await connection.query(
-            "SELECT current_setting('server_version_num')::int8"
-        )[0].int8(0)
+        let version = try await connection.query("SELECT current_setting('server_version_num')::int8")[0].int8(0)
         if version < Self.serverVersionMin {
             throw MigrationError(
-                .serverTooOld,
-                "the server is PostgreSQL \(version / 10_000); this schema needs 15 or later"
-            )
+                .serverTooOld, "the server is PostgreSQL \(version / 10_000); this schema needs 15 or later")
         }
     }
 

@@ -19,6 +19,4 @@ extension PostgresError: CommandFailure {
     }
 }
 
-extension MigrationError: CommandFailure {
-    package var exitCode: Int32 { ExitCode.configuration }
-}
+extension MigrationError: CommandFailure { package var exitCode: Int32 { ExitCode.configuration } }

@@ -13,9 +13,7 @@ package enum SchemaVersion {
         do {
             let rows = try await client.query("SELECT max(version) FROM schema_migrations")
             return rows[0].optionalInt8(0) ?? 0
-        } catch let error as PostgresError where error.sqlState == .undefinedTable {
-            return 0
-        }
+        } catch let error as PostgresError where error.sqlState == .undefinedTable { return 0 }
     }
 
     /// Whether an error shows that the database was migrated beyond this program's version, and no
@@ -43,8 +41,7 @@ package enum SchemaVersion {
             throw MigrationError(
                 .databaseOlder,
                 "the database has schema version \(version), this program needs \(required);"
-                    + " run `pipeline migrate`"
-            )
+                    + " run `pipeline migrate`")
         }
     }
 }

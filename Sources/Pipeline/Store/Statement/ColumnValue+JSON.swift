@@ -2,9 +2,7 @@ import AppStore
 package import JSON
 package import Postgres
 
-extension StoredTime: JSONRepresentable {
-    package var json: JSONContent { Timestamp(self).json }
-}
+extension StoredTime: JSONRepresentable { package var json: JSONContent { Timestamp(self).json } }
 
 extension PostgresPeriod: JSONRepresentable {
     /// Half-open; an open end is null.

@@ -33,9 +33,7 @@ extension Optional: ColumnValue where Wrapped: ColumnValue {
 
     package var parameter: PostgresValue { self?.parameter ?? .null }
 
-    package static func read(_ row: PostgresRow, _ position: Int) -> Wrapped? {
-        Wrapped.readOptional(row, position)
-    }
+    package static func read(_ row: PostgresRow, _ position: Int) -> Wrapped? { Wrapped.readOptional(row, position) }
 }
 
 extension String: ColumnValue {
@@ -43,9 +41,7 @@ extension String: ColumnValue {
     package func append(to array: inout PostgresArray) { array.append(self) }
     package var parameter: PostgresValue { .text(self) }
 
-    package static func read(_ row: PostgresRow, _ position: Int) -> String {
-        row.text(position)
-    }
+    package static func read(_ row: PostgresRow, _ position: Int) -> String { row.text(position) }
 }
 
 extension Bool: ColumnValue {
@@ -53,9 +49,7 @@ extension Bool: ColumnValue {
     package func append(to array: inout PostgresArray) { array.append(self) }
     package var parameter: PostgresValue { .bool(self) }
 
-    package static func read(_ row: PostgresRow, _ position: Int) -> Bool {
-        row.bool(position)
-    }
+    package static func read(_ row: PostgresRow, _ position: Int) -> Bool { row.bool(position) }
 }
 
 extension Int64: ColumnValue {
@@ -63,9 +57,7 @@ extension Int64: ColumnValue {
     package func append(to array: inout PostgresArray) { array.append(self) }
     package var parameter: PostgresValue { .int8(self) }
 
-    package static func read(_ row: PostgresRow, _ position: Int) -> Int64 {
-        row.int8(position)
-    }
+    package static func read(_ row: PostgresRow, _ position: Int) -> Int64 { row.int8(position) }
 }
 
 extension Int: ColumnValue {
@@ -73,9 +65,7 @@ extension Int: ColumnValue {
     package func append(to array: inout PostgresArray) { array.append(Int64(self)) }
     package var parameter: PostgresValue { .int8(Int64(self)) }
 
-    package static func read(_ row: PostgresRow, _ position: Int) -> Int {
-        Int(row.int8(position))
-    }
+    package static func read(_ row: PostgresRow, _ position: Int) -> Int { Int(row.int8(position)) }
 }
 
 extension Int32: ColumnValue {
@@ -90,41 +80,29 @@ extension Int32: ColumnValue {
 
 extension Double: ColumnValue {
     package static var columnType: PostgresType { .float8 }
-    package func append(to array: inout PostgresArray) {
-        preconditionFailure("no statement takes an array of float8")
-    }
+    package func append(to array: inout PostgresArray) { preconditionFailure("no statement takes an array of float8") }
     package var parameter: PostgresValue { .float8(self) }
 
-    package static func read(_ row: PostgresRow, _ position: Int) -> Double {
-        row.float8(position)
-    }
+    package static func read(_ row: PostgresRow, _ position: Int) -> Double { row.float8(position) }
 }
 
 /// The UTF-8 of a column of type `json`.
 package struct JSONText: ColumnValue, Hashable, Sendable {
     package let bytes: ArraySlice<UInt8>
 
-    package init(_ bytes: ArraySlice<UInt8>) {
-        self.bytes = bytes
-    }
+    package init(_ bytes: ArraySlice<UInt8>) { self.bytes = bytes }
 
-    package init(_ bytes: [UInt8]) {
-        self.bytes = bytes[...]
-    }
+    package init(_ bytes: [UInt8]) { self.bytes = bytes[...] }
 
     package static var columnType: PostgresType { .json }
     package func append(to array: inout PostgresArray) { array.append(utf8: bytes.span) }
     package var parameter: PostgresValue { .json(Array(bytes)) }
 
-    package static func read(_ row: PostgresRow, _ position: Int) -> JSONText {
-        JSONText(row.bytes(position))
-    }
+    package static func read(_ row: PostgresRow, _ position: Int) -> JSONText { JSONText(row.bytes(position)) }
 
     /// The value, however large: PostgreSQL has checked that it is JSON.
     package var root: JSONValue {
-        do {
-            return try JSONDocument(parsing: Array(bytes), limits: .accepted, policy: .grammar).root
-        } catch {
+        do { return try JSONDocument(parsing: Array(bytes), limits: .accepted, policy: .grammar).root } catch {
             preconditionFailure("a column of type json holds JSON alone: \(error.code)")
         }
     }
@@ -134,17 +112,13 @@ package struct JSONText: ColumnValue, Hashable, Sendable {
 package struct ByteString: ColumnValue, Hashable, Sendable {
     package let bytes: [UInt8]
 
-    package init(_ bytes: [UInt8]) {
-        self.bytes = bytes
-    }
+    package init(_ bytes: [UInt8]) { self.bytes = bytes }
 
     package static var columnType: PostgresType { .bytea }
     package func append(to array: inout PostgresArray) { array.append(bytes) }
     package var parameter: PostgresValue { .bytea(bytes) }
 
-    package static func read(_ row: PostgresRow, _ position: Int) -> ByteString {
-        ByteString(row.bytes(position))
-    }
+    package static func read(_ row: PostgresRow, _ position: Int) -> ByteString { ByteString(row.bytes(position)) }
 }
 
 extension SHA256Digest: ColumnValue {
@@ -167,14 +141,10 @@ extension SHA256Digest: ColumnValue {
 package struct StoredTime: ColumnValue, Hashable, Sendable {
     package let milliseconds: Int64
 
-    package init(milliseconds: Int64) {
-        self.milliseconds = milliseconds
-    }
+    package init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
     package static var columnType: PostgresType { .timestamptz }
-    package func append(to array: inout PostgresArray) {
-        array.append(timestampMilliseconds: milliseconds)
-    }
+    package func append(to array: inout PostgresArray) { array.append(timestampMilliseconds: milliseconds) }
     package var parameter: PostgresValue { .timestamptz(milliseconds: milliseconds) }
 
     package static func read(_ row: PostgresRow, _ position: Int) -> StoredTime {
@@ -199,9 +169,7 @@ extension Array: ColumnValue where Element == PostgresPeriod {
     package func append(to array: inout PostgresArray) { array.append(self) }
     package var parameter: PostgresValue { .periods(self) }
 
-    package static func read(_ row: PostgresRow, _ position: Int) -> [PostgresPeriod] {
-        row.periods(position)
-    }
+    package static func read(_ row: PostgresRow, _ position: Int) -> [PostgresPeriod] { row.periods(position) }
 }
 
 /// A column of type `tstzmultirange`.
@@ -216,10 +184,7 @@ extension PeriodSet: ColumnValue {
 
     package var stored: [PostgresPeriod] {
         periods.map { period in
-            PostgresPeriod(
-                startMilliseconds: period.start.milliseconds,
-                endMilliseconds: period.end?.milliseconds
-            )
+            PostgresPeriod(startMilliseconds: period.start.milliseconds, endMilliseconds: period.end?.milliseconds)
         }
     }
 }
@@ -228,7 +193,6 @@ extension Period {
     fileprivate init(_ period: PostgresPeriod) {
         self.init(
             start: Timestamp(milliseconds: period.startMilliseconds),
-            end: period.endMilliseconds.map { Timestamp(milliseconds: $0) }
-        )
+            end: period.endMilliseconds.map { Timestamp(milliseconds: $0) })
     }
 }

@@ -7,33 +7,22 @@ package struct Column<Element>: Sendable {
     package let type: PostgresType
     fileprivate let append: @Sendable (Element, inout PostgresArray) -> Void
 
-    package init<Value: ColumnValue>(
-        _ name: String,
-        _ value: @escaping @Sendable (Element) -> Value
-    ) {
+    package init<Value: ColumnValue>(_ name: String, _ value: @escaping @Sendable (Element) -> Value) {
         self.name = name
         type = Value.columnType
         append = { value($0).append(to: &$1) }
     }
 
     /// A part of a shared value; the compiler prefers this one for a key path.
-    package init<Whole, Value: ColumnValue>(
-        _ name: String,
-        _ value: @escaping @Sendable (Whole) -> Value
-    ) where Element == Shared<Whole> {
-        self.init(name) { $0.read(value) }
-    }
+    package init<Whole, Value: ColumnValue>(_ name: String, _ value: @escaping @Sendable (Whole) -> Value)
+    where Element == Shared<Whole> { self.init(name) { $0.read(value) } }
 
     /// The index of the row in the input, to match the answer.
     package static var index: Column {
         Column(name: "index", type: .int8) { _, array in array.append(Int64(array.count)) }
     }
 
-    private init(
-        name: String,
-        type: PostgresType,
-        append: @escaping @Sendable (Element, inout PostgresArray) -> Void
-    ) {
+    private init(name: String, type: PostgresType, append: @escaping @Sendable (Element, inout PostgresArray) -> Void) {
         self.name = name
         self.type = type
         self.append = append
@@ -54,15 +43,12 @@ package struct Columns<Element>: ExpressibleByArrayLiteral, Sendable {
         names = columns.map(\.name)
         types = columns.map(\.type)
         append = { row, arrays, first in
-            for index in columns.indices {
-                columns[index].append(row, &arrays[first + index])
-            }
+            for index in columns.indices { columns[index].append(row, &arrays[first + index]) }
         }
     }
 
     init(
-        names: [String],
-        types: [PostgresType],
+        names: [String], types: [PostgresType],
         append: @escaping @Sendable (Element, inout [PostgresArray], _ first: Int) -> Void
     ) {
         self.names = names
@@ -70,29 +56,21 @@ package struct Columns<Element>: ExpressibleByArrayLiteral, Sendable {
         self.append = append
     }
 
-    package init(arrayLiteral elements: Column<Element>...) {
-        self.init(elements)
-    }
+    package init(arrayLiteral elements: Column<Element>...) { self.init(elements) }
 
     package static func + (left: Columns, right: Columns) -> Columns {
         let leftCount = left.names.count
         return Columns(
-            names: left.names + right.names,
-            types: left.types + right.types,
+            names: left.names + right.names, types: left.types + right.types,
             append: { [append = (left.append, right.append)] row, arrays, first in
                 append.0(row, &arrays, first)
                 append.1(row, &arrays, first + leftCount)
-            }
-        )
+            })
     }
 
     /// The same columns for a part of a larger value.
     package func of<Whole>(_ part: @escaping @Sendable (Whole) -> Element) -> Columns<Whole> {
-        Columns<Whole>(
-            names: names,
-            types: types,
-            append: { [append] in append(part($0), &$1, $2) }
-        )
+        Columns<Whole>(names: names, types: types, append: { [append] in append(part($0), &$1, $2) })
     }
 
     /// `a, b`, or `known.a, known.b`.
@@ -106,8 +84,7 @@ package struct Columns<Element>: ExpressibleByArrayLiteral, Sendable {
 
     /// `a = new.a, b = new.b`, for an `UPDATE`; without some of the columns.
     func assignments(from relation: String, except others: String...) -> String {
-        names.filter { !others.contains($0) }.map { "\($0) = \(relation).\($0)" }
-            .joined(separator: ", ")
+        names.filter { !others.contains($0) }.map { "\($0) = \(relation).\($0)" }.joined(separator: ", ")
     }
 
     /// `left.a = right.a AND left.b = right.b`.
@@ -121,8 +98,7 @@ package struct Columns<Element>: ExpressibleByArrayLiteral, Sendable {
         let names = zip(names, types).map { name, type in
             // PostgreSQL cannot compare json.
             let text = type == .json ? "::text" : ""
-            return "CASE WHEN \(left).\(name)\(text) IS DISTINCT FROM \(right).\(name)\(text) "
-                + "THEN '\(name)' END"
+            return "CASE WHEN \(left).\(name)\(text) IS DISTINCT FROM \(right).\(name)\(text) THEN '\(name)' END"
         }
         return "concat_ws(', ', \(names.joined(separator: ", ")))"
     }

@@ -7,16 +7,14 @@ extension Columns where Element: FactMembers {
     static var members: Columns {
         let declared = MemberColumns.declared(by: Element.self)
         return Columns(
-            names: declared.map(\.name),
-            types: declared.map(\.type),
+            names: declared.map(\.name), types: declared.map(\.type),
             append: { fact, arrays, first in
                 var fact = fact
                 var row = MemberColumns(step: .writing, position: first)
                 swap(&row.arrays, &arrays)
                 fact.visitMembers(&row)
                 swap(&row.arrays, &arrays)
-            }
-        )
+            })
     }
 }
 
@@ -53,10 +51,7 @@ private struct MemberColumns: FactMemberVisitor {
         return declared.columns
     }
 
-    private mutating func column<Value: ColumnValue>(
-        _ name: @autoclosure () -> String,
-        _ value: inout Value
-    ) {
+    private mutating func column<Value: ColumnValue>(_ name: @autoclosure () -> String, _ value: inout Value) {
         switch step {
         case .declaring: columns.append(RowColumn(name: name(), type: Value.columnType))
         case .writing: value.append(to: &arrays[position])
@@ -65,17 +60,11 @@ private struct MemberColumns: FactMemberVisitor {
         position += 1
     }
 
-    mutating func visit(_ name: StaticString, _ value: inout some ColumnValue) {
-        column(name.columnName, &value)
-    }
+    mutating func visit(_ name: StaticString, _ value: inout some ColumnValue) { column(name.columnName, &value) }
 
-    mutating func visit(_ name: StaticString, _ value: inout Timestamp?) {
-        column("\(name.columnName)_ms", &value)
-    }
+    mutating func visit(_ name: StaticString, _ value: inout Timestamp?) { column("\(name.columnName)_ms", &value) }
 
-    mutating func visit(_ name: StaticString, _ value: inout AccountToken?) {
-        column("account_token", &value)
-    }
+    mutating func visit(_ name: StaticString, _ value: inout AccountToken?) { column("account_token", &value) }
 
     mutating func visit(_ name: StaticString, _ value: inout Revocation?) {
         var (date, percentage) = (value?.date, value?.percentage)
@@ -84,17 +73,13 @@ private struct MemberColumns: FactMemberVisitor {
         column("revocation_percentage", &percentage)
         column("revocation_reason", &reason)
         column("revocation_type", &type)
-        value = date.map {
-            Revocation(date: $0, percentage: percentage, reason: reason, type: type)
-        }
+        value = date.map { Revocation(date: $0, percentage: percentage, reason: reason, type: type) }
     }
 
     mutating func visit(_ name: StaticString, _ value: inout [CommerceItem]) {
         var stored = CommerceItem.stored(value)
         column(name.columnName, &stored)
         // A fact that is written has its items already.
-        if value.isEmpty, let stored {
-            value = CommerceItem.items(stored: stored)
-        }
+        if value.isEmpty, let stored { value = CommerceItem.items(stored: stored) }
     }
 }

@@ -1,7 +1,5 @@
 /// A value that is written to columns and read back from them by one list.
-protocol StoredValue: Sendable {
-    static var fields: Fields<Self> { get }
-}
+protocol StoredValue: Sendable { static var fields: Fields<Self> { get } }
 
 extension StoredValue {
     static var columns: Columns<Self> { fields.columns }
@@ -16,14 +14,10 @@ struct Fields<Whole: Sendable>: Sendable {
     let reader: RowReader<Whole>
 
     /// - Parameter build: takes the parts in the order of the fields.
-    init<each Part>(
-        _ build: @escaping @Sendable (repeat each Part) -> Whole,
-        _ fields: repeat Field<Whole, each Part>
-    ) {
+    init<each Part>(_ build: @escaping @Sendable (repeat each Part) -> Whole, _ fields: repeat Field<Whole, each Part>)
+    {
         var columns: Columns<Whole> = []
-        for field in repeat each fields {
-            columns = columns + field.columns
-        }
+        for field in repeat each fields { columns = columns + field.columns }
         self.columns = columns
         reader = RowReader(build, repeat (each fields).reader)
     }

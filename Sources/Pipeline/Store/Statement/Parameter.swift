@@ -18,44 +18,31 @@ package struct Parameter<Input>: Sendable {
         var sql: String { element.sqlName + (isArray ? "[]" : "") }
     }
 
-    package static func value<Value: ColumnValue>(
-        _ name: String,
-        _ value: @escaping @Sendable (Input) -> Value
-    ) -> Parameter {
+    package static func value<Value: ColumnValue>(_ name: String, _ value: @escaping @Sendable (Input) -> Value)
+        -> Parameter
+    {
         Parameter(
-            name: name,
-            types: [ParameterType(element: Value.columnType, isArray: false)],
-            columnNames: [],
-            bind: { [value($0).parameter] }
-        )
+            name: name, types: [ParameterType(element: Value.columnType, isArray: false)], columnNames: [],
+            bind: { [value($0).parameter] })
     }
 
     /// Many values in one array, for `= ANY ($name)`.
-    package static func values<Value: ColumnValue>(
-        _ name: String,
-        _ values: @escaping @Sendable (Input) -> [Value]
-    ) -> Parameter {
+    package static func values<Value: ColumnValue>(_ name: String, _ values: @escaping @Sendable (Input) -> [Value])
+        -> Parameter
+    {
         let columns: Columns<Value> = [Column(name) { $0 }]
         return Parameter(
-            name: name,
-            types: [ParameterType(element: Value.columnType, isArray: true)],
-            columnNames: [],
-            bind: { columns.arrays(values($0)) }
-        )
+            name: name, types: [ParameterType(element: Value.columnType, isArray: true)], columnNames: [],
+            bind: { columns.arrays(values($0)) })
     }
 
     /// Many rows, one array for each column.
     package static func rows<Element, Rows: Collection<Element> & SendableMetatype>(
-        _ name: String,
-        _ columns: Columns<Element>,
-        _ rows: @escaping @Sendable (Input) -> Rows
+        _ name: String, _ columns: Columns<Element>, _ rows: @escaping @Sendable (Input) -> Rows
     ) -> Parameter {
         Parameter(
-            name: name,
-            types: columns.types.map { ParameterType(element: $0, isArray: true) },
-            columnNames: columns.names,
-            bind: { columns.arrays(rows($0)) }
-        )
+            name: name, types: columns.types.map { ParameterType(element: $0, isArray: true) },
+            columnNames: columns.names, bind: { columns.arrays(rows($0)) })
     }
 
     /// - Parameters:
@@ -63,8 +50,7 @@ package struct Parameter<Input>: Sendable {
     ///   - first: the number of the server's first parameter of this one.
     func sql(suffix: String, first: Int) -> String {
         let list = columnNames.joined(separator: ", ")
-        let casts = types.enumerated().map { "$\(first + $0)::\($1.sql)" }
-            .joined(separator: ", ")
+        let casts = types.enumerated().map { "$\(first + $0)::\($1.sql)" }.joined(separator: ", ")
         switch (suffix, columnNames.isEmpty) {
         case ("", true): return casts
         case ("", false): return "unnest(\(casts)) AS \(name) (\(list))"
@@ -77,9 +63,7 @@ package struct Parameter<Input>: Sendable {
 
 extension Parameter where Input: ColumnValue {
     /// The statement's only value.
-    package static func value(_ name: String) -> Parameter {
-        value(name) { $0 }
-    }
+    package static func value(_ name: String) -> Parameter { value(name) { $0 } }
 }
 
 extension Parameter where Input: Collection & SendableMetatype {

@@ -17,34 +17,25 @@ package struct Pipeline {
 
     package var isEmpty: Bool { statements.isEmpty }
 
-    @discardableResult
-    package mutating func add<Input, Row>(
-        _ statement: Statement<Input, Row>,
-        _ input: Input
-    ) -> Token<Row> {
+    @discardableResult package mutating func add<Input, Row>(_ statement: Statement<Input, Row>, _ input: Input)
+        -> Token<Row>
+    {
         statements.append(statement.bound(to: input))
         columns.append(statement.columns)
         return Token(index: statements.count - 1, row: statement.row)
     }
 
-    @discardableResult
-    package mutating func add<Row>(_ statement: Statement<Void, Row>) -> Token<Row> {
+    @discardableResult package mutating func add<Row>(_ statement: Statement<Void, Row>) -> Token<Row> {
         add(statement, ())
     }
 
     /// Adds the statement unless its input is empty.
-    @discardableResult
-    package mutating func add<Input: Collection, Row>(
-        _ statement: Statement<Input, Row>,
-        unlessEmpty input: Input
-    ) -> Token<Row>? {
-        input.isEmpty ? nil : add(statement, input)
-    }
+    @discardableResult package mutating func add<Input: Collection, Row>(
+        _ statement: Statement<Input, Row>, unlessEmpty input: Input
+    ) -> Token<Row>? { input.isEmpty ? nil : add(statement, input) }
 
     fileprivate func check(_ answers: [PostgresRows]) throws(PostgresError) {
-        for (rows, columns) in zip(answers, columns) where !columns.isEmpty {
-            try rows.check(columns)
-        }
+        for (rows, columns) in zip(answers, columns) where !columns.isEmpty { try rows.check(columns) }
     }
 }
 
@@ -80,31 +71,23 @@ package struct Answer<Row>: RandomAccessCollection {
 
 extension PostgresConnection {
     /// Runs a pipeline; outside of a transaction all of it takes effect, or nothing.
-    package nonisolated func run(
-        _ pipeline: Pipeline,
-        deadline: Duration? = nil
-    ) async throws -> PipelineAnswers {
+    package nonisolated func run(_ pipeline: Pipeline, deadline: Duration? = nil) async throws -> PipelineAnswers {
         let rows = try await self.pipeline(pipeline.statements, deadline: deadline)
         try pipeline.check(rows)
         return PipelineAnswers(rows: rows)
     }
 
     package nonisolated func run<Input, Row>(
-        _ statement: Statement<Input, Row>,
-        _ input: Input,
-        deadline: Duration? = nil
+        _ statement: Statement<Input, Row>, _ input: Input, deadline: Duration? = nil
     ) async throws -> Answer<Row> {
         var pipeline = Pipeline()
         let token = pipeline.add(statement, input)
         return try await run(pipeline, deadline: deadline)[token]
     }
 
-    package nonisolated func run<Row>(
-        _ statement: Statement<Void, Row>,
-        deadline: Duration? = nil
-    ) async throws -> Answer<Row> {
-        try await run(statement, (), deadline: deadline)
-    }
+    package nonisolated func run<Row>(_ statement: Statement<Void, Row>, deadline: Duration? = nil) async throws
+        -> Answer<Row>
+    { try await run(statement, (), deadline: deadline) }
 }
 
 extension PostgresClient {
@@ -112,18 +95,11 @@ extension PostgresClient {
         try await withConnection { try await $0.run(pipeline) }
     }
 
-    package func run<Input, Row>(
-        _ statement: Statement<Input, Row>,
-        _ input: Input,
-        deadline: Duration? = nil
-    ) async throws -> Answer<Row> {
-        try await withConnection { try await $0.run(statement, input, deadline: deadline) }
-    }
+    package func run<Input, Row>(_ statement: Statement<Input, Row>, _ input: Input, deadline: Duration? = nil)
+        async throws -> Answer<Row>
+    { try await withConnection { try await $0.run(statement, input, deadline: deadline) } }
 
-    package func run<Row>(
-        _ statement: Statement<Void, Row>,
-        deadline: Duration? = nil
-    ) async throws -> Answer<Row> {
+    package func run<Row>(_ statement: Statement<Void, Row>, deadline: Duration? = nil) async throws -> Answer<Row> {
         try await run(statement, (), deadline: deadline)
     }
 }
@@ -135,7 +111,6 @@ extension PostgresRows {
         throw PostgresError(
             code: .unexpectedAnswer,
             message: "the answer's columns are not those that the statement declares: "
-                + declared.map(\.name).joined(separator: ", ")
-        )
+                + declared.map(\.name).joined(separator: ", "))
     }
 }

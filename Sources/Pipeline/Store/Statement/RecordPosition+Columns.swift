@@ -4,8 +4,7 @@ extension RecordPosition {
     /// `<name>_topic`, `<name>_partition` and `<name>_offset`, all of them NULL without a position.
     static func columns(_ name: String) -> Columns<RecordPosition?> {
         [
-            Column("\(name)_topic", \.?.topic),
-            Column("\(name)_partition", \.?.partition),
+            Column("\(name)_topic", \.?.topic), Column("\(name)_partition", \.?.partition),
             Column("\(name)_offset", \.?.offset),
         ]
     }
@@ -16,10 +15,7 @@ extension RecordPosition {
             { (topic: String?, partition: Int32?, offset: Int64?) in
                 guard let topic, let partition, let offset else { return nil }
                 return RecordPosition(topic: topic, partition: partition, offset: offset)
-            },
-            RowReader(stringLiteral: "\(name)_topic"),
-            RowReader(stringLiteral: "\(name)_partition"),
-            RowReader(stringLiteral: "\(name)_offset")
-        )
+            }, RowReader(stringLiteral: "\(name)_topic"), RowReader(stringLiteral: "\(name)_partition"),
+            RowReader(stringLiteral: "\(name)_offset"))
     }
 }

@@ -6,12 +6,7 @@ package struct ReplacedRow: Sendable {
     /// The names of the columns that differed: `expires_date_ms, trust`.
     package let columns: String
 
-    fileprivate static let reader = RowReader(
-        ReplacedRow.init,
-        "index",
-        "is_missing",
-        "differing_columns"
-    )
+    fileprivate static let reader = RowReader(ReplacedRow.init, "index", "is_missing", "differing_columns")
 }
 
 extension Statement where Row == ReplacedRow {
@@ -20,15 +15,11 @@ extension Statement where Row == ReplacedRow {
     /// - Parameters:
     ///   - key: the table's primary key; no two of the given rows have the same.
     ///   - terms: all other columns.
-    static func replacing<Element>(
-        _ table: String,
-        key: Columns<Element>,
-        terms: Columns<Element>
-    ) -> Statement where Input == [Element] {
+    static func replacing<Element>(_ table: String, key: Columns<Element>, terms: Columns<Element>) -> Statement
+    where Input == [Element] {
         let all = key + terms
         return Statement(
-            [.rows("given", [.index] + all)],
-            returning: ReplacedRow.reader,
+            [.rows("given", [.index] + all)], returning: ReplacedRow.reader,
             """
             WITH compared AS (
                 SELECT given.*, known.\(key.names[0]) IS NULL AS is_missing,
@@ -47,7 +38,6 @@ extension Statement where Row == ReplacedRow {
             )
             SELECT index, is_missing, differing_columns FROM compared
             WHERE differing_columns <> ''
-            """
-        )
+            """)
     }
 }

@@ -20,8 +20,7 @@ package struct RowReader<Row>: Sendable {
 
     /// A reader that builds the row from its parts, in the order of the columns.
     package init<each Part>(
-        _ build: @escaping @Sendable (repeat each Part) -> Row,
-        _ parts: repeat RowReader<each Part>
+        _ build: @escaping @Sendable (repeat each Part) -> Row, _ parts: repeat RowReader<each Part>
     ) {
         var columns: [RowColumn] = []
         let parts = (repeat RowPart(each parts, after: &columns))
@@ -29,9 +28,7 @@ package struct RowReader<Row>: Sendable {
     }
 
     /// A reader of something that is made of this row.
-    package func map<Result>(
-        _ transform: @escaping @Sendable (Row) -> Result
-    ) -> RowReader<Result> {
+    package func map<Result>(_ transform: @escaping @Sendable (Row) -> Result) -> RowReader<Result> {
         RowReader<Result>(transform, self)
     }
 
@@ -41,8 +38,7 @@ package struct RowReader<Row>: Sendable {
     }
 }
 
-extension RowReader:
-    ExpressibleByStringLiteral, ExpressibleByExtendedGraphemeClusterLiteral,
+extension RowReader: ExpressibleByStringLiteral, ExpressibleByExtendedGraphemeClusterLiteral,
     ExpressibleByUnicodeScalarLiteral
 where Row: ColumnValue {
     /// A row of one column.
@@ -79,7 +75,5 @@ private struct RowPart<Row>: Sendable {
         columns += reader.columns
     }
 
-    func read(_ row: PostgresRow, _ first: Int) -> Row {
-        reader(row, first + offset)
-    }
+    func read(_ row: PostgresRow, _ first: Int) -> Row { reader(row, first + offset) }
 }

@@ -44,9 +44,9 @@ package struct Statement<Input, Row>: Sendable {
                 numbered += "$\(part)"
                 continue
             }
-            guard let parameter = parameters.first(where: { $0.name[...] == name }),
-                let number = first[name]
-            else { preconditionFailure("a statement does not declare its $\(name)") }
+            guard let parameter = parameters.first(where: { $0.name[...] == name }), let number = first[name] else {
+                preconditionFailure("a statement does not declare its $\(name)")
+            }
             used.insert(name)
             var rest = part[name.endIndex...]
             let suffix = ["columns", "arrays"].first { rest.hasPrefix(".\($0)") }
@@ -54,31 +54,21 @@ package struct Statement<Input, Row>: Sendable {
             numbered += parameter.sql(suffix: suffix ?? "", first: number) + rest
         }
         precondition(
-            used.count == parameters.count,
-            "a statement does not use all of its parameters: \(first.keys.sorted())"
-        )
+            used.count == parameters.count, "a statement does not use all of its parameters: \(first.keys.sorted())")
         return numbered
     }
 }
 
 extension Statement where Row == Void {
     /// A statement that returns only the number of rows it touched.
-    package init(_ parameters: [Parameter<Input>], _ sql: String) {
-        self.init(parameters, row: nil, sql)
-    }
+    package init(_ parameters: [Parameter<Input>], _ sql: String) { self.init(parameters, row: nil, sql) }
 }
 
 extension Statement where Input == Void {
-    package init(returning row: RowReader<Row>, _ sql: String) {
-        self.init([], returning: row, sql)
-    }
+    package init(returning row: RowReader<Row>, _ sql: String) { self.init([], returning: row, sql) }
 }
 
-extension Statement where Input == Void, Row == Void {
-    package init(_ sql: String) {
-        self.init([], sql)
-    }
-}
+extension Statement where Input == Void, Row == Void { package init(_ sql: String) { self.init([], sql) } }
 
 /// A statement with any parameters and rows, to inspect its declaration.
 package protocol DeclaredStatement: Sendable {

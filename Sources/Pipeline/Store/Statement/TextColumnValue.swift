@@ -26,9 +26,7 @@ extension TextColumnValue {
 extension TextColumnValue where Self: RawRepresentable, RawValue == String {
     package var columnText: String { rawValue }
 
-    package init?(columnText: String) {
-        self.init(rawValue: columnText)
-    }
+    package init?(columnText: String) { self.init(rawValue: columnText) }
 }
 
 extension Environment: TextColumnValue {}
@@ -41,9 +39,7 @@ extension NotificationMeaning: TextColumnValue {}
 
 /// A rule that only a later version of the program knows reads as `unlinked`.
 extension OwnershipRule: TextColumnValue {
-    package init?(columnText: String) {
-        self = OwnershipRule(rawValue: columnText) ?? .unlinked
-    }
+    package init?(columnText: String) { self = OwnershipRule(rawValue: columnText) ?? .unlinked }
 }
 
 extension OwnershipPolicy: TextColumnValue {}
@@ -53,17 +49,13 @@ extension ImmutableField: TextColumnValue {}
 extension Trust: TextColumnValue {
     package var columnText: String { text }
 
-    package init?(columnText: String) {
-        self.init(text: columnText)
-    }
+    package init?(columnText: String) { self.init(text: columnText) }
 }
 
 extension ProductType: TextColumnValue {
     package var columnText: String { rawValue }
 
-    package init?(columnText: String) {
-        self.init(rawValue: columnText)
-    }
+    package init?(columnText: String) { self.init(rawValue: columnText) }
 
     package static func read(_ row: PostgresRow, _ position: Int) -> ProductType {
         guard let type = row.withBytes(position, { ProductType(utf8: $0) }) else {
@@ -76,17 +68,13 @@ extension ProductType: TextColumnValue {
 extension OwnershipType: TextColumnValue {
     package var columnText: String { rawValue }
 
-    package init?(columnText: String) {
-        self.init(rawValue: columnText)
-    }
+    package init?(columnText: String) { self.init(rawValue: columnText) }
 }
 
 extension AccountToken: TextColumnValue {
     package var columnText: String { canonical }
 
-    package init?(columnText: String) {
-        self.init(columnText)
-    }
+    package init?(columnText: String) { self.init(columnText) }
 
     package func append(to array: inout PostgresArray) {
         let text = text
@@ -102,7 +90,5 @@ extension AccountToken: TextColumnValue {
 extension Identifier: TextColumnValue {
     package var columnText: String { text }
 
-    package init(columnText: String) {
-        self.init(columnText)
-    }
+    package init(columnText: String) { self.init(columnText) }
 }

@@ -13,9 +13,7 @@ package struct Upsert<Row: Sendable>: Sendable {
     ///   - query: selects the columns from `$new`.
     ///   - action: the rest of `ON CONFLICT`; a stored row is named `known`.
     init(
-        into table: String,
-        _ columns: Columns<Row>,
-        from query: String = "SELECT * FROM $new",
+        into table: String, _ columns: Columns<Row>, from query: String = "SELECT * FROM $new",
         onConflict action: String
     ) {
         let insertion = "INSERT INTO \(table) AS known ($new.columns)\n\(query)"
@@ -33,17 +31,12 @@ package enum NewRows: Sendable {
 
 extension Pipeline {
     /// - Returns: the statements whose affected rows add up to those written.
-    @discardableResult
-    package mutating func add<Row>(
-        _ table: Upsert<Row>,
-        new: [Row],
-        _ handling: NewRows,
-        others: [Row]
+    @discardableResult package mutating func add<Row>(
+        _ table: Upsert<Row>, new: [Row], _ handling: NewRows, others: [Row]
     ) -> [Token<Void>] {
         let added =
             switch handling {
-            case .inserted:
-                [add(table.insert, unlessEmpty: new), add(table.upsert, unlessEmpty: others)]
+            case .inserted: [add(table.insert, unlessEmpty: new), add(table.upsert, unlessEmpty: others)]
             case .upserted: [add(table.upsert, unlessEmpty: new + others)]
             }
         return added.compactMap { $0 }
@@ -52,13 +45,9 @@ extension Pipeline {
 
 extension PostgresClient {
     /// Runs a transaction that inserts new rows, and once more if one of them was stored.
-    package func inserting<T>(
-        _ body: (PostgresConnection, NewRows) async throws -> T
-    ) async throws -> T {
-        do {
-            return try await transaction { try await body($0, .inserted) }
-        } catch let error as PostgresError where error.sqlState == .uniqueViolation {
-            return try await transaction { try await body($0, .upserted) }
-        }
+    package func inserting<T>(_ body: (PostgresConnection, NewRows) async throws -> T) async throws -> T {
+        do { return try await transaction { try await body($0, .inserted) } } catch let error as PostgresError
+            where error.sqlState == .uniqueViolation
+        { return try await transaction { try await body($0, .upserted) } }
     }
 }

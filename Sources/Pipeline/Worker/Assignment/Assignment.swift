@@ -37,15 +37,11 @@ struct Assignment: Sendable {
         return partitions[claim.partition]?.begin(committed, counting: dispositions)
     }
 
-    func isCurrent(_ claim: PartitionClaim) -> Bool {
-        partitions[claim.partition]?.epoch == claim.epoch
-    }
+    func isCurrent(_ claim: PartitionClaim) -> Bool { partitions[claim.partition]?.epoch == claim.epoch }
 
     /// Adds nothing more; batches in flight can still be settled and committed.
     mutating func revoke(_ revoked: [TopicPartition]) {
-        for partition in revoked {
-            partitions[partition]?.phase = .revoking
-        }
+        for partition in revoked { partitions[partition]?.phase = .revoking }
     }
 
     /// Forgets partitions that are given up or lost; their batches in flight settle nothing.
@@ -63,14 +59,10 @@ struct Assignment: Sendable {
     }
 
     /// Nothing of these partitions is in work, and all of them is committed.
-    func isQuiet(_ some: [TopicPartition]) -> Bool {
-        some.allSatisfy { partitions[$0]?.isQuiet ?? true }
-    }
+    func isQuiet(_ some: [TopicPartition]) -> Bool { some.allSatisfy { partitions[$0]?.isQuiet ?? true } }
 
     /// Whether the committed offset of any partition is known, so that its records are read.
-    var isReading: Bool {
-        partitions.contains { $0.value.phase != .loading }
-    }
+    var isReading: Bool { partitions.contains { $0.value.phase != .loading } }
 
     /// All that is being read.
     var readable: [TopicPartition] {
@@ -84,11 +76,9 @@ extension Assignment {
     ///
     /// - Parameter lows: the first offsets of the logs of `gapped(_:)`.
     /// - Returns: the records to process, and the partitions of which the log has gone back.
-    mutating func add(
-        _ records: [ConsumerRecord],
-        lows: [TopicPartition: Int64] = [:],
-        at now: ContinuousClock.Instant
-    ) -> (batch: Batch, rewound: [TopicPartition]) {
+    mutating func add(_ records: [ConsumerRecord], lows: [TopicPartition: Int64] = [:], at now: ContinuousClock.Instant)
+        -> (batch: Batch, rewound: [TopicPartition])
+    {
         lastBatch += 1
         var batch = Batch(id: lastBatch)
         batch.records.reserveCapacity(records.count)
@@ -116,32 +106,21 @@ extension Assignment {
                 part
                 ?? batch.part(
                     of: PartitionClaim(partition: partition, epoch: state?.epoch ?? lastEpoch),
-                    isWatched: state?.pinnedAt != nil
-                )
+                    isWatched: state?.pinnedAt != nil)
             part = index
-            let skipped =
-                state?.add(
-                    offset,
-                    batch: lastBatch,
-                    writtenAt: record.timestampMilliseconds,
-                    at: now
-                ) ?? 0
+            let skipped = state?.add(offset, batch: lastBatch, writtenAt: record.timestampMilliseconds, at: now) ?? 0
             batch.records.append(record)
             guard skipped > 0 else { continue }
-            batch.parts[index].gaps.append(
-                OffsetGap(partition, offset - skipped..<offset, low: lows[partition])
-            )
+            batch.parts[index].gaps.append(OffsetGap(partition, offset - skipped..<offset, low: lows[partition]))
         }
         if let current { partitions[current] = state }
         return (batch, rewound)
     }
 
     /// The log has gone back, as it does when a topic is recreated, so its former state is void.
-    private mutating func restarted(
-        _ partition: TopicPartition,
-        _ former: PartitionState?,
-        at offset: Int64
-    ) -> PartitionState {
+    private mutating func restarted(_ partition: TopicPartition, _ former: PartitionState?, at offset: Int64)
+        -> PartitionState
+    {
         lastEpoch += 1
         abandoned.insert(partition)
         var state = PartitionState(epoch: lastEpoch, cluster: cluster)
@@ -153,10 +132,7 @@ extension Assignment {
     }
 
     /// Settles what holds no record before the ends of partitions that are read to their end.
-    mutating func skip(
-        to ends: [PartitionEnd],
-        lows: [TopicPartition: Int64] = [:]
-    ) -> [OffsetGap] {
+    mutating func skip(to ends: [PartitionEnd], lows: [TopicPartition: Int64] = [:]) -> [OffsetGap] {
         ends.compactMap { end in
             lastBatch += 1
             let low = lows[end.partition]
@@ -182,17 +158,13 @@ extension Assignment {
             }
         }
         if let current { nexts[current] = next }
-        for end in result.ends where end.offset > nexts[end.partition] ?? .max {
-            gapped.insert(end.partition)
-        }
+        for end in result.ends where end.offset > nexts[end.partition] ?? .max { gapped.insert(end.partition) }
         return Array(gapped)
     }
 
     /// The offsets before the partitions' tallies of which nobody has stated what became of them.
     var unaccounted: Int64 {
-        partitions.values.reduce(0) { sum, state in
-            sum + (state.statement == nil ? state.tally?.began ?? 0 : 0)
-        }
+        partitions.values.reduce(0) { sum, state in sum + (state.statement == nil ? state.tally?.began ?? 0 : 0) }
     }
 
     /// Parts a batch, so that its first records can be settled before the rest is processed.
@@ -229,12 +201,9 @@ extension Assignment {
 
     /// Stops a partition at an offset until `rewind`; false if it has stopped before.
     mutating func hold(_ claim: PartitionClaim, at offset: Int64) -> Bool {
-        guard isCurrent(claim), let state = partitions[claim.partition], state.pinnedAt == nil
-        else { return false }
+        guard isCurrent(claim), let state = partitions[claim.partition], state.pinnedAt == nil else { return false }
         pin(claim, at: offset)
-        if state.phase == .active {
-            partitions[claim.partition]?.phase = .held
-        }
+        if state.phase == .active { partitions[claim.partition]?.phase = .held }
         return true
     }
 
@@ -259,13 +228,12 @@ extension Assignment {
     /// Turns back to the settled offset wherever a partition is pinned; returns where to read from.
     ///
     /// Nothing of them is added until `rewound(_:)`.
-    mutating func rewind(
-        where isWanted: (TopicPartition, PartitionState) -> Bool = { _, _ in true }
-    ) -> [TopicPartition: Int64] {
+    mutating func rewind(where isWanted: (TopicPartition, PartitionState) -> Bool = { _, _ in true })
+        -> [TopicPartition: Int64]
+    {
         lastEpoch += 1
         var positions: [TopicPartition: Int64] = [:]
-        for (partition, state) in partitions
-        where state.pinnedAt != nil && isWanted(partition, state) {
+        for (partition, state) in partitions where state.pinnedAt != nil && isWanted(partition, state) {
             guard let settled = state.settled else { continue }
             var fresh = state
             fresh.epoch = lastEpoch
@@ -275,9 +243,7 @@ extension Assignment {
             fresh.pinnedAt = nil
             partitions[partition] = fresh
             abandoned.insert(partition)
-            if fresh.phase == .rewinding {
-                positions[partition] = settled
-            }
+            if fresh.phase == .rewinding { positions[partition] = settled }
         }
         return positions
     }
@@ -308,24 +274,17 @@ extension Assignment {
     }
 
     /// Whether the commit of a partition names these settings as having accepted a record.
-    func hasAccepted(_ settings: String) -> Bool {
-        partitions.values.contains { $0.acceptedSettings == settings }
-    }
+    func hasAccepted(_ settings: String) -> Bool { partitions.values.contains { $0.acceptedSettings == settings } }
 
     /// Makes every partition's commit name these settings as having accepted a record.
     mutating func accept(_ settings: String) {
-        for partition in partitions.keys {
-            partitions[partition]?.acceptedSettings = settings
-        }
+        for partition in partitions.keys { partitions[partition]?.acceptedSettings = settings }
     }
 
     /// Adds the records before the partitions' ends, as far as brokers have reported these.
     ///
     /// - Parameter now: UNIX milliseconds.
-    mutating func waiting(
-        before ends: [TopicPartition: Watermarks],
-        at now: Int64
-    ) -> WaitingRecords {
+    mutating func waiting(before ends: [TopicPartition: Watermarks], at now: Int64) -> WaitingRecords {
         var waiting = WaitingRecords()
         for partition in partitions.keys {
             let own = partitions[partition]?.waiting(before: ends[partition], at: now)

@@ -48,9 +48,7 @@ struct Batch: Sendable {
     }
 
     /// The offset behind the last record of each partition.
-    var ends: [TopicPartition: Int64] {
-        records.reduce(into: [:]) { $0[$1.topicPartition] = $1.offset + 1 }
-    }
+    var ends: [TopicPartition: Int64] { records.reduce(into: [:]) { $0[$1.topicPartition] = $1.offset + 1 } }
 }
 
 /// Offsets that hold no record: retention overtook the consumer, or control records and aborted

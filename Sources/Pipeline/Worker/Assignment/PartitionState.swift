@@ -71,20 +71,11 @@ struct PartitionState: Sendable {
     /// removed of it is then skipped like any other gap.
     ///
     /// - Parameter dispositions: what the stage counts.
-    mutating func begin(
-        _ committed: CommittedOffset,
-        counting dispositions: [Disposition]
-    ) -> TallyStart {
+    mutating func begin(_ committed: CommittedOffset, counting dispositions: [Disposition]) -> TallyStart {
         beginAnew(at: committed.offset ?? 0)
         guard let offset = committed.offset else { return .first }
         self.committed = offset
-        guard
-            let metadata = CommitMetadata(
-                committed.metadata,
-                counting: dispositions,
-                in: cluster
-            )
-        else {
+        guard let metadata = CommitMetadata(committed.metadata, counting: dispositions, in: cluster) else {
             return .begunAnew(at: offset, metadata: committed.metadata)
         }
         acceptedSettings = metadata.acceptedSettings
@@ -108,27 +99,14 @@ struct PartitionState: Sendable {
     /// Adds a record to a batch in flight; returns how many offsets before it held none.
     ///
     /// - Parameter writtenAt: UNIX milliseconds; nil if the record has no timestamp.
-    mutating func add(
-        _ offset: Int64,
-        batch: Int,
-        writtenAt: Int64?,
-        at now: ContinuousClock.Instant
-    ) -> Int64 {
+    mutating func add(_ offset: Int64, batch: Int, writtenAt: Int64?, at now: ContinuousClock.Instant) -> Int64 {
         let expected = next ?? offset
         next = offset + 1
         guard pinnedAt == nil else { return 0 }
         if let last = spans.indices.last, spans[last].batch == batch {
             spans[last].end = offset + 1
         } else {
-            spans.append(
-                Span(
-                    batch: batch,
-                    first: expected,
-                    end: offset + 1,
-                    writtenAt: writtenAt,
-                    readAt: now
-                )
-            )
+            spans.append(Span(batch: batch, first: expected, end: offset + 1, writtenAt: writtenAt, readAt: now))
         }
         return offset - expected
     }
@@ -145,13 +123,7 @@ struct PartitionState: Sendable {
         // Nothing is left where the partition was pinned before it.
         guard offset < end else { return }
         spans[index].end = offset
-        let remainder = Span(
-            batch: rest,
-            first: offset,
-            end: end,
-            writtenAt: whole.writtenAt,
-            readAt: whole.readAt
-        )
+        let remainder = Span(batch: rest, first: offset, end: end, writtenAt: whole.writtenAt, readAt: whole.readAt)
         spans.insert(remainder, at: index + 1)
     }
 
@@ -160,9 +132,7 @@ struct PartitionState: Sendable {
         guard let index = spans.firstIndex(where: { $0.batch == batch }) else { return }
         let span = spans[index]
         precondition(
-            increment.total == span.end - span.first,
-            "a batch has to account for each of its offsets exactly once"
-        )
+            increment.total == span.end - span.first, "a batch has to account for each of its offsets exactly once")
         spans[index].increment = increment
         settleFirstSpans()
     }
@@ -195,36 +165,26 @@ struct PartitionState: Sendable {
         guard offset < pinnedAt ?? .max else { return }
         pinnedAt = offset
         spans.removeAll { $0.first >= offset }
-        if let last = spans.indices.last {
-            spans[last].end = min(spans[last].end, offset)
-        }
+        if let last = spans.indices.last { spans[last].end = min(spans[last].end, offset) }
     }
 
     /// The next commit; nil if the broker has confirmed everything settled.
     var commit: OffsetCommit? {
         guard hasUncommitted, let settled, let tally else { return nil }
         let metadata = CommitMetadata(
-            tally: tally,
-            acceptedSettings: acceptedSettings,
-            chainHead: chainHead,
-            cluster: cluster,
-            statement: statement,
-            others: others
-        )
+            tally: tally, acceptedSettings: acceptedSettings, chainHead: chainHead, cluster: cluster,
+            statement: statement, others: others)
         return OffsetCommit(offset: settled, metadata: metadata.text)
     }
 
     /// The broker has confirmed a commit.
     mutating func confirm(_ commit: OffsetCommit) {
         committed = commit.offset
-        committedAcceptedSettings =
-            CommitMetadata(commit.metadata, counting: [])?.acceptedSettings
+        committedAcceptedSettings = CommitMetadata(commit.metadata, counting: [])?.acceptedSettings
     }
 
     /// Nothing is in work and all that is settled is committed.
-    var isQuiet: Bool {
-        spans.isEmpty && !hasUncommitted
-    }
+    var isQuiet: Bool { spans.isEmpty && !hasUncommitted }
 
     /// A tally that counts nothing yet is not worth a commit, what settings have accepted is.
     private var hasUncommitted: Bool {

@@ -84,16 +84,12 @@ struct ProcessedBatch: Sendable {
         var increments = parts.map { part in
             var increment = TallyIncrement()
             increment.chainHead = part.chainHead
-            for gap in part.gaps where gap.before <= part.pinnedAt ?? .max {
-                increment.add(gap)
-            }
+            for gap in part.gaps where gap.before <= part.pinnedAt ?? .max { increment.add(gap) }
             return increment
         }
         for index in records.indices {
             increments[records[index].part].add(
-                records[index].verdict.disposition,
-                forwarded: records[index].verdict.outputCount(to: nextTopic)
-            )
+                records[index].verdict.disposition, forwarded: records[index].verdict.outputCount(to: nextTopic))
         }
         return increments
     }
@@ -110,17 +106,14 @@ struct ProcessedBatch: Sendable {
                 let record = records[owner].verdict.outputs[index]
                 outputs.append(Output(record: record, owner: owner, isOutcome: false))
             }
-            if let answer = outcome(of: owner, outcomes) {
-                outputs.append(answer)
-            }
+            if let answer = outcome(of: owner, outcomes) { outputs.append(answer) }
         }
         return outputs
     }
 
     /// Nil if no request waits for the record, or if it is forwarded.
     func outcome(of owner: Int, _ outcomes: OutcomeWriter?) -> Output? {
-        guard let outcomes,
-            let outcome = records[owner].verdict.outcome ?? Outcome(endOf: records[owner].verdict),
+        guard let outcomes, let outcome = records[owner].verdict.outcome ?? Outcome(endOf: records[owner].verdict),
             let record = outcomes.record(for: records[owner].record, outcome)
         else { return nil }
         return Output(record: record, owner: owner, isOutcome: true)
@@ -135,9 +128,7 @@ extension ProcessedBatch {
         var oversized: [ProducerRecord] = []
         var limits = limits.reader()
         for owner in records.indices {
-            guard let index = limits.firstForbidden(among: records[owner].verdict.outputs) else {
-                continue
-            }
+            guard let index = limits.firstForbidden(among: records[owner].verdict.outputs) else { continue }
             let output = records[owner].verdict.outputs[index]
             oversized.append(output)
             records[owner].verdict = .tooLarge(for: output.topic)
@@ -154,8 +145,7 @@ extension ProcessedBatch {
             guard
                 let largest = outputs.indices.max(by: { left, right in
                     outputs[left].batchBytesMax < outputs[right].batchBytesMax
-                }),
-                limits.isUntried(outputs[largest])
+                }), limits.isUntried(outputs[largest])
             else { return nil }
             return (owner, largest)
         }

@@ -17,10 +17,8 @@ struct TallyIncrement: Equatable, Sendable {
 
     mutating func add(_ gap: OffsetGap) {
         for (disposition, count) in [(.skipped, gap.removed), (.control, gap.count - gap.removed)]
-            as [(Disposition, Int64)]
-        where count > 0 {
-            counts[disposition, default: 0] += count
-        }
+            as [(Disposition, Int64)] where count > 0
+        { counts[disposition, default: 0] += count }
     }
 }
 

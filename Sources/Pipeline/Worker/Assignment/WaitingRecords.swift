@@ -26,10 +26,6 @@ extension PartitionState {
             writtenAfter = oldest
             return WaitingRecords(records: lag, oldest: oldest)
         }
-        return WaitingRecords(
-            records: max(lag, 1),
-            oldest: first.writtenAt ?? writtenAfter,
-            readAt: first.readAt
-        )
+        return WaitingRecords(records: max(lag, 1), oldest: first.writtenAt ?? writtenAfter, readAt: first.readAt)
     }
 }

@@ -14,9 +14,7 @@ struct Backoff: Sendable {
     }
 
     /// Returns between half of the current delay and all of it, and doubles the next one.
-    mutating func nextDelay() -> Duration {
-        nextDelay(jitter: Double.random(in: Self.jitterRange))
-    }
+    mutating func nextDelay() -> Duration { nextDelay(jitter: Double.random(in: Self.jitterRange)) }
 
     mutating func nextDelay(jitter: Double) -> Duration {
         let delay = next
@@ -33,7 +31,5 @@ struct Backoff: Sendable {
         }
     }
 
-    mutating func reset() {
-        next = delayMin
-    }
+    mutating func reset() { next = delayMin }
 }

@@ -29,9 +29,7 @@ extension ConsumerSession {
             do {
                 let start = ContinuousClock.now
                 try await loop.time.measureBatch {
-                    try await loop.faults.attempt(.acknowledge) {
-                        try await loop.stage.acknowledged(processed.records)
-                    }
+                    try await loop.faults.attempt(.acknowledge) { try await loop.stage.acknowledged(processed.records) }
                 }
                 loop.metrics.stepSeconds["acknowledge"].observe(.now - start)
                 settle(processed)
@@ -60,12 +58,9 @@ extension ConsumerSession {
         var bodies: [Double] = []
         records.reserveCapacity(processed.records.count)
         for index in processed.records.indices {
-            guard let written = processed.records[index].record.timestampMilliseconds else {
-                continue
-            }
+            guard let written = processed.records[index].record.timestampMilliseconds else { continue }
             records.append(Double(WallClock.age(of: written, at: now)) / 1_000)
-            guard processed.records[index].verdict.outputCount(to: configuration.nextTopic) == 0
-            else { continue }
+            guard processed.records[index].verdict.outputCount(to: configuration.nextTopic) == 0 else { continue }
             let begun = processed.records[index].verdict.bodyWrittenAt?.milliseconds ?? written
             bodies.append(Double(WallClock.age(of: begun, at: now)) / 1_000)
         }
@@ -95,19 +90,14 @@ extension ConsumerSession {
 
     /// Short: partitions that are being given up wait for it.
     private var commitBackoff: Backoff {
-        Backoff(
-            delayMin: configuration.retryDelayMin,
-            delayMax: min(configuration.retryDelayMax, .seconds(2))
-        )
+        Backoff(delayMin: configuration.retryDelayMin, delayMax: min(configuration.retryDelayMax, .seconds(2)))
     }
 
     /// The last commit, when nothing more is settled.
     func commitLast() async {
         let end = ContinuousClock.now + configuration.closeDeadline
         var backoff = commitBackoff
-        while await !commitNow(lastUntil: end), ContinuousClock.now < end {
-            await wait(&backoff)
-        }
+        while await !commitNow(lastUntil: end), ContinuousClock.now < end { await wait(&backoff) }
     }
 
     /// Commits offset and tally of each partition that has moved; true when nothing is left to do.
@@ -122,10 +112,7 @@ extension ConsumerSession {
         }
         let deadline = end.map { max($0 - .now, .milliseconds(100)) }
         let outcome = await loop.time.measure(.commit) {
-            await consumer.commit(
-                due.mapValues(\.1),
-                deadline: deadline ?? configuration.callDeadline
-            )
+            await consumer.commit(due.mapValues(\.1), deadline: deadline ?? configuration.callDeadline)
         }
         loop.faults.answered(.commit, by: outcome)
         return core { $0.committed(due, outcome, isLast: end != nil) }

@@ -13,12 +13,7 @@ extension ConsumerSession {
         let outputBytes = outputs.reduce(0) { $0 + $1.record.batchBytesMax }
         core { $0.sent(outputBytes: outputBytes) }
         let delivery = await loop.deliverer.enqueue(outputs.map(\.record))
-        return DeliveredBatch(
-            processed: processed,
-            outputs: outputs,
-            delivery: delivery,
-            outputBytes: outputBytes
-        )
+        return DeliveredBatch(processed: processed, outputs: outputs, delivery: delivery, outputBytes: outputBytes)
     }
 
     /// Refuses records that are too large for their topic by the limit that it has now.
@@ -60,9 +55,7 @@ extension ConsumerSession {
 
     /// Sends until every output and every dead letter is acknowledged; nil when that is given up.
     func deliver(_ batch: DeliveredBatch) async -> ProcessedBatch? {
-        guard var processed = await deliverOutputs(of: batch),
-            await deliverLetters(&processed)
-        else { return nil }
+        guard var processed = await deliverOutputs(of: batch), await deliverLetters(&processed) else { return nil }
         return processed
     }
 
@@ -81,9 +74,7 @@ extension ConsumerSession {
                 loop.faults.dropped(.deliver)
                 break
             }
-            if loop.faults.isFailing(.deliver) {
-                await wait(&backoff)
-            }
+            if loop.faults.isFailing(.deliver) { await wait(&backoff) }
             delivery = await loop.deliverer.enqueue(outputs.map(\.record))
         }
         return batch.processed
@@ -104,9 +95,7 @@ extension ConsumerSession {
 
     /// The records to send again or instead of the outputs that were not acknowledged.
     private func failed(
-        _ outputs: [ProcessedBatch.Output],
-        _ failures: [Int: KafkaError],
-        _ processed: inout ProcessedBatch
+        _ outputs: [ProcessedBatch.Output], _ failures: [Int: KafkaError], _ processed: inout ProcessedBatch
     ) async -> [ProcessedBatch.Output] {
         var rest: [ProcessedBatch.Output] = []
         var refused: [ProcessedBatch.Output] = []
@@ -120,9 +109,7 @@ extension ConsumerSession {
         }
         // The largest first: where it is refused, no other of its record is sent after it.
         refused.sort { $0.record.batchBytesMax > $1.record.batchBytesMax }
-        for output in refused {
-            rest += await deliverAlone(output, &processed)
-        }
+        for output in refused { rest += await deliverAlone(output, &processed) }
         return rest
     }
 
@@ -131,13 +118,10 @@ extension ConsumerSession {
     }
 
     /// Drops outputs of partitions that were revoked, and outputs that a dead letter replaces.
-    private func stillWanted(
-        _ outputs: [ProcessedBatch.Output],
-        of processed: ProcessedBatch
-    ) -> [ProcessedBatch.Output] {
-        let isCurrent = core { core in
-            processed.parts.map { core.assignment.isCurrent($0.claim) }
-        }
+    private func stillWanted(_ outputs: [ProcessedBatch.Output], of processed: ProcessedBatch) -> [ProcessedBatch
+        .Output]
+    {
+        let isCurrent = core { core in processed.parts.map { core.assignment.isCurrent($0.claim) } }
         return outputs.filter { output in
             isCurrent[processed.records[output.owner].part] && !processed.isReplaced(output)
         }
@@ -145,10 +129,9 @@ extension ConsumerSession {
 
     /// Sends one output by itself, because a broker refuses whole batches for their size; returns
     /// what is to be sent instead.
-    private func deliverAlone(
-        _ output: ProcessedBatch.Output,
-        _ processed: inout ProcessedBatch
-    ) async -> [ProcessedBatch.Output] {
+    private func deliverAlone(_ output: ProcessedBatch.Output, _ processed: inout ProcessedBatch) async
+        -> [ProcessedBatch.Output]
+    {
         guard !processed.isReplaced(output) else { return [] }
         guard let error = await send(alone: output.record) else { return [] }
         guard error.isRecordFault else { return [output] }
@@ -169,12 +152,7 @@ extension ConsumerSession {
 
     func reportTooLarge(_ message: StaticString, _ record: ProducerRecord) {
         log.error(
-            message,
-            [
-                "kafka.topic": .string(record.topic),
-                "record.value_bytes": .int(record.value?.count ?? 0),
-            ]
-        )
+            message, ["kafka.topic": .string(record.topic), "record.value_bytes": .int(record.value?.count ?? 0)])
     }
 }
 

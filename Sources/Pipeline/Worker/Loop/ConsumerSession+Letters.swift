@@ -20,21 +20,14 @@ extension ConsumerSession {
             guard !mustAbort else { return false }
             let rest = await deliver(letters, of: &processed)
             letters = rest.filter { isCurrent($0, of: processed) }
-            if !letters.isEmpty {
-                await wait(&backoff)
-            } else if !rest.isEmpty {
-                loop.faults.dropped(.deliver)
-            }
+            if !letters.isEmpty { await wait(&backoff) } else if !rest.isEmpty { loop.faults.dropped(.deliver) }
         }
         return true
     }
 
     /// Sends letters; returns those from the first on that was not acknowledged: what follows it
     /// is written again behind it, so that every chain is in the topic in its order.
-    private func deliver(
-        _ letters: [Letter],
-        of processed: inout ProcessedBatch
-    ) async -> [Letter] {
+    private func deliver(_ letters: [Letter], of processed: inout ProcessedBatch) async -> [Letter] {
         let delivery = await loop.deliverer.enqueue(letters.map(\.record))
         let failures = await report(on: delivery).failures
         guard let first = failures.keys.min() else { return [] }
@@ -47,10 +40,7 @@ extension ConsumerSession {
         return await deliverAlone(rest, of: &processed)
     }
 
-    private func deliverAlone(
-        _ letters: [Letter],
-        of processed: inout ProcessedBatch
-    ) async -> [Letter] {
+    private func deliverAlone(_ letters: [Letter], of processed: inout ProcessedBatch) async -> [Letter] {
         var rest = letters[...]
         while let letter = rest.first {
             guard let error = await send(alone: letter.record) else {

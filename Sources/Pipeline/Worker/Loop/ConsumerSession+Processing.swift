@@ -5,40 +5,26 @@ import Telemetry
 /// The processing task.
 extension ConsumerSession {
     /// Puts batches through the stage, one after the other.
-    func process(
-        _ batches: AsyncStream<Batch?>,
-        into delivered: AsyncStream<DeliveredBatch>.Continuation
-    ) async {
+    func process(_ batches: AsyncStream<Batch?>, into delivered: AsyncStream<DeliveredBatch>.Continuation) async {
         for await batch in batches {
             applyReload()
             var rest = batch
-            while let part = rest {
-                rest = await process(part, into: delivered)
-            }
+            while let part = rest { rest = await process(part, into: delivered) }
         }
         delivered.finish()
     }
 
     /// Puts a batch through the stage and sends what comes out; returns what the stage has left.
-    private func process(
-        _ batch: Batch,
-        into delivered: AsyncStream<DeliveredBatch>.Continuation
-    ) async -> Batch? {
-        while !core({ $0.hasOutputRoom }) {
-            await outputSignal.wait(for: .milliseconds(100))
-        }
+    private func process(_ batch: Batch, into delivered: AsyncStream<DeliveredBatch>.Continuation) async -> Batch? {
+        while !core({ $0.hasOutputRoom }) { await outputSignal.wait(for: .milliseconds(100)) }
         guard let (batch, verdicts) = await processUntilDone(batch) else {
             core { $0.leave() }
             return nil
         }
         let letters = loop.deadLetters(of: cluster)
         let jitter = Double.random(in: Backoff.jitterRange)
-        let (processed, rest) = core {
-            $0.processed(batch, verdicts, letters, at: .now, jitter: jitter)
-        }
-        if let processed {
-            delivered.yield(await loop.time.measure(.process) { await send(processed) })
-        }
+        let (processed, rest) = core { $0.processed(batch, verdicts, letters, at: .now, jitter: jitter) }
+        if let processed { delivered.yield(await loop.time.measure(.process) { await send(processed) }) }
         return rest
     }
 
@@ -49,20 +35,15 @@ extension ConsumerSession {
         var rest = batch
         applyReload()
         while let attempt = core({ $0.attempt(&rest) }) {
-            if !attempt.abandoned.isEmpty {
-                await loop.stage.abandoned(attempt.abandoned)
-            }
+            if !attempt.abandoned.isEmpty { await loop.stage.abandoned(attempt.abandoned) }
             do {
                 let start = ContinuousClock.now
                 let verdicts = try await loop.time.measureBatch {
-                    try await loop.faults.attempt(.process) {
-                        try await loop.stage.process(attempt.records)
-                    }
+                    try await loop.faults.attempt(.process) { try await loop.stage.process(attempt.records) }
                 }
                 precondition(
                     (1...attempt.records.count).contains(verdicts.count),
-                    "a stage has to give one verdict for each record, or for the first of them"
-                )
+                    "a stage has to give one verdict for each record, or for the first of them")
                 loop.metrics.stepSeconds["process"].observe(.now - start)
                 loop.lastAnswer.withLock { $0 = .now }
                 return (rest, verdicts)
@@ -83,7 +64,5 @@ extension ConsumerSession {
     }
 
     /// Waits before a repetition; short while stopping.
-    func wait(_ backoff: inout Backoff) async {
-        await loop.time.measure(.retry) { await backoff.wait { mustAbort } }
-    }
+    func wait(_ backoff: inout Backoff) async { await loop.time.measure(.retry) { await backoff.wait { mustAbort } } }
 }

@@ -30,15 +30,10 @@ final class ConsumerSession: Sendable {
         state = Mutex(SessionCore(loop.configuration, breaker: loop.breaker, cluster: cluster))
         let faults = loop.faults
         consumer = try KafkaConsumer(
-            configuration: loop.configuration.consumerProperties.merging(
-                ["statistics.interval.ms": "1000"]
-            ) { $1 },
+            configuration: loop.configuration.consumerProperties.merging(["statistics.interval.ms": "1000"]) { $1 },
             handlers: KafkaLogging.handlers(loop.log, client: "consumer") { error in
-                if error.code == .allBrokersDown || error.code == .unauthenticated {
-                    faults.failed(.connection, error)
-                }
-            }
-        )
+                if error.code == .allBrokersDown || error.code == .unauthenticated { faults.failed(.connection, error) }
+            })
     }
 
     var configuration: WorkerConfiguration { loop.configuration }
@@ -61,14 +56,10 @@ final class ConsumerSession: Sendable {
         return answer
     }
 
-    func stop() {
-        core { $0.stop() }
-    }
+    func stop() { core { $0.stop() } }
 
     /// A reload has brought another stage.
-    func settingsChanged() {
-        work.continuation.yield(nil)
-    }
+    func settingsChanged() { work.continuation.yield(nil) }
 
     /// Runs until stopped, or until an error ends the consumer, which is returned.
     func run() async -> KafkaError? {
@@ -94,15 +85,10 @@ final class ConsumerSession: Sendable {
         committing.cancel()
         commitSignal.send()
         await committing.value
-        if error == nil {
-            await commitLast()
-        }
+        if error == nil { await commitLast() }
         // A worker that only reconnects comes back at once, and one that has failed perhaps too.
         let isLeaving = loop.isOutdated || loop.mustStop && configuration.leavesOnStop
-        await consumer.close(
-            isLeaving: error == nil && isLeaving,
-            deadline: configuration.closeDeadline
-        )
+        await consumer.close(isLeaving: error == nil && isLeaving, deadline: configuration.closeDeadline)
         loop.health.notReady(.assigned, "left the group")
         core { $0.forgetHolds() }
         loop.breaker = core { $0.breaker }
@@ -118,9 +104,7 @@ final class ConsumerSession: Sendable {
             core.assignment.release(partitions)
             return partitions
         }
-        for task in tasks {
-            await task.value
-        }
+        for task in tasks { await task.value }
         await loop.stage.abandoned(partitions)
     }
 
@@ -154,18 +138,11 @@ final class ConsumerSession: Sendable {
     private func reportTripped(_ limit: Int, _ refused: [String]) {
         loop.metrics.breaker.set(1)
         let isNew = loop.health.notReady(
-            .breaker,
-            "breaker tripped: the settings refuse "
-                + refused.prefix(3).joined(separator: ", ")
-        )
+            .breaker, "breaker tripped: the settings refuse " + refused.prefix(3).joined(separator: ", "))
         guard isNew else { return }
         log.critical(
             "breaker tripped, reading without committing",
-            [
-                "breaker.limit": .int(limit),
-                "breaker.refused": .array(refused.map { .string($0) }),
-            ]
-        )
+            ["breaker.limit": .int(limit), "breaker.refused": .array(refused.map { .string($0) })])
     }
 }
 
@@ -175,22 +152,15 @@ extension ConsumerSession {
     private func poll() async -> KafkaError? {
         do {
             try await consumer.subscribe(configuration.inputTopics)
-            while !core({ $0.isStopped }) {
-                try await turn()
-            }
+            while !core({ $0.isStopped }) { try await turn() }
             log.info(
                 loop.mustStop
                     ? "shutting down, finishing batches in flight"
-                    : "reconnecting to Kafka, finishing batches in flight"
-            )
+                    : "reconnecting to Kafka, finishing batches in flight")
             let end = ContinuousClock.now + configuration.shutdownBudget
-            while core({ $0.batchesInFlight }) > 0, ContinuousClock.now < end {
-                try await turn()
-            }
+            while core({ $0.batchesInFlight }) > 0, ContinuousClock.now < end { try await turn() }
             return nil
-        } catch {
-            return error
-        }
+        } catch { return error }
     }
 
     private func turn() async throws(KafkaError) {
@@ -203,9 +173,7 @@ extension ConsumerSession {
         }
         let result = try await consumer.poll(
             recordsMax: min(configuration.batchRecordsMax, loop.stage.recordsMax),
-            bytesMax: configuration.batchBytesMax,
-            wait: configuration.pollWait
-        )
+            bytesMax: configuration.batchBytesMax, wait: configuration.pollWait)
         for found in result.errors where found.error.isFatal { throw found.error }
         let lows = await firstOffsets(core { $0.assignment.gapped(result) })
         let answers = core { core in
@@ -229,21 +197,15 @@ extension ConsumerSession {
             case .pause(let partitions): try await consumer.pause(partitions)
             case .resume(let partitions): try await consumer.resume(partitions)
             case .seek(let positions, let isResuming): try await seek(positions, isResuming)
-            case .completeRevocation(let partitions):
-                try await consumer.completeRevocation(partitions)
+            case .completeRevocation(let partitions): try await consumer.completeRevocation(partitions)
             }
         }
     }
 
-    private func seek(
-        _ positions: [TopicPartition: Int64],
-        _ isResuming: Bool
-    ) async throws(KafkaError) {
+    private func seek(_ positions: [TopicPartition: Int64], _ isResuming: Bool) async throws(KafkaError) {
         do {
             try await consumer.seek(positions, deadline: .seconds(2))
-            if isResuming {
-                try await consumer.resume(Array(positions.keys))
-            }
+            if isResuming { try await consumer.resume(Array(positions.keys)) }
         } catch {
             guard !error.isFatal else { throw error }
             log.warning("seek failed, retrying", ["error": "\(error)"])
@@ -261,10 +223,7 @@ extension ConsumerSession {
                     claims.isEmpty
                     ? [:]
                     : try await loop.faults.attempt(.offsets) {
-                        try await consumer.committed(
-                            claims.map(\.partition),
-                            deadline: configuration.callDeadline
-                        )
+                        try await consumer.committed(claims.map(\.partition), deadline: configuration.callDeadline)
                     }
                 core { $0.begin(claims, committed) }
                 return

@@ -20,16 +20,12 @@ actor Deliverer {
     }
 
     /// Enqueues records in order; the result reports on them later.
-    nonisolated func enqueue(_ records: [ProducerRecord]) async -> Delivery {
-        await usable().enqueue(records)
-    }
+    nonisolated func enqueue(_ records: [ProducerRecord]) async -> Delivery { await usable().enqueue(records) }
 
     private func usable() -> KafkaProducer {
         guard let error = producer.fatalError else { return producer }
         report(error)
-        do {
-            replace(by: try madeAnew())
-        } catch {
+        do { replace(by: try madeAnew()) } catch {
             // The same properties were good before; the old one reports what it is given as failed.
             log.error("producer recreation failed, retrying", ["error": "\(error)"])
         }
@@ -37,20 +33,11 @@ actor Deliverer {
     }
 
     /// Another producer of the same properties, with the certificates that are there now.
-    nonisolated func madeAnew() throws(KafkaError) -> KafkaProducer {
-        try Self.made(properties, handlers)
-    }
+    nonisolated func madeAnew() throws(KafkaError) -> KafkaProducer { try Self.made(properties, handlers) }
 
-    private static func made(
-        _ properties: [String: String],
-        _ handlers: KafkaHandlers
-    ) throws(KafkaError) -> KafkaProducer {
-        try KafkaProducer(
-            configuration: properties,
-            isUncompressed: { Topic.isUncompressed($0) },
-            handlers: handlers
-        )
-    }
+    private static func made(_ properties: [String: String], _ handlers: KafkaHandlers) throws(KafkaError)
+        -> KafkaProducer
+    { try KafkaProducer(configuration: properties, isUncompressed: { Topic.isUncompressed($0) }, handlers: handlers) }
 
     /// Writes by the other producer from now on; records that the former one has not delivered
     /// within a second are reported as failed.
@@ -68,31 +55,22 @@ actor Deliverer {
     }
 
     /// Reports records as purged that are not acknowledged by the deadline.
-    func close(deadline: Duration) async {
-        await producer.close(deadline: deadline)
-    }
+    func close(deadline: Duration) async { await producer.close(deadline: deadline) }
 }
 
 /// librdkafka's own words in our log: at debug level, because its faults come in floods and what
 /// matters of them the loop logs, once.
 enum KafkaLogging {
-    static func handlers(
-        _ log: Log,
-        client: String,
-        onError: @escaping @Sendable (KafkaError) -> Void
-    ) -> KafkaHandlers {
+    static func handlers(_ log: Log, client: String, onError: @escaping @Sendable (KafkaError) -> Void) -> KafkaHandlers
+    {
         KafkaHandlers(
             onLog: { line in
                 log.debug(
                     "librdkafka",
                     [
-                        "kafka.client": .string(client),
-                        "kafka.facility": .string(line.facility),
+                        "kafka.client": .string(client), "kafka.facility": .string(line.facility),
                         "kafka.message": .string(line.message),
-                    ]
-                )
-            },
-            onError: onError
-        )
+                    ])
+            }, onError: onError)
     }
 }

@@ -22,24 +22,16 @@ package protocol CausedFault: Error {
     var dependency: HealthCondition? { get }
 }
 
-extension CausedFault {
-    package var dependency: HealthCondition? { nil }
-}
+extension CausedFault { package var dependency: HealthCondition? { nil } }
 
-extension FaultCause {
-    init(of error: any Error) {
-        self = (error as? any CausedFault)?.cause ?? .other
-    }
-}
+extension FaultCause { init(of error: any Error) { self = (error as? any CausedFault)?.cause ?? .other } }
 
 extension KafkaError: CausedFault {
     package var cause: FaultCause {
         switch code {
-        case .transport, .allBrokersDown, .leaderMoved, .waitingForCoordinator, .closed:
-            .unreachable
+        case .transport, .allBrokersDown, .leaderMoved, .waitingForCoordinator, .closed: .unreachable
         case .timedOut, .messageTimedOut, .maxPollExceeded: .timeout
-        case .illegalGeneration, .unknownMember, .rebalanceInProgress, .fenced, .assignmentLost:
-            .contention
+        case .illegalGeneration, .unknownMember, .rebalanceInProgress, .fenced, .assignmentLost: .contention
         case .unauthorized, .unauthenticated, .unknownTopicOrPartition, .unsupported: .refused
         case .queueFull: .overloaded
         default: .other
@@ -47,6 +39,4 @@ extension KafkaError: CausedFault {
     }
 }
 
-extension UndeliveredRecord: CausedFault {
-    package var cause: FaultCause { error.cause }
-}
+extension UndeliveredRecord: CausedFault { package var cause: FaultCause { error.cause } }

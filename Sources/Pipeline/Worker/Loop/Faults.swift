@@ -53,28 +53,17 @@ final class Faults: Sendable {
     /// - Parameters:
     ///   - dependency: what the stage's own steps depend on.
     ///   - outboxes: what its outboxes depend on.
-    init(
-        log: Log,
-        health: Health,
-        metrics: WorkerMetrics,
-        dependency: HealthCondition,
-        outboxes: HealthCondition
-    ) {
+    init(log: Log, health: Health, metrics: WorkerMetrics, dependency: HealthCondition, outboxes: HealthCondition) {
         self.dependency = dependency
         self.outboxes = outboxes
         self.log = log
         self.health = health
         self.metrics = metrics
-        for condition in [.broker, dependency, outboxes] {
-            metrics.show(failing: [], condition)
-        }
+        for condition in [.broker, dependency, outboxes] { metrics.show(failing: [], condition) }
     }
 
     /// Makes one attempt at a step: what it throws is a fault, and its return is the answer.
-    func attempt<Value>(
-        _ step: FaultStep,
-        _ call: () async throws -> Value
-    ) async throws -> Value {
+    func attempt<Value>(_ step: FaultStep, _ call: () async throws -> Value) async throws -> Value {
         do {
             let value = try await call()
             answered(step)
@@ -88,8 +77,7 @@ final class Faults: Sendable {
     /// Whether the dependency is to blame: not for a call that this worker ended itself, nor for a
     /// record that was already counted as a fault of publishing.
     private static func isFault(_ error: any Error) -> Bool {
-        !Task.isCancelled && (error as? KafkaError)?.code != .closed
-            && !(error is UndeliveredRecord)
+        !Task.isCancelled && (error as? KafkaError)?.code != .closed && !(error is UndeliveredRecord)
     }
 
     /// Counts a fault of a step, and logs the step's first one since it was last answered.
@@ -102,11 +90,7 @@ final class Faults: Sendable {
         let isNew = failing.withLock { failing in
             let former = failing[step]
             failing[step] = Fault(
-                since: former?.since ?? .now,
-                cause: cause,
-                dependency: dependency,
-                isRepeated: step.isRepeated
-            )
+                since: former?.since ?? .now, cause: cause, dependency: dependency, isRepeated: step.isRepeated)
             show(failing, [dependency, former?.dependency].compactMap(\.self))
             health.notReady(dependency, "\(step.rawValue): \(error)")
             return former == nil
@@ -114,8 +98,7 @@ final class Faults: Sendable {
         guard isNew else { return }
         log.warning(
             "dependency unavailable, retrying",
-            ["step": .string(step.rawValue), "error": .string(String(describing: error))]
-        )
+            ["step": .string(step.rawValue), "error": .string(String(describing: error))])
     }
 
     /// Ends faults by records that the broker has acknowledged, all of them.
@@ -124,14 +107,10 @@ final class Faults: Sendable {
     }
 
     /// Ends faults by offsets that the group has committed, all of them.
-    func answered(_ step: FaultStep, by outcome: CommitOutcome) {
-        if outcome.failures.isEmpty { answered(step) }
-    }
+    func answered(_ step: FaultStep, by outcome: CommitOutcome) { if outcome.failures.isEmpty { answered(step) } }
 
     /// Ends the fault of held records by the verdict on the last one.
-    func answered(by verdict: Verdict) {
-        if verdict.heldBy == nil { answered(.held) }
-    }
+    func answered(by verdict: Verdict) { if verdict.heldBy == nil { answered(.held) } }
 
     /// Marks a step's work as dropped: the fault stays until the dependency answers anything.
     ///
@@ -149,9 +128,7 @@ final class Faults: Sendable {
     /// The dependencies that are asked at intervals while a fault of theirs is recorded.
     private static let probed: Set = [HealthCondition.broker, .database]
 
-    func isFailing(_ step: FaultStep) -> Bool {
-        failing.withLock { $0[step] != nil }
-    }
+    func isFailing(_ step: FaultStep) -> Bool { failing.withLock { $0[step] != nil } }
 
     func isFailing(_ dependency: HealthCondition) -> Bool {
         failing.withLock { $0.values.contains { $0.dependency == dependency } }
@@ -162,8 +139,7 @@ final class Faults: Sendable {
         let dependency = condition(step)
         let ended = failing.withLock { failing in
             let ended = failing.filter { other, fault in
-                other == step
-                    || step.isEvidence && fault.dependency == dependency && !fault.isRepeated
+                other == step || step.isEvidence && fault.dependency == dependency && !fault.isRepeated
             }
             ended.keys.forEach { failing[$0] = nil }
             show(failing, [dependency] + ended.values.map(\.dependency))
@@ -172,8 +148,7 @@ final class Faults: Sendable {
         for (step, fault) in ended {
             log.notice(
                 "dependency available again",
-                ["step": .string(step.rawValue), "lasted_seconds": .seconds(.now - fault.since)]
-            )
+                ["step": .string(step.rawValue), "lasted_seconds": .seconds(.now - fault.since)])
         }
     }
 
@@ -188,9 +163,7 @@ final class Faults: Sendable {
 
     /// The health condition that a fault of this step makes false, unless its error names another.
     private func condition(_ step: FaultStep, _ error: (any Error)? = nil) -> HealthCondition {
-        if let named = (error as? any CausedFault)?.dependency, health.conditions.contains(named) {
-            return named
-        }
+        if let named = (error as? any CausedFault)?.dependency, health.conditions.contains(named) { return named }
         return switch step {
         case .probe, .process, .acknowledge, .upkeep, .held: dependency
         case .outbox: outboxes

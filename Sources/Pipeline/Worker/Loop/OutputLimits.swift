@@ -44,9 +44,7 @@ package final class OutputLimits: Sendable {
 
     /// Reads the configurations of topics; what they do not name stays as it was known.
     package func read(_ settings: [String: [String: TopicSetting]]) {
-        let limits = settings.compactMapValues { topic in
-            topic["max.message.bytes"].flatMap { Int($0.value) }
-        }
+        let limits = settings.compactMapValues { topic in topic["max.message.bytes"].flatMap { Int($0.value) } }
         state.withLock { state in
             let former = state.topics
             state.topics.merge(limits) { $1 }
@@ -54,9 +52,7 @@ package final class OutputLimits: Sendable {
         }
     }
 
-    package func setSource(_ source: @escaping Source) {
-        state.withLock { $0.source = source }
-    }
+    package func setSource(_ source: @escaping Source) { state.withLock { $0.source = source } }
 
     /// The topics' `max.message.bytes`, where the broker reported it.
     var known: [String: Int] { state.withLock { $0.topics } }
@@ -81,8 +77,7 @@ package final class OutputLimits: Sendable {
         if let settings { read(settings) }
         state.withLock { state in
             state.asking = nil
-            state.asksAgainAt =
-                .now + (settings == nil ? Self.unansweredInterval : Self.askInterval)
+            state.asksAgainAt = .now + (settings == nil ? Self.unansweredInterval : Self.askInterval)
         }
     }
 
@@ -94,9 +89,7 @@ package final class OutputLimits: Sendable {
         private let limits: OutputLimits
         private var last: (topic: String, bytesMax: Int)?
 
-        fileprivate init(limits: OutputLimits) {
-            self.limits = limits
-        }
+        fileprivate init(limits: OutputLimits) { self.limits = limits }
 
         /// The verdict itself where all its outputs are allowed, else that the record is too large.
         package mutating func checked(_ verdict: Verdict) -> Verdict {
@@ -112,9 +105,7 @@ package final class OutputLimits: Sendable {
 
         /// Whether nothing is known that forbids the record.
         private mutating func allows(_ record: ProducerRecord) -> Bool {
-            if let last, last.topic == record.topic {
-                return record.batchBytesMax <= last.bytesMax
-            }
+            if let last, last.topic == record.topic { return record.batchBytesMax <= last.bytesMax }
             let bytesMax = limits.bytesMax(of: record.topic)
             last = (record.topic, bytesMax)
             return record.batchBytesMax <= bytesMax
@@ -128,15 +119,13 @@ package final class OutputLimits: Sendable {
     /// Whether the topic's limit is unknown and the record is larger than any that it accepted.
     func isUntried(_ record: ProducerRecord) -> Bool {
         state.withLock { state in
-            state.topics[record.topic] == nil
-                && record.batchBytesMax > state.taken[record.topic] ?? 0
+            state.topics[record.topic] == nil && record.batchBytesMax > state.taken[record.topic] ?? 0
         }
     }
 
     /// Records that the topic has accepted the record.
     func taken(_ record: ProducerRecord) {
-        state.withLock { state in
-            state.taken[record.topic] = max(state.taken[record.topic] ?? 0, record.batchBytesMax)
+        state.withLock { state in state.taken[record.topic] = max(state.taken[record.topic] ?? 0, record.batchBytesMax)
         }
     }
 }
@@ -144,11 +133,6 @@ package final class OutputLimits: Sendable {
 extension Verdict {
     /// A record with an output larger than its topic accepts: none of its outputs is sent.
     static func tooLarge(for topic: String) -> Verdict {
-        .deadLettered(
-            Refusal(
-                reason: .payloadTooLarge,
-                detail: "the topic \(topic) takes no record of this size"
-            )
-        )
+        .deadLettered(Refusal(reason: .payloadTooLarge, detail: "the topic \(topic) takes no record of this size"))
     }
 }

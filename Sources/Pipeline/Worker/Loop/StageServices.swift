@@ -21,9 +21,7 @@ private struct OutboxUpkeep: Upkeep {
         }
         deliverer = try Deliverer(
             properties: loop.configuration.producerProperties.merging(Self.properties) { $1 },
-            handlers: KafkaLogging.handlers(loop.log, client: "outbox") { _ in },
-            log: loop.log
-        )
+            handlers: KafkaLogging.handlers(loop.log, client: "outbox") { _ in }, log: loop.log)
     }
 
     private static let properties = [
@@ -32,9 +30,7 @@ private struct OutboxUpkeep: Upkeep {
         "queue.buffering.max.kbytes": "4096",
     ]
 
-    func waitForWork() async throws {
-        try await outbox.waitForWork()
-    }
+    func waitForWork() async throws { try await outbox.waitForWork() }
 
     func work() async throws {
         try await outbox.empty { try await deliver($0) }
@@ -43,9 +39,7 @@ private struct OutboxUpkeep: Upkeep {
     }
 
     private func deliver(_ records: [ProducerRecord]) async throws {
-        guard let deliverer else {
-            preconditionFailure("an outbox that writes no records has written one")
-        }
+        guard let deliverer else { preconditionFailure("an outbox that writes no records has written one") }
         let report = await deliverer.enqueue(records).report()
         if let first = report.failures.min(by: { $0.key < $1.key }) {
             let fault = UndeliveredRecord(records[first.key], first.value)
@@ -72,9 +66,7 @@ extension WorkerLoop {
             guard let made else { break }
             tasks.append(Task { await run(made, .outbox) })
         }
-        if let upkeep = stage.upkeep {
-            tasks.append(Task { await run(upkeep, .upkeep) })
-        }
+        if let upkeep = stage.upkeep { tasks.append(Task { await run(upkeep, .upkeep) }) }
         return tasks
     }
 
@@ -108,9 +100,7 @@ extension WorkerLoop {
             try await Task.sleep(for: configuration.closeDeadline)
             services.forEach { $0.cancel() }
         }
-        for service in services {
-            await service.value
-        }
+        for service in services { await service.value }
         timer.cancel()
     }
 }

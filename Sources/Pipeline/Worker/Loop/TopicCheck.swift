@@ -24,20 +24,16 @@ struct TopicCheck: Sendable {
     /// The missing output topics; the consumer reports missing input topics.
     func missing(in metadata: ClusterMetadata) -> [Finding] {
         let present = Set(metadata.topics.filter { $0.error == nil }.map(\.name))
-        return needs.map(\.topic)
-            .filter { !present.contains($0) && !inputTopics.contains($0) }
-            .map { .missing(topic: $0) }
+        return needs.map(\.topic).filter { !present.contains($0) && !inputTopics.contains($0) }.map {
+            .missing(topic: $0)
+        }
     }
 
     /// - Parameter limits: the topics' `max.message.bytes`.
     func tooSmall(_ limits: [String: Int]) -> [Finding] {
         needs.compactMap { need in
             guard let bytes = limits[need.topic], bytes < need.recordBytesMin else { return nil }
-            return .tooSmall(
-                topic: need.topic,
-                recordBytes: bytes,
-                recordBytesMin: need.recordBytesMin
-            )
+            return .tooSmall(topic: need.topic, recordBytes: bytes, recordBytesMin: need.recordBytesMin)
         }
     }
 }
@@ -53,15 +49,10 @@ extension WorkerLoop {
     func checkTopics() async {
         let check = TopicCheck(configuration)
         // The producer's properties of the connection fit any client.
-        let made = await makingClient {
-            try KafkaAdmin(configuration: configuration.producerProperties)
-        }
+        let made = await makingClient { try KafkaAdmin(configuration: configuration.producerProperties) }
         guard let admin = made else { return }
         limits.setSource {
-            let answer = try? await admin.topicConfigurations(
-                check.needs.map(\.topic),
-                deadline: Self.limitsDeadline
-            )
+            let answer = try? await admin.topicConfigurations(check.needs.map(\.topic), deadline: Self.limitsDeadline)
             return answer?.value
         }
         var reportedMissing: [TopicCheck.Finding] = []
@@ -74,17 +65,13 @@ extension WorkerLoop {
             }
             try? await Task.sleep(for: .seconds(3))
         }
-        if !Task.isCancelled {
-            await readLimits(check, admin)
-        }
+        if !Task.isCancelled { await readLimits(check, admin) }
         var reportedTooSmall: [TopicCheck.Finding] = []
         while !Task.isCancelled {
             reportNew(check.tooSmall(limits.known), &reportedTooSmall)
             await limitsSignal.wait(for: Self.limitsInterval)
             guard !Task.isCancelled else { break }
-            if let metadata = try? await admin.metadata(deadline: configuration.callDeadline) {
-                read(metadata)
-            }
+            if let metadata = try? await admin.metadata(deadline: configuration.callDeadline) { read(metadata) }
             await limits.askAgain()
         }
         await admin.close()
@@ -97,32 +84,20 @@ extension WorkerLoop {
 
     private func readLimits(_ check: TopicCheck, _ admin: KafkaAdmin) async {
         let topics = check.needs.map(\.topic)
-        let answer = try? await admin.topicConfigurations(
-            topics,
-            deadline: configuration.callDeadline
-        )
+        let answer = try? await admin.topicConfigurations(topics, deadline: configuration.callDeadline)
         switch answer {
         case .answered(let settings):
             limits.read(settings)
-            for need in check.needs {
-                need.harm(settings[need.topic]?.mapValues(\.value) ?? [:]).forEach(report)
-            }
+            for need in check.needs { need.harm(settings[need.topic]?.mapValues(\.value) ?? [:]).forEach(report) }
         case .unanswered(let error):
-            log.info(
-                "topic configurations unavailable, max.message.bytes not checked",
-                ["error": "\(error)"]
-            )
-        case nil:
-            log.info("topic configurations unavailable, max.message.bytes not checked")
+            log.info("topic configurations unavailable, max.message.bytes not checked", ["error": "\(error)"])
+        case nil: log.info("topic configurations unavailable, max.message.bytes not checked")
         }
     }
 
     /// Reports a topic that is missing or hidden: brokers answer alike for both.
     static func reportMissing(_ topic: String, _ log: Log) {
-        log.warning(
-            "topic missing or not authorized, waiting for it",
-            ["kafka.topic": .string(topic)]
-        )
+        log.warning("topic missing or not authorized, waiting for it", ["kafka.topic": .string(topic)])
     }
 
     private func report(_ harm: TopicDifference) {
@@ -131,49 +106,35 @@ extension WorkerLoop {
             [
                 "kafka.topic": .string(harm.topic), "kafka.setting": .string(harm.property),
                 "setting.found": .string(harm.found), "setting.expected": .string(harm.planned),
-            ]
-        )
+            ])
     }
 
     /// Reports the findings that the round before did not have.
-    private func reportNew(
-        _ findings: [TopicCheck.Finding],
-        _ reported: inout [TopicCheck.Finding]
-    ) {
-        for finding in findings where !reported.contains(finding) {
-            report(finding)
-        }
+    private func reportNew(_ findings: [TopicCheck.Finding], _ reported: inout [TopicCheck.Finding]) {
+        for finding in findings where !reported.contains(finding) { report(finding) }
         reported = findings
     }
 
     private func report(_ finding: TopicCheck.Finding) {
         switch finding {
-        case .missing(let topic):
-            Self.reportMissing(topic, log)
+        case .missing(let topic): Self.reportMissing(topic, log)
         case .tooSmall(let topic, let bytes, let bytesMin):
             log.error(
                 "max.message.bytes too small",
                 [
-                    "kafka.topic": .string(topic),
-                    "kafka.max_message_bytes": .int(bytes),
+                    "kafka.topic": .string(topic), "kafka.max_message_bytes": .int(bytes),
                     "kafka.max_message_bytes_wanted": .int(bytesMin),
-                ]
-            )
+                ])
         }
     }
 }
 
 extension KafkaCheck {
     /// Checks the brokers with the stage's credentials, topics and group.
-    static func findings(
-        _ settings: SettingsValues,
-        _ stage: StageDescription
-    ) async -> [ConnectionFinding] {
+    static func findings(_ settings: SettingsValues, _ stage: StageDescription) async -> [ConnectionFinding] {
         let configuration = WorkerConfiguration(settings, stage)
         return await findings(
-            configuration.producerProperties,
-            needs: TopicCheck(configuration).needs,
-            group: (settings.group(stage), configuration.inputTopics)
-        )
+            configuration.producerProperties, needs: TopicCheck(configuration).needs,
+            group: (settings.group(stage), configuration.inputTopics))
     }
 }

@@ -10,36 +10,25 @@ struct WaitingMetrics: Sendable {
     private let bodyAge: Histogram
 
     init(_ registry: MetricsRegistry) {
-        lag =
-            registry.gauge(
-                "lag_records",
-                "Records not yet settled, over this worker's partitions."
-            )[]
+        lag = registry.gauge("lag_records", "Records not yet settled, over this worker's partitions.")[]
         lagSeconds =
             registry.gauge(
                 "lag_seconds",
                 "Age of the oldest unsettled record of this worker's partitions, since it was "
-                    + "written to this topic; 0 if no record waits."
-            )[]
+                    + "written to this topic; 0 if no record waits.")[]
         oldestUnsettled =
             registry.gauge(
                 "oldest_unsettled_seconds",
-                "Time since this worker read the oldest record that it has not settled; 0 without "
-                    + "such a record."
-            )[]
+                "Time since this worker read the oldest record that it has not settled; 0 without such a record.")[]
         recordAge =
             registry.histogram(
-                "record_age_seconds",
-                "Age of records when settled, since they were written to this stage's topic.",
-                bounds: Histogram.waitBounds
-            )[]
+                "record_age_seconds", "Age of records when settled, since they were written to this stage's topic.",
+                bounds: Histogram.waitBounds)[]
         bodyAge =
             registry.histogram(
                 "body_age_seconds",
                 "Age of bodies that this stage applied, dropped or refused, since they were "
-                    + "written to the first topic.",
-                bounds: Histogram.waitBounds
-            )[]
+                    + "written to the first topic.", bounds: Histogram.waitBounds)[]
     }
 
     /// Sets the gauges.

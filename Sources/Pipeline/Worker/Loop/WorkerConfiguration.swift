@@ -81,15 +81,11 @@ package struct WorkerConfiguration: Sendable {
 extension WorkerConfiguration {
     init(_ settings: SettingsValues, _ stage: StageDescription) {
         self.init(
-            stage: stage,
-            inputTopics: [settings.topic(stage.inputTopic)],
+            stage: stage, inputTopics: [settings.topic(stage.inputTopic)],
             outputTopics: stage.writtenTopics.map { settings.topic($0) },
-            nextTopic: stage.outputTopic.map { settings.topic($0) },
-            deadLetterTopic: settings.topic(Topic.deadLetter),
-            outcomesTopic: settings.topic(Topic.outcomes),
-            consumerProperties: settings.consumerProperties(stage),
-            producerProperties: settings.producerProperties(stage)
-        )
+            nextTopic: stage.outputTopic.map { settings.topic($0) }, deadLetterTopic: settings.topic(Topic.deadLetter),
+            outcomesTopic: settings.topic(Topic.outcomes), consumerProperties: settings.consumerProperties(stage),
+            producerProperties: settings.producerProperties(stage))
         topicPrefix = settings.topic("")
         batchRecordsMax = settings[WorkerSettings.batchRecordsMax]
         batchBytesMax = settings[WorkerSettings.batchBytesMax]

@@ -23,9 +23,7 @@ extension WorkerLoop {
     /// - Returns: nil when the worker is to stop before, or the task is cancelled.
     func makingClient<Client>(_ make: () throws -> Client) async -> Client? {
         await repeating {
-            do {
-                return try make()
-            } catch {
+            do { return try make() } catch {
                 faults.failed(.connection, error)
                 throw error
             }
@@ -38,9 +36,7 @@ extension WorkerLoop {
         var backoff = configuration.backoff
         while !mustStop, !Task.isCancelled {
             health.progressed()
-            do {
-                return try await attempt()
-            } catch {
+            do { return try await attempt() } catch {
                 try? await Task.sleep(for: min(backoff.nextDelay(), Self.retryDelayMax))
             }
         }

@@ -43,8 +43,7 @@ extension WorkerLoop {
         guard isNew else { return }
         log.critical(
             "database schema too new, leaving the group: update this worker",
-            ["error": .string(String(describing: error))]
-        )
+            ["error": .string(String(describing: error))])
         leaveGroup()
     }
 

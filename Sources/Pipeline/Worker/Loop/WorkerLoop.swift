@@ -38,37 +38,24 @@ package final class WorkerLoop: Sendable {
     ///
     /// - Parameter limits: those that the stage looks at too; nil if it looks at none.
     package init(
-        _ active: ActiveStage,
-        configuration: WorkerConfiguration,
-        limits: OutputLimits? = nil,
-        health: Health,
-        metrics: MetricsRegistry,
-        log: Log
+        _ active: ActiveStage, configuration: WorkerConfiguration, limits: OutputLimits? = nil, health: Health,
+        metrics: MetricsRegistry, log: Log
     ) throws(KafkaError) {
         self.configuration = configuration
-        self.limits =
-            limits ?? OutputLimits(producerProperties: configuration.producerProperties)
+        self.limits = limits ?? OutputLimits(producerProperties: configuration.producerProperties)
         self.active = Mutex(active)
         self.health = health
         self.log = log
         self.metrics = WorkerMetrics(metrics, configuration.stage.dispositions)
         faults = Faults(
-            log: log,
-            health: health,
-            metrics: self.metrics,
-            dependency: configuration.dependency,
-            outboxes: configuration.outboxDependency ?? configuration.dependency
-        )
+            log: log, health: health, metrics: self.metrics, dependency: configuration.dependency,
+            outboxes: configuration.outboxDependency ?? configuration.dependency)
         deliverer = try Deliverer(
             properties: configuration.producerProperties,
-            handlers: KafkaLogging.handlers(log, client: "producer") { _ in },
-            log: log
-        )
+            handlers: KafkaLogging.handlers(log, client: "producer") { _ in }, log: log)
         if active.breaker != nil { health.ready(.breaker) }
         time.declare(in: metrics)
-        metrics.beforeExposition { [weak self] in
-            self?.session.withLock { $0 }?.showLag()
-        }
+        metrics.beforeExposition { [weak self] in self?.session.withLock { $0 }?.showLag() }
     }
 
     /// Runs until `stop()`, then finishes the batches in flight within the budget and leaves the
@@ -105,9 +92,7 @@ package final class WorkerLoop: Sendable {
     private func runSessions(_ cluster: String) async {
         var backoff = configuration.backoff
         while !mustPause {
-            let made = await makingClient {
-                try ConsumerSession(self, cluster: cluster)
-            }
+            let made = await makingClient { try ConsumerSession(self, cluster: cluster) }
             guard let session = made else { return }
             self.session.withLock { $0 = session }
             if mustPause { session.stop() }
@@ -147,16 +132,12 @@ package final class WorkerLoop: Sendable {
     var mustPause: Bool { mustRest || isRenewing.load(ordering: .acquiring) }
 
     /// Ends the present consumer, and with it the membership in the group.
-    func leaveGroup() {
-        session.withLock { $0 }?.core { $0.giveUp() }
-    }
+    func leaveGroup() { session.withLock { $0 }?.core { $0.giveUp() } }
 
     /// The stage in use; another one after a reload.
     package var stage: any Stage { active.withLock { $0.stage } }
 
-    func deadLetters(of cluster: String) -> any DeadLetterWriting {
-        active.withLock { $0.deadLetters }(cluster)
-    }
+    func deadLetters(of cluster: String) -> any DeadLetterWriting { active.withLock { $0.deadLetters }(cluster) }
 
     /// Processes records by another stage from the next batch on, with the breaker of its settings.
     ///
@@ -187,9 +168,7 @@ package final class WorkerLoop: Sendable {
         set { active.withLock { $0.breaker = newValue } }
     }
 
-    var hasBatches: Bool {
-        session.withLock { $0 }.map { $0.core { $0.batchesInFlight > 0 } } ?? false
-    }
+    var hasBatches: Bool { session.withLock { $0 }.map { $0.core { $0.batchesInFlight > 0 } } ?? false }
 
     var mustStop: Bool { isStopping.load(ordering: .acquiring) }
 
@@ -209,14 +188,10 @@ package final class WorkerLoop: Sendable {
                 admin = nil
             }
             if admin == nil {
-                admin = await makingClient {
-                    try KafkaAdmin(configuration: configuration.producerProperties)
-                }
+                admin = await makingClient { try KafkaAdmin(configuration: configuration.producerProperties) }
             }
             guard let admin else { return nil }
-            found = try? await faults.attempt(.connection) {
-                try await admin.clusterID(deadline: .seconds(2))
-            }
+            found = try? await faults.attempt(.connection) { try await admin.clusterID(deadline: .seconds(2)) }
         }
         await admin?.close()
         return found

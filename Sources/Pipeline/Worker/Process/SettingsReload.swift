@@ -31,31 +31,17 @@ final class SettingsReload: Sendable {
     private let state: Mutex<State>
     private let secrets: KafkaSecrets
 
-    init(
-        _ program: WorkerProgram,
-        from source: SettingsSource,
-        parts: WorkerProgram.Parts,
-        loop: WorkerLoop
-    ) {
+    init(_ program: WorkerProgram, from source: SettingsSource, parts: WorkerProgram.Parts, loop: WorkerLoop) {
         self.program = program
         self.source = source
         self.loop = loop
         self.parts = parts
         state = Mutex(State(settings: parts.settings))
         secrets = KafkaSecrets(parts.settings.clientProperties(program.stage))
-        results = parts.metrics.counter(
-            "settings_reloads",
-            "Settings reloads, by result.",
-            labels: ["result"]
-        )
+        results = parts.metrics.counter("settings_reloads", "Settings reloads, by result.", labels: ["result"])
         refused = parts.metrics.gauge(
-            "settings_refused_state",
-            "1 while the last reload was invalid and the previous settings stay in force."
-        )
-        restart = parts.metrics.gauge(
-            "settings_restart_needed_state",
-            "1 while settings changed that need a restart."
-        )
+            "settings_refused_state", "1 while the last reload was invalid and the previous settings stay in force.")
+        restart = parts.metrics.gauge("settings_restart_needed_state", "1 while settings changed that need a restart.")
     }
 
     /// The files that the settings in force were read from, the roots that they name among them.
@@ -65,9 +51,7 @@ final class SettingsReload: Sendable {
     }
 
     /// Whether the last attempt found something wrong, which may be mended at any moment.
-    var isRefused: Bool {
-        state.withLock { !$0.problems.isEmpty }
-    }
+    var isRefused: Bool { state.withLock { !$0.problems.isEmpty } }
 
     /// Reads everything again; for one task at a time.
     ///
@@ -77,14 +61,12 @@ final class SettingsReload: Sendable {
         do throws(SettingsError) {
             let read = try source.read()
             let former = state.withLock { $0.settings }
-            let settings = former.taking(program.reloadable + former.secretsOfFiles, from: read)
-                .taking(kafkaProperties: KafkaIdentity.names, from: read)
+            let settings = former.taking(program.reloadable + former.secretsOfFiles, from: read).taking(
+                kafkaProperties: KafkaIdentity.names, from: read)
             // A secret is applied once a log-in by it has worked.
             try await loop.stage.signIn()
             try await follow(settings.clientProperties(program.stage))
-            if !program.reloadable.isEmpty {
-                try apply(settings)
-            }
+            if !program.reloadable.isEmpty { try apply(settings) }
             report(settings.names(differingFrom: former), settings.names(differingFrom: read))
             state.withLock { $0.settings = settings }
         } catch {
@@ -95,12 +77,8 @@ final class SettingsReload: Sendable {
     }
 
     private func follow(_ properties: [String: String]) async throws(SettingsError) {
-        do {
-            guard try await secrets.follow(properties) else { return }
-        } catch {
-            throw SettingsError(
-                problems: [SettingProblem(setting: "rdkafka", message: error.message)]
-            )
+        do { guard try await secrets.follow(properties) else { return } } catch {
+            throw SettingsError(problems: [SettingProblem(setting: "rdkafka", message: error.message)])
         }
         parts.log.notice("certificates replaced, reconnecting to Kafka")
         loop.renewClients()
@@ -126,10 +104,7 @@ final class SettingsReload: Sendable {
         restart.set(needingRestart.isEmpty ? 0 : 1)
         parts.log.notice("settings reloaded", ["settings.changed": .strings(changed)])
         guard !needingRestart.isEmpty, needingRestart != wasNeedingRestart else { return }
-        parts.log.warning(
-            "settings changed that need a restart",
-            ["settings.names": .strings(needingRestart)]
-        )
+        parts.log.warning("settings changed that need a restart", ["settings.names": .strings(needingRestart)])
     }
 
     private func refuse(_ problems: [String], isAsked: Bool) {
@@ -141,16 +116,12 @@ final class SettingsReload: Sendable {
         guard isNew || isAsked else { return }
         results["refused"].increment()
         parts.log.error(
-            "reloaded settings invalid, previous settings stay in force",
-            ["settings.problems": .strings(problems)]
-        )
+            "reloaded settings invalid, previous settings stay in force", ["settings.problems": .strings(problems)])
     }
 }
 
 extension LogValue {
-    fileprivate static func strings(_ texts: [String]) -> LogValue {
-        .array(texts.map { .string($0) })
-    }
+    fileprivate static func strings(_ texts: [String]) -> LogValue { .array(texts.map { .string($0) }) }
 }
 
 /// Reloads the settings at SIGHUP, and when the contents of a file have changed.
@@ -202,8 +173,6 @@ final class SettingsWatch: Sendable {
 
     private static func contents(of files: [String]) -> Contents {
         Dictionary(
-            files.map { ($0, FileBytes.read($0).map { SHA256.digest($0) }) },
-            uniquingKeysWith: { first, _ in first }
-        )
+            files.map { ($0, FileBytes.read($0).map { SHA256.digest($0) }) }, uniquingKeysWith: { first, _ in first })
     }
 }

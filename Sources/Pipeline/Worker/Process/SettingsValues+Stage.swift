@@ -2,9 +2,7 @@ package import Records
 package import Settings
 
 extension SettingsValues {
-    package func group(_ stage: StageDescription) -> String {
-        self[KafkaSettings.groupPrefix] + stage.name
-    }
+    package func group(_ stage: StageDescription) -> String { self[KafkaSettings.groupPrefix] + stage.name }
 
     /// librdkafka's properties of a stage's consumer; what the wrapper promises is not in them.
     package func consumerProperties(_ stage: StageDescription) -> [String: String] {
@@ -15,16 +13,12 @@ extension SettingsValues {
         // By the answer to a heartbeat a member learns that others come or go; until the last one
         // has, the partitions that move are read by nobody.
         properties["heartbeat.interval.ms"] = String(min(500, session / 3))
-        if let instance = self[WorkerSettings.instanceID] {
-            properties["group.instance.id"] = instance
-        }
+        if let instance = self[WorkerSettings.instanceID] { properties["group.instance.id"] = instance }
         return properties
     }
 
     /// librdkafka's properties of a stage's producer.
-    package func producerProperties(_ stage: StageDescription) -> [String: String] {
-        clientProperties(stage)
-    }
+    package func producerProperties(_ stage: StageDescription) -> [String: String] { clientProperties(stage) }
 
     /// The properties of all clients of a stage, including those passed through.
     package func clientProperties(_ stage: StageDescription) -> [String: String] {

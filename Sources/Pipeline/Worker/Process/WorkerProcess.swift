@@ -12,13 +12,9 @@ package enum WorkerProcess {
     /// Reads the settings, builds the worker and runs it until SIGTERM or SIGINT.
     package static func run(_ program: WorkerProgram) async -> Int32 {
         let launch = ServiceLaunch.read(
-            program: program.stage.program,
-            summary: program.summary,
-            schema: program.schema,
-            arguments: Array(CommandLine.arguments.dropFirst()),
-            environment: ProcessEnvironment.variables,
-            problems: { problems(program, $0) }
-        )
+            program: program.stage.program, summary: program.summary, schema: program.schema,
+            arguments: Array(CommandLine.arguments.dropFirst()), environment: ProcessEnvironment.variables,
+            problems: { problems(program, $0) })
         switch launch {
         case .finish(let outcome): return end(outcome)
         case .connect(let settings, let outcome):
@@ -31,18 +27,12 @@ package enum WorkerProcess {
     }
 
     /// Everything that only the whole of the settings shows to be wrong.
-    package static func problems(
-        _ program: WorkerProgram,
-        _ settings: SettingsValues
-    ) -> [SettingProblem] {
+    package static func problems(_ program: WorkerProgram, _ settings: SettingsValues) -> [SettingProblem] {
         WorkerSettings.problems(settings) + program.problems(settings)
     }
 
     /// Tries Kafka and the servers of the stage, for `--check --connect`.
-    package static func findings(
-        _ program: WorkerProgram,
-        _ settings: SettingsValues
-    ) async -> [ConnectionFinding] {
+    package static func findings(_ program: WorkerProgram, _ settings: SettingsValues) async -> [ConnectionFinding] {
         await KafkaCheck.findings(settings, program.stage) + program.connections(settings)
     }
 
@@ -50,9 +40,7 @@ package enum WorkerProcess {
     ///
     /// - Parameter ended: the worker stops when it returns; nil for a worker without an end.
     package static func run(
-        _ program: WorkerProgram,
-        _ settings: SettingsValues,
-        _ source: SettingsSource,
+        _ program: WorkerProgram, _ settings: SettingsValues, _ source: SettingsSource,
         until ended: (@Sendable () async -> Void)? = nil
     ) async -> Int32 {
         MemoryPolicy.apply()
@@ -60,25 +48,15 @@ package enum WorkerProcess {
         let name = program.stage.program
         do {
             let service = try WorkerService(program, settings, source, log: handler)
-            for slip in source.slips {
-                service.log.warning("unknown variable, ignored", ["variable": "\(slip)"])
-            }
+            for slip in source.slips { service.log.warning("unknown variable, ignored", ["variable": "\(slip)"]) }
             for file in source.exposures(settings) {
-                service.log.warning(
-                    "file of a secret that every user may read",
-                    ["file": .string(file.setting)]
-                )
+                service.log.warning("file of a secret that every user may read", ["file": .string(file.setting)])
             }
             let signals = ProcessSignals(
                 stop: {
                     service.stop()
-                    ShutdownLimit.begin(
-                        budget: settings[WorkerSettings.shutdownBudget],
-                        service.log
-                    )
-                },
-                reload: { service.reload() }
-            )
+                    ShutdownLimit.begin(budget: settings[WorkerSettings.shutdownBudget], service.log)
+                }, reload: { service.reload() })
             defer { signals.cancel() }
             let ending = ended.map { ended in
                 Task {
@@ -94,28 +72,16 @@ package enum WorkerProcess {
             let count = error.problems.count
             return end(
                 CommandOutcome(
-                    exitCode: ExitCode.configuration,
-                    errors: "\(name): \(count) problem(s) with the settings\n\(lines)"
-                )
-            )
+                    exitCode: ExitCode.configuration, errors: "\(name): \(count) problem(s) with the settings\n\(lines)"
+                ))
         } catch let error as KafkaError {
-            return end(
-                CommandOutcome(exitCode: ExitCode.configuration, errors: "\(name): \(error)\n")
-            )
-        } catch {
-            return end(
-                CommandOutcome(exitCode: ExitCode.unavailable, errors: "\(name): \(error)\n")
-            )
-        }
+            return end(CommandOutcome(exitCode: ExitCode.configuration, errors: "\(name): \(error)\n"))
+        } catch { return end(CommandOutcome(exitCode: ExitCode.unavailable, errors: "\(name): \(error)\n")) }
     }
 
     private static func end(_ outcome: CommandOutcome) -> Int32 {
-        if !outcome.output.isEmpty {
-            Console.standard.print(text: outcome.output)
-        }
-        if !outcome.errors.isEmpty {
-            Console.standard.note(outcome.errors)
-        }
+        if !outcome.output.isEmpty { Console.standard.print(text: outcome.output) }
+        if !outcome.errors.isEmpty { Console.standard.note(outcome.errors) }
         return outcome.exitCode
     }
 }
@@ -140,11 +106,7 @@ final class ProcessSignals {
         signal(SIGPIPE, SIG_IGN)
     }
 
-    func cancel() {
-        for source in sources {
-            source.cancel()
-        }
-    }
+    func cancel() { for source in sources { source.cancel() } }
 }
 
 /// Exits the process where its orderly shutdown exceeds its time.

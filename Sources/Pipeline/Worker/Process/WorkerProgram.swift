@@ -55,19 +55,11 @@ package struct WorkerProgram: Sendable {
     package let make: @Sendable (Parts) throws(SettingsError) -> any Stage
 
     package init(
-        _ stage: StageDescription,
-        summary: String,
-        declarations: [SettingDeclaration],
-        borrowed: [SettingDeclaration] = [],
-        otherSections: Set<String> = [],
-        decisive: [SettingDeclaration] = [],
-        reloadable: [SettingDeclaration] = [],
-        files: @escaping @Sendable (SettingsValues) -> [String] = { _ in [] },
-        dependency: HealthCondition? = nil,
-        outboxDependency: HealthCondition? = nil,
-        connections: @escaping @Sendable (SettingsValues) async -> [ConnectionFinding] = { _ in
-            []
-        },
+        _ stage: StageDescription, summary: String, declarations: [SettingDeclaration],
+        borrowed: [SettingDeclaration] = [], otherSections: Set<String> = [], decisive: [SettingDeclaration] = [],
+        reloadable: [SettingDeclaration] = [], files: @escaping @Sendable (SettingsValues) -> [String] = { _ in [] },
+        dependency: HealthCondition? = nil, outboxDependency: HealthCondition? = nil,
+        connections: @escaping @Sendable (SettingsValues) async -> [ConnectionFinding] = { _ in [] },
         breaker: (@Sendable (SettingsValues) -> Breaker.Bounds)? = nil,
         problems: @escaping @Sendable (SettingsValues) -> [SettingProblem] = { _ in [] },
         make: @escaping @Sendable (Parts) throws(SettingsError) -> any Stage
@@ -89,16 +81,11 @@ package struct WorkerProgram: Sendable {
     }
 
     package var schema: SettingsSchema {
-        WorkerSettings.schema(
-            adding: declarations,
-            borrowed: borrowed,
-            otherSections: otherSections
-        )
+        WorkerSettings.schema(adding: declarations, borrowed: borrowed, otherSections: otherSections)
     }
 
     var conditions: [HealthCondition] {
-        [.assigned, .broker] + [dependency, outboxDependency].compactMap(\.self)
-            + (breaker == nil ? [] : [.breaker])
+        [.assigned, .broker] + [dependency, outboxDependency].compactMap(\.self) + (breaker == nil ? [] : [.breaker])
     }
 }
 
@@ -106,45 +93,31 @@ extension WorkerProgram {
     /// The stage of these settings, with its dead letters and its breaker.
     func activeStage(_ parts: Parts) throws(SettingsError) -> ActiveStage {
         ActiveStage(
-            stage: try make(parts),
-            deadLetters: deadLetters(parts.settings),
+            stage: try make(parts), deadLetters: deadLetters(parts.settings),
             breaker: breaker.map { bounds in
                 Breaker(settings: decisiveHash(parts.settings).hex, bounds: bounds(parts.settings))
-            }
-        )
+            })
     }
 
     /// Hash of the decisive settings, including the contents of the files that they name.
     private func decisiveHash(_ settings: SettingsValues) -> SHA256Digest {
         var text = settings.canonicalText(of: decisive)
-        for path in files(settings) {
-            text += SHA256.digest(FileBytes.read(path) ?? []).hex + "\n"
-        }
+        for path in files(settings) { text += SHA256.digest(FileBytes.read(path) ?? []).hex + "\n" }
         return SHA256.digest(Array(text.utf8))
     }
 
     /// The letters of this worker, once the cluster's ID is known.
-    private func deadLetters(
-        _ settings: SettingsValues
-    ) -> @Sendable (_ cluster: String) -> any DeadLetterWriting {
+    private func deadLetters(_ settings: SettingsValues) -> @Sendable (_ cluster: String) -> any DeadLetterWriting {
         let decisive = settings.canonicalText(of: decisive)
         let configuration = SHA256.digest(Array(decisive.utf8))
         let topic = settings.topic(Topic.deadLetter)
         let worker =
-            settings[WorkerSettings.instanceID]
-            ?? "\(ProcessEnvironment.hostName)/\(ProcessEnvironment.processID)"
+            settings[WorkerSettings.instanceID] ?? "\(ProcessEnvironment.hostName)/\(ProcessEnvironment.processID)"
         return { [stage] cluster in
             DeadLetterWriter(
                 DeadLetterContext(
-                    cluster: cluster,
-                    topic: topic,
-                    stage: stage.name,
-                    readsObservations: stage.readsObservations,
-                    worker: worker,
-                    verifierVersion: Verifier.version,
-                    configuration: configuration
-                )
-            )
+                    cluster: cluster, topic: topic, stage: stage.name, readsObservations: stage.readsObservations,
+                    worker: worker, verifierVersion: Verifier.version, configuration: configuration))
         }
     }
 }

@@ -27,10 +27,7 @@ package final class WorkerService: Sendable {
     /// Throws `SettingsError`, `KafkaError` for properties that librdkafka does not accept, and
     /// `HTTPServerError`.
     package init(
-        _ program: WorkerProgram,
-        _ settings: SettingsValues,
-        _ source: SettingsSource,
-        log handler: any LogHandler
+        _ program: WorkerProgram, _ settings: SettingsValues, _ source: SettingsSource, log handler: any LogHandler
     ) throws {
         let stage = program.stage
         log = Log(handler, metadata: ["stage": .string(stage.name)])
@@ -42,28 +39,17 @@ package final class WorkerService: Sendable {
         configuration.outboxDependency = program.outboxDependency
         warning = ScramSupport.warning(configuration.consumerProperties)
         let parts = WorkerProgram.Parts(
-            settings: settings,
-            metrics: metrics,
-            log: log,
-            limits: OutputLimits(producerProperties: configuration.producerProperties)
-        )
+            settings: settings, metrics: metrics, log: log,
+            limits: OutputLimits(producerProperties: configuration.producerProperties))
         loop = try WorkerLoop(
-            program.activeStage(parts),
-            configuration: configuration,
-            limits: parts.limits,
-            health: health,
-            metrics: metrics,
-            log: log
-        )
+            program.activeStage(parts), configuration: configuration, limits: parts.limits, health: health,
+            metrics: metrics, log: log)
         watch = SettingsWatch(
             SettingsReload(program, from: source, parts: parts, loop: loop),
-            interval: settings[WorkerSettings.watchInterval]
-        )
+            interval: settings[WorkerSettings.watchInterval])
         server = try HTTPServer(
-            address: settings[WorkerSettings.httpAddress],
-            port: UInt16(settings[WorkerSettings.httpPort]),
-            routes: HealthRoutes.routes(health: health, metrics: metrics)
-        )
+            address: settings[WorkerSettings.httpAddress], port: UInt16(settings[WorkerSettings.httpPort]),
+            routes: HealthRoutes.routes(health: health, metrics: metrics))
     }
 
     /// Runs until `stop()`.
@@ -71,14 +57,10 @@ package final class WorkerService: Sendable {
         log.info(
             "worker started",
             [
-                "release.version": .string(Release.version),
-                "release.commit": .string(Release.commit),
+                "release.version": .string(Release.version), "release.commit": .string(Release.commit),
                 "http.port": .int(server.port),
-            ]
-        )
-        if let warning {
-            log.warning("Kafka may refuse these settings", ["kafka.reason": .string(warning)])
-        }
+            ])
+        if let warning { log.warning("Kafka may refuse these settings", ["kafka.reason": .string(warning)]) }
         let watching = Task { await watch.run() }
         defer {
             watching.cancel()
@@ -88,14 +70,10 @@ package final class WorkerService: Sendable {
         log.info("worker stopped")
     }
 
-    package func stop() {
-        loop.stop()
-    }
+    package func stop() { loop.stop() }
 
     /// Reloads the settings.
     ///
     /// From any thread.
-    package func reload() {
-        watch.ask()
-    }
+    package func reload() { watch.ask() }
 }

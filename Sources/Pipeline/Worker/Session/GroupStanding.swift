@@ -16,18 +16,14 @@ struct GroupStanding: Sendable {
     ///
     /// A worker that lost its partitions, or waits for the other members, settles nothing.
     func obstacle(isReading: Bool) -> String? {
-        if let topic = missingTopics.min() {
-            return "topic \(topic) is missing or not authorized"
-        }
+        if let topic = missingTopics.min() { return "topic \(topic) is missing or not authorized" }
         if let error = refusals.last { return "\(error)" }
         return isReading || isBalanced ? nil : "waiting for the group"
     }
 }
 
 extension SessionCore {
-    mutating func showReadiness() {
-        perform(.setObstacle(group.obstacle(isReading: assignment.isReading)))
-    }
+    mutating func showReadiness() { perform(.setObstacle(group.obstacle(isReading: assignment.isReading))) }
 
     /// Records the errors of a poll; reports each missing topic once.
     mutating func record(_ errors: [PartitionError]) {
@@ -55,8 +51,7 @@ extension SessionCore {
         group.refusals.append(error)
         showReadiness()
         var metadata: LogMetadata = [
-            "kafka.group": .string(configuration.consumerProperties["group.id"] ?? ""),
-            "error": .string("\(error)"),
+            "kafka.group": .string(configuration.consumerProperties["group.id"] ?? ""), "error": .string("\(error)"),
         ]
         if let topic { metadata.append("kafka.topic", .string(topic)) }
         log(.error, "not authorized to read, retrying", metadata)
@@ -72,8 +67,6 @@ extension SessionCore {
         group.missingTopics.subtract(found)
         // It balanced without this topic.
         group.isBalanced = false
-        for topic in found {
-            log(.notice, "topic found", ["kafka.topic": .string(topic)])
-        }
+        for topic in found { log(.notice, "topic found", ["kafka.topic": .string(topic)]) }
     }
 }

@@ -18,38 +18,27 @@ struct Holds: Sendable {
 
     var isEmpty: Bool { holds.isEmpty }
 
-    func contains(_ record: ConsumerRecord) -> Bool {
-        holds[record.topicPartition]?.offset == record.offset
-    }
+    func contains(_ record: ConsumerRecord) -> Bool { holds[record.topicPartition]?.offset == record.offset }
 
     /// Holds a record until its backoff is over; true if it was not held before.
-    mutating func add(
-        _ record: ConsumerRecord,
-        _ now: ContinuousClock.Instant,
-        _ fresh: Backoff,
-        jitter: Double
-    ) -> Bool {
+    mutating func add(_ record: ConsumerRecord, _ now: ContinuousClock.Instant, _ fresh: Backoff, jitter: Double)
+        -> Bool
+    {
         let former = holds[record.topicPartition]
         let isNew = former?.offset != record.offset
         var backoff = (isNew ? nil : former?.backoff) ?? fresh
         holds[record.topicPartition] = Hold(
-            offset: record.offset,
-            due: now + backoff.nextDelay(jitter: jitter),
-            backoff: backoff
-        )
+            offset: record.offset, due: now + backoff.nextDelay(jitter: jitter), backoff: backoff)
         return isNew
     }
 
-    mutating func end(_ partition: TopicPartition) {
-        holds[partition] = nil
-    }
+    mutating func end(_ partition: TopicPartition) { holds[partition] = nil }
 
     /// Forgets holds of partitions that are given up; returns the partitions to be paused, and
     /// those to be read again.
-    mutating func due(
-        _ now: ContinuousClock.Instant,
-        _ assigned: [TopicPartition: PartitionState]
-    ) -> (paused: [TopicPartition], due: Set<TopicPartition>) {
+    mutating func due(_ now: ContinuousClock.Instant, _ assigned: [TopicPartition: PartitionState]) -> (
+        paused: [TopicPartition], due: Set<TopicPartition>
+    ) {
         // If the group has revoked a partition, only its next worker may hold it.
         holds = holds.filter { assigned[$0.key] != nil }
         let held = holds.filter { assigned[$0.key]?.phase == .held }
@@ -96,8 +85,7 @@ extension SessionCore {
         changeHolds(by: last) { core in
             for index in processed.records.indices {
                 let record = processed.records[index].record
-                guard core.holds.contains(record), processed.records[index].verdict.heldBy == nil
-                else { continue }
+                guard core.holds.contains(record), processed.records[index].verdict.heldBy == nil else { continue }
                 core.holds.end(record.topicPartition)
                 core.report("held record processed, its partition goes on", [record.topicPartition])
             }
@@ -105,17 +93,13 @@ extension SessionCore {
     }
 
     /// Forgets the held records of partitions that are given up: their next owner finds them again.
-    mutating func forgetHolds() {
-        changeHolds { $0.holds = Holds() }
-    }
+    mutating func forgetHolds() { changeHolds { $0.holds = Holds() } }
 
     /// Stops fetching what is held, and reads it again when it is due.
     mutating func keepHolds(_ now: Instant) {
         changeHolds { core in
             let (paused, due) = core.holds.due(now, core.assignment.partitions)
-            if !paused.isEmpty {
-                core.perform(.pause(paused))
-            }
+            if !paused.isEmpty { core.perform(.pause(paused)) }
             guard !due.isEmpty else { return }
             let positions = core.assignment.rewind { partition, _ in due.contains(partition) }
             core.rewinds.merge(positions) { $1 }
@@ -125,15 +109,10 @@ extension SessionCore {
     /// Ends the fault with the last hold.
     ///
     /// - Parameter verdict: the one that ends it; nil if its partition is given up.
-    private mutating func changeHolds(
-        by verdict: Verdict? = nil,
-        _ change: (inout SessionCore) -> Void
-    ) {
+    private mutating func changeHolds(by verdict: Verdict? = nil, _ change: (inout SessionCore) -> Void) {
         guard !holds.isEmpty else { return }
         change(&self)
-        if holds.isEmpty {
-            perform(.holdsEnded(by: verdict))
-        }
+        if holds.isEmpty { perform(.holdsEnded(by: verdict)) }
     }
 }
 

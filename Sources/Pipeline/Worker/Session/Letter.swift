@@ -26,9 +26,7 @@ extension ProcessedBatch {
             guard let refusal = records[owner].verdict.refusal else { continue }
             let previous = parts[records[owner].part].chainHead
             let record = chain(refusal, of: owner, .original, partition)
-            letters.append(
-                Letter(record: record, owner: owner, refusal: refusal, previous: previous)
-            )
+            letters.append(Letter(record: record, owner: owner, refusal: refusal, previous: previous))
         }
         return letters
     }
@@ -49,10 +47,7 @@ extension ProcessedBatch {
 
     /// The letter of a record, behind the head of its chain, which is then the letter.
     private mutating func chain(
-        _ refusal: Refusal,
-        of owner: Int,
-        _ value: DeadLetterValue,
-        _ partition: LetterPartition
+        _ refusal: Refusal, of owner: Int, _ value: DeadLetterValue, _ partition: LetterPartition
     ) -> ProducerRecord {
         let (source, part) = (records[owner].record, records[owner].part)
         let head = parts[part].chainHead

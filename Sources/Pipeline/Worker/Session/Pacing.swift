@@ -17,12 +17,8 @@ struct Pacing: Sendable {
     private var fullSince: ContinuousClock.Instant?
 
     /// - Parameter pauseAfter: a pause drops what was fetched, so room is waited for this long.
-    mutating func next(
-        _ now: ContinuousClock.Instant,
-        hasRoom: Bool,
-        _ isStopped: Bool,
-        _ pauseAfter: Duration
-    ) -> Step {
+    mutating func next(_ now: ContinuousClock.Instant, hasRoom: Bool, _ isStopped: Bool, _ pauseAfter: Duration) -> Step
+    {
         if hasRoom {
             fullSince = nil
             guard isPaused else { return .poll }

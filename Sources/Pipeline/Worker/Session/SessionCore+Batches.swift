@@ -7,24 +7,19 @@ import Telemetry
 extension SessionCore {
     /// Whether more may be processed: a small batch may bring out a large one, so what is held is
     /// bounded by what comes out.
-    var hasOutputRoom: Bool {
-        isAborted || outputBytesInFlight < configuration.outputBytesInFlightMax
-    }
+    var hasOutputRoom: Bool { isAborted || outputBytesInFlight < configuration.outputBytesInFlightMax }
 
     /// Begins a call of the stage with the first records of a batch, without those of partitions
     /// that are no longer this worker's, and without those behind a record that is held; nil if
     /// nothing is left or all is given up.
     ///
     /// - Returns: the records, and the partitions to report to the stage as abandoned before.
-    mutating func attempt(
-        _ batch: inout Batch
-    ) -> (records: [ConsumerRecord], abandoned: [TopicPartition])? {
+    mutating func attempt(_ batch: inout Batch) -> (records: [ConsumerRecord], abandoned: [TopicPartition])? {
         guard !isAborted else { return nil }
         batch.keep { assignment.end($0) }
         guard !batch.isEmpty else { return nil }
         let count = holds.countTogether(batch.records)
-        let records =
-            count < batch.records.count ? Array(batch.records.prefix(count)) : batch.records
+        let records = count < batch.records.count ? Array(batch.records.prefix(count)) : batch.records
         return (records, assignment.removeAbandoned())
     }
 
@@ -35,11 +30,7 @@ extension SessionCore {
     ///   - jitter: see `Backoff`.
     /// - Returns: the records to send, nil if all are held; and those that the stage has left.
     mutating func processed(
-        _ batch: Batch,
-        _ verdicts: [Verdict],
-        _ deadLetters: any DeadLetterWriting,
-        at now: Instant,
-        jitter: Double
+        _ batch: Batch, _ verdicts: [Verdict], _ deadLetters: any DeadLetterWriting, at now: Instant, jitter: Double
     ) -> (processed: ProcessedBatch?, rest: Batch?) {
         var (first, rest) = (batch, Batch?.none)
         if verdicts.count < batch.records.count {
@@ -56,9 +47,7 @@ extension SessionCore {
         return (processed, rest)
     }
 
-    mutating func sent(outputBytes: Int) {
-        outputBytesInFlight += outputBytes
-    }
+    mutating func sent(outputBytes: Int) { outputBytesInFlight += outputBytes }
 
     /// Sets the head of each part's chain of dead letters; returns which parts are still valid.
     func chainHeads(of processed: inout ProcessedBatch) -> [Bool] {
@@ -94,9 +83,7 @@ extension SessionCore {
     ///
     /// - Parameter isLast: no task polls any more, so that no event reports what is lost.
     mutating func committed(
-        _ commits: [TopicPartition: (PartitionClaim, OffsetCommit)],
-        _ outcome: CommitOutcome,
-        isLast: Bool
+        _ commits: [TopicPartition: (PartitionClaim, OffsetCommit)], _ outcome: CommitOutcome, isLast: Bool
     ) -> Bool {
         for (partition, (claim, commit)) in commits where outcome.failures[partition] == nil {
             assignment.confirm(claim, commit)
@@ -107,9 +94,7 @@ extension SessionCore {
             perform(.committed("ok"))
             return true
         }
-        let isRoutine = outcome.failures.values.allSatisfy {
-            $0.isFencedCommit || $0.code == .rebalanceInProgress
-        }
+        let isRoutine = outcome.failures.values.allSatisfy { $0.isFencedCommit || $0.code == .rebalanceInProgress }
         if isRoutine {
             // It is repeated, or its work is done again.
             perform(.committed("fenced"))

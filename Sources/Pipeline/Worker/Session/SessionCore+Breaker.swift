@@ -15,25 +15,17 @@ extension SessionCore {
             }
         case .holdAll:
             pin(processed) { _ in true }
-            if let breaker {
-                perform(
-                    .breakerTripped(limit: breaker.bounds.refusedMax, refused: breaker.report)
-                )
-            }
+            if let breaker { perform(.breakerTripped(limit: breaker.bounds.refusedMax, refused: breaker.report)) }
         }
         processed.keepUnpinned { assignment.pinnedAt($0) }
-        if decision == .disarm {
-            disarmed("breaker disarmed, a record was accepted")
-        }
+        if decision == .disarm { disarmed("breaker disarmed, a record was accepted") }
     }
 
     private mutating func decide(_ processed: ProcessedBatch, _ now: Instant) -> Breaker.Decision {
         guard let wasAccepted = breaker?.hasAccepted else { return .pass }
         let evidence = wasAccepted ? [] : processed.records.compactMap { $0.verdict.evidence }
         let decision = breaker?.evaluate(evidence, now: now)
-        if breaker?.hasAccepted != wasAccepted {
-            keepAcceptance()
-        }
+        if breaker?.hasAccepted != wasAccepted { keepAcceptance() }
         return decision ?? .pass
     }
 
@@ -61,8 +53,7 @@ extension SessionCore {
     /// Settings that have accepted a record, here or in another worker, start disarmed; that they
     /// have is then committed with every partition of this worker.
     mutating func compareAcceptance() {
-        guard let breaker, breaker.hasAccepted || assignment.hasAccepted(breaker.settings)
-        else { return }
+        guard let breaker, breaker.hasAccepted || assignment.hasAccepted(breaker.settings) else { return }
         keepAcceptance()
         guard self.breaker?.accepted() == true else { return }
         disarmed("breaker disarmed, these settings accepted a record before")
@@ -77,10 +68,7 @@ extension SessionCore {
     /// Pins each partition at its first record of a kind, offsets without one before it included.
     private mutating func pin(_ processed: ProcessedBatch, _ isHeld: (Verdict) -> Bool) {
         for index in processed.records.indices where isHeld(processed.records[index].verdict) {
-            assignment.pin(
-                processed.claim(ofRecordAt: index),
-                at: processed.start(ofRecordAt: index)
-            )
+            assignment.pin(processed.claim(ofRecordAt: index), at: processed.start(ofRecordAt: index))
         }
     }
 
@@ -96,10 +84,8 @@ extension SessionCore {
         guard !positions.isEmpty else { return }
         rewinds.merge(positions) { $1 }
         log(
-            .info,
-            "seeking to the committed offsets, held records are read again",
-            ["partitions": .int(positions.count)]
-        )
+            .info, "seeking to the committed offsets, held records are read again",
+            ["partitions": .int(positions.count)])
         perform(.turn)
     }
 }

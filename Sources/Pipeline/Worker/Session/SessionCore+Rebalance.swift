@@ -12,9 +12,7 @@ extension SessionCore {
         case .revoking(let partitions):
             report("partitions revoked, finishing batches in flight", partitions)
             assignment.revoke(partitions)
-            revocations.append(
-                Revocation(partitions: partitions, deadline: now + configuration.revocationBudget)
-            )
+            revocations.append(Revocation(partitions: partitions, deadline: now + configuration.revocationBudget))
             perform(.commit)
         case .lost(let partitions):
             report("partitions lost, discarding batches in flight", partitions)
@@ -26,24 +24,16 @@ extension SessionCore {
     /// Starts reading where the last owner committed, with the tally that it left.
     ///
     /// The group is answered even if the partitions have been lost: librdkafka waits for it.
-    mutating func begin(
-        _ claims: [PartitionClaim],
-        _ committed: [TopicPartition: CommittedOffset]
-    ) {
+    mutating func begin(_ claims: [PartitionClaim], _ committed: [TopicPartition: CommittedOffset]) {
         var positions: [TopicPartition: Int64?] = [:]
         for claim in claims {
-            let committed =
-                committed[claim.partition] ?? CommittedOffset(offset: nil, metadata: "")
+            let committed = committed[claim.partition] ?? CommittedOffset(offset: nil, metadata: "")
             positions[claim.partition] = .some(committed.offset)
-            if let start = assignment.begin(claim, committed) {
-                report(start, claim.partition)
-            }
+            if let start = assignment.begin(claim, committed) { report(start, claim.partition) }
         }
         compareAcceptance()
         perform(.assign(positions))
-        if pacing.isPaused {
-            perform(.pause(claims.map(\.partition)))
-        }
+        if pacing.isPaused { perform(.pause(claims.map(\.partition))) }
         group.refusals = []
         perform(.setPartitions(assignment.partitions.count))
         perform(.turn)
@@ -63,11 +53,7 @@ extension SessionCore {
             metadata.append("kafka.offset", .int(offset))
             metadata.append("tally.began", .int(tally.began))
             metadata.append("tally.total", .int(tally.total))
-            log(
-                .error,
-                "commit metadata inconsistent, counts do not add up to the offset",
-                metadata
-            )
+            log(.error, "commit metadata inconsistent, counts do not add up to the offset", metadata)
         }
     }
 
@@ -83,9 +69,7 @@ extension SessionCore {
                 revocations.append(revocation)
                 continue
             }
-            if !isQuiet {
-                report("revocation timed out, batches in flight discarded", revocation.partitions)
-            }
+            if !isQuiet { report("revocation timed out, batches in flight discarded", revocation.partitions) }
             assignment.release(revocation.partitions)
             perform(.completeRevocation(revocation.partitions))
             perform(.setPartitions(assignment.partitions.count))
@@ -106,17 +90,12 @@ extension SessionCore {
     /// A seek has succeeded; it is repeated at the next turn if it failed.
     mutating func sought(_ positions: [TopicPartition: Int64]) {
         assignment.rewound(positions.keys)
-        for partition in positions.keys {
-            rewinds[partition] = nil
-        }
+        for partition in positions.keys { rewinds[partition] = nil }
     }
 }
 
 extension LogMetadata {
     init(_ partition: TopicPartition) {
-        self = [
-            "kafka.topic": .string(partition.topic),
-            "kafka.partition": .int(partition.partition),
-        ]
+        self = ["kafka.topic": .string(partition.topic), "kafka.partition": .int(partition.partition)]
     }
 }

@@ -43,13 +43,9 @@ struct SessionCore: Sendable {
         assignment = Assignment(counting: configuration.stage.dispositions, in: cluster)
     }
 
-    mutating func perform(_ command: SessionCommand) {
-        commands.append(command)
-    }
+    mutating func perform(_ command: SessionCommand) { commands.append(command) }
 
-    mutating func perform(_ command: ConsumerCommand) {
-        consumerCommands.append(command)
-    }
+    mutating func perform(_ command: ConsumerCommand) { consumerCommands.append(command) }
 
     mutating func log(_ level: LogLevel, _ message: StaticString, _ metadata: LogMetadata) {
         perform(.log(level, message, metadata))
@@ -83,11 +79,7 @@ struct SessionCore: Sendable {
     mutating func abort() {
         isAborted = true
         guard batchesInFlight > 0 else { return }
-        log(
-            .warning,
-            "batches in flight discarded, their records are read again",
-            ["batches": .int(batchesInFlight)]
-        )
+        log(.warning, "batches in flight discarded, their records are read again", ["batches": .int(batchesInFlight)])
     }
 
     /// Counts a batch that was settled or given up.
@@ -127,27 +119,16 @@ extension SessionCore {
     /// Applies the result of a poll; no error in it ends the consumer.
     ///
     /// - Parameter lows: the first offsets of the logs in which the poll has passed over offsets.
-    mutating func polled(
-        _ result: PollResult,
-        lows: [TopicPartition: Int64] = [:],
-        _ now: Instant
-    ) {
+    mutating func polled(_ result: PollResult, lows: [TopicPartition: Int64] = [:], _ now: Instant) {
         record(result.errors)
         if result.batchesPassedOver > 0 {
             hasPassedOver = true
             log(
-                .error,
-                "batches of records decompress to more than the limit, passed over",
-                [
-                    "batches": .int(result.batchesPassedOver),
-                    "limit.bytes": .int(KafkaConsumer.decompressedBytesMax),
-                ]
-            )
+                .error, "batches of records decompress to more than the limit, passed over",
+                ["batches": .int(result.batchesPassedOver), "limit.bytes": .int(KafkaConsumer.decompressedBytesMax)])
         }
         if let isBalanced = result.isGroupBalanced { group.isBalanced = isBalanced }
-        for event in result.events {
-            answer(event, now)
-        }
+        for event in result.events { answer(event, now) }
         if !result.events.isEmpty {
             group.isBalanced = false
             completeRevocations(now)
@@ -160,19 +141,13 @@ extension SessionCore {
         skip(to: result.ends, lows)
     }
 
-    private mutating func add(
-        _ records: [ConsumerRecord],
-        _ lows: [TopicPartition: Int64],
-        _ now: Instant
-    ) {
+    private mutating func add(_ records: [ConsumerRecord], _ lows: [TopicPartition: Int64], _ now: Instant) {
         guard !records.isEmpty else { return }
         // Records come: whatever was refused is allowed now.
         group.refusals = []
         let taken = assignment.add(records, lows: lows, at: now)
         report(taken.batch.gaps)
-        for partition in taken.rewound {
-            log(.error, "offsets went backwards, counts restart", LogMetadata(partition))
-        }
+        for partition in taken.rewound { log(.error, "offsets went backwards, counts restart", LogMetadata(partition)) }
         guard !taken.batch.isEmpty else { return }
         batchesInFlight += 1
         perform(.setBatchesInFlight(batchesInFlight))
@@ -202,8 +177,7 @@ extension SessionCore {
             metadata.append("kafka.offset", .int(first))
             metadata.append("skipped.count", .int(count))
             if first == 0 {
-                let text: StaticString =
-                    "records deleted before the first commit, counted as skipped"
+                let text: StaticString = "records deleted before the first commit, counted as skipped"
                 log(.error, text, metadata)
             } else {
                 log(.warning, "offset gap, counted as skipped", metadata)

@@ -79,13 +79,8 @@ package struct Breaker: Sendable {
     }
 
     /// Evaluates a batch as a whole: one acceptance in it shows that the settings are right.
-    package mutating func evaluate(
-        _ evidence: [Evidence],
-        now: ContinuousClock.Instant
-    ) -> Decision {
-        guard !evidence.contains(.accepted) else {
-            return accepted() ? .disarm : .pass
-        }
+    package mutating func evaluate(_ evidence: [Evidence], now: ContinuousClock.Instant) -> Decision {
+        guard !evidence.contains(.accepted) else { return accepted() ? .disarm : .pass }
         switch state {
         case .disarmed: return .pass
         case .tripped: return .holdAll
@@ -107,9 +102,7 @@ package struct Breaker: Sendable {
 
     /// Disarms the breaker once its time is over; true if it was armed until now.
     package mutating func tick(_ now: ContinuousClock.Instant) -> Bool {
-        guard state == .armed, let firstBatchAt, now - firstBatchAt >= bounds.armedMax else {
-            return false
-        }
+        guard state == .armed, let firstBatchAt, now - firstBatchAt >= bounds.armedMax else { return false }
         return disarm()
     }
 
@@ -129,14 +122,8 @@ package struct Breaker: Sendable {
     private static let subjectsNamedMax = 20
 
     private mutating func count(_ record: Refused) {
-        guard contents.count < bounds.refusedMax, contents.insert(record.content).inserted else {
-            return
-        }
-        guard
-            refusedBySubject[record.subject] != nil || refusedBySubject.count < Self.subjectsKeptMax
-        else {
-            return
-        }
+        guard contents.count < bounds.refusedMax, contents.insert(record.content).inserted else { return }
+        guard refusedBySubject[record.subject] != nil || refusedBySubject.count < Self.subjectsKeptMax else { return }
         refusedBySubject[record.subject, default: 0] += 1
     }
 

@@ -25,9 +25,7 @@ package protocol Outbox: Sendable {
     func close() async
 }
 
-extension Outbox {
-    package var writesRecords: Bool { true }
-}
+extension Outbox { package var writesRecords: Bool { true } }
 
 /// Writes and awaits the acknowledgement of every record, in their order; throws where one was not
 /// acknowledged, and then the records after it have not been written either.
@@ -77,9 +75,7 @@ package protocol Upkeep: Sendable {
 package struct PartialFault: CausedFault, CustomStringConvertible {
     package let error: any Error
 
-    package init(_ error: any Error) {
-        self.error = error
-    }
+    package init(_ error: any Error) { self.error = error }
 
     package var description: String { "\(error)" }
     package var cause: FaultCause { FaultCause(of: error) }

@@ -23,9 +23,7 @@ package struct Verdict: Sendable {
     package let heldBy: (any Error)?
 
     package init(
-        _ disposition: Disposition,
-        outputs: [ProducerRecord] = [],
-        outcome: Outcome? = nil,
+        _ disposition: Disposition, outputs: [ProducerRecord] = [], outcome: Outcome? = nil,
         evidence: Breaker.Evidence? = nil
     ) {
         precondition(disposition != .deadLettered, "a dead letter needs a refusal")
@@ -56,14 +54,9 @@ package struct Verdict: Sendable {
     /// The record has to wait, and its partition with it, while all others continue.
     ///
     /// - Parameter error: what an operator has to do; its description holds nothing secret.
-    package static func held(by error: any Error) -> Verdict {
-        Verdict(heldBy: error)
-    }
+    package static func held(by error: any Error) -> Verdict { Verdict(heldBy: error) }
 
-    package static func deadLettered(
-        _ refusal: Refusal,
-        evidence: Breaker.Evidence? = nil
-    ) -> Verdict {
+    package static func deadLettered(_ refusal: Refusal, evidence: Breaker.Evidence? = nil) -> Verdict {
         Verdict(refusal, evidence)
     }
 
@@ -78,14 +71,10 @@ package struct Verdict: Sendable {
     package var isRefused: Bool { disposition == .deadLettered }
 
     /// An output is larger than its topic accepts.
-    package var isTooLarge: Bool {
-        refusal?.reason == .payloadTooLarge
-    }
+    package var isTooLarge: Bool { refusal?.reason == .payloadTooLarge }
 
     /// The stage's database will never accept the record, as far as this program knows it.
-    package var isNotStorable: Bool {
-        isRefused && refusal?.reason == .notStorable
-    }
+    package var isNotStorable: Bool { isRefused && refusal?.reason == .notStorable }
 }
 
 extension Verdict {
@@ -99,20 +88,12 @@ extension Verdict {
     /// The record is an observation that is at fault.
     ///
     /// - Parameter detail: our own words, without anything of the record.
-    package static func deadLettered(
-        _ record: ConsumerRecord,
-        _ reason: RefusalReason,
-        _ detail: String
-    ) -> Verdict {
+    package static func deadLettered(_ record: ConsumerRecord, _ reason: RefusalReason, _ detail: String) -> Verdict {
         let observation = try? Observation(record)
         var verdict = Verdict.deadLettered(
             Refusal(
-                reason: reason,
-                detail: detail,
-                unverified: observation.map { UnverifiedIdentifiers($0) }
-                    ?? UnverifiedIdentifiers()
-            )
-        )
+                reason: reason, detail: detail,
+                unverified: observation.map { UnverifiedIdentifiers($0) } ?? UnverifiedIdentifiers()))
         verdict.bodyWrittenAt = observation?.bodyWrittenAt
         return verdict
     }

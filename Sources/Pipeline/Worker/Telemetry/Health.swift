@@ -7,9 +7,7 @@ package struct HealthCondition: Hashable, Sendable {
     /// One word, as readiness and its metric spell it.
     package let name: String
 
-    package init(_ name: String) {
-        self.name = name
-    }
+    package init(_ name: String) { self.name = name }
 
     /// The worker reads partitions, or its consumer group is balanced and has none for it.
     package static let assigned = HealthCondition("assigned")
@@ -36,59 +34,37 @@ package final class Health: Sendable {
     private let state: Mutex<State>
 
     /// Makes the health of a worker that is starting: alive, and not ready.
-    package init(
-        conditions: [HealthCondition],
-        stallMax: Duration,
-        now: ContinuousClock.Instant = .now
-    ) {
+    package init(conditions: [HealthCondition], stallMax: Duration, now: ContinuousClock.Instant = .now) {
         self.conditions = conditions
         self.stallMax = stallMax
         let reasons = conditions.map { ($0, "not checked yet") }
-        state = Mutex(
-            State(
-                lastProgress: now,
-                reasons: Dictionary(reasons, uniquingKeysWith: { first, _ in first })
-            )
-        )
+        state = Mutex(State(lastProgress: now, reasons: Dictionary(reasons, uniquingKeysWith: { first, _ in first })))
     }
 
     /// Called by the loop at every turn, also while it waits for a broker or a database.
-    package func progressed(at now: ContinuousClock.Instant = .now) {
-        state.withLock { $0.lastProgress = now }
-    }
+    package func progressed(at now: ContinuousClock.Instant = .now) { state.withLock { $0.lastProgress = now } }
 
     package func isAlive(at now: ContinuousClock.Instant = .now) -> Bool {
         state.withLock { now - $0.lastProgress <= stallMax }
     }
 
     /// Marks a condition as holding; true when it did not before.
-    @discardableResult
-    package func ready(_ condition: HealthCondition) -> Bool {
-        update(condition, reason: nil)
-    }
+    @discardableResult package func ready(_ condition: HealthCondition) -> Bool { update(condition, reason: nil) }
 
     /// Marks a condition as not holding; true when it did before, or for another reason.
     ///
     /// - Parameter reason: for people; never holds a token or a password.
-    @discardableResult
-    package func notReady(_ condition: HealthCondition, _ reason: String) -> Bool {
+    @discardableResult package func notReady(_ condition: HealthCondition, _ reason: String) -> Bool {
         update(condition, reason: reason)
     }
 
-    package var isReady: Bool {
-        state.withLock { $0.reasons.isEmpty }
-    }
+    package var isReady: Bool { state.withLock { $0.reasons.isEmpty } }
 
     /// Why a condition does not hold; nil when it does.
-    package func reason(_ condition: HealthCondition) -> String? {
-        state.withLock { $0.reasons[condition] }
-    }
+    package func reason(_ condition: HealthCondition) -> String? { state.withLock { $0.reasons[condition] } }
 
     private func update(_ condition: HealthCondition, reason: String?) -> Bool {
-        precondition(
-            conditions.contains(condition),
-            "this worker has no condition \(condition.name)"
-        )
+        precondition(conditions.contains(condition), "this worker has no condition \(condition.name)")
         return state.withLock { state in
             guard state.reasons[condition] != reason else { return false }
             state.reasons[condition] = reason
@@ -101,27 +77,16 @@ package final class Health: Sendable {
 package enum HealthRoutes {
     package static func routes(health: Health, metrics: MetricsRegistry) -> [HTTPRoute] {
         let isReady = metrics.gauge(
-            "worker_ready_state",
-            "1 while the condition holds, 0 while it does not.",
-            labels: ["condition"]
-        )
+            "worker_ready_state", "1 while the condition holds, 0 while it does not.", labels: ["condition"])
         metrics.beforeExposition {
-            for condition in health.conditions {
-                isReady[condition.name].set(health.reason(condition) == nil ? 1 : 0)
-            }
+            for condition in health.conditions { isReady[condition.name].set(health.reason(condition) == nil ? 1 : 0) }
         }
         return [
             HTTPRoute(.get, "/livez") { _ in
-                health.isAlive()
-                    ? .text("ok\n")
-                    : .text("the loop has made no progress for a while\n", status: 503)
-            },
-            HTTPRoute(.get, "/readyz") { _ in readiness(health) },
+                health.isAlive() ? .text("ok\n") : .text("the loop has made no progress for a while\n", status: 503)
+            }, HTTPRoute(.get, "/readyz") { _ in readiness(health) },
             HTTPRoute(.get, "/metrics") { _ in
-                HTTPResponse(
-                    contentType: "text/plain; version=0.0.4; charset=utf-8",
-                    body: metrics.exposition()
-                )
+                HTTPResponse(contentType: "text/plain; version=0.0.4; charset=utf-8", body: metrics.exposition())
             },
         ]
     }

@@ -7,41 +7,26 @@ package import Telemetry
 package enum ProcessMetrics {
     package static func declare(in registry: MetricsRegistry) {
         registry.measured(
-            "process_cpu_seconds_total",
-            "CPU time of this process, user and system together.",
-            type: "counter"
+            "process_cpu_seconds_total", "CPU time of this process, user and system together.", type: "counter"
         ) {
             let usage = usage()
             return seconds(usage.ru_utime) + seconds(usage.ru_stime)
         }
         let build = registry.gauge(
-            "build_info",
-            "1, with the version and the commit of this program as labels.",
-            labels: ["version", "commit"]
-        )
+            "build_info", "1, with the version and the commit of this program as labels.",
+            labels: ["version", "commit"])
         build[Release.version, Release.commit].set(1)
         let start = Double(WallClock.milliseconds) / 1_000
-        registry.measured(
-            "process_start_time_seconds",
-            "When this process began, in UNIX time.",
-            type: "gauge"
-        ) {
+        registry.measured("process_start_time_seconds", "When this process began, in UNIX time.", type: "gauge") {
             start
         }
-        registry.measured(
-            "process_resident_memory_bytes",
-            "Memory of this process that is resident.",
-            type: "gauge"
-        ) {
+        registry.measured("process_resident_memory_bytes", "Memory of this process that is resident.", type: "gauge") {
             Double(residentBytes())
         }
         registry.measured(
-            "process_resident_memory_peak_bytes",
-            "The most memory of this process that was ever resident.",
+            "process_resident_memory_peak_bytes", "The most memory of this process that was ever resident.",
             type: "gauge"
-        ) {
-            Double(usage().ru_maxrss) * 1024
-        }
+        ) { Double(usage().ru_maxrss) * 1024 }
     }
 
     private static func usage() -> rusage {
@@ -56,7 +41,5 @@ package enum ProcessMetrics {
         return pages * Int(sysconf(Int32(_SC_PAGESIZE)))
     }
 
-    private static func seconds(_ time: timeval) -> Double {
-        Double(time.tv_sec) + Double(time.tv_usec) / 1_000_000
-    }
+    private static func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1_000_000 }
 }

@@ -32,9 +32,7 @@ package final class TimeAccount: Sendable {
         var seconds = Array(repeating: 0.0, count: Activity.allCases.count)
         var since: ContinuousClock.Instant
 
-        var current: Activity {
-            Activity.allCases.first { running[$0.rawValue] > 0 } ?? .poll
-        }
+        var current: Activity { Activity.allCases.first { running[$0.rawValue] > 0 } ?? .poll }
 
         mutating func account(until now: ContinuousClock.Instant) {
             guard now > since else { return }
@@ -48,31 +46,21 @@ package final class TimeAccount: Sendable {
 
     private let state: Mutex<State>
 
-    init(now: ContinuousClock.Instant = .now) {
-        state = Mutex(State(since: now))
-    }
+    init(now: ContinuousClock.Instant = .now) { state = Mutex(State(since: now)) }
 
     /// Declares the metric of this account.
     func declare(in registry: MetricsRegistry) {
         let family = registry.secondsCounter(
-            "time_seconds",
-            "Time by activity, each moment counted once: what the next batch waits for.",
-            labels: ["activity"]
-        )
-        registry.beforeExposition { [self] in
-            for (activity, sum) in seconds() {
-                family[activity.label].set(sum)
-            }
-        }
+            "time_seconds", "Time by activity, each moment counted once: what the next batch waits for.",
+            labels: ["activity"])
+        registry.beforeExposition { [self] in for (activity, sum) in seconds() { family[activity.label].set(sum) } }
     }
 
     /// The seconds of each activity up to now.
     func seconds(now: ContinuousClock.Instant = .now) -> [Activity: Double] {
         state.withLock { state in
             state.account(until: now)
-            return Dictionary(
-                uniqueKeysWithValues: Activity.allCases.map { ($0, state.seconds[$0.rawValue]) }
-            )
+            return Dictionary(uniqueKeysWithValues: Activity.allCases.map { ($0, state.seconds[$0.rawValue]) })
         }
     }
 
@@ -92,10 +80,9 @@ package final class TimeAccount: Sendable {
     }
 
     /// Counts the time of `body` for an activity.
-    func measure<T, Failure: Error>(
-        _ activity: Activity,
-        _ body: () async throws(Failure) -> T
-    ) async throws(Failure) -> T {
+    func measure<T, Failure: Error>(_ activity: Activity, _ body: () async throws(Failure) -> T) async throws(Failure)
+        -> T
+    {
         begin(activity)
         defer { end(activity) }
         return try await body()
@@ -113,10 +100,6 @@ package final class TimeAccount: Sendable {
     /// on a batch.
     package static func databaseWait(hasBegun: Bool) {
         guard let account = ofBatch else { return }
-        if hasBegun {
-            account.begin(.database)
-        } else {
-            account.end(.database)
-        }
+        if hasBegun { account.begin(.database) } else { account.end(.database) }
     }
 }

@@ -7,10 +7,7 @@ enum BodyForm {
     init(_ body: [UInt8]?, _ limits: VerifierLimits) throws(Fault) {
         guard let body else { throw Fault(.bodyUnrecognized, "null") }
         guard body.count <= limits.bodyBytesMax else {
-            throw Fault(
-                .payloadTooLarge,
-                "the body has \(body.count) bytes of at most \(limits.bodyBytesMax)"
-            )
+            throw Fault(.payloadTooLarge, "the body has \(body.count) bytes of at most \(limits.bodyBytesMax)")
         }
         guard let range = Self.withoutWhitespace(body) else {
             throw Fault(.bodyUnrecognized, body.isEmpty ? "empty" : "only whitespace")
@@ -29,18 +26,12 @@ enum BodyForm {
 
     static func withoutWhitespace(_ body: [UInt8]) -> Range<Int>? {
         var range = 0..<body.count
-        while let first = range.first, isWhitespace(body[first]) {
-            range.removeFirst()
-        }
-        while let last = range.last, isWhitespace(body[last]) {
-            range.removeLast()
-        }
+        while let first = range.first, isWhitespace(body[first]) { range.removeFirst() }
+        while let last = range.last, isWhitespace(body[last]) { range.removeLast() }
         return range.isEmpty ? nil : range
     }
 
-    private static func isWhitespace(_ byte: UInt8) -> Bool {
-        byte == 0x20 || (0x09...0x0D).contains(byte)
-    }
+    private static func isWhitespace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
 
     private static let byteOrderMarks: [[UInt8]] = [
         [0xEF, 0xBB, 0xBF], [0xFE, 0xFF], [0xFF, 0xFE], [0x00, 0x00, 0xFE, 0xFF],
@@ -54,10 +45,7 @@ enum BodyForm {
     private static func isSegmented(_ text: ArraySlice<UInt8>) -> Bool {
         let dot = UInt8(ascii: ".")
         return text.contains(dot)
-            && text.allSatisfy {
-                isAlphanumeric($0) || $0 == dot || $0 == UInt8(ascii: "-")
-                    || $0 == UInt8(ascii: "_")
-            }
+            && text.allSatisfy { isAlphanumeric($0) || $0 == dot || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") }
     }
 
     /// Whether this is the base64 of a message of PKCS #7, or of a receipt in the style of iOS 6,
@@ -66,13 +54,12 @@ enum BodyForm {
         // A JWS, the usual body, is told apart by its dots.
         let range = text.startIndex..<text.endIndex
         guard ByteSearch.first(UInt8(ascii: "."), in: body.span, range) == nil else { return false }
-        return text.allSatisfy(isReceiptCharacter)
-            && (text.starts(with: "MI".utf8) || ReceiptText(text).isLegacy)
+        return text.allSatisfy(isReceiptCharacter) && (text.starts(with: "MI".utf8) || ReceiptText(text).isLegacy)
     }
 
     private static func isReceiptCharacter(_ byte: UInt8) -> Bool {
-        isAlphanumeric(byte) || byte == UInt8(ascii: "+") || byte == UInt8(ascii: "/")
-            || byte == UInt8(ascii: "=") || byte == 0x0A || byte == 0x0D
+        isAlphanumeric(byte) || byte == UInt8(ascii: "+") || byte == UInt8(ascii: "/") || byte == UInt8(ascii: "=")
+            || byte == 0x0A || byte == 0x0D
     }
 
     private static func isAlphanumeric(_ byte: UInt8) -> Bool {
@@ -80,8 +67,7 @@ enum BodyForm {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
             UInt8(ascii: "a")...UInt8(ascii: "z"):
             true
-        default:
-            false
+        default: false
         }
     }
 }

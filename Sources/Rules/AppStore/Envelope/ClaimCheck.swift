@@ -8,27 +8,24 @@ struct ClaimCheck {
     private let counterparts: [Counterpart]
 
     private static let purchase: [Counterpart] = [
-        (.originalTransactionID, "originalTransactionId"),
-        (.originalTransactionId, "originalTransactionId"),
-        (.productID, "productId"), (.productId, "productId"),
-        (.offerID, "offerIdentifier"), (.offerIdentifier, "offerIdentifier"),
-        (.environment, "environment"),
+        (.originalTransactionID, "originalTransactionId"), (.originalTransactionId, "originalTransactionId"),
+        (.productID, "productId"), (.productId, "productId"), (.offerID, "offerIdentifier"),
+        (.offerIdentifier, "offerIdentifier"), (.environment, "environment"),
     ]
     private static let transaction: [Counterpart] =
         purchase + [
-            (.transactionID, "transactionId"), (.transactionId, "transactionId"),
-            (.bundleID, "bundleId"), (.bundleId, "bundleId"),
+            (.transactionID, "transactionId"), (.transactionId, "transactionId"), (.bundleID, "bundleId"),
+            (.bundleId, "bundleId"),
         ]
     private static let appTransaction: [Counterpart] = [
-        (.bundleID, "bundleId"), (.bundleId, "bundleId"), (.environment, "receiptType"),
-        (.appAppleId, "appAppleId"), (.appTransactionId, "appTransactionId"),
+        (.bundleID, "bundleId"), (.bundleId, "bundleId"), (.environment, "receiptType"), (.appAppleId, "appAppleId"),
+        (.appTransactionId, "appTransactionId"),
     ]
     private static let receiptFields: [Counterpart] = [
         (.bundleID, "bundleId"), (.bundleId, "bundleId"), (.appAppleId, "appAppleId"),
     ]
     private static let notification: [Counterpart] = [
-        (.bundleID, "bundleId"), (.bundleId, "bundleId"), (.environment, "environment"),
-        (.appAppleId, "appAppleId"),
+        (.bundleID, "bundleId"), (.bundleId, "bundleId"), (.environment, "environment"), (.appAppleId, "appAppleId"),
     ]
 
     /// - Parameter statements: the statements of one item. The notification's fields are compared
@@ -36,15 +33,12 @@ struct ClaimCheck {
     init(_ statements: [SignedStatement]) {
         precondition(!statements.isEmpty, "an item has a JWS")
         let principal =
-            statements.first { $0.fields.kind == .notification }
-            ?? statements.first { $0.fields.kind == .transaction } ?? statements[0]
+            statements.first { $0.fields.kind == .notification } ?? statements.first { $0.fields.kind == .transaction }
+            ?? statements[0]
         switch principal.fields {
-        case .transaction:
-            (subject, counterparts) = (principal.json, Self.transaction)
-        case .renewalInfo:
-            (subject, counterparts) = (principal.json, Self.purchase)
-        case .appTransaction:
-            (subject, counterparts) = (principal.json, Self.appTransaction)
+        case .transaction: (subject, counterparts) = (principal.json, Self.transaction)
+        case .renewalInfo: (subject, counterparts) = (principal.json, Self.purchase)
+        case .appTransaction: (subject, counterparts) = (principal.json, Self.appTransaction)
         case .notification(let fields):
             (subject, counterparts) = (fields.subject?.json ?? principal.json, Self.notification)
         }
@@ -61,9 +55,7 @@ struct ClaimCheck {
         try ClaimCheck(receipt.contents.json, receiptFields).check([claims])
         var firstFault: Fault?
         for record in receipt.records {
-            do throws(Fault) {
-                return try ClaimCheck(record.json, transaction).check([claims])
-            } catch {
+            do throws(Fault) { return try ClaimCheck(record.json, transaction).check([claims]) } catch {
                 firstFault = firstFault ?? error
             }
         }
@@ -88,10 +80,8 @@ struct ClaimCheck {
         case .string:
             guard let text = signed.stringBytes, !text.isEmpty else { return false }
             return claimed.isString(text)
-        case .number:
-            return claimed.rawBytes == signed.rawBytes
-        case .object, .array, .bool, .null:
-            return false
+        case .number: return claimed.rawBytes == signed.rawBytes
+        case .object, .array, .bool, .null: return false
         }
     }
 }
@@ -100,9 +90,7 @@ struct ClaimCheck {
 ///
 /// A claim of another JSON type is left to `ClaimCheck`, which refuses it.
 enum ClaimForm {
-    private static let checked: [UnsignedClaim] = [
-        .transactionID, .originalTransactionID, .productID, .offerID,
-    ]
+    private static let checked: [UnsignedClaim] = [.transactionID, .originalTransactionID, .productID, .offerID]
 
     static func check(_ claims: UnsignedClaims) throws(Fault) {
         for name in checked {
@@ -110,9 +98,7 @@ enum ClaimForm {
             guard let text = claim.stringBytes, !text.isEmpty, ShortText.isAcceptable(text) else {
                 throw Fault(
                     .envelopeMalformed,
-                    "\(name.rawValue) is not 1 to \(ShortText.bytesMax) bytes"
-                        + " without control characters"
-                )
+                    "\(name.rawValue) is not 1 to \(ShortText.bytesMax) bytes without control characters")
             }
         }
     }
@@ -129,9 +115,7 @@ enum UnsignedClaim: String, PayloadField {
 
     private static let table = FieldTable<UnsignedClaim>()
 
-    static func all(in object: JSONValue) -> UnsignedClaims {
-        UnsignedClaims(of: object, named: table)
-    }
+    static func all(in object: JSONValue) -> UnsignedClaims { UnsignedClaims(of: object, named: table) }
 }
 
 extension ObservationClaims {
@@ -142,9 +126,7 @@ extension ObservationClaims {
     init(_ claims: UnsignedClaims) {
         self.init(
             transactionID: claims[.transactionID]?.string,
-            originalTransactionID: claims[.originalTransactionID]?.string,
-            productID: claims[.productID]?.string,
-            offerID: claims[.offerID]?.string
-        )
+            originalTransactionID: claims[.originalTransactionID]?.string, productID: claims[.productID]?.string,
+            offerID: claims[.offerID]?.string)
     }
 }

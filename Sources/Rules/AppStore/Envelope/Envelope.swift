@@ -18,13 +18,10 @@ extension Envelope {
     init(_ body: [UInt8]?, _ limits: VerifierLimits) throws(Fault) {
         let body = try BodyForm(body, limits)
         switch body {
-        case .jws(let token):
-            self.init(items: [EnvelopeItem(token, .none)])
+        case .jws(let token): self.init(items: [EnvelopeItem(token, .none)])
         case .json(let bytes):
             let root: JSONValue
-            do throws(JSONError) {
-                root = try limits.read(bytes)
-            } catch {
+            do throws(JSONError) { root = try limits.read(bytes) } catch {
                 // The property list of iOS 6 begins as JSON does.
                 guard ReceiptText(propertyList: bytes).isLegacy else {
                     throw Fault(.envelopeMalformed, "the body is not acceptable JSON: \(error)")
@@ -33,8 +30,7 @@ extension Envelope {
                 return
             }
             self = try EnvelopeShape.read(root, itemsMax: limits.itemsMax)
-        case .receipt(let receipt):
-            self.init(items: [], receipt: receipt)
+        case .receipt(let receipt): self.init(items: [], receipt: receipt)
         }
     }
 }
@@ -48,8 +44,4 @@ struct EnvelopeItem {
     var claims: UnsignedClaims?
 }
 
-extension EnvelopeItem {
-    init(_ token: Token, _ kind: PayloadKind?) {
-        self.init(tokens: [(token, kind)])
-    }
-}
+extension EnvelopeItem { init(_ token: Token, _ kind: PayloadKind?) { self.init(tokens: [(token, kind)]) } }

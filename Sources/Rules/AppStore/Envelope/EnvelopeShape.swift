@@ -17,17 +17,13 @@ enum EnvelopeShape: CaseIterable {
 
     /// Reads the parts of a body's object.
     static func read(_ root: JSONValue, itemsMax: Int) throws(Fault) -> Envelope {
-        guard root.kind == .object else {
-            throw Fault(.bodyUnrecognized, "the body is not a JSON object")
-        }
+        guard root.kind == .object else { throw Fault(.bodyUnrecognized, "the body is not a JSON object") }
         let body = KnownMembers(of: root, named: table)
         guard itemsCount(body) <= itemsMax else {
             throw Fault(.payloadTooLarge, "the body holds more than \(itemsMax) items")
         }
         let shapes = allCases.filter { $0.isPresent(in: body) }
-        guard shapes.count < 2 else {
-            throw Fault(.bodyUnrecognized, "the body has the fields of two shapes")
-        }
+        guard shapes.count < 2 else { throw Fault(.bodyUnrecognized, "the body has the fields of two shapes") }
         guard let shape = shapes.first, var envelope = try shape.envelope(body, root) else {
             throw Fault(.bodyUnrecognized, "the body has no known shape")
         }
@@ -39,9 +35,7 @@ enum EnvelopeShape: CaseIterable {
     private var isResponse: Bool {
         switch self {
         case .signedPayload, .signedTransaction, .receipt: false
-        case .signedTransactions, .transactionInfo, .appTransactionInfo, .statuses,
-            .notificationHistory:
-            true
+        case .signedTransactions, .transactionInfo, .appTransactionInfo, .statuses, .notificationHistory: true
         }
     }
 
@@ -73,52 +67,33 @@ enum EnvelopeShape: CaseIterable {
         let statuses = body[.data]?.elements.reduce(0) { count, group in
             count + 1 + (group["lastTransactions"]?.count ?? 0)
         }
-        return (statuses ?? 0) + (body[.signedTransactions]?.count ?? 0)
-            + (body[.notificationHistory]?.count ?? 0)
+        return (statuses ?? 0) + (body[.signedTransactions]?.count ?? 0) + (body[.notificationHistory]?.count ?? 0)
     }
 
     /// Nil if the shape's field has another JSON type.
     private func envelope(_ body: Members, _ root: JSONValue) throws(Fault) -> Envelope? {
         switch self {
-        case .signedPayload:
-            Self.single(body[.signedPayload], .notification, root)
-        case .signedTransaction:
-            try Self.claiming(body[.signedTransaction], root)
-        case .appTransactionInfo:
-            Self.single(body[.signedAppTransactionInfo], .appTransaction, root)
-        case .transactionInfo:
-            Self.pair(root).map { Envelope(items: [$0]) }
-        case .signedTransactions:
-            try Self.transactions(body[.signedTransactions], root)
-        case .statuses:
-            try Self.statuses(body[.data], root)
-        case .notificationHistory:
-            try Self.notifications(body[.notificationHistory], root)
-        case .receipt:
-            try Self.receipt(body[.receiptData], root)
+        case .signedPayload: Self.single(body[.signedPayload], .notification, root)
+        case .signedTransaction: try Self.claiming(body[.signedTransaction], root)
+        case .appTransactionInfo: Self.single(body[.signedAppTransactionInfo], .appTransaction, root)
+        case .transactionInfo: Self.pair(root).map { Envelope(items: [$0]) }
+        case .signedTransactions: try Self.transactions(body[.signedTransactions], root)
+        case .statuses: try Self.statuses(body[.data], root)
+        case .notificationHistory: try Self.notifications(body[.notificationHistory], root)
+        case .receipt: try Self.receipt(body[.receiptData], root)
         }
     }
 
-    private static func claiming(
-        _ value: JSONValue?,
-        _ root: JSONValue
-    ) throws(Fault) -> Envelope? {
+    private static func claiming(_ value: JSONValue?, _ root: JSONValue) throws(Fault) -> Envelope? {
         let claims = UnsignedClaim.all(in: root)
         try ClaimForm.check(claims)
         return value.flatMap(Token.init).map { token in
             Envelope(
-                items: [EnvelopeItem(token, .transaction)],
-                claims: claims,
-                clientClaims: ObservationClaims(claims)
-            )
+                items: [EnvelopeItem(token, .transaction)], claims: claims, clientClaims: ObservationClaims(claims))
         }
     }
 
-    private static func single(
-        _ value: JSONValue?,
-        _ kind: PayloadKind,
-        _ root: JSONValue
-    ) -> Envelope? {
+    private static func single(_ value: JSONValue?, _ kind: PayloadKind, _ root: JSONValue) -> Envelope? {
         value.flatMap(Token.init).map { token in
             Envelope(items: [EnvelopeItem(token, kind)], claims: UnsignedClaim.all(in: root))
         }
@@ -134,14 +109,10 @@ enum EnvelopeShape: CaseIterable {
             guard let token = Token(value) else { return nil }
             tokens.append((token, isTransaction ? .transaction : .renewalInfo))
         }
-        return tokens.isEmpty
-            ? nil : EnvelopeItem(tokens: tokens, claims: UnsignedClaim.all(in: object))
+        return tokens.isEmpty ? nil : EnvelopeItem(tokens: tokens, claims: UnsignedClaim.all(in: object))
     }
 
-    private static func transactions(
-        _ list: JSONValue?,
-        _ root: JSONValue
-    ) throws(Fault) -> Envelope? {
+    private static func transactions(_ list: JSONValue?, _ root: JSONValue) throws(Fault) -> Envelope? {
         guard let list, list.kind == .array else { return nil }
         var items: [EnvelopeItem] = []
         for element in list.elements {
@@ -153,10 +124,7 @@ enum EnvelopeShape: CaseIterable {
         return Envelope(items: items, claims: UnsignedClaim.all(in: root))
     }
 
-    private static func statuses(
-        _ groups: JSONValue?,
-        _ root: JSONValue
-    ) throws(Fault) -> Envelope? {
+    private static func statuses(_ groups: JSONValue?, _ root: JSONValue) throws(Fault) -> Envelope? {
         var items: [EnvelopeItem] = []
         for group in groups.map({ Array($0.elements) }) ?? [] {
             guard let list = group["lastTransactions"], list.kind == .array else { return nil }
@@ -170,10 +138,7 @@ enum EnvelopeShape: CaseIterable {
         return Envelope(items: items, claims: UnsignedClaim.all(in: root))
     }
 
-    private static func notifications(
-        _ list: JSONValue?,
-        _ root: JSONValue
-    ) throws(Fault) -> Envelope? {
+    private static func notifications(_ list: JSONValue?, _ root: JSONValue) throws(Fault) -> Envelope? {
         guard let list, list.kind == .array else { return nil }
         var items: [EnvelopeItem] = []
         for element in list.elements {

@@ -20,14 +20,8 @@ struct ItemAgreement {
     }
 
     func check() throws(Fault) {
-        if let notification {
-            for item in inner {
-                try check(item, with: notification.statement)
-            }
-        }
-        if let transaction, let renewal {
-            try check(transaction, with: renewal)
-        }
+        if let notification { for item in inner { try check(item, with: notification.statement) } }
+        if let transaction, let renewal { try check(transaction, with: renewal) }
     }
 
     private func check(_ item: SignedStatement, with notification: SignedStatement) throws(Fault) {
@@ -46,9 +40,7 @@ struct ItemAgreement {
     ) throws(Fault) {
         guard let purchase = transaction.fields.originalTransactionID,
             renewal.fields.originalTransactionID?.bytes == purchase.bytes
-        else {
-            throw Fault(.itemMismatch, "transaction and renewal info belong to two purchases")
-        }
+        else { throw Fault(.itemMismatch, "transaction and renewal info belong to two purchases") }
         guard transaction.statement.environment == renewal.statement.environment else {
             throw Fault(.itemMismatch, "transaction and renewal info have two environments")
         }

@@ -9,9 +9,7 @@ package struct ObservationClaims: Hashable, Sendable {
     package var offerID: String?
 
     package init(
-        transactionID: String? = nil,
-        originalTransactionID: String? = nil,
-        productID: String? = nil,
+        transactionID: String? = nil, originalTransactionID: String? = nil, productID: String? = nil,
         offerID: String? = nil
     ) {
         self.transactionID = transactionID
@@ -20,7 +18,5 @@ package struct ObservationClaims: Hashable, Sendable {
         self.offerID = offerID
     }
 
-    package var isEmpty: Bool {
-        self == ObservationClaims()
-    }
+    package var isEmpty: Bool { self == ObservationClaims() }
 }

@@ -34,7 +34,6 @@ package enum Trust: Hashable, Sendable {
 
     private static func isApple(_ text: Span<UInt8>) -> Bool {
         let apple = "apple".utf8
-        return text.count == apple.count
-            && zip(text.indices, apple).allSatisfy { text[$0] == $1 }
+        return text.count == apple.count && zip(text.indices, apple).allSatisfy { text[$0] == $1 }
     }
 }

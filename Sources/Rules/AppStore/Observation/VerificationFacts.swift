@@ -14,12 +14,7 @@ package struct VerificationFacts: Hashable, Sendable {
     package var verifier: String
 
     package init(
-        signedDate: Timestamp,
-        leaf: SHA256Digest,
-        root: SHA256Digest,
-        trust: Trust,
-        method: Method,
-        verifier: String
+        signedDate: Timestamp, leaf: SHA256Digest, root: SHA256Digest, trust: Trust, method: Method, verifier: String
     ) {
         self.signedDate = signedDate
         self.leaf = leaf

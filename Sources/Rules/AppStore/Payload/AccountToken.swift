@@ -29,9 +29,7 @@ package struct AccountToken: Hashable, Sendable {
         }
         var words = InlineArray<4, UInt64>(repeating: 0)
         for index in 0..<4 {
-            guard let word = HexDigits.value(ofEight: digits.span, from: index * 8) else {
-                return nil
-            }
+            guard let word = HexDigits.value(ofEight: digits.span, from: index * 8) else { return nil }
             words[index] = UInt64(word)
         }
         high = words[0] << 32 | words[1]
@@ -54,9 +52,7 @@ package struct AccountToken: Hashable, Sendable {
     /// The UUID in lower case.
     package var canonical: String {
         let text = text
-        return unsafe text.span.withUnsafeBufferPointer {
-            unsafe String(decoding: $0, as: UTF8.self)
-        }
+        return unsafe text.span.withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
     }
 
     /// The ASCII characters of `canonical`.
@@ -77,9 +73,7 @@ package struct AccountToken: Hashable, Sendable {
 
     private static let length = 36
 
-    private static func isHyphen(_ index: Int) -> Bool {
-        index == 8 || index == 13 || index == 18 || index == 23
-    }
+    private static func isHyphen(_ index: Int) -> Bool { index == 8 || index == 13 || index == 18 || index == 23 }
 }
 
 extension AccountToken: Comparable {

@@ -17,9 +17,7 @@ package struct AppTransactionPayload: Sendable {
     package private(set) var malformedFields = 0
 
     /// - Parameter payload: the signed object; any other value has no fields.
-    package init(_ payload: JSONValue) {
-        malformedFields = Self.fields.read(payload) { read($0, $1, &$2) }
-    }
+    package init(_ payload: JSONValue) { malformedFields = Self.fields.read(payload) { read($0, $1, &$2) } }
 
     private static let fields = FieldTable<Field>()
 

@@ -2,9 +2,7 @@
 package struct Environment: RawRepresentable, Hashable, Comparable, Sendable {
     package var rawValue: String
 
-    package init(rawValue: String) {
-        self.rawValue = rawValue
-    }
+    package init(rawValue: String) { self.rawValue = rawValue }
 
     package static let production = Environment(rawValue: "Production")
     package static let sandbox = Environment(rawValue: "Sandbox")
@@ -17,9 +15,7 @@ package struct Environment: RawRepresentable, Hashable, Comparable, Sendable {
 
     package var reusesIDs: Bool { Environment.ofReusedIDs.contains(self) }
 
-    package static func < (left: Environment, right: Environment) -> Bool {
-        left.rawValue < right.rawValue
-    }
+    package static func < (left: Environment, right: Environment) -> Bool { left.rawValue < right.rawValue }
 }
 
 /// The kind of a product; a value that Apple adds later keeps its own name.
@@ -39,13 +35,7 @@ package enum ProductType: Hashable, Sendable {
     package init(utf8 name: Span<UInt8>) {
         self =
             Self(known: name)
-            ?? .other(
-                Identifier(
-                    unsafe name.withUnsafeBufferPointer {
-                        unsafe String(decoding: $0, as: UTF8.self)
-                    }
-                )
-            )
+            ?? .other(Identifier(unsafe name.withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }))
     }
 
     private init?(known name: Span<UInt8>) {
@@ -84,15 +74,9 @@ package enum OwnershipType: Hashable, Sendable {
     package init(rawValue: String) {
         let name = rawValue.utf8
         self =
-            if isName(name.span, "PURCHASED") {
-                .purchased
-            } else if isName(name.span, "FAMILY_SHARED") {
+            if isName(name.span, "PURCHASED") { .purchased } else if isName(name.span, "FAMILY_SHARED") {
                 .familyShared
-            } else if isName(name.span, "ASSIGNED") {
-                .assigned
-            } else {
-                .other(rawValue)
-            }
+            } else if isName(name.span, "ASSIGNED") { .assigned } else { .other(rawValue) }
     }
 
     package var rawValue: String {
@@ -107,8 +91,6 @@ package enum OwnershipType: Hashable, Sendable {
 
 private func isName(_ name: Span<UInt8>, _ known: StaticString) -> Bool {
     guard name.count == known.utf8CodeUnitCount else { return false }
-    for index in 0..<name.count where unsafe name[index] != known.utf8Start[index] {
-        return false
-    }
+    for index in 0..<name.count where unsafe name[index] != known.utf8Start[index] { return false }
     return true
 }

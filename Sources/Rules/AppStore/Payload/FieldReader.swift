@@ -10,9 +10,7 @@ struct FieldReader {
     /// The allowed length of an identifier, which every stage uses as a key.
     static let identifierBytes = 1...255
 
-    mutating func text(_ value: JSONValue) -> PayloadText? {
-        accept(PayloadText(value), value)
-    }
+    mutating func text(_ value: JSONValue) -> PayloadText? { accept(PayloadText(value), value) }
 
     mutating func identifier(_ value: JSONValue) -> PayloadText? {
         let text = PayloadText(value)
@@ -32,21 +30,13 @@ struct FieldReader {
         accept(value.int64RoundedDown.flatMap(Timestamp.init(boundedMilliseconds:)), value)
     }
 
-    mutating func int32(_ value: JSONValue) -> Int32? {
-        accept(value.int64.flatMap { Int32(exactly: $0) }, value)
-    }
+    mutating func int32(_ value: JSONValue) -> Int32? { accept(value.int64.flatMap { Int32(exactly: $0) }, value) }
 
-    mutating func int64(_ value: JSONValue) -> Int64? {
-        accept(value.int64, value)
-    }
+    mutating func int64(_ value: JSONValue) -> Int64? { accept(value.int64, value) }
 
-    mutating func bool(_ value: JSONValue) -> Bool? {
-        accept(value.bool, value)
-    }
+    mutating func bool(_ value: JSONValue) -> Bool? { accept(value.bool, value) }
 
-    mutating func object(_ value: JSONValue) -> JSONValue? {
-        accept(value.kind == .object ? value : nil, value)
-    }
+    mutating func object(_ value: JSONValue) -> JSONValue? { accept(value.kind == .object ? value : nil, value) }
 
     /// Counts a value that is not of the kind.
     mutating func check(_ value: JSONValue, is kind: FieldKind) {
@@ -62,14 +52,10 @@ struct FieldReader {
     }
 
     /// Adds the malformed fields of a nested object.
-    mutating func add(_ other: Int) {
-        malformedFields += other
-    }
+    mutating func add(_ other: Int) { malformedFields += other }
 
     private mutating func accept<Field>(_ field: Field?, _ value: JSONValue) -> Field? {
-        if field == nil, !value.isNull {
-            malformedFields += 1
-        }
+        if field == nil, !value.isNull { malformedFields += 1 }
         return field
     }
 }

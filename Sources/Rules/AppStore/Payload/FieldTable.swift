@@ -23,16 +23,12 @@ struct FieldTable<Field: PayloadField>: Sendable {
             Field.allCases.map { ($0.rawValue, Meaning.read($0)) }
             + Field.checked.flatMap { kind, names in names.map { ($0, .checked(kind)) } }
         var capacity = 16
-        while capacity < meanings.count * 4 {
-            capacity *= 2
-        }
+        while capacity < meanings.count * 4 { capacity *= 2 }
         var slots = [Slot?](repeating: nil, count: capacity)
         for (text, meaning) in meanings {
             let name = Array(text.utf8)
             var index = Self.hash(name.span) & (capacity - 1)
-            while slots[index] != nil {
-                index = (index + 1) & (capacity - 1)
-            }
+            while slots[index] != nil { index = (index + 1) & (capacity - 1) }
             slots[index] = Slot(name: name, meaning: meaning)
         }
         self.slots = slots
@@ -46,9 +42,7 @@ struct FieldTable<Field: PayloadField>: Sendable {
     }
 
     /// Whether the name of a member is in the table.
-    func contains(_ key: JSONValue) -> Bool {
-        meaning(of: key) != nil
-    }
+    func contains(_ key: JSONValue) -> Bool { meaning(of: key) != nil }
 
     private func meaning(of key: JSONValue) -> Meaning? {
         guard let range = key.plainStringRange else {
@@ -63,9 +57,7 @@ struct FieldTable<Field: PayloadField>: Sendable {
         guard !name.isEmpty else { return nil }
         var index = Self.hash(name) & (slots.count - 1)
         while let slot = slots[index] {
-            if slot.name.count == name.count, ByteSearch.hasPrefix(slot.name.span, name, at: 0) {
-                return slot.meaning
-            }
+            if slot.name.count == name.count, ByteSearch.hasPrefix(slot.name.span, name, at: 0) { return slot.meaning }
             index = (index + 1) & (slots.count - 1)
         }
         return nil
@@ -102,14 +94,10 @@ protocol PayloadField: RawRepresentable<String>, CaseIterable, Sendable {
     static var checked: [FieldKind: [String]] { get }
 }
 
-extension PayloadField {
-    static var checked: [FieldKind: [String]] { [:] }
-}
+extension PayloadField { static var checked: [FieldKind: [String]] { [:] } }
 
 /// The kind of a field that is checked and not kept.
-enum FieldKind {
-    case text, identifier, date, int32, int64, object, array
-}
+enum FieldKind { case text, identifier, date, int32, int64, object, array }
 
 /// The members of an object whose names are in a table, found in one pass.
 ///
@@ -119,18 +107,12 @@ struct KnownMembers<Field: PayloadField & Hashable> {
 
     /// - Parameter object: any other value has no members; the first of duplicate members counts.
     init(of object: JSONValue, named table: FieldTable<Field>) {
-        let members = object.members(keyBytesMax: table.nameBytesMax) { name in
-            table.field(named: name)
-        }
-        for (field, value) in members where values[field] == nil {
-            values[field] = value
-        }
+        let members = object.members(keyBytesMax: table.nameBytesMax) { name in table.field(named: name) }
+        for (field, value) in members where values[field] == nil { values[field] = value }
     }
 
     subscript(_ field: Field) -> JSONValue? { values[field] }
 
     /// Whether the member is present; null counts as absent.
-    func has(_ field: Field) -> Bool {
-        values[field].map { !$0.isNull } ?? false
-    }
+    func has(_ field: Field) -> Bool { values[field].map { !$0.isNull } ?? false }
 }

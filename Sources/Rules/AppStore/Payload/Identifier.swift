@@ -10,9 +10,7 @@ package import JSON
 package struct Identifier: Hashable, Sendable {
     package let text: String
 
-    package init(_ text: String) {
-        self.text = text
-    }
+    package init(_ text: String) { self.text = text }
 
     package var utf8: String.UTF8View { text.utf8 }
     package var isEmpty: Bool { text.isEmpty }
@@ -31,9 +29,7 @@ package struct Identifier: Hashable, Sendable {
         }
         while offset < left.byteCount {
             let byte = unsafe left.unsafeLoad(fromByteOffset: offset, as: UInt8.self)
-            if unsafe byte != right.unsafeLoad(fromByteOffset: offset, as: UInt8.self) {
-                return false
-            }
+            if unsafe byte != right.unsafeLoad(fromByteOffset: offset, as: UInt8.self) { return false }
             offset += 1
         }
         return true
@@ -52,12 +48,9 @@ extension Identifier {
     /// a bidirectional control. PostgreSQL's function `is_identifier` has the same rule.
     package init?(entering text: String) {
         let scalars = text.unicodeScalars
-        guard Self.entryBytes.contains(text.utf8.count),
-            scalars.first?.properties.isWhitespace == false,
+        guard Self.entryBytes.contains(text.utf8.count), scalars.first?.properties.isWhitespace == false,
             scalars.last?.properties.isWhitespace == false,
-            !scalars.contains(where: {
-                $0.properties.generalCategory == .control || $0.properties.isBidiControl
-            })
+            !scalars.contains(where: { $0.properties.generalCategory == .control || $0.properties.isBidiControl })
         else { return nil }
         self.init(text)
     }
@@ -77,24 +70,18 @@ extension Identifier: Comparable {
 }
 
 extension Identifier: ExpressibleByStringInterpolation, CustomStringConvertible {
-    package init(stringLiteral text: String) {
-        self.init(text)
-    }
+    package init(stringLiteral text: String) { self.init(text) }
 
     package var description: String { text }
 }
 
 extension JSONValue {
     /// The value's string as an identifier; nil for any other value.
-    package var identifier: Identifier? {
-        string.map { Identifier($0) }
-    }
+    package var identifier: Identifier? { string.map { Identifier($0) } }
 }
 
 extension JSONWriter {
-    package mutating func string(_ identifier: Identifier) {
-        string(identifier.text)
-    }
+    package mutating func string(_ identifier: Identifier) { string(identifier.text) }
 
     /// Writes the member only if there is an identifier.
     package mutating func optionalString(_ name: StaticString, _ identifier: Identifier?) {

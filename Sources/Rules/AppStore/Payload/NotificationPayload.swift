@@ -24,9 +24,7 @@ package struct NotificationPayload: Sendable {
     /// - Parameter payload: the signed object; any other value has no fields.
     package init(_ payload: JSONValue) {
         malformedFields = Self.fields.read(payload) { read($0, $1, &$2) }
-        if documentedSubject == nil, unclaimInfo?.bundleID == nil {
-            newBody = Self.newBody(in: payload)
-        }
+        if documentedSubject == nil, unclaimInfo?.bundleID == nil { newBody = Self.newBody(in: payload) }
     }
 
     private static let fields = FieldTable<Field>()
@@ -39,8 +37,7 @@ package struct NotificationPayload: Sendable {
     }
 
     private static func newBody(in payload: JSONValue) -> NotificationSubject? {
-        for (key, value) in payload.members
-        where value.kind == .object && !fields.contains(key) {
+        for (key, value) in payload.members where value.kind == .object && !fields.contains(key) {
             let subject = NotificationSubject(value)
             if subject.bundleID != nil { return subject }
         }
@@ -61,10 +58,7 @@ package struct NotificationPayload: Sendable {
         }
     }
 
-    private mutating func purchases(
-        _ value: JSONValue,
-        _ reader: inout FieldReader
-    ) -> NotificationSubject? {
+    private mutating func purchases(_ value: JSONValue, _ reader: inout FieldReader) -> NotificationSubject? {
         let subject = subject(value, &reader)
         hasUnreadableBody = hasUnreadableBody || subject == nil && !value.isNull
         return subject
@@ -80,14 +74,10 @@ package struct NotificationPayload: Sendable {
 
 extension NotificationPayload {
     /// The documented object that says which app the notification is for.
-    package var documentedSubject: NotificationSubject? {
-        data ?? summary ?? externalPurchaseToken ?? appData
-    }
+    package var documentedSubject: NotificationSubject? { data ?? summary ?? externalPurchaseToken ?? appData }
 
     /// The object that says which app the notification is for.
-    package var subject: NotificationSubject? {
-        documentedSubject ?? newBody ?? unclaimInfo
-    }
+    package var subject: NotificationSubject? { documentedSubject ?? newBody ?? unclaimInfo }
 }
 
 /// The subject of a notification: `data`, `summary` or another object that names the app.
@@ -110,9 +100,7 @@ package struct NotificationSubject: Sendable {
 
     /// The environment of an external purchase token, whose ID begins with `SANDBOX` there.
     package var externalPurchaseEnvironment: Environment? {
-        externalPurchaseID.map { id in
-            id.bytes.starts(with: "SANDBOX".utf8) ? .sandbox : .production
-        }
+        externalPurchaseID.map { id in id.bytes.starts(with: "SANDBOX".utf8) ? .sandbox : .production }
     }
 
     private static let fields = FieldTable<Field>()
@@ -122,15 +110,10 @@ package struct NotificationSubject: Sendable {
 
         static let checked: [FieldKind: [String]] = [
             .text: [
-                "bundleVersion", "signedTransactionInfo", "signedRenewalInfo",
-                "signedAppTransactionInfo", "consumptionRequestReason", "requestIdentifier",
-                "tokenType",
-            ],
-            .identifier: ["productId"],
-            .date: ["tokenCreationDate", "tokenExpirationDate"],
-            .int32: ["status"],
-            .int64: ["succeededCount", "failedCount"],
-            .array: ["storefrontCountryCodes"],
+                "bundleVersion", "signedTransactionInfo", "signedRenewalInfo", "signedAppTransactionInfo",
+                "consumptionRequestReason", "requestIdentifier", "tokenType",
+            ], .identifier: ["productId"], .date: ["tokenCreationDate", "tokenExpirationDate"], .int32: ["status"],
+            .int64: ["succeededCount", "failedCount"], .array: ["storefrontCountryCodes"],
         ]
     }
 

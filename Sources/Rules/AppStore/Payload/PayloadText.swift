@@ -11,23 +11,15 @@ package struct PayloadText: Sendable {
         self.value = value
     }
 
-    package var string: String {
-        value.string ?? ""
-    }
+    package var string: String { value.string ?? "" }
 
-    package var identifier: Identifier {
-        Identifier(string)
-    }
+    package var identifier: Identifier { Identifier(string) }
 
     /// The content in UTF-8, unescaped.
-    package var bytes: [UInt8] {
-        value.stringBytes ?? []
-    }
+    package var bytes: [UInt8] { value.stringBytes ?? [] }
 
     /// The length of the content in UTF-8, unescaped.
-    package var byteCount: Int {
-        value.plainStringRange?.count ?? bytes.count
-    }
+    package var byteCount: Int { value.plainStringRange?.count ?? bytes.count }
 
     /// The text as a UUID in either case; nil for any other text and for the nil UUID.
     var accountToken: AccountToken? {
@@ -37,9 +29,7 @@ package struct PayloadText: Sendable {
 
     /// Whether the text is the nil UUID, which stands for no token.
     var isPlaceholderToken: Bool {
-        guard let content = value.plainStringRange else {
-            return AccountToken.isPlaceholder(bytes.span)
-        }
+        guard let content = value.plainStringRange else { return AccountToken.isPlaceholder(bytes.span) }
         return AccountToken.isPlaceholder(value.documentBytes.span.extracting(content))
     }
 
@@ -51,13 +41,8 @@ package struct PayloadText: Sendable {
     var ownershipType: OwnershipType { OwnershipType(rawValue: string) }
 
     /// Whether the content has the same bytes: unlike `==`, canonical equivalents differ.
-    package func equals(_ text: StaticString) -> Bool {
-        value.isString(text)
-    }
+    package func equals(_ text: StaticString) -> Bool { value.isString(text) }
 
     // Disfavored, so that a literal picks the overload above.
-    @_disfavoredOverload
-    package func equals(_ text: String) -> Bool {
-        value.isString(text)
-    }
+    @_disfavoredOverload package func equals(_ text: String) -> Bool { value.isString(text) }
 }

@@ -9,6 +9,4 @@ extension Timestamp: JSONRepresentable {
     }
 }
 
-extension Identifier: JSONRepresentable {
-    package var json: JSONContent { .string(text) }
-}
+extension Identifier: JSONRepresentable { package var json: JSONContent { .string(text) } }

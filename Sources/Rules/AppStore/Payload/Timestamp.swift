@@ -9,8 +9,7 @@ package struct Timestamp: Hashable, Comparable, Sendable {
 
     /// Clamps a number outside the years 1 to 9999 to their first or last instant.
     package init(milliseconds: Int64) {
-        self.milliseconds =
-            min(max(milliseconds, Self.bounds.lowerBound), Self.bounds.upperBound)
+        self.milliseconds = min(max(milliseconds, Self.bounds.lowerBound), Self.bounds.upperBound)
     }
 
     /// Nil for a number outside the years 1 to 9999.
@@ -19,9 +18,7 @@ package struct Timestamp: Hashable, Comparable, Sendable {
         self.milliseconds = milliseconds
     }
 
-    package static func < (left: Timestamp, right: Timestamp) -> Bool {
-        left.milliseconds < right.milliseconds
-    }
+    package static func < (left: Timestamp, right: Timestamp) -> Bool { left.milliseconds < right.milliseconds }
 
     /// From the first instant of year 1 to the last millisecond of year 9999.
     package static let bounds: ClosedRange<Int64> = -62_135_596_800_000...253_402_300_799_999
@@ -29,9 +26,7 @@ package struct Timestamp: Hashable, Comparable, Sendable {
     package static let latest = Timestamp(milliseconds: bounds.upperBound)
 
     /// UNIX seconds, rounded down: receipts have no finer dates.
-    package var wholeSeconds: Int64 {
-        milliseconds.flooredQuotient(by: 1000)
-    }
+    package var wholeSeconds: Int64 { milliseconds.flooredQuotient(by: 1000) }
 }
 
 extension Int64 {
@@ -51,9 +46,7 @@ extension Timestamp: CustomStringConvertible {
         let date = CivilDate(daysSinceEpoch: Int(days))
         let rest = Int(milliseconds - days * Self.millisecondsPerDay)
         let (seconds, fraction) = rest.quotientAndRemainder(dividingBy: 1000)
-        let day =
-            Self.digits(date.year, 4) + "-" + Self.digits(date.month, 2) + "-"
-            + Self.digits(date.day, 2)
+        let day = Self.digits(date.year, 4) + "-" + Self.digits(date.month, 2) + "-" + Self.digits(date.day, 2)
         let time =
             Self.digits(seconds / 3600, 2) + ":" + Self.digits(seconds / 60 % 60, 2) + ":"
             + Self.digits(seconds % 60, 2)
@@ -84,11 +77,9 @@ extension Timestamp: CustomStringConvertible {
 
     /// Days since 1970 of the date at the start of the text; nil if there is no date.
     static func days(_ bytes: [UInt8]) -> Int64? {
-        guard bytes.count >= dateLength, bytes[4] == UInt8(ascii: "-"),
-            bytes[7] == UInt8(ascii: "-"),
-            let year = number(bytes[0..<4]), let month = number(bytes[5..<7]),
-            let day = number(bytes[8..<10]), year >= 1, (1...12).contains(month),
-            (1...CivilDate.daysInMonth(month, of: year)).contains(day)
+        guard bytes.count >= dateLength, bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-"),
+            let year = number(bytes[0..<4]), let month = number(bytes[5..<7]), let day = number(bytes[8..<10]),
+            year >= 1, (1...12).contains(month), (1...CivilDate.daysInMonth(month, of: year)).contains(day)
         else { return nil }
         return Int64(CivilDate(year: year, month: month, day: day).daysSinceEpoch)
     }
@@ -115,30 +106,24 @@ extension Timestamp {
     /// Rounds fractions down to milliseconds. Nil for anything else, and for a date outside the
     /// years 1 to 9999.
     package init?(rfc3339 text: [UInt8]) {
-        guard text.count >= Self.secondsLength, let days = Self.days(text),
-            let seconds = Self.secondsOfDay(text),
+        guard text.count >= Self.secondsLength, let days = Self.days(text), let seconds = Self.secondsOfDay(text),
             let zone = text[Self.secondsLength...].firstIndex(where: Self.beginsZone),
             let fraction = Self.milliseconds(fraction: text[Self.secondsLength..<zone]),
             let offset = Self.offsetMinutes(text[zone...])
         else { return nil }
-        self.init(
-            boundedMilliseconds: days * Self.millisecondsPerDay + (seconds - offset * 60) * 1000
-                + fraction
-        )
+        self.init(boundedMilliseconds: days * Self.millisecondsPerDay + (seconds - offset * 60) * 1000 + fraction)
     }
 
     /// `2026-01-31T12:00:00`.
     private static let secondsLength = 19
 
     private static func beginsZone(_ byte: UInt8) -> Bool {
-        byte == UInt8(ascii: "Z") || byte == UInt8(ascii: "z") || byte == UInt8(ascii: "+")
-            || byte == UInt8(ascii: "-")
+        byte == UInt8(ascii: "Z") || byte == UInt8(ascii: "z") || byte == UInt8(ascii: "+") || byte == UInt8(ascii: "-")
     }
 
     private static func secondsOfDay(_ text: [UInt8]) -> Int64? {
-        guard text[10] == UInt8(ascii: "T") || text[10] == UInt8(ascii: "t"),
-            text[13] == UInt8(ascii: ":"), text[16] == UInt8(ascii: ":"),
-            let hour = number(text[11..<13]), let minute = number(text[14..<16]),
+        guard text[10] == UInt8(ascii: "T") || text[10] == UInt8(ascii: "t"), text[13] == UInt8(ascii: ":"),
+            text[16] == UInt8(ascii: ":"), let hour = number(text[11..<13]), let minute = number(text[14..<16]),
             let second = number(text[17..<19]), hour < 24, minute < 60, second < 60
         else { return nil }
         return Int64((hour * 60 + minute) * 60 + second)

@@ -51,8 +51,7 @@ struct LegacyReceipt {
 
     /// Nil for anything else.
     init?(_ decoded: [UInt8]) {
-        guard decoded.count <= Self.bytesMax,
-            decoded.first(where: { $0 > 0x20 }) == UInt8(ascii: "{"),
+        guard decoded.count <= Self.bytesMax, decoded.first(where: { $0 > 0x20 }) == UInt8(ascii: "{"),
             let encoded = Self.value(of: "purchase-info", in: decoded)
         else { return nil }
         let purchase = Base64.standard.decode(encoded.span) ?? []

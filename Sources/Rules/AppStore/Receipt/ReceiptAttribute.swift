@@ -16,11 +16,7 @@ struct ReceiptAttribute: Equatable {
     /// Reads a SET of attributes that fills the range.
     ///
     /// - Parameter recordsMax: the maximum of in-app records among them.
-    static func all(
-        in bytes: [UInt8],
-        _ range: Range<Int>,
-        recordsMax: Int
-    ) throws(Fault) -> [ReceiptAttribute] {
+    static func all(in bytes: [UInt8], _ range: Range<Int>, recordsMax: Int) throws(Fault) -> [ReceiptAttribute] {
         var outer = ASN1Reader(bytes, range)
         guard let set = outer.next(.set), outer.isAtEnd else {
             throw Fault(.receiptMalformed, "the signed content is not a set of attributes")
@@ -35,10 +31,7 @@ struct ReceiptAttribute: Equatable {
             if attribute.number == ReceiptField.inAppRecord {
                 recordsCount += 1
                 guard recordsCount <= recordsMax else {
-                    throw Fault(
-                        .payloadTooLarge,
-                        "the receipt holds more than \(recordsMax) in-app records"
-                    )
+                    throw Fault(.payloadTooLarge, "the receipt holds more than \(recordsMax) in-app records")
                 }
             }
             attributes.append(attribute)
@@ -55,9 +48,7 @@ struct ReceiptAttribute: Equatable {
         guard let set = outer.next(.set) else { return [] }
         var reader = ASN1Reader(bytes, set)
         var attributes: [ReceiptAttribute] = []
-        while attributes.count < countMax, let attribute = ReceiptAttribute(&reader) {
-            attributes.append(attribute)
-        }
+        while attributes.count < countMax, let attribute = ReceiptAttribute(&reader) { attributes.append(attribute) }
         return attributes
     }
 
@@ -65,8 +56,8 @@ struct ReceiptAttribute: Equatable {
     private init?(_ reader: inout ASN1Reader) {
         guard let content = reader.next(.sequence) else { return nil }
         var fields = ASN1Reader(reader.bytes, content)
-        guard let number = fields.nextInt64(), let version = fields.nextInt64(),
-            let value = fields.next(.octetString), fields.isAtEnd
+        guard let number = fields.nextInt64(), let version = fields.nextInt64(), let value = fields.next(.octetString),
+            fields.isAtEnd
         else { return nil }
         self.number = number
         self.version = version
@@ -100,11 +91,9 @@ enum ReceiptValue {
             let encoded = Base64.standard.encode(Array(attribute.value))
             self = .text(String(decoding: encoded, as: UTF8.self))
         case .integer: self = Self.integer(of: attribute.value) { .integer($0) }
-        case .identifier:
-            self = Self.integer(of: attribute.value) { $0 == 0 ? .absent : .text(String($0)) }
+        case .identifier: self = Self.integer(of: attribute.value) { $0 == 0 ? .absent : .text(String($0)) }
         case .flag:
-            self = Self.integer(of: attribute.value) { value in
-                (0...1).contains(value) ? .flag(value == 1) : .malformed
+            self = Self.integer(of: attribute.value) { value in (0...1).contains(value) ? .flag(value == 1) : .malformed
             }
         case .productType:
             self = Self.integer(of: attribute.value) { value in
@@ -122,10 +111,7 @@ enum ReceiptValue {
         }
     }
 
-    private static func integer(
-        of value: ArraySlice<UInt8>,
-        _ read: (Int64) -> ReceiptValue
-    ) -> ReceiptValue {
+    private static func integer(of value: ArraySlice<UInt8>, _ read: (Int64) -> ReceiptValue) -> ReceiptValue {
         let bytes = Array(value)
         var reader = ASN1Reader(bytes, bytes.indices)
         guard let integer = reader.nextInt64(), reader.isAtEnd else { return .malformed }
@@ -133,8 +119,7 @@ enum ReceiptValue {
     }
 
     private static func text(of value: ArraySlice<UInt8>) -> ReceiptValue {
-        guard let bytes = characters(of: value), !bytes.contains(0),
-            let text = String(validating: bytes, as: UTF8.self)
+        guard let bytes = characters(of: value), !bytes.contains(0), let text = String(validating: bytes, as: UTF8.self)
         else { return .malformed }
         return text.isEmpty ? .absent : .text(text)
     }
@@ -149,8 +134,7 @@ enum ReceiptValue {
     private static func characters(of value: ArraySlice<UInt8>) -> [UInt8]? {
         let bytes = Array(value)
         var reader = ASN1Reader(bytes, bytes.indices)
-        guard let element = reader.next(), reader.isAtEnd,
-            element.tag == .utf8String || element.tag == .ia5String
+        guard let element = reader.next(), reader.isAtEnd, element.tag == .utf8String || element.tag == .ia5String
         else { return nil }
         return Array(bytes[element.content])
     }

@@ -13,24 +13,16 @@ struct ReceiptContents {
 
     /// - Parameter content: the signed bytes.
     init(_ content: [UInt8], recordsMax: Int) throws(Fault) {
-        let attributes = try ReceiptAttribute.all(
-            in: content,
-            content.indices,
-            recordsMax: recordsMax
-        )
+        let attributes = try ReceiptAttribute.all(in: content, content.indices, recordsMax: recordsMax)
         records = attributes.filter { $0.number == ReceiptField.inAppRecord }.map(\.value)
         var object = try ReceiptObject(
-            attributes.filter { $0.number != ReceiptField.inAppRecord },
-            ReceiptField.ofReceipt
-        )
+            attributes.filter { $0.number != ReceiptField.inAppRecord }, ReceiptField.ofReceipt)
         var writer = JSONWriter(reserving: 2_048)
         writer.beginObject()
         object.writeNamed(to: &writer)
         object.writeOthers(as: "attributes", to: &writer)
         writer.endObject()
-        guard let json = writer.value() else {
-            throw Fault(.receiptMalformed, "an attribute holds invalid text")
-        }
+        guard let json = writer.value() else { throw Fault(.receiptMalformed, "an attribute holds invalid text") }
         self.json = json
         app = AppTransactionPayload(json)
         environment = app.environment.flatMap { ReceiptType.environment($0.string) }
@@ -76,10 +68,8 @@ struct ReceiptObject {
             case .text, .integer, .flag:
                 writer.key(field.name)
                 value.write(to: &writer)
-            case .absent:
-                break
-            case .unknown:
-                others.append(attribute)
+            case .absent: break
+            case .unknown: others.append(attribute)
             case .malformed:
                 malformedFields += 1
                 others.append(attribute)
@@ -108,7 +98,5 @@ struct ReceiptObject {
 
 extension JSONWriter {
     /// The written text as a value; nil if the strict reader refuses it.
-    consuming func value() -> JSONValue? {
-        try? JSONDocument(parsing: bytes).root
-    }
+    consuming func value() -> JSONValue? { try? JSONDocument(parsing: bytes).root }
 }

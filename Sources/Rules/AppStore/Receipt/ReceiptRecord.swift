@@ -17,8 +17,7 @@ struct ReceiptRecord {
         var writer = JSONWriter(reserving: 1_024)
         writer.beginObject()
         object.writeNamed(to: &writer)
-        if receipt.environment == .xcode, object.text(of: ReceiptField.originalTransactionID) == nil
-        {
+        if receipt.environment == .xcode, object.text(of: ReceiptField.originalTransactionID) == nil {
             // Xcode omits it; in its JWS of the same purchase it equals the transaction ID.
             let id = object.text(of: ReceiptField.transactionID)
             writer.optionalString("originalTransactionId", id)
@@ -26,9 +25,7 @@ struct ReceiptRecord {
         Self.write(receipt, to: &writer)
         object.writeOthers(as: "receiptAttributes", to: &writer)
         writer.endObject()
-        guard let json = writer.value() else {
-            throw Fault(.receiptMalformed, "an in-app record holds invalid text")
-        }
+        guard let json = writer.value() else { throw Fault(.receiptMalformed, "an in-app record holds invalid text") }
         self.json = json
         fields = TransactionPayload(json)
         malformedFields = object.malformedFields
@@ -57,9 +54,7 @@ struct ReceiptRecord {
     }
 
     private static func require(_ isPresent: Bool, _ name: String) throws(Fault) {
-        guard isPresent else {
-            throw Fault(.receiptMalformed, "an in-app record has no \(name)")
-        }
+        guard isPresent else { throw Fault(.receiptMalformed, "an in-app record has no \(name)") }
     }
 
     /// The distinct records of a receipt, in its order.

@@ -9,10 +9,7 @@ extension Verifier {
         let message = try parse(outline)
         trail.record(receipt: message.content)
         guard message.digest != nil else {
-            throw Fault(
-                .algorithmNotAllowed,
-                "the receipt is not signed by RSA PKCS #1 v1.5 over SHA-1 or SHA-256"
-            )
+            throw Fault(.algorithmNotAllowed, "the receipt is not signed by RSA PKCS #1 v1.5 over SHA-1 or SHA-256")
         }
         let certificates = try parse(outline.certificates, acceptsOldRoot: false)
         let (leaf, chain) = try verifyChain(of: message, certificates)
@@ -21,10 +18,7 @@ extension Verifier {
         try check(message, leaf)
         configuration.observer?.observed(chain.path)
         // From here on the content is signed by a trusted key.
-        let contents = try ReceiptContents(
-            message.content,
-            recordsMax: configuration.limits.itemsMax
-        )
+        let contents = try ReceiptContents(message.content, recordsMax: configuration.limits.itemsMax)
         guard let signedDate = contents.app.signedDate else {
             throw Fault(.receiptMalformed, "the receipt has no creation date")
         }
@@ -32,19 +26,10 @@ extension Verifier {
         let records = try ReceiptRecord.all(of: contents)
         let vouching = try vouching(forReceipt: contents, anchors)
         return VerifiedReceipt(
-            contents: contents,
-            records: records,
-            environment: vouching.environment,
-            bundleID: vouching.app?.bundleID,
+            contents: contents, records: records, environment: vouching.environment, bundleID: vouching.app?.bundleID,
             verification: VerificationFacts(
-                signedDate: signedDate,
-                leaf: chain.leaf,
-                root: vouching.anchor.fingerprint,
-                trust: vouching.anchor.trust,
-                method: chain.method,
-                verifier: Verifier.version
-            )
-        )
+                signedDate: signedDate, leaf: chain.leaf, root: vouching.anchor.fingerprint,
+                trust: vouching.anchor.trust, method: chain.method, verifier: Verifier.version))
     }
 
     private func outline(of receipt: ReceiptText) throws(Fault) -> MessageOutline {
@@ -55,19 +40,13 @@ extension Verifier {
         }
         do throws(SignedMessageError) {
             return try MessageOutline(
-                ber: ber,
-                certificateCounts: configuration.localCertificates.isEmpty ? [3] : [1, 3],
-                certificateBytesMax: configuration.limits.certificateBytesMax
-            )
-        } catch {
-            throw Fault(error)
-        }
+                ber: ber, certificateCounts: configuration.localCertificates.isEmpty ? [3] : [1, 3],
+                certificateBytesMax: configuration.limits.certificateBytesMax)
+        } catch { throw Fault(error) }
     }
 
     private func parse(_ outline: MessageOutline) throws(Fault) -> SignedMessage {
-        do throws(SignedMessageError) {
-            return try SignedMessage(outline)
-        } catch {
+        do throws(SignedMessageError) { return try SignedMessage(outline) } catch {
             if error == .notSignedData {
                 // OpenSSL reads no message with a malformed certificate, which is the better
                 // reason.
@@ -78,10 +57,9 @@ extension Verifier {
     }
 
     /// Accepts certificates in any order: the signer's is the leaf, its issuer comes next.
-    private func verifyChain(
-        of message: SignedMessage,
-        _ certificates: [Certificate]
-    ) throws(Fault) -> (leaf: Certificate, chain: VerifiedChain) {
+    private func verifyChain(of message: SignedMessage, _ certificates: [Certificate]) throws(Fault) -> (
+        leaf: Certificate, chain: VerifiedChain
+    ) {
         guard let index = certificates.firstIndex(where: message.isSigned(in:)) else {
             throw Fault(.receiptMalformed, "no certificate belongs to the signer")
         }
@@ -89,18 +67,11 @@ extension Verifier {
         guard certificates.count == 3 else { return (leaf, try verifyLocal(leaf, .receipts)) }
         var issuers = certificates
         issuers.remove(at: index)
-        if leaf.issuance(by: issuers[0]) == .nameMismatch,
-            leaf.issuance(by: issuers[1]) != .nameMismatch
-        {
+        if leaf.issuance(by: issuers[0]) == .nameMismatch, leaf.issuance(by: issuers[1]) != .nameMismatch {
             issuers.swapAt(0, 1)
         }
         trail.record(chain: ([leaf] + issuers).map(CertificateFacts.init))
-        let policy = ChainPolicy(
-            leaf: leaf,
-            intermediate: issuers[0],
-            presentedRoot: issuers[1],
-            family: .receipts
-        )
+        let policy = ChainPolicy(leaf: leaf, intermediate: issuers[0], presentedRoot: issuers[1], family: .receipts)
         let anchors = try policy.anchors(configuration.chainRoots(.receipts), &signatures)
         return (leaf, VerifiedChain(policy, anchors: anchors))
     }
@@ -108,15 +79,10 @@ extension Verifier {
     private func check(_ message: SignedMessage, _ leaf: Certificate) throws(Fault) {
         switch message.check(with: leaf) {
         case .valid: break
-        case .invalid:
-            throw Fault(.receiptSignatureInvalid, "the signature is not by the leaf's key")
+        case .invalid: throw Fault(.receiptSignatureInvalid, "the signature is not by the leaf's key")
         case .wrongAttributes:
-            throw Fault(
-                .receiptSignatureInvalid,
-                "the signed attributes do not name the content's type and digest"
-            )
-        case .wrongKey:
-            throw Fault(.receiptSignatureInvalid, "the leaf's key is not an RSA key")
+            throw Fault(.receiptSignatureInvalid, "the signed attributes do not name the content's type and digest")
+        case .wrongKey: throw Fault(.receiptSignatureInvalid, "the leaf's key is not an RSA key")
         }
     }
 }
@@ -124,24 +90,17 @@ extension Verifier {
 extension Fault {
     fileprivate init(_ error: SignedMessageError) {
         switch error {
-        case .notBER:
-            self.init(.receiptMalformed, "the receipt is not BER within the limits")
-        case .trailingBytes:
-            self.init(.receiptMalformed, "bytes follow the receipt")
-        case .notSignedData:
-            self.init(.receiptMalformed, "the receipt is not PKCS #7 SignedData")
-        case .noContent:
-            self.init(.receiptMalformed, "the receipt does not contain what it signs")
-        case .signerCount(let count):
-            self.init(.receiptMalformed, "the receipt has \(count) signers instead of 1")
+        case .notBER: self.init(.receiptMalformed, "the receipt is not BER within the limits")
+        case .trailingBytes: self.init(.receiptMalformed, "bytes follow the receipt")
+        case .notSignedData: self.init(.receiptMalformed, "the receipt is not PKCS #7 SignedData")
+        case .noContent: self.init(.receiptMalformed, "the receipt does not contain what it signs")
+        case .signerCount(let count): self.init(.receiptMalformed, "the receipt has \(count) signers instead of 1")
         case .certificateCount(let count):
             self.init(
                 .receiptMalformed,
                 "the receipt holds \(count) certificates instead of 3; one alone, Xcode's, needs an"
-                    + " app entry of the environment Xcode"
-            )
-        case .certificateTooLarge:
-            self.init(.certificateMalformed, "a certificate is too large")
+                    + " app entry of the environment Xcode")
+        case .certificateTooLarge: self.init(.certificateMalformed, "a certificate is too large")
         }
     }
 }

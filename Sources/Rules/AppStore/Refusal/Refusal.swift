@@ -18,11 +18,8 @@ package final class Refusal: Error, Sendable {
     package let signedPayload: SHA256Digest?
 
     package init(
-        reason: RefusalReason,
-        detail: String,
-        chain: [CertificateFacts] = [],
-        unverified: UnverifiedIdentifiers = UnverifiedIdentifiers(),
-        signedPayload: SHA256Digest? = nil
+        reason: RefusalReason, detail: String, chain: [CertificateFacts] = [],
+        unverified: UnverifiedIdentifiers = UnverifiedIdentifiers(), signedPayload: SHA256Digest? = nil
     ) {
         self.reason = reason
         self.detail = detail
@@ -43,9 +40,7 @@ package struct CertificateFacts: Hashable, Sendable {
         self.validity = validity
     }
 
-    init(_ certificate: Certificate) {
-        self.init(fingerprint: certificate.fingerprint, validity: certificate.validity)
-    }
+    init(_ certificate: Certificate) { self.init(fingerprint: certificate.fingerprint, validity: certificate.validity) }
 }
 
 /// A broken rule where it is found; `VerificationTrail` turns it into the refusal.

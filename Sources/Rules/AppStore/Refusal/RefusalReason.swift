@@ -33,27 +33,21 @@ package enum RefusalReason: String, Sendable, CaseIterable {
     /// The class of the reason, which determines who has to look into it.
     package var deadLetterClass: DeadLetterClass {
         switch self {
-        case .algorithmNotAllowed, .x5cMissing, .x5cLength, .rootUntrusted, .chainInvalid,
-            .certificatePurpose, .signatureInvalid, .receiptSignatureInvalid:
+        case .algorithmNotAllowed, .x5cMissing, .x5cLength, .rootUntrusted, .chainInvalid, .certificatePurpose,
+            .signatureInvalid, .receiptSignatureInvalid:
             .forged
-        case .envelopeMalformed, .bodyUnrecognized, .payloadTooLarge, .jwsMalformed,
-            .certificateMalformed, .payloadMalformed, .receiptMalformed, .receiptUnsupported,
-            .observationMalformed, .notStorable:
+        case .envelopeMalformed, .bodyUnrecognized, .payloadTooLarge, .jwsMalformed, .certificateMalformed,
+            .payloadMalformed, .receiptMalformed, .receiptUnsupported, .observationMalformed, .notStorable:
             .corrupt
-        case .bundleMismatch, .appMismatch, .environmentMismatch:
-            .misrouted
-        case .certificateNotValidAtSigning, .certificateRevoked:
-            .stale
-        case .itemMismatch, .claimMismatch, .transactionConflict:
-            .conflict
+        case .bundleMismatch, .appMismatch, .environmentMismatch: .misrouted
+        case .certificateNotValidAtSigning, .certificateRevoked: .stale
+        case .itemMismatch, .claimMismatch, .transactionConflict: .conflict
         }
     }
 
     /// Whether the signatures are good and only the settings lack the app; the breaker against
     /// wrong settings counts these.
-    package var isSettingsDependent: Bool {
-        deadLetterClass == .misrouted
-    }
+    package var isSettingsDependent: Bool { deadLetterClass == .misrouted }
 }
 
 /// The classes of refusals, in the header `dlq.class`.

@@ -29,9 +29,7 @@ package struct UnverifiedChain: Sendable {
     package init?(header: JSONValue, signedDate: Timestamp?) {
         guard let x5c = header["x5c"], x5c.kind == .array else { return nil }
         let count = x5c.count
-        if count != Self.roles.count {
-            problem = "\(count) certificates instead of three"
-        }
+        if count != Self.roles.count { problem = "\(count) certificates instead of three" }
         for (index, value) in x5c.elements.prefix(Self.certificatesMax).enumerated() {
             let role = index < Self.roles.count ? Self.roles[index] : "number \(index + 1)"
             readings.append(Self.reading(value, role, signedDate))
@@ -42,71 +40,43 @@ package struct UnverifiedChain: Sendable {
         }
     }
 
-    private static func reading(
-        _ value: JSONValue,
-        _ role: String,
-        _ signedDate: Timestamp?
-    ) -> Reading {
+    private static func reading(_ value: JSONValue, _ role: String, _ signedDate: Timestamp?) -> Reading {
         guard let text = value.stringBytes, text.count <= certificateBytesMax,
             let der = Base64.standard.decode(text.span)
         else {
             return Reading(
-                role: role,
-                certificate: nil,
-                faults: [
-                    Fault(.certificateMalformed, "it is not standard base64, or is too large")
-                ]
-            )
+                role: role, certificate: nil,
+                faults: [Fault(.certificateMalformed, "it is not standard base64, or is too large")])
         }
         do throws(CertificateError) {
             let certificate = try Certificate(der: der, acceptsOldVersions: role == "root")
-            return Reading(
-                role: role,
-                certificate: certificate,
-                faults: faults(certificate, role, signedDate)
-            )
+            return Reading(role: role, certificate: certificate, faults: faults(certificate, role, signedDate))
         } catch {
             return Reading(
-                role: role,
-                certificate: nil,
-                faults: [Fault(.certificateMalformed, "it does not parse: \(error)")]
-            )
+                role: role, certificate: nil, faults: [Fault(.certificateMalformed, "it does not parse: \(error)")])
         }
     }
 
-    private static func faults(
-        _ certificate: Certificate,
-        _ role: String,
-        _ signedDate: Timestamp?
-    ) -> [Fault] {
+    private static func faults(_ certificate: Certificate, _ role: String, _ signedDate: Timestamp?) -> [Fault] {
         var faults: [Fault] = []
         func add(_ reason: RefusalReason, _ text: String) { faults.append(Fault(reason, text)) }
         if let signedDate, !certificate.validity.contains(signedDate.wholeSeconds) {
-            add(
-                .certificateNotValidAtSigning,
-                "it was not valid at the date of signing that the payload states"
-            )
+            add(.certificateNotValidAtSigning, "it was not valid at the date of signing that the payload states")
         }
         switch role {
         case "leaf":
             if certificate.occurrences(ofExtension: MarkerOID.receiptSigning) != 1 {
                 add(
                     .certificatePurpose,
-                    "it lacks the extension \(MarkerOID.receiptSigning): it is not for App Store "
-                        + "data"
-                )
+                    "it lacks the extension \(MarkerOID.receiptSigning): it is not for App Store data")
             }
             if certificate.isCA { add(.certificatePurpose, "it is a CA") }
-            if let fault = ChainFamily.jws.keyFault(of: certificate) {
-                add(.certificatePurpose, fault)
-            }
+            if let fault = ChainFamily.jws.keyFault(of: certificate) { add(.certificatePurpose, fault) }
         case "intermediate":
             if certificate.occurrences(ofExtension: MarkerOID.developerRelations) == 0 {
                 add(
                     .certificatePurpose,
-                    "it lacks the extension \(MarkerOID.developerRelations) of Apple's "
-                        + "intermediates"
-                )
+                    "it lacks the extension \(MarkerOID.developerRelations) of Apple's intermediates")
             }
             if !certificate.isCA { add(.chainInvalid, "it is not a CA") }
         case "root":
@@ -148,9 +118,7 @@ extension UnverifiedChain.Reading {
             (.keyEncipherment, "key encipherment"), (.keyCertSign, "signs certificates"),
             (.crlSign, "signs revocation lists"),
         ]
-        for (usage, word) in usages where certificate.keyUsage?.contains(usage) ?? false {
-            purposes.append(word)
-        }
+        for (usage, word) in usages where certificate.keyUsage?.contains(usage) ?? false { purposes.append(word) }
         if certificate.occurrences(ofExtension: MarkerOID.receiptSigning) > 0 {
             purposes.append("signs App Store data")
         }

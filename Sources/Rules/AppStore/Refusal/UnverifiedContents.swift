@@ -103,9 +103,7 @@ package struct UnverifiedContents: Sendable {
         }
         part.header = Self.segment(jws.header, of: content.bytes)
         part.payload = Self.segment(jws.payload, of: content.bytes)
-        if part.payload == nil {
-            part.problem = "the payload is not JSON in base64url"
-        }
+        if part.payload == nil { part.problem = "the payload is not JSON in base64url" }
         parts.append(part)
         guard let payload = part.payload else { return [] }
         guard content.nesting < Self.nestingMax else {
@@ -126,10 +124,7 @@ package struct UnverifiedContents: Sendable {
             return parts.append(part)
         }
         let outline = try? MessageOutline(
-            ber: ber,
-            certificateCounts: Array(0...Self.certificatesMax),
-            certificateBytesMax: Self.certificateBytesMax
-        )
+            ber: ber, certificateCounts: Array(0...Self.certificatesMax), certificateBytesMax: Self.certificateBytesMax)
         guard let message = outline.flatMap({ try? SignedMessage($0) }),
             let receipt = try? ReceiptContents(message.content, recordsMax: Self.recordsMax)
         else {
@@ -159,12 +154,7 @@ package struct UnverifiedContents: Sendable {
     }
 
     /// Recurses as deep as the reader lets JSON nest.
-    private static func find(
-        in value: JSONValue,
-        _ steps: inout [Path.Step],
-        nesting: Int,
-        _ found: inout [Content]
-    ) {
+    private static func find(in value: JSONValue, _ steps: inout [Path.Step], nesting: Int, _ found: inout [Content]) {
         guard found.count <= partsMax else { return }
         switch value.kind {
         case .object:
@@ -182,8 +172,7 @@ package struct UnverifiedContents: Sendable {
         case .string:
             guard let bytes = value.stringBytes, isToken(bytes) || isReceipt(bytes) else { return }
             found.append(Content(steps: steps, bytes: bytes, nesting: nesting))
-        case .number, .bool, .null:
-            return
+        case .number, .bool, .null: return
         }
     }
 

@@ -28,9 +28,7 @@ package struct UnverifiedIdentifiers: Hashable, Sendable {
 
     /// Adds the identifiers of bytes that may be unsigned, as leniently as JSON allows.
     mutating func add(unsigned payload: [UInt8]) {
-        if let document = try? JSONDocument(parsing: payload, policy: .grammar) {
-            add(document.root)
-        }
+        if let document = try? JSONDocument(parsing: payload, policy: .grammar) { add(document.root) }
     }
 
     /// Reads the second segment of a possible JWS.
@@ -46,8 +44,7 @@ package struct UnverifiedIdentifiers: Hashable, Sendable {
             switch attribute.number {
             case 0:
                 let name = text(attribute)
-                environment =
-                    environment ?? name.flatMap { ReceiptType.environment($0)?.rawValue } ?? name
+                environment = environment ?? name.flatMap { ReceiptType.environment($0)?.rawValue } ?? name
             case 2: bundleID = bundleID ?? text(attribute)
             case 12: signedDate = signedDate ?? date(attribute)
             default: break
@@ -59,8 +56,7 @@ package struct UnverifiedIdentifiers: Hashable, Sendable {
             switch attribute.number {
             case 1702: productID = productID ?? text(attribute)
             case ReceiptField.transactionID: transactionID = transactionID ?? text(attribute)
-            case ReceiptField.originalTransactionID:
-                originalTransactionID = originalTransactionID ?? text(attribute)
+            case ReceiptField.originalTransactionID: originalTransactionID = originalTransactionID ?? text(attribute)
             default: break
             }
         }
@@ -71,8 +67,7 @@ package struct UnverifiedIdentifiers: Hashable, Sendable {
 
     private func text(_ attribute: ReceiptAttribute) -> String? {
         // Two to four bytes of tag and length precede the text.
-        guard attribute.value.count <= Self.textBytesMax + 4,
-            case .text(let text) = ReceiptValue(attribute, .text)
+        guard attribute.value.count <= Self.textBytesMax + 4, case .text(let text) = ReceiptValue(attribute, .text)
         else { return nil }
         return harmless(text)
     }
@@ -99,8 +94,7 @@ package struct UnverifiedIdentifiers: Hashable, Sendable {
     private static let table = FieldTable<Field>()
 
     /// Adds the statements of an object, and returns them.
-    @discardableResult
-    private mutating func fields(of object: JSONValue) -> KnownMembers<Field> {
+    @discardableResult private mutating func fields(of object: JSONValue) -> KnownMembers<Field> {
         let found = KnownMembers(of: object, named: Self.table)
         transactionID = transactionID ?? text(found[.transactionId])
         originalTransactionID = originalTransactionID ?? text(found[.originalTransactionId])
@@ -114,14 +108,10 @@ package struct UnverifiedIdentifiers: Hashable, Sendable {
 
     private static let textBytesMax = 255
 
-    private func harmless(_ text: String?) -> String? {
-        text.flatMap { UnverifiedText.isHarmless($0.utf8) ? $0 : nil }
-    }
+    private func harmless(_ text: String?) -> String? { text.flatMap { UnverifiedText.isHarmless($0.utf8) ? $0 : nil } }
 
     private func text(_ value: JSONValue?) -> String? {
-        guard let value, value.kind == .string, value.range.count <= Self.textBytesMax + 2 else {
-            return nil
-        }
+        guard let value, value.kind == .string, value.range.count <= Self.textBytesMax + 2 else { return nil }
         return harmless(value.string)
     }
 }
@@ -130,8 +120,7 @@ extension Token {
     /// The second segment of a possible JWS, whose signature nobody has checked; nil if it is not
     /// JSON in base64url.
     fileprivate func unverifiedPayload(_ policy: JSONPolicy) -> JSONValue? {
-        guard let jws = try? CompactJWS(self),
-            let payload = Base64.url.decode(bytes.span.extracting(jws.payload))
+        guard let jws = try? CompactJWS(self), let payload = Base64.url.decode(bytes.span.extracting(jws.payload))
         else { return nil }
         return try? JSONDocument(parsing: payload, policy: policy).root
     }

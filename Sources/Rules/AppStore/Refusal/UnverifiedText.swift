@@ -6,9 +6,7 @@ package enum UnverifiedText {
     /// The digits of a digest in hexadecimal; tokens, keys and receipts are longer.
     private static let runMax = 64
     /// Values with blanks, as Apple writes them.
-    private static let phrases = [
-        "Auto-Renewable Subscription", "Non-Renewing Subscription",
-    ].map { Array($0.utf8) }
+    private static let phrases = ["Auto-Renewable Subscription", "Non-Renewing Subscription"].map { Array($0.utf8) }
 
     /// Whether text has the form of an identifier, a date, a version or an enumeration's value.
     ///
@@ -19,14 +17,12 @@ package enum UnverifiedText {
         for byte in text {
             switch byte {
             case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"), UInt8(ascii: "_"),
-                UInt8(ascii: "/"), UInt8(ascii: "+"):
+                UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "/"),
+                UInt8(ascii: "+"):
                 run += 1
                 guard run <= runMax else { return false }
-            case UInt8(ascii: "."), UInt8(ascii: ":"):
-                run = 0
-            default:
-                return phrases.contains { $0.elementsEqual(text) }
+            case UInt8(ascii: "."), UInt8(ascii: ":"): run = 0
+            default: return phrases.contains { $0.elementsEqual(text) }
             }
         }
         return true

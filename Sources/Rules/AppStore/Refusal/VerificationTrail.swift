@@ -18,46 +18,26 @@ struct VerificationTrail {
 
     private var steps: [Step] = []
 
-    mutating func beginItem() {
-        steps.removeAll(keepingCapacity: true)
-    }
+    mutating func beginItem() { steps.removeAll(keepingCapacity: true) }
 
-    mutating func begin(_ token: Token) {
-        steps.append(Step(token: token, chain: []))
-    }
+    mutating func begin(_ token: Token) { steps.append(Step(token: token, chain: [])) }
 
-    mutating func beginReceipt() {
-        steps.append(Step(chain: []))
-    }
+    mutating func beginReceipt() { steps.append(Step(chain: [])) }
 
-    mutating func record(receipt content: [UInt8]) {
-        steps[steps.count - 1].receipt = content
-    }
+    mutating func record(receipt content: [UInt8]) { steps[steps.count - 1].receipt = content }
 
-    mutating func record(_ receipt: LegacyReceipt) {
-        steps[steps.count - 1].legacyReceipt = receipt
-    }
+    mutating func record(_ receipt: LegacyReceipt) { steps[steps.count - 1].legacyReceipt = receipt }
 
-    mutating func record(chain: [CertificateFacts]) {
-        steps[steps.count - 1].chain = chain
-    }
+    mutating func record(chain: [CertificateFacts]) { steps[steps.count - 1].chain = chain }
 
-    mutating func record(decoded payload: [UInt8]) {
-        steps[steps.count - 1].decoded = payload
-    }
+    mutating func record(decoded payload: [UInt8]) { steps[steps.count - 1].decoded = payload }
 
-    mutating func record(payload: JSONValue) {
-        steps[steps.count - 1].payload = payload
-    }
+    mutating func record(payload: JSONValue) { steps[steps.count - 1].payload = payload }
 
     /// Makes an item current that an earlier pass has verified.
     mutating func resume(_ statements: [SignedStatement]) {
         steps = statements.map { statement in
-            Step(
-                token: statement.token,
-                payload: statement.json,
-                chain: statement.chain.certificates
-            )
+            Step(token: statement.token, payload: statement.json, chain: statement.chain.certificates)
         }
     }
 
@@ -78,20 +58,14 @@ struct VerificationTrail {
             }
         }
         return Refusal(
-            reason: fault.reason,
-            detail: fault.detail,
-            chain: steps.last?.chain ?? [],
-            unverified: unverified,
-            signedPayload: fault.reason.isSettingsDependent ? signedPayload : nil
-        )
+            reason: fault.reason, detail: fault.detail, chain: steps.last?.chain ?? [], unverified: unverified,
+            signedPayload: fault.reason.isSettingsDependent ? signedPayload : nil)
     }
 
     /// The digest for the last JWS or receipt, regardless of the rest of the body.
     private var signedPayload: SHA256Digest? {
         guard let step = steps.last else { return nil }
-        if let payload = step.payload {
-            return SHA256.digest(payload.rawBytes)
-        }
+        if let payload = step.payload { return SHA256.digest(payload.rawBytes) }
         return step.receipt.map { SHA256.digest($0) }
     }
 }

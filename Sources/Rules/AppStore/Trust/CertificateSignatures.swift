@@ -20,9 +20,7 @@ struct CertificateSignatures {
     /// The most recently used one comes first.
     private var facts: [Fact] = []
 
-    init(factsMax: Int) {
-        self.factsMax = factsMax
-    }
+    init(factsMax: Int) { self.factsMax = factsMax }
 
     /// The certificate of exactly these bytes, if remembered: parsed, its key decoded.
     ///
@@ -36,39 +34,30 @@ struct CertificateSignatures {
     }
 
     /// Whether the intermediate has signed a leaf; verified on each call.
-    func isSigned(_ leaf: Certificate, by intermediate: Certificate) -> Bool {
-        leaf.isSigned(by: intermediate)
-    }
+    func isSigned(_ leaf: Certificate, by intermediate: Certificate) -> Bool { leaf.isSigned(by: intermediate) }
 
     /// Whether a root that may vouch for chains has signed an intermediate; verified once.
     ///
     /// A signature that does not verify is never remembered.
     mutating func isSigned(_ intermediate: Certificate, byRoot root: Certificate) -> Bool {
         if let known = index(of: intermediate, root) {
-            if known > 0 {
-                facts.insert(facts.remove(at: known), at: 0)
-            }
+            if known > 0 { facts.insert(facts.remove(at: known), at: 0) }
             return true
         }
         let isSigned = intermediate.isSigned(by: root)
-        if isSigned {
-            remember(Fact(intermediate: intermediate, root: root))
-        }
+        if isSigned { remember(Fact(intermediate: intermediate, root: root)) }
         return isSigned
     }
 
     private func index(of intermediate: Certificate, _ root: Certificate) -> Int? {
         facts.firstIndex { fact in
-            fact.intermediate.fingerprint == intermediate.fingerprint
-                && fact.root.fingerprint == root.fingerprint
+            fact.intermediate.fingerprint == intermediate.fingerprint && fact.root.fingerprint == root.fingerprint
         }
     }
 
     private mutating func remember(_ fact: Fact) {
         guard factsMax > 0 else { return }
-        if facts.count >= factsMax {
-            facts.removeLast()
-        }
+        if facts.count >= factsMax { facts.removeLast() }
         facts.insert(fact, at: 0)
     }
 }

@@ -39,8 +39,7 @@ enum ChainFamily {
     func keyFault(of leaf: Certificate) -> String? {
         switch self {
         case .jws:
-            return leaf.hasNamedCurve && leaf.p256Key != nil
-                ? nil : "the leaf's key is not on P-256 as a named curve"
+            return leaf.hasNamedCurve && leaf.p256Key != nil ? nil : "the leaf's key is not on P-256 as a named curve"
         case .receipts:
             if case .rsa(let bits) = leaf.keyKind, bits >= Self.rsaBitsMin { return nil }
             return "the leaf's key is not RSA with 2048 bits or more"
@@ -56,14 +55,10 @@ package enum AppleRoots {
     /// Apple Root CA - G3: all JWS.
     package static let jws = pin("63343abfb89a6a03ebb57e9b3f5fa7be7c4f5c756f3017b3a8c488c3653e9179")
     /// Apple Root CA: receipts.
-    package static let receipts = pin(
-        "b0b1730ecbc7ff4505142c49f1295e6eda6bcaed7e2c68c5be91b5a11001f024"
-    )
+    package static let receipts = pin("b0b1730ecbc7ff4505142c49f1295e6eda6bcaed7e2c68c5be91b5a11001f024")
 
     private static func pin(_ hex: String) -> SHA256Digest {
-        guard let digest = SHA256Digest(hex: hex) else {
-            preconditionFailure("a pin is 64 hexadecimal digits")
-        }
+        guard let digest = SHA256Digest(hex: hex) else { preconditionFailure("a pin is 64 hexadecimal digits") }
         return digest
     }
 }

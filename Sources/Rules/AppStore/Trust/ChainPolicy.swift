@@ -24,21 +24,14 @@ struct ChainPolicy {
     /// The anchors that vouch for the chain: at least one.
     ///
     /// - Parameter signatures: verifies the certificates' signatures, after every other rule.
-    func anchors(
-        _ chainRoots: [Certificate],
-        _ signatures: inout CertificateSignatures
-    ) throws(Fault) -> [Anchor] {
+    func anchors(_ chainRoots: [Certificate], _ signatures: inout CertificateSignatures) throws(Fault) -> [Anchor] {
         let candidates = candidates(chainRoots)
-        guard !candidates.isEmpty else {
-            throw Fault(.rootUntrusted, "no configured root has issued the intermediate")
-        }
+        guard !candidates.isEmpty else { throw Fault(.rootUntrusted, "no configured root has issued the intermediate") }
         try checkLeafAndIntermediate()
         var anchors: [Anchor] = []
         var firstFault: Fault?
         for root in candidates {
-            do throws(Fault) {
-                anchors.append(try anchor(root, &signatures))
-            } catch {
+            do throws(Fault) { anchors.append(try anchor(root, &signatures)) } catch {
                 firstFault = firstFault ?? error
             }
         }
@@ -66,10 +59,7 @@ struct ChainPolicy {
         }
     }
 
-    private func anchor(
-        _ root: Certificate,
-        _ signatures: inout CertificateSignatures
-    ) throws(Fault) -> Anchor {
+    private func anchor(_ root: Certificate, _ signatures: inout CertificateSignatures) throws(Fault) -> Anchor {
         try Self.checkIssuance(of: intermediate, "intermediate", by: root)
         try Self.checkIssuer(root, "root")
         try Self.checkExtensions(of: root, "root")
@@ -85,24 +75,17 @@ struct ChainPolicy {
         return Anchor(trust: trust, certificate: root)
     }
 
-    private static func checkIssuance(
-        of certificate: Certificate,
-        _ name: String,
-        by issuer: Certificate
-    ) throws(Fault) {
+    private static func checkIssuance(of certificate: Certificate, _ name: String, by issuer: Certificate) throws(Fault)
+    {
         switch certificate.issuance(by: issuer) {
         case .named: break
-        case .nameMismatch:
-            throw Fault(.chainInvalid, "the \(name) names another issuer")
-        case .keyIdentifierMismatch:
-            throw Fault(.chainInvalid, "the \(name) names another key of its issuer")
+        case .nameMismatch: throw Fault(.chainInvalid, "the \(name) names another issuer")
+        case .keyIdentifierMismatch: throw Fault(.chainInvalid, "the \(name) names another key of its issuer")
         }
     }
 
     private static func checkIssuer(_ issuer: Certificate, _ name: String) throws(Fault) {
-        guard issuer.isCA else {
-            throw Fault(.chainInvalid, "the \(name) is not a CA")
-        }
+        guard issuer.isCA else { throw Fault(.chainInvalid, "the \(name) is not a CA") }
         if let keyUsage = issuer.keyUsage, !keyUsage.contains(.keyCertSign) {
             throw Fault(.chainInvalid, "the \(name) may not sign certificates")
         }
@@ -111,16 +94,13 @@ struct ChainPolicy {
         case .rsa(let bits) where bits >= ChainFamily.rsaBitsMin: break
         case .rsa: throw Fault(.chainInvalid, "the \(name) has an RSA key below 2048 bits")
         case .malformed: throw Self.malformedKey(of: name)
-        case .otherCurve, .other:
-            throw Fault(.chainInvalid, "the \(name) has a key of no allowed algorithm")
+        case .otherCurve, .other: throw Fault(.chainInvalid, "the \(name) has a key of no allowed algorithm")
         }
     }
 
     private static func checkExtensions(of certificate: Certificate, _ name: String) throws(Fault) {
         let unknown = certificate.unknownCriticalExtensions.filter { !MarkerOID.all.contains($0) }
-        guard unknown.isEmpty else {
-            throw Fault(.chainInvalid, "the \(name) has an unknown critical extension")
-        }
+        guard unknown.isEmpty else { throw Fault(.chainInvalid, "the \(name) has an unknown critical extension") }
     }
 
     /// The reason why the certificates may not sign App Store data; nil if they may.

@@ -16,13 +16,9 @@ package final class KeyTables: Sendable {
     private let tablesMax: Int
     private let entries = Mutex<[Entry]>([])
 
-    init(tablesMax: Int) {
-        self.tablesMax = tablesMax
-    }
+    init(tablesMax: Int) { self.tablesMax = tablesMax }
 
-    package var count: Int {
-        entries.withLock { $0.count { $0.table != nil } }
-    }
+    package var count: Int { entries.withLock { $0.count { $0.table != nil } } }
 
     /// The table of a leaf's key, made now if missing.
     ///
@@ -31,9 +27,7 @@ package final class KeyTables: Sendable {
     func table(of key: P256PublicKey, leaf: SHA256Digest) -> P256KeyTable? {
         let (known, isOurs) = entries.withLock { entries in
             entries.removeAll { !$0.isBeingMade && $0.table == nil }
-            if let entry = entries.first(where: { $0.leaf == leaf }) {
-                return (entry.table, false)
-            }
+            if let entry = entries.first(where: { $0.leaf == leaf }) { return (entry.table, false) }
             guard entries.count < tablesMax else { return (nil, false) }
             entries.append(Entry(leaf: leaf))
             return (nil, true)

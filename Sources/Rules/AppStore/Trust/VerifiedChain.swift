@@ -33,9 +33,7 @@ final class VerifiedChain {
     init(local certificate: Certificate, _ family: ChainFamily) {
         certificates = [CertificateFacts(certificate)]
         signers = []
-        anchors = [
-            Anchor(trust: .configured(certificate.fingerprint), certificate: certificate)
-        ]
+        anchors = [Anchor(trust: .configured(certificate.fingerprint), certificate: certificate)]
         method = family == .jws ? .jwsXcode : .receipt
         signature = family == .jws ? certificate.p256Key.map(P256Verifier.init) : nil
         purposeFault = family.keyFault(of: certificate)
@@ -48,9 +46,7 @@ final class VerifiedChain {
 
     /// The anchors valid at a time, if leaf and intermediate were too; both ends included.
     func anchors(validAt seconds: Int64) -> [Anchor] {
-        guard certificates.prefix(2).allSatisfy({ $0.validity.contains(seconds) }) else {
-            return []
-        }
+        guard certificates.prefix(2).allSatisfy({ $0.validity.contains(seconds) }) else { return [] }
         return anchors.filter { $0.validity.contains(seconds) }
     }
 
@@ -65,22 +61,15 @@ final class VerifiedChain {
     }
 
     /// - Parameter beginning: the digest of the header segment and its dot, if known.
-    func check(
-        _ jws: CompactJWS,
-        of token: Token,
-        signature raw: [UInt8],
-        after beginning: SHA256Prefix?
-    ) -> SignatureCheck {
+    func check(_ jws: CompactJWS, of token: Token, signature raw: [UInt8], after beginning: SHA256Prefix?)
+        -> SignatureCheck
+    {
         guard let signature else { return .invalid }
         let bytes = token.bytes
         guard let beginning else {
             return signature.verify(signature: raw.span, over: bytes.span.extracting(jws.signed))
         }
-        return signature.verify(
-            signature: raw.span,
-            over: beginning,
-            with: bytes.span.extracting(jws.payload)
-        )
+        return signature.verify(signature: raw.span, over: beginning, with: bytes.span.extracting(jws.payload))
     }
 }
 
@@ -109,9 +98,7 @@ struct VerifiedChainCache {
     /// The number of look-ups that found a chain, and of those that did not.
     private(set) var lookups = (found: 0, missed: 0)
 
-    init(entriesMax: Int) {
-        self.entriesMax = entriesMax
-    }
+    init(entriesMax: Int) { self.entriesMax = entriesMax }
 
     var count: Int { entries.count }
 
@@ -127,9 +114,7 @@ struct VerifiedChainCache {
             guard end < token.range.upperBound, bytes[end] == UInt8(ascii: "."),
                 ByteSearch.hasPrefix(known.span, bytes.span, at: token.range.lowerBound)
             else { continue }
-            if index > 0 {
-                entries.insert(entries.remove(at: index), at: 0)
-            }
+            if index > 0 { entries.insert(entries.remove(at: index), at: 0) }
             lookups.found += 1
             let entry = entries[0]
             return Known(chain: entry.chain, headerEnd: end, beginning: entry.beginning)
@@ -140,9 +125,7 @@ struct VerifiedChainCache {
 
     mutating func insert(_ chain: VerifiedChain, for header: ArraySlice<UInt8>) {
         guard entriesMax > 0 else { return }
-        if entries.count >= entriesMax {
-            entries.removeLast()
-        }
+        if entries.count >= entriesMax { entries.removeLast() }
         let header = Array(header)
         let beginning = SHA256Prefix(header + [UInt8(ascii: ".")])
         entries.insert(Entry(header: header, chain: chain, beginning: beginning), at: 0)

@@ -28,22 +28,16 @@ package struct VerifierConfiguration: Sendable {
     /// The problems of each entry, and of all together.
     package static func problems(with apps: [ConfiguredApp]) -> [String] {
         var problems = apps.flatMap(\.problems)
-        if apps.isEmpty {
-            problems.append("no app is configured, so every body would be refused")
-        }
-        for (index, app) in apps.enumerated()
-        where apps[..<index].contains(where: { $0.isSame(as: app) }) {
-            problems.append(
-                "app \(app.bundleID) in \(app.environment.rawValue) is configured twice"
-            )
+        if apps.isEmpty { problems.append("no app is configured, so every body would be refused") }
+        for (index, app) in apps.enumerated() where apps[..<index].contains(where: { $0.isSame(as: app) }) {
+            problems.append("app \(app.bundleID) in \(app.environment.rawValue) is configured twice")
         }
         return problems
     }
 
     private static func distinctRoots(of apps: [ConfiguredApp]) -> [Certificate] {
         var roots: [Certificate] = []
-        for root in apps.flatMap(\.roots)
-        where !roots.contains(where: { $0.fingerprint == root.fingerprint }) {
+        for root in apps.flatMap(\.roots) where !roots.contains(where: { $0.fingerprint == root.fingerprint }) {
             roots.append(root)
         }
         return roots
@@ -58,19 +52,13 @@ package struct VerifierConfiguration: Sendable {
         chainRoots.filter { family.trust(inRoot: $0.fingerprint) != nil }
     }
 
-    private func trusts(_ family: ChainFamily) -> [[Trust]] {
-        family == .jws ? jwsTrusts : receiptTrusts
-    }
+    private func trusts(_ family: ChainFamily) -> [[Trust]] { family == .jws ? jwsTrusts : receiptTrusts }
 
-    func hasBundle(_ bundleID: PayloadText) -> Bool {
-        apps.contains { bundleID.equals($0.bundleID.text) }
-    }
+    func hasBundle(_ bundleID: PayloadText) -> Bool { apps.contains { bundleID.equals($0.bundleID.text) } }
 
     /// The position of the entry for a bundle and an environment.
     func indexOfApp(_ bundleID: PayloadText, _ environment: Environment) -> Int? {
-        apps.firstIndex {
-            environment == $0.environment && bundleID.equals($0.bundleID.text)
-        }
+        apps.firstIndex { environment == $0.environment && bundleID.equals($0.bundleID.text) }
     }
 
     func environment(_ name: PayloadText) -> Environment? {
@@ -85,9 +73,7 @@ package struct VerifierConfiguration: Sendable {
     /// The first of a chain's anchors that may vouch for JWS of any app of an environment.
     func anchor(of anchors: [Anchor], forAnyAppIn environment: Environment) -> Anchor? {
         anchors.first { anchor in
-            apps.indices.contains {
-                apps[$0].environment == environment && jwsTrusts[$0].contains(anchor.trust)
-            }
+            apps.indices.contains { apps[$0].environment == environment && jwsTrusts[$0].contains(anchor.trust) }
         }
     }
 }
@@ -112,10 +98,7 @@ package struct ConfiguredApp: Sendable {
     package let hasTestRootInProduction: Bool
 
     package init(
-        bundleID: Identifier,
-        environment: Environment,
-        appAppleID: Int64? = nil,
-        roots: [Certificate] = [],
+        bundleID: Identifier, environment: Environment, appAppleID: Int64? = nil, roots: [Certificate] = [],
         hasTestRootInProduction: Bool = false
     ) {
         self.bundleID = bundleID

@@ -15,9 +15,7 @@ package struct Base64: Sendable {
         let letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
         alphabet = Array((letters + alphabetEnd).utf8)
         var values = [UInt8](repeating: 0xFF, count: 256)
-        for (value, character) in alphabet.enumerated() {
-            values[Int(character)] = UInt8(value)
-        }
+        for (value, character) in alphabet.enumerated() { values[Int(character)] = UInt8(value) }
         self.values = values
         self.isPadded = isPadded
     }
@@ -28,9 +26,7 @@ package struct Base64: Sendable {
         if isPadded {
             guard count % 4 == 0 else { return nil }
             let padding = UInt8(ascii: "=")
-            if count > 0 && text[count - 1] == padding {
-                count -= text[count - 2] == padding ? 2 : 1
-            }
+            if count > 0 && text[count - 1] == padding { count -= text[count - 2] == padding ? 2 : 1 }
         }
         guard count % 4 != 1 else { return nil }
         var isValid = true
@@ -48,9 +44,7 @@ package struct Base64: Sendable {
     }
 
     private static func decodeQuads(
-        _ text: UnsafeBufferPointer<UInt8>,
-        _ quadsCount: Int,
-        _ values: UnsafeBufferPointer<UInt8>,
+        _ text: UnsafeBufferPointer<UInt8>, _ quadsCount: Int, _ values: UnsafeBufferPointer<UInt8>,
         _ output: UnsafeMutableBufferPointer<UInt8>
     ) -> Bool {
         var seen: UInt8 = 0
@@ -69,9 +63,7 @@ package struct Base64: Sendable {
 
     /// Decodes the last two or three characters; the unused bits of the last one have to be zero.
     private static func decodeRest(
-        _ text: UnsafeBufferPointer<UInt8>,
-        _ range: Range<Int>,
-        _ values: UnsafeBufferPointer<UInt8>,
+        _ text: UnsafeBufferPointer<UInt8>, _ range: Range<Int>, _ values: UnsafeBufferPointer<UInt8>,
         _ output: UnsafeMutableBufferPointer<UInt8>
     ) -> (count: Int, isValid: Bool) {
         guard !range.isEmpty else { return (0, true) }
@@ -79,9 +71,7 @@ package struct Base64: Sendable {
         let first = values[Int(text[range.lowerBound])]
         let second = values[Int(text[range.lowerBound + 1])]
         output[start] = first << 2 | second >> 4
-        guard range.count == 3 else {
-            return (1, first | second < 0x40 && second & 0x0F == 0)
-        }
+        guard range.count == 3 else { return (1, first | second < 0x40 && second & 0x0F == 0) }
         let third = values[Int(text[range.lowerBound + 2])]
         output[start + 1] = second << 4 | third >> 2
         return (2, first | second | third < 0x40 && third & 0x03 == 0)
@@ -95,15 +85,11 @@ extension Base64 {
         return [UInt8](unsafeUninitializedCapacity: count + 3) { output, written in
             bytes.withUnsafeBufferPointer { bytes in
                 alphabet.withUnsafeBufferPointer { alphabet in
-                    for group in 0..<(bytes.count + 2) / 3 {
-                        Self.encode(bytes, group, alphabet, output)
-                    }
+                    for group in 0..<(bytes.count + 2) / 3 { Self.encode(bytes, group, alphabet, output) }
                 }
             }
             if isPadded && bytes.count % 3 > 0 {
-                for index in count - (3 - bytes.count % 3)..<count {
-                    output[index] = UInt8(ascii: "=")
-                }
+                for index in count - (3 - bytes.count % 3)..<count { output[index] = UInt8(ascii: "=") }
             }
             written = count
         }
@@ -111,9 +97,7 @@ extension Base64 {
 
     /// Writes the four characters of three bytes; missing bytes count as zero.
     private static func encode(
-        _ bytes: UnsafeBufferPointer<UInt8>,
-        _ group: Int,
-        _ alphabet: UnsafeBufferPointer<UInt8>,
+        _ bytes: UnsafeBufferPointer<UInt8>, _ group: Int, _ alphabet: UnsafeBufferPointer<UInt8>,
         _ output: UnsafeMutableBufferPointer<UInt8>
     ) {
         let start = group * 3

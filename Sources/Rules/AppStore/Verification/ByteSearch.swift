@@ -28,17 +28,12 @@ enum ByteSearch {
     static func hasPrefix(_ prefix: Span<UInt8>, _ text: Span<UInt8>, at start: Int) -> Bool {
         guard prefix.count <= text.count - start else { return false }
         return prefix.withUnsafeBytes { prefix in
-            text.withUnsafeBytes { text in
-                isEqual(prefix, UnsafeRawBufferPointer(rebasing: text[start...]))
-            }
+            text.withUnsafeBytes { text in isEqual(prefix, UnsafeRawBufferPointer(rebasing: text[start...])) }
         }
     }
 
     /// - Parameter text: at least as long as `prefix`.
-    private static func isEqual(
-        _ prefix: UnsafeRawBufferPointer,
-        _ text: UnsafeRawBufferPointer
-    ) -> Bool {
+    private static func isEqual(_ prefix: UnsafeRawBufferPointer, _ text: UnsafeRawBufferPointer) -> Bool {
         var difference = SIMD4<UInt64>.zero
         var index = 0
         while index + 32 <= prefix.count {
@@ -50,9 +45,7 @@ enum ByteSearch {
         guard difference == .zero else { return false }
         while index + 8 <= prefix.count {
             let expected = prefix.loadUnaligned(fromByteOffset: index, as: UInt64.self)
-            guard text.loadUnaligned(fromByteOffset: index, as: UInt64.self) == expected else {
-                return false
-            }
+            guard text.loadUnaligned(fromByteOffset: index, as: UInt64.self) == expected else { return false }
             index += 8
         }
         while index < prefix.count {

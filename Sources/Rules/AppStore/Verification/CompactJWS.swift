@@ -18,9 +18,7 @@ struct CompactJWS {
             let second = ByteSearch.first(dot, in: bytes.span, first + 1..<range.upperBound)
         else { throw Fault(.jwsMalformed, "the compact JWS has fewer than three segments") }
         let third = ByteSearch.first(dot, in: bytes.span, second + 1..<range.upperBound)
-        guard third == nil else {
-            throw Fault(.jwsMalformed, "the compact JWS has more than three segments")
-        }
+        guard third == nil else { throw Fault(.jwsMalformed, "the compact JWS has more than three segments") }
         header = range.lowerBound..<first
         payload = first + 1..<second
         signature = second + 1..<range.upperBound
@@ -56,11 +54,7 @@ struct JWSHeader {
     /// The decoded entries of `x5c`, leaf first; not parsed yet.
     let certificates: [[UInt8]]
 
-    init(
-        decoding bytes: [UInt8],
-        acceptsSingleCertificate: Bool,
-        limits: VerifierLimits
-    ) throws(Fault) {
+    init(decoding bytes: [UInt8], acceptsSingleCertificate: Bool, limits: VerifierLimits) throws(Fault) {
         let root = try Self.object(bytes, limits)
         guard root["alg"]?.isString("ES256") == true else {
             throw Fault(.algorithmNotAllowed, "the header's alg is not ES256")
@@ -72,38 +66,24 @@ struct JWSHeader {
             throw Fault(.x5cLength, "x5c holds \(chain.count) certificates instead of 3")
         }
         var certificates: [[UInt8]] = []
-        for entry in chain.elements {
-            certificates.append(try Self.certificate(entry, limits))
-        }
+        for entry in chain.elements { certificates.append(try Self.certificate(entry, limits)) }
         self.certificates = certificates
     }
 
-    private static func object(
-        _ bytes: [UInt8],
-        _ limits: VerifierLimits
-    ) throws(Fault) -> JSONValue {
+    private static func object(_ bytes: [UInt8], _ limits: VerifierLimits) throws(Fault) -> JSONValue {
         let root: JSONValue
-        do throws(JSONError) {
-            root = try limits.read(bytes)
-        } catch {
+        do throws(JSONError) { root = try limits.read(bytes) } catch {
             throw Fault(.jwsMalformed, "the header is not acceptable JSON: \(error)")
         }
-        guard root.kind == .object else {
-            throw Fault(.jwsMalformed, "the header is not a JSON object")
-        }
+        guard root.kind == .object else { throw Fault(.jwsMalformed, "the header is not a JSON object") }
         guard root["crit"] == nil else {
             throw Fault(.jwsMalformed, "the header has crit, but no extension is supported")
         }
-        guard root["b64"] == nil else {
-            throw Fault(.jwsMalformed, "the header has b64, which changes what is signed")
-        }
+        guard root["b64"] == nil else { throw Fault(.jwsMalformed, "the header has b64, which changes what is signed") }
         return root
     }
 
-    private static func certificate(
-        _ entry: JSONValue,
-        _ limits: VerifierLimits
-    ) throws(Fault) -> [UInt8] {
+    private static func certificate(_ entry: JSONValue, _ limits: VerifierLimits) throws(Fault) -> [UInt8] {
         guard let text = entry.stringBytes else {
             throw Fault(.certificateMalformed, "an entry of x5c is not a string")
         }

@@ -10,33 +10,22 @@ enum SignedFields {
     ///
     /// Nil for a kind that Apple introduced after this version.
     init?(_ payload: JSONValue) throws(Fault) {
-        guard payload.kind == .object else {
-            throw Fault(.payloadMalformed, "the payload is not a JSON object")
-        }
+        guard payload.kind == .object else { throw Fault(.payloadMalformed, "the payload is not a JSON object") }
         let isTransaction = Self.has("transactionId", payload)
         let isNotification = Self.has("notificationType", payload)
         let isAppTransaction = Self.has("receiptCreationDate", payload)
-        let isRenewal =
-            Self.has("autoRenewStatus", payload) || Self.has("autoRenewProductId", payload)
+        let isRenewal = Self.has("autoRenewStatus", payload) || Self.has("autoRenewProductId", payload)
         switch (isTransaction, isRenewal, isAppTransaction, isNotification) {
-        case (true, false, false, false):
-            self = .transaction(TransactionPayload(payload))
-        case (false, true, false, false):
-            self = .renewalInfo(RenewalPayload(payload))
-        case (false, false, true, false):
-            self = .appTransaction(AppTransactionPayload(payload))
-        case (false, false, false, true):
-            self = .notification(NotificationPayload(payload))
+        case (true, false, false, false): self = .transaction(TransactionPayload(payload))
+        case (false, true, false, false): self = .renewalInfo(RenewalPayload(payload))
+        case (false, false, true, false): self = .appTransaction(AppTransactionPayload(payload))
+        case (false, false, false, true): self = .notification(NotificationPayload(payload))
         case (false, false, false, false):
             guard !Self.isRetentionRequest(payload) else {
-                throw Fault(
-                    .payloadMalformed,
-                    "a Retention Messaging request, which the app's server answers at once"
-                )
+                throw Fault(.payloadMalformed, "a Retention Messaging request, which the app's server answers at once")
             }
             return nil
-        default:
-            throw Fault(.payloadMalformed, "the payload has the fields of two kinds")
+        default: throw Fault(.payloadMalformed, "the payload has the fields of two kinds")
         }
     }
 
@@ -97,8 +86,7 @@ extension SignedFields {
             try Self.require(fields.environment != nil, "environment")
             try Self.require(fields.productID != nil, "productId")
             try Self.require(fields.purchaseDate != nil, "purchaseDate")
-        case .renewalInfo(let fields):
-            try Self.require(fields.originalTransactionID != nil, "originalTransactionId")
+        case .renewalInfo(let fields): try Self.require(fields.originalTransactionID != nil, "originalTransactionId")
         case .appTransaction(let fields):
             try Self.require(fields.bundleID != nil || Self.lacksBundle(payload), "bundleId")
         case .notification(let fields):
@@ -113,14 +101,10 @@ extension SignedFields {
     }
 
     private static func require(_ isPresent: Bool, _ name: StaticString) throws(Fault) {
-        guard isPresent else {
-            throw Fault(.payloadMalformed, "\(name) is missing or malformed")
-        }
+        guard isPresent else { throw Fault(.payloadMalformed, "\(name) is missing or malformed") }
     }
 
-    private static func lacksBundle(_ payload: JSONValue) -> Bool {
-        payload["bundleId"].map(\.isNull) ?? true
-    }
+    private static func lacksBundle(_ payload: JSONValue) -> Bool { payload["bundleId"].map(\.isNull) ?? true }
 }
 
 extension NotificationPayload {
@@ -148,9 +132,7 @@ extension NotificationPayload {
             }
         }
         let app = (appData ?? newBody)?.json["signedAppTransactionInfo"]
-        if let token = app.flatMap(Token.init) {
-            items.append((token, .appTransaction))
-        }
+        if let token = app.flatMap(Token.init) { items.append((token, .appTransaction)) }
         return items
     }
 }

@@ -50,68 +50,48 @@ package struct VerifiedItem: Sendable {
     /// An in-app record of a receipt.
     ///
     /// - Parameter namesApp: whether it carries the receipt's fields about the app.
-    init(
-        _ record: ReceiptRecord,
-        of receipt: VerifiedReceipt,
-        _ claims: ObservationClaims,
-        naming namesApp: Bool
-    ) {
+    init(_ record: ReceiptRecord, of receipt: VerifiedReceipt, _ claims: ObservationClaims, naming namesApp: Bool) {
         environment = receipt.environment
         bundleID = receipt.bundleID
         verification = receipt.verification
         self.claims = claims
         self.receipt = namesApp ? receipt.contents.json : nil
         transaction = ReadPayload(record.json, record.fields)
-        receiptMalformedFields =
-            record.malformedFields + receipt.contents.malformedFields
+        receiptMalformedFields = record.malformedFields + receipt.contents.malformedFields
     }
 
     /// The number of fields with a wrong type or value; the payload carries them unchanged.
     package var malformedFields: Int {
         (transaction?.fields.malformedFields ?? 0) + (renewalInfo?.fields.malformedFields ?? 0)
-            + (appTransaction?.fields.malformedFields ?? 0)
-            + (notification?.fields.malformedFields ?? 0) + receiptMalformedFields
+            + (appTransaction?.fields.malformedFields ?? 0) + (notification?.fields.malformedFields ?? 0)
+            + receiptMalformedFields
     }
 
     /// The observations of one item's statements, which agree with each other.
-    static func items(
-        _ statements: [SignedStatement],
-        claims: ObservationClaims
-    ) -> [VerifiedItem] {
+    static func items(_ statements: [SignedStatement], claims: ObservationClaims) -> [VerifiedItem] {
         var items: [VerifiedItem] = []
         let purchase =
-            statements.first { $0.fields.kind == .transaction }
-            ?? statements.first { $0.fields.kind == .renewalInfo }
-        if let purchase {
-            items.append(VerifiedItem(purchase, claims))
-        }
+            statements.first { $0.fields.kind == .transaction } ?? statements.first { $0.fields.kind == .renewalInfo }
+        if let purchase { items.append(VerifiedItem(purchase, claims)) }
         for statement in statements where statement.fields.kind == .appTransaction {
             items.append(VerifiedItem(statement, claims))
         }
-        if items.isEmpty, let notification = statements.first {
-            items.append(VerifiedItem(notification, claims))
-        }
+        if items.isEmpty, let notification = statements.first { items.append(VerifiedItem(notification, claims)) }
         for statement in statements {
-            for index in items.indices {
-                items[index].add(statement, isPurchase: purchase != nil && index == 0)
-            }
+            for index in items.indices { items[index].add(statement, isPurchase: purchase != nil && index == 0) }
         }
         return items
     }
 
     private mutating func add(_ statement: SignedStatement, isPurchase: Bool) {
         switch statement.fields {
-        case .transaction(let fields) where isPurchase:
-            transaction = ReadPayload(statement.json, fields)
-        case .renewalInfo(let fields) where isPurchase:
-            renewalInfo = ReadPayload(statement.json, fields)
-        case .appTransaction(let fields) where !isPurchase:
-            appTransaction = ReadPayload(statement.json, fields)
+        case .transaction(let fields) where isPurchase: transaction = ReadPayload(statement.json, fields)
+        case .renewalInfo(let fields) where isPurchase: renewalInfo = ReadPayload(statement.json, fields)
+        case .appTransaction(let fields) where !isPurchase: appTransaction = ReadPayload(statement.json, fields)
         case .notification(let fields):
             notification = ReadPayload(statement.json, fields)
             notificationSignedDate = statement.signedDate
-        case .transaction, .renewalInfo, .appTransaction:
-            break
+        case .transaction, .renewalInfo, .appTransaction: break
         }
     }
 }
@@ -121,10 +101,7 @@ extension VerifiedItem {
     package var observedNotification: ObservedNotification? {
         guard let fields = notification?.fields, let notificationSignedDate else { return nil }
         return ObservedNotification(
-            type: fields.type?.string ?? "",
-            subtype: fields.subtype?.string,
-            uuid: fields.uuid?.string,
-            signedDate: notificationSignedDate
-        )
+            type: fields.type?.string ?? "", subtype: fields.subtype?.string, uuid: fields.uuid?.string,
+            signedDate: notificationSignedDate)
     }
 }

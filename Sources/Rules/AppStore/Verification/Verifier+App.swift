@@ -9,17 +9,12 @@ extension Verifier {
         switch fields {
         case .transaction(let fields):
             return try vouching(for: fields.bundleID, in: environment(fields.environment), anchors)
-        case .renewalInfo(let fields):
-            return try vouchingForRenewal(environment(fields.environment), anchors)
+        case .renewalInfo(let fields): return try vouchingForRenewal(environment(fields.environment), anchors)
         case .appTransaction(let fields):
             return try vouching(
-                for: fields.bundleID,
-                in: environment(fields.environment),
-                anchors,
-                appNumber: fields.appAppleID.map(AppNumber.named) ?? .missing
-            )
-        case .notification(let fields):
-            return try vouching(forNotification: fields, anchors)
+                for: fields.bundleID, in: environment(fields.environment), anchors,
+                appNumber: fields.appAppleID.map(AppNumber.named) ?? .missing)
+        case .notification(let fields): return try vouching(forNotification: fields, anchors)
         }
     }
 
@@ -27,42 +22,25 @@ extension Verifier {
     ///
     /// An undocumented object may have any members: its app number is compared if present, and
     /// without an environment it names no app.
-    func vouching(
-        forNotification fields: NotificationPayload,
-        _ anchors: [Anchor]
-    ) throws(Fault) -> Vouching? {
+    func vouching(forNotification fields: NotificationPayload, _ anchors: [Anchor]) throws(Fault) -> Vouching? {
         guard let subject = fields.subject, let bundleID = subject.bundleID else { return nil }
         let isDocumented = fields.documentedSubject != nil
         let namesEnvironment = subject.environment != nil || subject.externalPurchaseID != nil
         if !isDocumented, !namesEnvironment, configuration.hasBundle(bundleID) { return nil }
         return try vouching(
-            for: bundleID,
-            in: environment(subject.environment) ?? subject.externalPurchaseEnvironment,
-            anchors,
-            appNumber: subject.appAppleID.map(AppNumber.named)
-                ?? (isDocumented ? .missing : .notRequired)
-        )
+            for: bundleID, in: environment(subject.environment) ?? subject.externalPurchaseEnvironment, anchors,
+            appNumber: subject.appAppleID.map(AppNumber.named) ?? (isDocumented ? .missing : .notRequired))
     }
 
     /// The same check for a receipt, whose app number is zero if absent.
-    func vouching(
-        forReceipt receipt: ReceiptContents,
-        _ anchors: [Anchor]
-    ) throws(Fault) -> Vouching {
+    func vouching(forReceipt receipt: ReceiptContents, _ anchors: [Anchor]) throws(Fault) -> Vouching {
         try vouching(
-            for: receipt.app.bundleID,
-            in: receipt.environment,
-            anchors,
-            family: .receipts,
-            appNumber: receipt.app.appAppleID.flatMap { $0 == 0 ? nil : .named($0) }
-                ?? .notRequired
-        )
+            for: receipt.app.bundleID, in: receipt.environment, anchors, family: .receipts,
+            appNumber: receipt.app.appAppleID.flatMap { $0 == 0 ? nil : .named($0) } ?? .notRequired)
     }
 
     /// The configured environment of a name; nil if no app has it.
-    private func environment(_ name: PayloadText?) -> Environment? {
-        name.flatMap { configuration.environment($0) }
-    }
+    private func environment(_ name: PayloadText?) -> Environment? { name.flatMap { configuration.environment($0) } }
 
     private enum AppNumber: Equatable {
         case named(Int64)
@@ -72,10 +50,7 @@ extension Verifier {
     }
 
     private func vouching(
-        for bundleID: PayloadText?,
-        in environment: Environment?,
-        _ anchors: [Anchor],
-        family: ChainFamily = .jws,
+        for bundleID: PayloadText?, in environment: Environment?, _ anchors: [Anchor], family: ChainFamily = .jws,
         appNumber: AppNumber = .notRequired
     ) throws(Fault) -> Vouching {
         guard let bundleID else { throw Fault(.bundleMismatch, "absent") }
@@ -90,26 +65,16 @@ extension Verifier {
                 throw Fault(.appMismatch, detail)
             }
         }
-        guard let index else {
-            throw Fault(.environmentMismatch, "not configured for the app")
-        }
+        guard let index else { throw Fault(.environmentMismatch, "not configured for the app") }
         guard let anchor = configuration.anchor(of: anchors, family, forAppAt: index) else {
             throw Fault(.rootUntrusted, "the root may not vouch for this app and environment")
         }
         return Vouching(
-            anchor: anchor,
-            environment: configuration.apps[index].environment,
-            app: configuration.apps[index]
-        )
+            anchor: anchor, environment: configuration.apps[index].environment, app: configuration.apps[index])
     }
 
-    private func vouchingForRenewal(
-        _ environment: Environment?,
-        _ anchors: [Anchor]
-    ) throws(Fault) -> Vouching {
-        guard let environment else {
-            throw Fault(.environmentMismatch, "not configured for any app")
-        }
+    private func vouchingForRenewal(_ environment: Environment?, _ anchors: [Anchor]) throws(Fault) -> Vouching {
+        guard let environment else { throw Fault(.environmentMismatch, "not configured for any app") }
         guard let anchor = configuration.anchor(of: anchors, forAnyAppIn: environment) else {
             throw Fault(.rootUntrusted, "the root may not vouch for any app of this environment")
         }

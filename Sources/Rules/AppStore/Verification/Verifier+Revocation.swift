@@ -40,7 +40,5 @@ package struct RevocationSnapshot: Sendable {
         self.statuses = statuses
     }
 
-    package func status(of certificate: SHA256Digest) -> Status {
-        statuses[certificate] ?? .unknown
-    }
+    package func status(of certificate: SHA256Digest) -> Status { statuses[certificate] ?? .unknown }
 }

@@ -6,18 +6,12 @@ extension Verifier {
     ///
     /// - Parameter isPart: whether it is one of several in a response, where an unknown kind must
     ///   not affect the others.
-    func verify(
-        _ token: Token,
-        expecting kind: PayloadKind?,
-        isPart: Bool
-    ) throws(Fault) -> GenuineJWS {
+    func verify(_ token: Token, expecting kind: PayloadKind?, isPart: Bool) throws(Fault) -> GenuineJWS {
         trail.begin(token)
         let known = chains.chain(beginning: token)
         let jws = try CompactJWS(token, headerEnd: known?.headerEnd)
         var header: [UInt8] = []
-        if known == nil {
-            header = try decodeHeader(jws, token)
-        }
+        if known == nil { header = try decodeHeader(jws, token) }
         let payload = try decode(jws.payload, token, "payload")
         trail.record(decoded: payload)
         let signature = try decode(jws.signature, token, "signature")
@@ -25,11 +19,7 @@ extension Verifier {
             throw Fault(.jwsMalformed, "the signature has \(signature.count) bytes instead of 64")
         }
         let chain: VerifiedChain
-        if let known {
-            chain = known.chain
-        } else {
-            chain = try verifyChain(header)
-        }
+        if let known { chain = known.chain } else { chain = try verifyChain(header) }
         trail.record(chain: chain.certificates)
         try checkPurpose(of: chain)
         try check(signature, of: jws, in: token, by: chain, after: known?.beginning)
@@ -44,16 +34,10 @@ extension Verifier {
     }
 
     private func interpret(
-        _ json: JSONValue,
-        of token: Token,
-        _ chain: VerifiedChain,
-        expecting kind: PayloadKind?,
-        isPart: Bool
+        _ json: JSONValue, of token: Token, _ chain: VerifiedChain, expecting kind: PayloadKind?, isPart: Bool
     ) throws(Fault) -> GenuineJWS {
         guard let fields = try SignedFields(json) else {
-            guard isPart else {
-                throw Fault(.payloadMalformed, "the payload is of no known kind")
-            }
+            guard isPart else { throw Fault(.payloadMalformed, "the payload is of no known kind") }
             // Its date and its app have the same positions as in a notification.
             let fields = NotificationPayload(json)
             let anchors = try anchors(of: chain, at: fields.signedDate).anchors
@@ -62,52 +46,32 @@ extension Verifier {
         }
         let (signedDate, anchors) = try anchors(of: chain, at: fields.signedDate)
         if let kind, kind != fields.kind {
-            throw Fault(
-                .payloadMalformed,
-                "a \(fields.kind.rawValue) where a \(kind.rawValue) belongs"
-            )
+            throw Fault(.payloadMalformed, "a \(fields.kind.rawValue) where a \(kind.rawValue) belongs")
         }
         try fields.checkRequired(json)
-        guard let vouching = try vouching(for: fields, anchors) else {
-            return .unknown(holding: fields.signedItems)
-        }
+        guard let vouching = try vouching(for: fields, anchors) else { return .unknown(holding: fields.signedItems) }
         return .statement(
             SignedStatement(
-                token: token,
-                json: json,
-                fields: fields,
-                signedDate: signedDate,
-                chain: chain,
-                vouching: vouching
-            )
-        )
+                token: token, json: json, fields: fields, signedDate: signedDate, chain: chain, vouching: vouching))
     }
 
-    private func anchors(
-        of chain: VerifiedChain,
-        at date: Timestamp?
-    ) throws(Fault) -> (signedDate: Timestamp, anchors: [Anchor]) {
-        guard let signedDate = date else {
-            throw Fault(.payloadMalformed, "the payload has no signed date")
-        }
+    private func anchors(of chain: VerifiedChain, at date: Timestamp?) throws(Fault) -> (
+        signedDate: Timestamp, anchors: [Anchor]
+    ) {
+        guard let signedDate = date else { throw Fault(.payloadMalformed, "the payload has no signed date") }
         return (signedDate, try anchors(of: chain, at: signedDate))
     }
 
     /// Refuses a chain whose certificates are not meant for App Store data.
     func checkPurpose(of chain: VerifiedChain) throws(Fault) {
-        if let fault = chain.purposeFault {
-            throw Fault(.certificatePurpose, fault)
-        }
+        if let fault = chain.purposeFault { throw Fault(.certificatePurpose, fault) }
     }
 
     /// The anchors of a chain that is valid at a date and was not revoked before it.
     func anchors(of chain: VerifiedChain, at signedDate: Timestamp) throws(Fault) -> [Anchor] {
         let anchors = chain.anchors(validAt: signedDate.wholeSeconds)
         guard !anchors.isEmpty else {
-            throw Fault(
-                .certificateNotValidAtSigning,
-                "a certificate was not valid at the signed date"
-            )
+            throw Fault(.certificateNotValidAtSigning, "a certificate was not valid at the signed date")
         }
         try checkRevocation(of: chain, at: signedDate)
         return anchors
@@ -120,11 +84,7 @@ extension Verifier {
         return try decode(jws.header, token, "header")
     }
 
-    private func decode(
-        _ segment: Range<Int>,
-        _ token: Token,
-        _ name: StaticString
-    ) throws(Fault) -> [UInt8] {
+    private func decode(_ segment: Range<Int>, _ token: Token, _ name: StaticString) throws(Fault) -> [UInt8] {
         let bytes = token.bytes
         guard let decoded = Base64.url.decode(bytes.span.extracting(segment)) else {
             throw Fault(.jwsMalformed, "the \(name) is not base64url without padding")
@@ -133,26 +93,19 @@ extension Verifier {
     }
 
     private func parse(_ payload: [UInt8]) throws(Fault) -> JSONValue {
-        do throws(JSONError) {
-            return try configuration.limits.read(payload: payload)
-        } catch {
+        do throws(JSONError) { return try configuration.limits.read(payload: payload) } catch {
             throw Fault(.payloadMalformed, "the payload is not acceptable JSON: \(error)")
         }
     }
 
     private func check(
-        _ signature: [UInt8],
-        of jws: CompactJWS,
-        in token: Token,
-        by chain: VerifiedChain,
+        _ signature: [UInt8], of jws: CompactJWS, in token: Token, by chain: VerifiedChain,
         after beginning: SHA256Prefix?
     ) throws(Fault) {
         switch chain.check(jws, of: token, signature: signature, after: beginning) {
         case .valid: chain.countSignature(configuration)
-        case .outOfRange, .wrongLength:
-            throw Fault(.signatureInvalid, "r or s of the signature is out of range")
-        case .invalid:
-            throw Fault(.signatureInvalid, "the signature is not by the leaf's key")
+        case .outOfRange, .wrongLength: throw Fault(.signatureInvalid, "r or s of the signature is out of range")
+        case .invalid: throw Fault(.signatureInvalid, "the signature is not by the leaf's key")
         }
     }
 }
@@ -189,11 +142,7 @@ final class SignedStatement {
     let app: ConfiguredApp?
 
     init(
-        token: Token,
-        json: JSONValue,
-        fields: SignedFields,
-        signedDate: Timestamp,
-        chain: VerifiedChain,
+        token: Token, json: JSONValue, fields: SignedFields, signedDate: Timestamp, chain: VerifiedChain,
         vouching: Vouching
     ) {
         self.token = token
@@ -208,12 +157,7 @@ final class SignedStatement {
 
     var verification: VerificationFacts {
         VerificationFacts(
-            signedDate: signedDate,
-            leaf: chain.leaf,
-            root: anchor.fingerprint,
-            trust: anchor.trust,
-            method: chain.method,
-            verifier: Verifier.version
-        )
+            signedDate: signedDate, leaf: chain.leaf, root: anchor.fingerprint, trust: anchor.trust,
+            method: chain.method, verifier: Verifier.version)
     }
 }

@@ -49,23 +49,17 @@ package final class Verifier {
         do throws(Fault) {
             let verified = try verified(body)
             if !awaited.isEmpty {
-                if revocations?.isHard == true {
-                    return .success(.undetermined(awaited))
-                }
+                if revocations?.isHard == true { return .success(.undetermined(awaited)) }
                 passedUnknown += 1
             }
             unknownKinds += unknownKindsInBody
             return .success(verified)
-        } catch {
-            return .failure(trail.refusal(for: error))
-        }
+        } catch { return .failure(trail.refusal(for: error)) }
     }
 
     private func verified(_ body: [UInt8]?) throws(Fault) -> VerifiedBody {
         let envelope = try Envelope(body, configuration.limits)
-        if let receipt = envelope.receipt {
-            return try verified(receipt, envelope)
-        }
+        if let receipt = envelope.receipt { return try verified(receipt, envelope) }
         guard !envelope.items.isEmpty else { return .ignored(.emptyResponse) }
         var items: [[SignedStatement]] = []
         items.reserveCapacity(envelope.items.count)
@@ -88,19 +82,14 @@ package final class Verifier {
 
     private func verified(_ text: ReceiptText, _ envelope: Envelope) throws(Fault) -> VerifiedBody {
         let receipt = try verify(text)
-        if let claims = envelope.claims {
-            try ClaimCheck.check(claims, against: receipt)
-        }
+        if let claims = envelope.claims { try ClaimCheck.check(claims, against: receipt) }
         guard !receipt.records.isEmpty else { return .ignored(.emptyReceipt) }
         return .items(receipt.items(claims: envelope.clientClaims))
     }
 
     /// The item's JWS in the order of the body, a notification before its contents; empty if all of
     /// them are left out.
-    private func statements(
-        of item: EnvelopeItem,
-        isPart: Bool
-    ) throws(Fault) -> [SignedStatement] {
+    private func statements(of item: EnvelopeItem, isPart: Bool) throws(Fault) -> [SignedStatement] {
         var statements: [SignedStatement] = []
         for (token, kind) in item.tokens {
             let outer = try verify(token, expecting: kind, isPart: isPart)

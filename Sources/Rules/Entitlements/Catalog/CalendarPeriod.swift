@@ -17,9 +17,9 @@ package struct CalendarPeriod: Hashable, Sendable {
             let digits = rest.prefix { $0.isASCII && $0.isNumber }
             guard !digits.isEmpty, digits.count <= 5, let amount = Int(digits) else { return nil }
             rest = rest.dropFirst(digits.count)
-            guard let designator = rest.popFirst(),
-                let place = designators.firstIndex(of: designator)
-            else { return nil }
+            guard let designator = rest.popFirst(), let place = designators.firstIndex(of: designator) else {
+                return nil
+            }
             designators = designators[designators.index(after: place)...]
             amounts[designator] = amount
         }
@@ -48,9 +48,7 @@ package struct CalendarPeriod: Hashable, Sendable {
         let day = min(date.day, CivilDate.daysInMonth(month, of: year))
         let target = CivilDate(year: year, month: month, day: day).daysSinceEpoch
         let endDays = Int64(target) + Int64(days) * Int64(times)
-        guard endDays <= Timestamp.latest.milliseconds / Timestamp.millisecondsPerDay else {
-            return .latest
-        }
+        guard endDays <= Timestamp.latest.milliseconds / Timestamp.millisecondsPerDay else { return .latest }
         let end = Timestamp(milliseconds: endDays * Timestamp.millisecondsPerDay + timeOfDay)
         return min(end, .latest)
     }

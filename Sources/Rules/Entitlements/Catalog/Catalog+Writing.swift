@@ -28,9 +28,7 @@ extension Product {
                 return
             }
             writer.key("entitlements")
-            writer.array { writer in
-                for key in entitlementKeys { writer.string(key) }
-            }
+            writer.array { writer in for key in entitlementKeys { writer.string(key) } }
             if type == .nonRenewing {
                 writer.key("duration")
                 writeDurations(to: &writer)

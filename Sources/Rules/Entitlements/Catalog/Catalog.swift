@@ -7,20 +7,14 @@ package struct Catalog: Hashable, Sendable {
 
     /// The last of several products with the same ID counts.
     package init(_ products: [Product] = []) {
-        self.products = Dictionary(
-            products.map { ($0.id, $0) },
-            uniquingKeysWith: { _, last in last }
-        )
+        self.products = Dictionary(products.map { ($0.id, $0) }, uniquingKeysWith: { _, last in last })
     }
 
-    package subscript(productID: Identifier) -> Product? {
-        products[productID]
-    }
+    package subscript(productID: Identifier) -> Product? { products[productID] }
 
     /// The IDs of products that differ between the catalogs, or are missing from one of them.
     package func productIDs(differingFrom other: Catalog) -> Set<Identifier> {
-        Set(products.keys).union(other.products.keys)
-            .filter { products[$0] != other.products[$0] }
+        Set(products.keys).union(other.products.keys).filter { products[$0] != other.products[$0] }
     }
 
     /// This catalog, with another catalog's products replacing its own of the same IDs.
@@ -43,21 +37,15 @@ package struct Catalog: Hashable, Sendable {
     /// catalog gives its product; without one it holds as a subscription does, grace included, if it
     /// has an end, and grants nothing without an end.
     package func type(of transaction: MergedTransaction) -> ProductType? {
-        if let type = transaction.type, !type.isUnknown {
-            return type
-        }
-        if let product = products[transaction.productID] {
-            return product.type
-        }
+        if let type = transaction.type, !type.isUnknown { return type }
+        if let product = products[transaction.productID] { return product.type }
         return transaction.expiresDate == nil ? transaction.type : .autoRenewable
     }
 }
 
 extension ProductType {
     /// Whether this version does not know the value.
-    package var isUnknown: Bool {
-        if case .other = self { true } else { false }
-    }
+    package var isUnknown: Bool { if case .other = self { true } else { false } }
 }
 
 extension Catalog {
@@ -79,9 +67,7 @@ extension Catalog {
     /// has no end. The full format is `schemas/catalog/catalog.schema.json`.
     ///
     /// - Throws: `CatalogError` with all problems at once.
-    package init(json bytes: [UInt8]) throws(CatalogError) {
-        try self.init(Self.document(bytes))
-    }
+    package init(json bytes: [UInt8]) throws(CatalogError) { try self.init(Self.document(bytes)) }
 
     /// Reads a catalog's file, of either format, within the bounds of catalogs.
     ///
@@ -90,9 +76,7 @@ extension Catalog {
         guard bytes.count <= bytesMax else {
             throw CatalogError("larger than \(bytesMax / 1_048_576) MiB, the most for a catalog")
         }
-        do {
-            return try JSONDocument(parsing: bytes, limits: .accepted).root
-        } catch {
+        do { return try JSONDocument(parsing: bytes, limits: .accepted).root } catch {
             throw CatalogError(error.explanation(in: bytes))
         }
     }
@@ -106,9 +90,7 @@ extension Catalog {
         let products = reader.products(root)
         guard reader.problems.isEmpty else { throw CatalogError(reader.problems, in: root) }
         guard products.count <= Self.productsMax else {
-            throw CatalogError(
-                "\(products.count) products, more than \(Self.productsMax), the most for a catalog"
-            )
+            throw CatalogError("\(products.count) products, more than \(Self.productsMax), the most for a catalog")
         }
         self.init(products)
     }
@@ -131,9 +113,7 @@ package struct CatalogError: Error, Hashable, Sendable, CustomStringConvertible 
     package var problems: [CatalogProblem]
 
     /// A problem of the file as a whole.
-    init(_ message: String) {
-        problems = [CatalogProblem(path: "", message: message)]
-    }
+    init(_ message: String) { problems = [CatalogProblem(path: "", message: message)] }
 
     /// Gives problems of one file their lines and columns.
     ///
@@ -147,9 +127,7 @@ package struct CatalogError: Error, Hashable, Sendable, CustomStringConvertible 
         }
     }
 
-    package var description: String {
-        problems.map(\.description).joined(separator: "\n")
-    }
+    package var description: String { problems.map(\.description).joined(separator: "\n") }
 }
 
 package struct CatalogProblem: Hashable, Sendable, CustomStringConvertible {
@@ -162,7 +140,6 @@ package struct CatalogProblem: Hashable, Sendable, CustomStringConvertible {
     package internal(set) var position: TextPosition?
 
     package var description: String {
-        [position?.description, path.isEmpty ? nil : path, message].compactMap(\.self)
-            .joined(separator: ": ")
+        [position?.description, path.isEmpty ? nil : path, message].compactMap(\.self).joined(separator: ": ")
     }
 }

@@ -15,9 +15,7 @@ struct CatalogNode {
         self.offset = value?.range.lowerBound ?? offset
     }
 
-    init(root: JSONValue) {
-        self.init(root, "", otherwise: 0)
-    }
+    init(root: JSONValue) { self.init(root, "", otherwise: 0) }
 
     /// A member of an object.
     subscript(_ member: String) -> CatalogNode {
@@ -34,9 +32,7 @@ struct CatalogNode {
     /// The elements of an array; none for anything else.
     var elements: [CatalogNode] {
         (value?.elements).map { elements in
-            elements.enumerated().map { index, element in
-                CatalogNode(element, "\(path)[\(index)]", otherwise: offset)
-            }
+            elements.enumerated().map { index, element in CatalogNode(element, "\(path)[\(index)]", otherwise: offset) }
         } ?? []
     }
 
@@ -45,16 +41,11 @@ struct CatalogNode {
         (value?.members).map { members in
             members.map { key, value in
                 let path = "\(path)[\"\(key.string ?? "")\"]"
-                return (
-                    CatalogNode(key, path, otherwise: offset),
-                    CatalogNode(value, path, otherwise: offset)
-                )
+                return (CatalogNode(key, path, otherwise: offset), CatalogNode(value, path, otherwise: offset))
             }
         } ?? []
     }
 
     /// A problem here; its line and column are known once all problems are.
-    func problem(_ message: String) -> CatalogProblem {
-        CatalogProblem(path: path, message: message, offset: offset)
-    }
+    func problem(_ message: String) -> CatalogProblem { CatalogProblem(path: path, message: message, offset: offset) }
 }

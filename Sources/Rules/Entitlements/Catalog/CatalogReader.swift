@@ -8,9 +8,7 @@ struct CatalogReader {
     /// The product with the greatest quantity that Apple can sign still fits 64 bits.
     static let amountMax: Int64 = 1_000_000_000
 
-    static func identifier(_ value: JSONValue?) -> Identifier? {
-        (value?.string).flatMap { Identifier(entering: $0) }
-    }
+    static func identifier(_ value: JSONValue?) -> Identifier? { (value?.string).flatMap { Identifier(entering: $0) } }
 
     mutating func products(_ root: JSONValue) -> [Product] {
         let root = CatalogNode(root: root)
@@ -53,8 +51,7 @@ struct CatalogReader {
             product.introductoryOffer = node.present("introductoryOffer").flatMap { offer($0) }
             product.subscriptionGroup = node.present("group").flatMap { name($0) }
             product.level = node.present("level").flatMap { level($0) }
-        case .nonConsumable, .other:
-            allowed.append("entitlements")
+        case .nonConsumable, .other: allowed.append("entitlements")
         }
         if type != .consumable {
             allowed.append("familyShareable")
@@ -86,9 +83,7 @@ struct CatalogReader {
         var keys: [Identifier] = []
         for element in node.elements {
             guard let key = name(element) else { continue }
-            if keys.contains(key) {
-                report(element, "\(key) stands here twice")
-            }
+            if keys.contains(key) { report(element, "\(key) stands here twice") }
             keys.append(key)
         }
         return keys
@@ -102,9 +97,7 @@ struct CatalogReader {
         var credits: [Identifier: [EffectiveDated<Int64>]] = [:]
         for (key, amounts) in node.entries {
             if let currency = Self.identifier(key.value) {
-                credits[currency] = effectiveDated(amounts, "amount") { reader, node in
-                    reader.amount(node)
-                }
+                credits[currency] = effectiveDated(amounts, "amount") { reader, node in reader.amount(node) }
             } else {
                 report(key, "expected as currency \(Identifier.entryRule)")
             }
@@ -113,15 +106,9 @@ struct CatalogReader {
     }
 
     private mutating func durations(_ node: CatalogNode) -> [EffectiveDated<CalendarPeriod>] {
-        if node.value?.isNull == true {
-            return []
-        }
-        let durations = effectiveDated(node, "period") { reader, node in
-            reader.period(node)
-        }
-        if node.value?.kind == .array, !durations.isEmpty,
-            !durations.contains(where: { $0.from == nil })
-        {
+        if node.value?.isNull == true { return [] }
+        let durations = effectiveDated(node, "period") { reader, node in reader.period(node) }
+        if node.value?.kind == .array, !durations.isEmpty, !durations.contains(where: { $0.from == nil }) {
             report(node, "expected one entry without from, for what was sold before the others")
         }
         return durations
@@ -152,17 +139,13 @@ struct CatalogReader {
         }
         let period = period(node["period"])
         let count = node["count"].value.map { $0.int64 ?? 0 } ?? 1
-        if !(1...100).contains(count) {
-            report(node["count"], "expected a whole number from 1 to 100")
-        }
+        if !(1...100).contains(count) { report(node["count"], "expected a whole number from 1 to 100") }
         guard let mode, let period else { return nil }
         return IntroductoryOffer(mode: mode, period: period, count: Int(count))
     }
 
     private mutating func flag(_ node: CatalogNode) -> Bool {
-        if let value = node.value, value.bool == nil {
-            report(node, "expected true or false")
-        }
+        if let value = node.value, value.bool == nil { report(node, "expected true or false") }
         return node.value?.bool ?? false
     }
 
@@ -186,16 +169,12 @@ struct CatalogReader {
 extension CatalogReader {
     /// A plain value, or a list of `{ member: value, "from": date }` with no date twice.
     private mutating func effectiveDated<Value>(
-        _ node: CatalogNode,
-        _ member: String,
-        read: (inout CatalogReader, CatalogNode) -> Value?
+        _ node: CatalogNode, _ member: String, read: (inout CatalogReader, CatalogNode) -> Value?
     ) -> [EffectiveDated<Value>] {
         guard let list = node.value, list.kind == .array else {
             return read(&self, node).map { [EffectiveDated($0)] } ?? []
         }
-        if list.count == 0 {
-            report(node, "expected at least one entry")
-        }
+        if list.count == 0 { report(node, "expected at least one entry") }
         var entries: [EffectiveDated<Value>] = []
         for element in node.elements {
             refuseOthers(than: [member, "from"], in: element)
@@ -203,9 +182,7 @@ extension CatalogReader {
             if entries.contains(where: { $0.from == from }) {
                 report(element["from"], "another entry holds from the same date")
             }
-            if let value = read(&self, element[member]) {
-                entries.append(EffectiveDated(value, from: from))
-            }
+            if let value = read(&self, element[member]) { entries.append(EffectiveDated(value, from: from)) }
         }
         return entries
     }
@@ -220,16 +197,12 @@ extension CatalogReader {
     }
 
     private mutating func refuseOthers(than allowed: [String], in node: CatalogNode) {
-        guard let object = node.value, object.kind == .object else {
-            return report(node, "expected an object")
-        }
+        guard let object = node.value, object.kind == .object else { return report(node, "expected an object") }
         for (key, _) in object.members where !allowed.contains(where: { key.isString($0) }) {
             let other = node[key.string ?? ""]
             report(other, "unknown here; expected " + allowed.joined(separator: ", "))
         }
     }
 
-    private mutating func report(_ node: CatalogNode, _ message: String) {
-        problems.append(node.problem(message))
-    }
+    private mutating func report(_ node: CatalogNode, _ message: String) { problems.append(node.problem(message)) }
 }

@@ -32,13 +32,10 @@ package struct EffectiveDated<Value: Hashable & Sendable>: Hashable, Sendable {
 
 extension Collection {
     /// The value that applies at a date: the latest entry that begins at or before it.
-    package func value<Value>(at date: Timestamp) -> Value?
-    where Element == EffectiveDated<Value> {
+    package func value<Value>(at date: Timestamp) -> Value? where Element == EffectiveDated<Value> {
         var latest: EffectiveDated<Value>?
         for entry in self where entry.from.map({ $0 <= date }) ?? true {
-            if (latest?.from ?? .earliest) <= (entry.from ?? .earliest) {
-                latest = entry
-            }
+            if (latest?.from ?? .earliest) <= (entry.from ?? .earliest) { latest = entry }
         }
         return latest?.value
     }

@@ -35,19 +35,14 @@ struct StoreKitConfigurationReader {
         }
         guard let id else { return nil }
         return Product(
-            id: id,
-            type: type,
-            entitlementKeys: type == .consumable ? [] : [id],
-            isFamilyShareable: isFamilyShareable(node) && type != .consumable
-        )
+            id: id, type: type, entitlementKeys: type == .consumable ? [] : [id],
+            isFamilyShareable: isFamilyShareable(node) && type != .consumable)
     }
 
     private mutating func subscriptions(of group: CatalogNode) -> [Product] {
         let named = [group["name"], group["id"]].compactMap(\.value).first { $0.string != "" }
         let name = CatalogReader.identifier(named)
-        if name == nil {
-            report(group["name"], "expected a name of \(Identifier.entryRule)")
-        }
+        if name == nil { report(group["name"], "expected a name of \(Identifier.entryRule)") }
         return list(group["subscriptions"]).compactMap { subscription($0, group: name) }
     }
 
@@ -57,21 +52,13 @@ struct StoreKitConfigurationReader {
             report(node["type"], "expected RecurringSubscription")
         }
         let level = node["groupNumber"].value?.int64 ?? 0
-        if !(1...1000).contains(level) {
-            report(node["groupNumber"], "expected a whole number from 1 to 1000")
-        }
+        if !(1...1000).contains(level) { report(node["groupNumber"], "expected a whole number from 1 to 1000") }
         let isFamilyShareable = isFamilyShareable(node)
         let offer = offer(node["introductoryOffer"])
         guard let id else { return nil }
         return Product(
-            id: id,
-            type: .autoRenewable,
-            entitlementKeys: [id],
-            subscriptionGroup: group,
-            level: Int(level),
-            isFamilyShareable: isFamilyShareable,
-            introductoryOffer: offer
-        )
+            id: id, type: .autoRenewable, entitlementKeys: [id], subscriptionGroup: group, level: Int(level),
+            isFamilyShareable: isFamilyShareable, introductoryOffer: offer)
     }
 
     private mutating func offer(_ node: CatalogNode) -> IntroductoryOffer? {
@@ -83,17 +70,11 @@ struct StoreKitConfigurationReader {
             case "payUpFront": .payUpFront
             default: nil
             }
-        if mode == nil {
-            report(node["paymentMode"], "expected free, payAsYouGo or payUpFront")
-        }
+        if mode == nil { report(node["paymentMode"], "expected free, payAsYouGo or payUpFront") }
         let period = value["subscriptionPeriod"]?.string.flatMap { CalendarPeriod(iso8601: $0) }
-        if period == nil {
-            report(node["subscriptionPeriod"], "expected an ISO 8601 duration such as P1W")
-        }
+        if period == nil { report(node["subscriptionPeriod"], "expected an ISO 8601 duration such as P1W") }
         let count = value["numberOfPeriods"].map { $0.int64 ?? 0 } ?? 1
-        if !(1...100).contains(count) {
-            report(node["numberOfPeriods"], "expected a whole number from 1 to 100")
-        }
+        if !(1...100).contains(count) { report(node["numberOfPeriods"], "expected a whole number from 1 to 100") }
         guard let mode, let period else { return nil }
         return IntroductoryOffer(mode: mode, period: period, count: Int(count))
     }
@@ -116,31 +97,24 @@ extension StoreKitConfigurationReader {
             report(node, "expected as product ID \(Identifier.entryRule)")
             return nil
         }
-        if !seen.insert(id).inserted {
-            report(node, "\(id) stands here twice")
-        }
+        if !seen.insert(id).inserted { report(node, "\(id) stands here twice") }
         return id
     }
 
     private mutating func isFamilyShareable(_ node: CatalogNode) -> Bool {
         let node = node["familyShareable"]
-        if let flag = node.value, flag.bool == nil {
-            report(node, "expected true or false")
-        }
+        if let flag = node.value, flag.bool == nil { report(node, "expected true or false") }
         return node.value?.bool ?? false
     }
 
-    private mutating func report(_ node: CatalogNode, _ message: String) {
-        problems.append(node.problem(message))
-    }
+    private mutating func report(_ node: CatalogNode, _ message: String) { problems.append(node.problem(message)) }
 }
 
 extension Catalog {
     /// Whether a document is an Xcode `.storekit` file, whose products are lists, instead of the
     /// product's own format.
     package static func isStoreKitConfiguration(_ root: JSONValue) -> Bool {
-        root["subscriptionGroups"] != nil || root["nonRenewingSubscriptions"] != nil
-            || root["products"]?.kind == .array
+        root["subscriptionGroups"] != nil || root["nonRenewingSubscriptions"] != nil || root["products"]?.kind == .array
     }
 
     /// Reads an Xcode `.storekit` file: products, non-renewing subscriptions, and subscription

@@ -13,18 +13,10 @@ package enum DedupeDecision: Hashable, Sendable {
     ///   - isNotificationKnown: nil without a notification. Another notification of equal state has
     ///     another UUID and is forwarded, as history.
     ///   - hasUnidentified: see `ObservationParts`.
-    package init(
-        _ verdicts: [PartVerdict],
-        isNotificationKnown: Bool? = nil,
-        hasUnidentified: Bool = false
-    ) {
+    package init(_ verdicts: [PartVerdict], isNotificationKnown: Bool? = nil, hasUnidentified: Bool = false) {
         var decision = DedupeDecision.duplicate
-        if isNotificationKnown == false || hasUnidentified {
-            decision = .forwarded
-        }
-        for verdict in verdicts {
-            decision = max(decision, DedupeDecision(verdict))
-        }
+        if isNotificationKnown == false || hasUnidentified { decision = .forwarded }
+        for verdict in verdicts { decision = max(decision, DedupeDecision(verdict)) }
         self = decision
     }
 
@@ -48,9 +40,7 @@ package enum DedupeDecision: Hashable, Sendable {
 
 extension DedupeDecision: Comparable {
     /// The greatest decision counts for the whole observation; a conflict is above all others.
-    package static func < (left: DedupeDecision, right: DedupeDecision) -> Bool {
-        left.weight < right.weight
-    }
+    package static func < (left: DedupeDecision, right: DedupeDecision) -> Bool { left.weight < right.weight }
 
     private var weight: Int {
         switch self {

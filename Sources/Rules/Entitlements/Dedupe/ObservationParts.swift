@@ -13,24 +13,17 @@ package struct ObservationParts: Sendable {
     ///   - claim: the user named by the ingestion service beside the transaction.
     ///   - notification: the notification that delivered the facts.
     package init(
-        _ facts: SignedFacts,
-        claim: UserClaim?,
-        notification: ObservedNotification?,
-        in environment: Environment
+        _ facts: SignedFacts, claim: UserClaim?, notification: ObservedNotification?, in environment: Environment
     ) {
         var parts: [ObservedPart] = []
         if let fact = facts.transaction {
             parts.append(ObservedPart(key: .transaction(fact.key), revision: fact.part))
             if let claim {
                 let position = PartRevision(revision: claim.position.earliestFirst)
-                parts.append(
-                    ObservedPart(key: .claim(fact.key, userID: claim.userID), revision: position)
-                )
+                parts.append(ObservedPart(key: .claim(fact.key, userID: claim.userID), revision: position))
             }
         }
-        if let fact = facts.renewal {
-            parts.append(ObservedPart(key: .renewal(fact.key), revision: fact.part))
-        }
+        if let fact = facts.renewal { parts.append(ObservedPart(key: .renewal(fact.key), revision: fact.part)) }
         if let fact = facts.appTransaction {
             let key = PartKey.appTransaction(fact.environment, bundleID: fact.bundleID, id: fact.id)
             let revision = PartRevision(track: fact.track, revision: fact.revision)
@@ -47,19 +40,13 @@ package struct ObservationParts: Sendable {
 extension TransactionMembers {
     /// The part that the deduplication compares.
     package var part: PartRevision {
-        PartRevision(
-            track: track,
-            revision: revision,
-            identity: key.environment.reusesIDs ? nil : identity
-        )
+        PartRevision(track: track, revision: revision, identity: key.environment.reusesIDs ? nil : identity)
     }
 }
 
 extension RenewalFact {
     /// The part that the deduplication compares: Apple signs renewal infos only as JWS.
-    package var part: PartRevision {
-        PartRevision(revision: revision)
-    }
+    package var part: PartRevision { PartRevision(revision: revision) }
 }
 
 /// One part of an observation: its key, and its revision.

@@ -22,9 +22,7 @@ extension PartRevision {
     ///   remembered ones, those in flight and those earlier in the batch. Empty if the ID is new.
     package func verdict(against known: [PartRevision]) -> PartVerdict {
         // Both tracks must agree on immutable fields; revisions compare within one track only.
-        if let field = conflict(with: known) {
-            return .conflict(field)
-        }
+        if let field = conflict(with: known) { return .conflict(field) }
         var newest: Revision?
         for other in known where other.track == track {
             newest = newest.map { max($0, other.revision) } ?? other.revision
@@ -37,9 +35,7 @@ extension PartRevision {
         guard let identity else { return nil }
         for other in known {
             guard let otherIdentity = other.identity else { continue }
-            if let field = identity.conflict(with: otherIdentity) {
-                return field
-            }
+            if let field = identity.conflict(with: otherIdentity) { return field }
         }
         return nil
     }
@@ -48,9 +44,7 @@ extension PartRevision {
 extension Revision {
     /// The decision table of the deduplication, for one ID and track.
     func verdict(against newest: Revision) -> PartVerdict {
-        if contentHash == newest.contentHash {
-            return signedDate > newest.signedDate ? .refreshed : .duplicate
-        }
+        if contentHash == newest.contentHash { return signedDate > newest.signedDate ? .refreshed : .duplicate }
         return self > newest ? .new : .superseded
     }
 }

@@ -17,11 +17,7 @@ package struct AppTransactionFact: Hashable, Sendable {
     package var applicationVersion: String?
 
     package init(
-        environment: Environment,
-        bundleID: Identifier,
-        track: Track,
-        revision: Revision,
-        trust: Trust,
+        environment: Environment, bundleID: Identifier, track: Track, revision: Revision, trust: Trust,
         appTransactionID: Identifier? = nil
     ) {
         self.environment = environment
@@ -33,9 +29,7 @@ package struct AppTransactionFact: Hashable, Sendable {
     }
 
     /// Its key: the `appTransactionId`, or if absent the hash of its content.
-    package var id: Identifier {
-        appTransactionID ?? "sha256:\(revision.contentHash.hex)"
-    }
+    package var id: Identifier { appTransactionID ?? "sha256:\(revision.contentHash.hex)" }
 
     /// The Apple Account that it names; nil if absent.
     package var group: AppTransactionGroup? {

@@ -40,18 +40,14 @@ extension CommerceItem {
         advancedCommerce?["items"].map { items(list: $0) } ?? []
     }
 
-    package static func items(list: JSONValue) -> [CommerceItem] {
-        list.elements.compactMap { CommerceItem($0) }
-    }
+    package static func items(list: JSONValue) -> [CommerceItem] { list.elements.compactMap { CommerceItem($0) } }
 
     private init?(_ item: JSONValue) {
         guard let sku = item["SKU"]?.identifier, !sku.isEmpty else { return nil }
         let refunds = item["refunds"]?.elements.map { $0 } ?? []
         self.init(
-            sku: sku,
-            revocationDate: Self.date(item["revocationDate"]) ?? Self.dateOfWhole(refunds),
-            refund: Self.part(of: item["price"]?.int64, in: refunds)
-        )
+            sku: sku, revocationDate: Self.date(item["revocationDate"]) ?? Self.dateOfWhole(refunds),
+            refund: Self.part(of: item["price"]?.int64, in: refunds))
     }
 
     private static func dateOfWhole(_ refunds: [JSONValue]) -> Timestamp? {
@@ -63,9 +59,9 @@ extension CommerceItem {
         var sum: Int64 = 0
         var last: Timestamp?
         for refund in refunds where !refund.isWholeRefund {
-            guard let date = date(refund["refundDate"]), let amount = refund["refundAmount"]?.int64,
-                amount > 0
-            else { continue }
+            guard let date = date(refund["refundDate"]), let amount = refund["refundAmount"]?.int64, amount > 0 else {
+                continue
+            }
             let (added, isTooMuch) = sum.addingReportingOverflow(amount)
             sum = isTooMuch ? .max : added
             last = max(last ?? date, date)
@@ -79,11 +75,7 @@ extension CommerceItem {
     }
 }
 
-extension JSONValue {
-    fileprivate var isWholeRefund: Bool {
-        self["refundType"]?.isString("FULL") ?? false
-    }
-}
+extension JSONValue { fileprivate var isWholeRefund: Bool { self["refundType"]?.isString("FULL") ?? false } }
 
 extension CommerceItem {
     /// Writes a list that `items(list:)` can read: each item in Apple's form, with at most one
@@ -95,9 +87,7 @@ extension CommerceItem {
             writer.key("SKU")
             writer.string(item.sku)
             writer.optionalInt("revocationDate", item.revocationDate?.milliseconds)
-            if let refund = item.refund {
-                write(refund, to: &writer)
-            }
+            if let refund = item.refund { write(refund, to: &writer) }
             writer.endObject()
         }
         writer.endArray()

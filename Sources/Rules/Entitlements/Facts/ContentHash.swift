@@ -22,9 +22,7 @@ package enum ContentHash {
                 text += payload.decodedKey(of: span)
                 name = start..<text.count
             }
-            if !isExcluded(name, text.span) {
-                members.append(Member(span, name: name, text.span))
-            }
+            if !isExcluded(name, text.span) { members.append(Member(span, name: name, text.span)) }
         }
         sort(&members, text.span)
         return digest(members, text, byteCount: payload.range.count)
@@ -39,15 +37,9 @@ package enum ContentHash {
         }
     }
 
-    private static func equals(
-        _ expected: StaticString,
-        _ name: Range<Int>,
-        _ text: borrowing Span<UInt8>
-    ) -> Bool {
-        for offset in 0..<expected.utf8CodeUnitCount
-        where text[name.lowerBound + offset] != expected.utf8Start[offset] {
-            return false
-        }
+    private static func equals(_ expected: StaticString, _ name: Range<Int>, _ text: borrowing Span<UInt8>) -> Bool {
+        for offset in 0..<expected.utf8CodeUnitCount where text[name.lowerBound + offset] != expected.utf8Start[offset]
+        { return false }
         return true
     }
 
@@ -64,18 +56,12 @@ package enum ContentHash {
         }
     }
 
-    private static func digest(
-        _ members: [Member],
-        _ text: [UInt8],
-        byteCount: Int
-    ) -> SHA256Digest {
+    private static func digest(_ members: [Member], _ text: [UInt8], byteCount: Int) -> SHA256Digest {
         var canonical: [UInt8] = []
         canonical.reserveCapacity(byteCount + 2)
         canonical.append(UInt8(ascii: "{"))
         for member in members {
-            if canonical.count > 1 {
-                canonical.append(UInt8(ascii: ","))
-            }
+            if canonical.count > 1 { canonical.append(UInt8(ascii: ",")) }
             canonical.append(contentsOf: text[member.span.key])
             canonical.append(UInt8(ascii: ":"))
             canonical.append(contentsOf: text[member.span.value])
@@ -109,9 +95,7 @@ extension ContentHash {
             for offset in 0..<min(name.count, other.name.count) {
                 let mine = text[name.lowerBound + offset]
                 let theirs = text[other.name.lowerBound + offset]
-                if mine != theirs {
-                    return mine < theirs
-                }
+                if mine != theirs { return mine < theirs }
             }
             return name.count < other.name.count
         }

@@ -13,8 +13,9 @@ package struct TransactionKey: Hashable, Comparable, Sendable {
     }
 
     package static func < (left: TransactionKey, right: TransactionKey) -> Bool {
-        (left.environment.rawValue, left.bundleID, left.transactionID)
-            < (right.environment.rawValue, right.bundleID, right.transactionID)
+        (left.environment.rawValue, left.bundleID, left.transactionID) < (
+            right.environment.rawValue, right.bundleID, right.transactionID
+        )
     }
 }
 
@@ -27,16 +28,16 @@ package struct PurchaseKey: Hashable, Comparable, Sendable {
     package var bundleID: Identifier
     package var originalTransactionID: Identifier
 
-    package init(environment: Environment, bundleID: Identifier, originalTransactionID: Identifier)
-    {
+    package init(environment: Environment, bundleID: Identifier, originalTransactionID: Identifier) {
         self.environment = environment
         self.bundleID = bundleID
         self.originalTransactionID = originalTransactionID
     }
 
     package static func < (left: PurchaseKey, right: PurchaseKey) -> Bool {
-        (left.environment.rawValue, left.bundleID, left.originalTransactionID)
-            < (right.environment.rawValue, right.bundleID, right.originalTransactionID)
+        (left.environment.rawValue, left.bundleID, left.originalTransactionID) < (
+            right.environment.rawValue, right.bundleID, right.originalTransactionID
+        )
     }
 }
 
@@ -56,8 +57,9 @@ package struct RenewalKey: Hashable, Comparable, Sendable {
     }
 
     package static func < (left: RenewalKey, right: RenewalKey) -> Bool {
-        (left.environment.rawValue, left.originalTransactionID, left.trust.text)
-            < (right.environment.rawValue, right.originalTransactionID, right.trust.text)
+        (left.environment.rawValue, left.originalTransactionID, left.trust.text) < (
+            right.environment.rawValue, right.originalTransactionID, right.trust.text
+        )
     }
 }
 
@@ -74,7 +76,8 @@ package struct AppTransactionGroup: Hashable, Comparable, Sendable {
     }
 
     package static func < (left: AppTransactionGroup, right: AppTransactionGroup) -> Bool {
-        (left.environment.rawValue, left.bundleID, left.appTransactionID)
-            < (right.environment.rawValue, right.bundleID, right.appTransactionID)
+        (left.environment.rawValue, left.bundleID, left.appTransactionID) < (
+            right.environment.rawValue, right.bundleID, right.appTransactionID
+        )
     }
 }

@@ -9,9 +9,7 @@ package protocol FactMembers: Sendable {
     static var blank: Self { get }
 
     /// Visits the members in the order of the head.
-    mutating func visitMembers<Visitor: FactMemberVisitor>(
-        _ visitor: inout Visitor
-    ) throws(Visitor.Failure)
+    mutating func visitMembers<Visitor: FactMemberVisitor>(_ visitor: inout Visitor) throws(Visitor.Failure)
 }
 
 /// Reads or writes the members of a fact, by a method for each kind of value.

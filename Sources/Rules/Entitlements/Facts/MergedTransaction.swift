@@ -24,20 +24,10 @@ package struct MergedTransaction: Hashable, Sendable {
     package var revokedSeatQuantity: Int32?
 
     package init(
-        transactionID: Identifier,
-        productID: Identifier,
-        type: ProductType?,
-        purchaseDate: Timestamp,
-        expiresDate: Timestamp? = nil,
-        revocation: Revocation? = nil,
-        isUpgraded: Bool = false,
-        quantity: Int32 = 1,
-        items: [CommerceItem] = [],
-        ownershipType: OwnershipType? = nil,
-        webOrderLineItemID: Identifier? = nil,
-        transactionReason: String? = nil,
-        additionalTransactionReason: String? = nil,
-        revokedSeatQuantity: Int32? = nil
+        transactionID: Identifier, productID: Identifier, type: ProductType?, purchaseDate: Timestamp,
+        expiresDate: Timestamp? = nil, revocation: Revocation? = nil, isUpgraded: Bool = false, quantity: Int32 = 1,
+        items: [CommerceItem] = [], ownershipType: OwnershipType? = nil, webOrderLineItemID: Identifier? = nil,
+        transactionReason: String? = nil, additionalTransactionReason: String? = nil, revokedSeatQuantity: Int32? = nil
     ) {
         self.transactionID = transactionID
         self.productID = productID
@@ -58,21 +48,13 @@ package struct MergedTransaction: Hashable, Sendable {
 
     package init(_ fact: TransactionFact) {
         self.init(
-            transactionID: fact.key.transactionID,
-            productID: fact.identity.productID,
-            type: fact.identity.type,
-            purchaseDate: fact.identity.purchaseDate,
-            expiresDate: fact.expiresDate,
-            revocation: fact.revocation,
-            isUpgraded: fact.isUpgraded ?? false,
-            quantity: fact.identity.quantity ?? 1,
-            items: fact.items,
-            ownershipType: fact.ownershipType,
-            webOrderLineItemID: fact.webOrderLineItemID,
+            transactionID: fact.key.transactionID, productID: fact.identity.productID, type: fact.identity.type,
+            purchaseDate: fact.identity.purchaseDate, expiresDate: fact.expiresDate, revocation: fact.revocation,
+            isUpgraded: fact.isUpgraded ?? false, quantity: fact.identity.quantity ?? 1, items: fact.items,
+            ownershipType: fact.ownershipType, webOrderLineItemID: fact.webOrderLineItemID,
             transactionReason: fact.transactionReason?.text,
             additionalTransactionReason: fact.additionalTransactionReason?.text,
-            revokedSeatQuantity: fact.revokedSeatQuantity
-        )
+            revokedSeatQuantity: fact.revokedSeatQuantity)
         setStart(signedDate: fact.revision.signedDate)
     }
 
@@ -112,9 +94,7 @@ extension MergedTransaction {
             revocation = Revocation(
                 date: Self.finer(added.date, than: jws.revocation?.date) ?? added.date,
                 percentage: added.percentage ?? jws.revocation?.percentage,
-                reason: added.reason ?? jws.revocation?.reason,
-                type: added.type ?? jws.revocation?.type
-            )
+                reason: added.reason ?? jws.revocation?.reason, type: added.type ?? jws.revocation?.type)
         }
     }
 

@@ -41,22 +41,15 @@ extension OwnerNaming {
     }
 
     private mutating func keep<Name>(
-        _ name: WritableKeyPath<Self, Name?>,
-        _ older: WritableKeyPath<Self, Revision?>,
-        of other: Self
+        _ name: WritableKeyPath<Self, Name?>, _ older: WritableKeyPath<Self, Revision?>, of other: Self
     ) {
-        guard let theirs = other.naming(name, older),
-            naming(name, older).map({ $0 < theirs }) ?? true
-        else { return }
+        guard let theirs = other.naming(name, older), naming(name, older).map({ $0 < theirs }) ?? true else { return }
         self[keyPath: name] = other[keyPath: name]
         self[keyPath: older] = theirs
     }
 
     /// The revision that named it; nil if none did.
-    private func naming<Name>(
-        _ name: KeyPath<Self, Name?>,
-        _ older: KeyPath<Self, Revision?>
-    ) -> Revision? {
+    private func naming<Name>(_ name: KeyPath<Self, Name?>, _ older: KeyPath<Self, Revision?>) -> Revision? {
         self[keyPath: older] ?? (self[keyPath: name] == nil ? nil : revision)
     }
 }

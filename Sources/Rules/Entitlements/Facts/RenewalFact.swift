@@ -40,13 +40,9 @@ extension RenewalFact: OwnerNaming {
 
 extension RenewalFact: FactMembers {
     package static let blank = RenewalFact(
-        key: RenewalKey(environment: .production, originalTransactionID: "", trust: .apple),
-        revision: .blank
-    )
+        key: RenewalKey(environment: .production, originalTransactionID: "", trust: .apple), revision: .blank)
 
-    package mutating func visitMembers<Visitor: FactMemberVisitor>(
-        _ visitor: inout Visitor
-    ) throws(Visitor.Failure) {
+    package mutating func visitMembers<Visitor: FactMemberVisitor>(_ visitor: inout Visitor) throws(Visitor.Failure) {
         try visitor.visit("productID", &productID)
         try visitor.visit("autoRenewProductID", &autoRenewProductID)
         try visitor.visit("autoRenewStatus", &autoRenewStatus)
@@ -85,33 +81,22 @@ package struct RenewalSpan: Hashable, Comparable, Sendable {
     }
 
     /// Nil if Apple did not state the start, or stated an impossible date.
-    package var anchor: Timestamp? {
-        start.flatMap { $0 < end ? $0 : nil }
-    }
+    package var anchor: Timestamp? { start.flatMap { $0 < end ? $0 : nil } }
 
     package static func < (left: RenewalSpan, right: RenewalSpan) -> Bool {
-        (left.kind.rawValue, left.end, left.start ?? .earliest)
-            < (right.kind.rawValue, right.end, right.start ?? .earliest)
+        (left.kind.rawValue, left.end, left.start ?? .earliest) < (
+            right.kind.rawValue, right.end, right.start ?? .earliest
+        )
     }
 }
 
 extension RenewalFact {
     /// The fact of a verified renewal info; nil if it names no subscription.
-    package init?(
-        _ payload: RenewalPayload,
-        revision: Revision,
-        environment: Environment,
-        trust: Trust
-    ) {
+    package init?(_ payload: RenewalPayload, revision: Revision, environment: Environment, trust: Trust) {
         guard let original = payload.originalTransactionID else { return nil }
         self.init(
-            key: RenewalKey(
-                environment: environment,
-                originalTransactionID: original.identifier,
-                trust: trust
-            ),
-            revision: revision
-        )
+            key: RenewalKey(environment: environment, originalTransactionID: original.identifier, trust: trust),
+            revision: revision)
         productID = payload.productID?.identifier
         autoRenewProductID = payload.autoRenewProductID?.identifier
         autoRenewStatus = payload.autoRenewStatus

@@ -3,24 +3,16 @@
 /// Public, because the compiler inlines nothing of a package declaration in another module: so
 /// `shared.member` is as fast as a member of the value. A key path that is passed as a function,
 /// such as `map(\.member)`, is slow; a closure is not.
-@dynamicMemberLookup
-public struct Shared<Value: Sendable>: Sendable {
-    @usableFromInline
-    final class Storage: Sendable {
+@dynamicMemberLookup public struct Shared<Value: Sendable>: Sendable {
+    @usableFromInline final class Storage: Sendable {
         @usableFromInline let value: Value
 
-        @inlinable
-        init(_ value: Value) {
-            self.value = value
-        }
+        @inlinable init(_ value: Value) { self.value = value }
     }
 
     @usableFromInline var storage: Storage
 
-    @inlinable
-    public init(_ value: Value) {
-        storage = Storage(value)
-    }
+    @inlinable public init(_ value: Value) { storage = Storage(value) }
 
     @inlinable public var value: Value {
         get { storage.value }
@@ -28,27 +20,19 @@ public struct Shared<Value: Sendable>: Sendable {
     }
 
     /// Calls a function with the value, without copying it.
-    @inlinable
-    public func read<Result>(_ part: (Value) -> Result) -> Result {
-        part(storage.value)
-    }
+    @inlinable public func read<Result>(_ part: (Value) -> Result) -> Result { part(storage.value) }
 
-    @inlinable
-    public subscript<Member>(dynamicMember member: KeyPath<Value, Member>) -> Member {
+    @inlinable public subscript<Member>(dynamicMember member: KeyPath<Value, Member>) -> Member {
         storage.value[keyPath: member]
     }
 }
 
 extension Shared: Equatable where Value: Equatable {
-    @inlinable
-    public static func == (left: Shared, right: Shared) -> Bool {
+    @inlinable public static func == (left: Shared, right: Shared) -> Bool {
         left.storage === right.storage || left.value == right.value
     }
 }
 
 extension Shared: Hashable where Value: Hashable {
-    @inlinable
-    public func hash(into hasher: inout Hasher) {
-        hasher.combine(value)
-    }
+    @inlinable public func hash(into hasher: inout Hasher) { hasher.combine(value) }
 }

@@ -13,9 +13,7 @@ package struct SignedFacts: Equatable, Sendable {
     package let appTransaction: AppTransactionFact?
 
     package init(
-        transaction: TransactionFact? = nil,
-        renewal: RenewalFact? = nil,
-        appTransaction: AppTransactionFact? = nil
+        transaction: TransactionFact? = nil, renewal: RenewalFact? = nil, appTransaction: AppTransactionFact? = nil
     ) {
         self.transaction = transaction
         self.renewal = renewal
@@ -29,34 +27,18 @@ package struct SignedFacts: Equatable, Sendable {
     ///   - verification: who vouched for all of the payloads, and how they were signed.
     /// - Throws: if a payload lacks a field that the verifier requires of its kind.
     package init(
-        of payloads: SignedPayloads,
-        environment: Environment,
-        bundleID: Identifier?,
-        verification: VerificationFacts
+        of payloads: SignedPayloads, environment: Environment, bundleID: Identifier?, verification: VerificationFacts
     ) throws(IncompletePayload) {
         try self.init(
-            of: payloads,
-            environment: environment,
-            bundleID: bundleID,
-            track: Track(verification.method),
-            trust: verification.trust
-        )
+            of: payloads, environment: environment, bundleID: bundleID, track: Track(verification.method),
+            trust: verification.trust)
     }
 
     /// The same, if no more of the verification is known than a fact keeps.
     package init(
-        of payloads: SignedPayloads,
-        environment: Environment,
-        bundleID: Identifier?,
-        track: Track,
-        trust: Trust
+        of payloads: SignedPayloads, environment: Environment, bundleID: Identifier?, track: Track, trust: Trust
     ) throws(IncompletePayload) {
-        let source = FactSource(
-            environment: environment,
-            bundleID: bundleID,
-            track: track,
-            trust: trust
-        )
+        let source = FactSource(environment: environment, bundleID: bundleID, track: track, trust: trust)
         transaction = try payloads.transaction.map(source.transaction)
         renewal = try payloads.renewalInfo.map(source.renewal)
         appTransaction = try payloads.appTransaction.map(source.appTransaction)
@@ -69,9 +51,7 @@ package struct SignedFacts: Equatable, Sendable {
 }
 
 /// A payload without a field that the verifier requires of its kind.
-package struct IncompletePayload: Error, Hashable {
-    package let payload: SignedPayloadKind
-}
+package struct IncompletePayload: Error, Hashable { package let payload: SignedPayloadKind }
 
 /// The properties shared by all payloads of one item.
 private struct FactSource {
@@ -80,18 +60,11 @@ private struct FactSource {
     let track: Track
     let trust: Trust
 
-    func transaction(
-        _ payload: ReadPayload<TransactionPayload>
-    ) throws(IncompletePayload) -> TransactionFact {
+    func transaction(_ payload: ReadPayload<TransactionPayload>) throws(IncompletePayload) -> TransactionFact {
         guard let signedDate = payload.fields.signedDate, let bundleID,
             let fact = TransactionFact(
-                payload.fields,
-                revision: revision(of: payload.json, signedDate),
-                environment: environment,
-                bundleID: bundleID,
-                track: track,
-                trust: trust
-            )
+                payload.fields, revision: revision(of: payload.json, signedDate), environment: environment,
+                bundleID: bundleID, track: track, trust: trust)
         else { throw IncompletePayload(payload: .transaction) }
         return fact
     }
@@ -99,30 +72,21 @@ private struct FactSource {
     func renewal(_ payload: ReadPayload<RenewalPayload>) throws(IncompletePayload) -> RenewalFact {
         guard let signedDate = payload.fields.signedDate,
             let fact = RenewalFact(
-                payload.fields,
-                revision: revision(of: payload.json, signedDate),
-                environment: environment,
-                trust: trust
+                payload.fields, revision: revision(of: payload.json, signedDate), environment: environment, trust: trust
             )
         else { throw IncompletePayload(payload: .renewalInfo) }
         return fact
     }
 
-    func appTransaction(
-        _ payload: ReadPayload<AppTransactionPayload>
-    ) throws(IncompletePayload) -> AppTransactionFact {
+    func appTransaction(_ payload: ReadPayload<AppTransactionPayload>) throws(IncompletePayload) -> AppTransactionFact {
         let fields = payload.fields
         guard let signedDate = fields.signedDate, let bundleID else {
             throw IncompletePayload(payload: .appTransaction)
         }
         var fact = AppTransactionFact(
-            environment: environment,
-            bundleID: bundleID,
-            track: track,
-            revision: revision(of: payload.json, signedDate),
-            trust: trust,
-            appTransactionID: fields.appTransactionID?.identifier
-        )
+            environment: environment, bundleID: bundleID, track: track,
+            revision: revision(of: payload.json, signedDate), trust: trust,
+            appTransactionID: fields.appTransactionID?.identifier)
         fact.originalApplicationVersion = fields.originalApplicationVersion?.string
         fact.originalPurchaseDate = fields.originalPurchaseDate
         fact.originalPlatform = fields.originalPlatform?.string

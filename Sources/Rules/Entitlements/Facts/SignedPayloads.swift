@@ -20,9 +20,7 @@ package struct SignedPayloads: Sendable {
 
     /// Payloads that the verifier accepted at another time.
     package init(
-        transaction: JSONValue? = nil,
-        renewalInfo: JSONValue? = nil,
-        appTransaction: JSONValue? = nil,
+        transaction: JSONValue? = nil, renewalInfo: JSONValue? = nil, appTransaction: JSONValue? = nil,
         receipt: JSONValue? = nil
     ) {
         self.transaction = transaction.map { ReadPayload($0, TransactionPayload($0)) }

@@ -35,13 +35,7 @@ package struct TransactionMembers: Hashable, Sendable {
     package var olderNaming = OlderNaming()
     package var items: [CommerceItem] = []
 
-    package init(
-        key: TransactionKey,
-        track: Track,
-        revision: Revision,
-        trust: Trust,
-        identity: TransactionIdentity
-    ) {
+    package init(key: TransactionKey, track: Track, revision: Revision, trust: Trust, identity: TransactionIdentity) {
         self.key = key
         self.track = track
         self.revision = revision
@@ -51,18 +45,13 @@ package struct TransactionMembers: Hashable, Sendable {
 
     package var purchaseKey: PurchaseKey {
         PurchaseKey(
-            environment: key.environment,
-            bundleID: key.bundleID,
-            originalTransactionID: identity.originalTransactionID
-        )
+            environment: key.environment, bundleID: key.bundleID, originalTransactionID: identity.originalTransactionID)
     }
 
     package var environment: Environment { key.environment }
 
     /// The revision that brought the revocation; nil without one.
-    package var revoking: Revision? {
-        revocation == nil ? nil : olderRevoking ?? revision
-    }
+    package var revoking: Revision? { revocation == nil ? nil : olderRevoking ?? revision }
 }
 
 extension TransactionMembers: OwnerNaming {}
@@ -75,12 +64,7 @@ package struct Revocation: Hashable, Sendable {
     package var reason: Int32?
     package var type: String?
 
-    package init(
-        date: Timestamp,
-        percentage: Int32? = nil,
-        reason: Int32? = nil,
-        type: String? = nil
-    ) {
+    package init(date: Timestamp, percentage: Int32? = nil, reason: Int32? = nil, type: String? = nil) {
         self.date = date
         self.percentage = percentage
         self.reason = reason
@@ -113,9 +97,7 @@ extension TransactionFact {
         var newest: (Revocation, Revision)?
         for fact in [self, other] {
             guard let revocation = fact.revocation, let revoking = fact.revoking else { continue }
-            if newest.map({ $0.1 < revoking }) ?? true {
-                newest = (revocation, revoking)
-            }
+            if newest.map({ $0.1 < revoking }) ?? true { newest = (revocation, revoking) }
         }
         return newest
     }
@@ -128,27 +110,13 @@ extension TransactionFact {
     ///   - environment: as the observation carries it.
     ///   - bundleID: as the observation carries it.
     package init?(
-        _ payload: TransactionPayload,
-        revision: Revision,
-        environment: Environment,
-        bundleID: Identifier,
-        track: Track,
+        _ payload: TransactionPayload, revision: Revision, environment: Environment, bundleID: Identifier, track: Track,
         trust: Trust
     ) {
-        guard let identity = TransactionIdentity(payload), let id = payload.transactionID else {
-            return nil
-        }
+        guard let identity = TransactionIdentity(payload), let id = payload.transactionID else { return nil }
         var members = TransactionMembers(
-            key: TransactionKey(
-                environment: environment,
-                bundleID: bundleID,
-                transactionID: id.identifier
-            ),
-            track: track,
-            revision: revision,
-            trust: trust,
-            identity: identity
-        )
+            key: TransactionKey(environment: environment, bundleID: bundleID, transactionID: id.identifier),
+            track: track, revision: revision, trust: trust, identity: identity)
         members.expiresDate = payload.expiresDate
         members.revocation = Revocation(payload)
         members.isUpgraded = payload.isUpgraded
@@ -167,9 +135,7 @@ extension TransactionFact {
 
 extension TransactionPayload {
     /// Xcode writes "0" for every transaction, which would make all of them one period.
-    fileprivate var lineItemID: Identifier? {
-        webOrderLineItemID.flatMap { $0.equals("0") ? nil : $0.identifier }
-    }
+    fileprivate var lineItemID: Identifier? { webOrderLineItemID.flatMap { $0.equals("0") ? nil : $0.identifier } }
 
     /// Apple documents the field both in the transaction and in its seat information, which each
     /// multiseat purchase has.
@@ -187,12 +153,8 @@ extension TransactionIdentity {
             let purchaseDate = payload.purchaseDate
         else { return nil }
         self.init(
-            originalTransactionID: original.identifier,
-            productID: product.identifier,
-            purchaseDate: purchaseDate,
-            type: payload.type,
-            quantity: payload.quantity
-        )
+            originalTransactionID: original.identifier, productID: product.identifier, purchaseDate: purchaseDate,
+            type: payload.type, quantity: payload.quantity)
     }
 }
 
@@ -204,30 +166,16 @@ extension Revocation {
             (0...Self.wholePercentage).contains(percentage) ? percentage : nil
         }
         self.init(
-            date: date,
-            percentage: percentage,
-            reason: payload.revocationReason,
-            type: payload.revocationType?.string
-        )
+            date: date, percentage: percentage, reason: payload.revocationReason, type: payload.revocationType?.string)
     }
 }
 
 extension TransactionMembers: FactMembers {
     package static let blank = TransactionMembers(
-        key: TransactionKey(environment: .production, bundleID: "", transactionID: ""),
-        track: .jws,
-        revision: .blank,
-        trust: .apple,
-        identity: TransactionIdentity(
-            originalTransactionID: "",
-            productID: "",
-            purchaseDate: .earliest
-        )
-    )
+        key: TransactionKey(environment: .production, bundleID: "", transactionID: ""), track: .jws, revision: .blank,
+        trust: .apple, identity: TransactionIdentity(originalTransactionID: "", productID: "", purchaseDate: .earliest))
 
-    package mutating func visitMembers<Visitor: FactMemberVisitor>(
-        _ visitor: inout Visitor
-    ) throws(Visitor.Failure) {
+    package mutating func visitMembers<Visitor: FactMemberVisitor>(_ visitor: inout Visitor) throws(Visitor.Failure) {
         try visitor.visit("expiresDate", &expiresDate)
         try visitor.visit("revocation", &revocation)
         try visitor.visit("isUpgraded", &isUpgraded)

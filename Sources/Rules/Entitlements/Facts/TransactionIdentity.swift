@@ -9,10 +9,7 @@ package struct TransactionIdentity: Hashable, Sendable {
     package var quantity: Int32?
 
     package init(
-        originalTransactionID: Identifier,
-        productID: Identifier,
-        purchaseDate: Timestamp,
-        type: ProductType? = nil,
+        originalTransactionID: Identifier, productID: Identifier, purchaseDate: Timestamp, type: ProductType? = nil,
         quantity: Int32? = nil
     ) {
         self.originalTransactionID = originalTransactionID
@@ -28,21 +25,11 @@ package struct TransactionIdentity: Hashable, Sendable {
     /// ones, and Apple signs the purchase date of one transaction with different milliseconds.
     /// `TransactionTable` compares by the same rules.
     package func conflict(with other: TransactionIdentity) -> ImmutableField? {
-        if originalTransactionID != other.originalTransactionID {
-            return .originalTransactionID
-        }
-        if productID != other.productID {
-            return .productID
-        }
-        if purchaseDate.wholeSeconds != other.purchaseDate.wholeSeconds {
-            return .purchaseDate
-        }
-        if let type, let otherType = other.type, type != otherType {
-            return .type
-        }
-        if let quantity, let otherQuantity = other.quantity, quantity != otherQuantity {
-            return .quantity
-        }
+        if originalTransactionID != other.originalTransactionID { return .originalTransactionID }
+        if productID != other.productID { return .productID }
+        if purchaseDate.wholeSeconds != other.purchaseDate.wholeSeconds { return .purchaseDate }
+        if let type, let otherType = other.type, type != otherType { return .type }
+        if let quantity, let otherQuantity = other.quantity, quantity != otherQuantity { return .quantity }
         return nil
     }
 }

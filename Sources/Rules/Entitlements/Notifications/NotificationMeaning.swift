@@ -91,9 +91,7 @@ extension NotificationMeaning {
             self = .unknownSubtype
             return
         }
-        self =
-            knownSubtype.types.contains(known)
-            ? Self.meaning(of: knownSubtype, in: known) : .unexpectedSubtype
+        self = knownSubtype.types.contains(known) ? Self.meaning(of: knownSubtype, in: known) : .unexpectedSubtype
     }
 
     private static func meaning(of type: NotificationType) -> NotificationMeaning {
@@ -125,10 +123,7 @@ extension NotificationMeaning {
         }
     }
 
-    private static func meaning(
-        of subtype: NotificationSubtype,
-        in type: NotificationType
-    ) -> NotificationMeaning {
+    private static func meaning(of subtype: NotificationSubtype, in type: NotificationType) -> NotificationMeaning {
         switch subtype {
         case .initialBuy: .subscribedForTheFirstTime
         case .resubscribe: .resubscribed

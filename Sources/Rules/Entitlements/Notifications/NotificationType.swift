@@ -26,9 +26,7 @@ package enum NotificationType: String, CaseIterable, Sendable {
     case unclaimSeats = "UNCLAIM_SEATS"
 
     /// Apple's documentation names the migration `MIGRATE`, its libraries `MIGRATION`.
-    package init?(name: String) {
-        self.init(rawValue: name == "MIGRATE" ? "MIGRATION" : name)
-    }
+    package init?(name: String) { self.init(rawValue: name == "MIGRATE" ? "MIGRATION" : name) }
 }
 
 /// The known notification subtypes, by Apple's names.

@@ -18,9 +18,7 @@ package struct Ownership: Hashable, Sendable {
     }
 
     /// The present owner.
-    package var userID: Identifier? {
-        spans.last?.userID
-    }
+    package var userID: Identifier? { spans.last?.userID }
 
     package func userID(at date: Timestamp) -> Identifier? {
         spans.last { span in span.from.map { $0 <= date } ?? true }?.userID

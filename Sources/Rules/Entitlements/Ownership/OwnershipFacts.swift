@@ -13,11 +13,8 @@ package struct OwnershipFacts: Hashable, Sendable {
     package var claims: [UserClaim]
 
     package init(
-        originalTransactionID: Identifier,
-        transactions: [OwnershipTransaction] = [],
-        renewalToken: AccountToken? = nil,
-        appTransactionID: Identifier? = nil,
-        claims: [UserClaim] = []
+        originalTransactionID: Identifier, transactions: [OwnershipTransaction] = [], renewalToken: AccountToken? = nil,
+        appTransactionID: Identifier? = nil, claims: [UserClaim] = []
     ) {
         self.originalTransactionID = originalTransactionID
         self.transactions = transactions
@@ -40,11 +37,8 @@ extension OwnershipTransaction {
     /// An upgrade does not end the period here: it still runs for a user who upgrades midway.
     package init(_ transaction: MergedTransaction, token: AccountToken?) {
         self.init(
-            transactionID: transaction.transactionID,
-            purchaseDate: transaction.purchaseDate,
-            token: token,
-            runsUntil: Self.end(of: transaction)
-        )
+            transactionID: transaction.transactionID, purchaseDate: transaction.purchaseDate, token: token,
+            runsUntil: Self.end(of: transaction))
     }
 
     /// Among the tracks of a transaction, only the JWS has a token.
@@ -55,9 +49,7 @@ extension OwnershipTransaction {
         self.init(merged, token: tracks.first { $0.track == .jws }?.appAccountToken)
     }
 
-    package func isRunning(at date: Timestamp) -> Bool {
-        purchaseDate <= date && (runsUntil.map { date < $0 } ?? true)
-    }
+    package func isRunning(at date: Timestamp) -> Bool { purchaseDate <= date && (runsUntil.map { date < $0 } ?? true) }
 
     private static func end(of transaction: MergedTransaction) -> Timestamp? {
         let billed: Timestamp? =
@@ -76,45 +68,30 @@ extension OwnershipFacts {
     /// transaction ID; a renewal info counts only if one of its transactions has the same trust.
     ///
     /// - Parameter transactions: in any order; one for each transaction and track.
-    package init(
-        of key: PurchaseKey,
-        transactions: [TransactionFact],
-        renewals: [RenewalFact],
-        claims: [UserClaim]
-    ) {
-        let vouched = renewals.filter { renewal in
-            transactions.contains { $0.trust == renewal.key.trust }
-        }
+    package init(of key: PurchaseKey, transactions: [TransactionFact], renewals: [RenewalFact], claims: [UserClaim]) {
+        let vouched = renewals.filter { renewal in transactions.contains { $0.trust == renewal.key.trust } }
         let renewal = vouched.dropFirst().reduce(vouched.first) { $0?.joined(with: $1) }
         var newestWithApp: TransactionFact?
         for fact in transactions where fact.track == .jws && fact.appTransactionID != nil {
-            if newestWithApp.map({ Self.isEarlier($0, than: fact) }) ?? true {
-                newestWithApp = fact
-            }
+            if newestWithApp.map({ Self.isEarlier($0, than: fact) }) ?? true { newestWithApp = fact }
         }
         self.init(
-            originalTransactionID: key.originalTransactionID,
-            transactions: Self.merged(transactions),
+            originalTransactionID: key.originalTransactionID, transactions: Self.merged(transactions),
             renewalToken: renewal?.appAccountToken,
-            appTransactionID: newestWithApp?.appTransactionID
-                ?? renewal?.appTransactionID,
-            claims: claims
-        )
+            appTransactionID: newestWithApp?.appTransactionID ?? renewal?.appTransactionID, claims: claims)
     }
 
     private static func isEarlier(_ fact: TransactionFact, than other: TransactionFact) -> Bool {
-        (fact.identity.purchaseDate, fact.key.transactionID)
-            < (other.identity.purchaseDate, other.key.transactionID)
+        (fact.identity.purchaseDate, fact.key.transactionID) < (other.identity.purchaseDate, other.key.transactionID)
     }
 
     /// Each transaction once, its tracks merged.
     private static func merged(_ facts: [TransactionFact]) -> [OwnershipTransaction] {
         guard facts.contains(where: { $0.track == .receipt }) else {
-            return facts.map {
-                OwnershipTransaction(MergedTransaction($0), token: $0.appAccountToken)
-            }
+            return facts.map { OwnershipTransaction(MergedTransaction($0), token: $0.appAccountToken) }
         }
-        return Dictionary(grouping: facts) { $0.key.transactionID }
-            .values.compactMap { OwnershipTransaction(tracks: $0) }
+        return Dictionary(grouping: facts) { $0.key.transactionID }.values.compactMap {
+            OwnershipTransaction(tracks: $0)
+        }
     }
 }

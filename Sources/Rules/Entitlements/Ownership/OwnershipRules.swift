@@ -8,11 +8,7 @@ package struct OwnershipRules: Hashable, Sendable {
     /// Whether the user that ingestion names counts (rule 4).
     package var trustsIngestion: Bool
 
-    package init(
-        policy: OwnershipPolicy = .transfer,
-        tokensAreUserIDs: Bool = false,
-        trustsIngestion: Bool = false
-    ) {
+    package init(policy: OwnershipPolicy = .transfer, tokensAreUserIDs: Bool = false, trustsIngestion: Bool = false) {
         self.policy = policy
         self.tokensAreUserIDs = tokensAreUserIDs
         self.trustsIngestion = trustsIngestion
@@ -32,11 +28,7 @@ package struct OwnershipRules: Hashable, Sendable {
         }
         var namings = facts.transactions.compactMap { transaction in
             transaction.token.flatMap { user(behind: $0, links) }.map { user in
-                Naming(
-                    userID: user,
-                    date: transaction.purchaseDate,
-                    transactionID: transaction.transactionID
-                )
+                Naming(userID: user, date: transaction.purchaseDate, transactionID: transaction.transactionID)
             }
         }
         namings.sort { $0.precedes($1) }
@@ -47,34 +39,19 @@ package struct OwnershipRules: Hashable, Sendable {
     /// All four rules.
     ///
     /// - Parameter siblings: the owner of the purchases with the same `appTransactionId`.
-    package func ownership(
-        of facts: OwnershipFacts,
-        links: AccountLinks,
-        siblings: SiblingOwner
-    ) -> Ownership {
-        directOwnership(of: facts, links: links)
-            ?? indirectOwnership(of: facts, links: links, siblings: siblings)
+    package func ownership(of facts: OwnershipFacts, links: AccountLinks, siblings: SiblingOwner) -> Ownership {
+        directOwnership(of: facts, links: links) ?? indirectOwnership(of: facts, links: links, siblings: siblings)
     }
 
     /// Rules 3 and 4 for a purchase without an owner by rules 1 and 2, or why they name nobody.
     ///
     /// - Parameter siblings: the owner of the purchases with the same `appTransactionId`.
-    package func indirectOwnership(
-        of facts: OwnershipFacts,
-        links: AccountLinks,
-        siblings: SiblingOwner
-    ) -> Ownership {
+    package func indirectOwnership(of facts: OwnershipFacts, links: AccountLinks, siblings: SiblingOwner) -> Ownership {
         let linked = facts.appTransactionID.flatMap { links.userByAppTransactionID[$0] }
-        if let linked {
-            return Ownership(userID: linked, rule: .appTransactionLink)
-        }
-        if case .one(let user) = siblings {
-            return Ownership(userID: user, rule: .siblingPurchase)
-        }
+        if let linked { return Ownership(userID: linked, rule: .appTransactionLink) }
+        if case .one(let user) = siblings { return Ownership(userID: user, rule: .siblingPurchase) }
         let claimed = claimedSpans(of: facts)
-        if !claimed.isEmpty {
-            return Ownership(spans: claimed, rule: .ingestionClaim)
-        }
+        if !claimed.isEmpty { return Ownership(spans: claimed, rule: .ingestionClaim) }
         return Ownership(spans: [], rule: siblings == .several ? .ambiguousSiblings : .unlinked)
     }
 
@@ -83,13 +60,7 @@ package struct OwnershipRules: Hashable, Sendable {
         var naming: [Naming] = []
         for claim in facts.claims.sorted(by: { $0.precedes($1) })
         where naming.last?.transactionID != claim.transactionID {
-            naming.append(
-                Naming(
-                    userID: claim.userID,
-                    date: claim.purchaseDate,
-                    transactionID: claim.transactionID
-                )
-            )
+            naming.append(Naming(userID: claim.userID, date: claim.purchaseDate, transactionID: claim.transactionID))
         }
         return spans(naming, facts.transactions)
     }
@@ -99,10 +70,7 @@ package struct OwnershipRules: Hashable, Sendable {
     }
 
     /// Follows the purchase from owner to owner.
-    private func spans(
-        _ namings: [Naming],
-        _ transactions: [OwnershipTransaction]
-    ) -> [OwnershipSpan] {
+    private func spans(_ namings: [Naming], _ transactions: [OwnershipTransaction]) -> [OwnershipSpan] {
         var spans: [OwnershipSpan] = []
         for naming in namings {
             guard let current = spans.last else {
@@ -110,9 +78,7 @@ package struct OwnershipRules: Hashable, Sendable {
                 continue
             }
             guard current.userID != naming.userID, moves(naming, transactions) else { continue }
-            if current.from == naming.date {
-                spans.removeLast()
-            }
+            if current.from == naming.date { spans.removeLast() }
             if spans.last?.userID != naming.userID {
                 spans.append(OwnershipSpan(userID: naming.userID, from: naming.date))
             }
@@ -137,9 +103,7 @@ package struct OwnershipRules: Hashable, Sendable {
         let date: Timestamp
         let transactionID: Identifier
 
-        func precedes(_ other: Naming) -> Bool {
-            (date, transactionID) < (other.date, other.transactionID)
-        }
+        func precedes(_ other: Naming) -> Bool { (date, transactionID) < (other.date, other.transactionID) }
     }
 }
 
@@ -180,8 +144,7 @@ package struct AccountLinks: Hashable, Sendable {
     package var userByOriginalTransactionID: [Identifier: Identifier]
 
     package init(
-        userByToken: [AccountToken: Identifier] = [:],
-        userByAppTransactionID: [Identifier: Identifier] = [:],
+        userByToken: [AccountToken: Identifier] = [:], userByAppTransactionID: [Identifier: Identifier] = [:],
         userByOriginalTransactionID: [Identifier: Identifier] = [:]
     ) {
         self.userByToken = userByToken

@@ -9,12 +9,7 @@ package struct UserClaim: Hashable, Sendable {
     package var position: RawPosition
     package var userID: Identifier
 
-    package init(
-        transactionID: Identifier,
-        purchaseDate: Timestamp,
-        position: RawPosition,
-        userID: Identifier
-    ) {
+    package init(transactionID: Identifier, purchaseDate: Timestamp, position: RawPosition, userID: Identifier) {
         self.transactionID = transactionID
         self.purchaseDate = purchaseDate
         self.position = position
@@ -24,8 +19,7 @@ package struct UserClaim: Hashable, Sendable {
     /// If two users are named beside one transaction, the one in the earliest raw record counts, so
     /// that nobody takes over a purchase by posting a copy of its transaction.
     func precedes(_ other: UserClaim) -> Bool {
-        (purchaseDate, transactionID, position)
-            < (other.purchaseDate, other.transactionID, other.position)
+        (purchaseDate, transactionID, position) < (other.purchaseDate, other.transactionID, other.position)
     }
 }
 
@@ -43,8 +37,7 @@ package struct RawPosition: Hashable, Comparable, Sendable {
     }
 
     package static func < (left: RawPosition, right: RawPosition) -> Bool {
-        (left.timestamp, left.partition, left.offset)
-            < (right.timestamp, right.partition, right.offset)
+        (left.timestamp, left.partition, left.offset) < (right.timestamp, right.partition, right.offset)
     }
 
     /// A revision that grows as the position gets earlier, so that remembering the greatest
@@ -60,7 +53,6 @@ package struct RawPosition: Hashable, Comparable, Sendable {
         bytes += Array(repeating: 0, count: SHA256Digest.byteCount - bytes.count)
         return Revision(
             signedDate: Timestamp(milliseconds: ~timestamp.milliseconds),
-            contentHash: SHA256Digest(bytes) ?? SHA256.digest(bytes)
-        )
+            contentHash: SHA256Digest(bytes) ?? SHA256.digest(bytes))
     }
 }

@@ -18,29 +18,17 @@ extension EntitlementChange {
     ///   - new: nil if the row is gone.
     private init(of holder: EntitlementRow.Holder, _ old: EntitlementRow?, _ new: EntitlementRow?) {
         self.init(
-            key: holder.key,
-            userID: holder.userID,
-            old: old?.periods ?? PeriodSet(),
-            new: new?.periods ?? PeriodSet(),
-            oldTerms: old?.terms ?? EntitlementTerms(),
-            newTerms: new?.terms ?? EntitlementTerms()
-        )
+            key: holder.key, userID: holder.userID, old: old?.periods ?? PeriodSet(), new: new?.periods ?? PeriodSet(),
+            oldTerms: old?.terms ?? EntitlementTerms(), newTerms: new?.terms ?? EntitlementTerms())
     }
 
     /// The changes from the old rows of a purchase to the new ones; by key, then by user.
-    package static func changes(
-        from old: [EntitlementRow],
-        to new: [EntitlementRow]
-    ) -> [EntitlementChange] {
-        if old == new {
-            return []
-        }
+    package static func changes(from old: [EntitlementRow], to new: [EntitlementRow]) -> [EntitlementChange] {
+        if old == new { return [] }
         var changes: [EntitlementChange] = []
         for row in new {
             let before = old.first { $0.holder == row.holder }
-            if before != row {
-                changes.append(EntitlementChange(of: row.holder, before, row))
-            }
+            if before != row { changes.append(EntitlementChange(of: row.holder, before, row)) }
         }
         for row in old where !new.contains(where: { $0.holder == row.holder }) {
             changes.append(EntitlementChange(of: row.holder, row, nil))

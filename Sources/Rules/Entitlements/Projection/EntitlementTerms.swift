@@ -12,11 +12,7 @@ package struct EntitlementTerms: Hashable, Sendable {
     /// Why several transactions represent that period, as signed; nil if one is all of it.
     package var additionalTransactionReason: String?
 
-    package init(
-        ownershipType: OwnershipType? = nil,
-        seats: Int64? = nil,
-        additionalTransactionReason: String? = nil
-    ) {
+    package init(ownershipType: OwnershipType? = nil, seats: Int64? = nil, additionalTransactionReason: String? = nil) {
         self.ownershipType = ownershipType
         self.seats = seats
         self.additionalTransactionReason = additionalTransactionReason
@@ -31,20 +27,13 @@ extension Projection {
     ///
     /// - Parameter bought: by purchase date, then by ID, without copies.
     func addTerms(
-        to rows: inout [EntitlementRow],
-        of bought: [MergedTransaction],
-        _ contributions: [Contribution],
+        to rows: inout [EntitlementRow], of bought: [MergedTransaction], _ contributions: [Contribution],
         _ ownership: Ownership
     ) {
-        for index in rows.indices {
-            rows[index].terms.ownershipType = bought.newest?.ownershipType
-        }
-        let period = SubscriptionPeriods.newest(
-            bought.filter { catalog.type(of: $0) == .autoRenewable }
-        )
+        for index in rows.indices { rows[index].terms.ownershipType = bought.newest?.ownershipType }
+        let period = SubscriptionPeriods.newest(bought.filter { catalog.type(of: $0) == .autoRenewable })
         let seats = period.seats
-        let reason = period.last { $0.additionalTransactionReason != nil }?
-            .additionalTransactionReason
+        let reason = period.last { $0.additionalTransactionReason != nil }?.additionalTransactionReason
         guard seats != nil || reason != nil else { return }
         let granted = contributions.filter { contribution in
             period.contains { $0.transactionID == contribution.transactionID }

@@ -15,14 +15,9 @@ package struct NonRenewingStacks: Hashable, Sendable {
     }
 
     /// Nil if the transaction is in no such stack.
-    package func period(of transactionID: Identifier, in key: StackKey) -> Period? {
-        periods[key]?[transactionID]
-    }
+    package func period(of transactionID: Identifier, in key: StackKey) -> Period? { periods[key]?[transactionID] }
 
-    private static func periods(
-        _ stack: [StackedPurchase],
-        of product: Product?
-    ) -> [Identifier: Period] {
+    private static func periods(_ stack: [StackedPurchase], of product: Product?) -> [Identifier: Period] {
         var periods: [Identifier: Period] = [:]
         var end: Timestamp? = .earliest
         for purchase in stack.sorted(by: { $0.precedes($1) }) {
@@ -44,12 +39,7 @@ package struct StackKey: Hashable, Comparable, Sendable {
     package var userID: Identifier
     package var productID: Identifier
 
-    package init(
-        environment: Environment,
-        bundleID: Identifier,
-        userID: Identifier,
-        productID: Identifier
-    ) {
+    package init(environment: Environment, bundleID: Identifier, userID: Identifier, productID: Identifier) {
         self.environment = environment
         self.bundleID = bundleID
         self.userID = userID
@@ -57,8 +47,9 @@ package struct StackKey: Hashable, Comparable, Sendable {
     }
 
     package static func < (left: StackKey, right: StackKey) -> Bool {
-        (left.environment.rawValue, left.bundleID, left.userID, left.productID)
-            < (right.environment.rawValue, right.bundleID, right.userID, right.productID)
+        (left.environment.rawValue, left.bundleID, left.userID, left.productID) < (
+            right.environment.rawValue, right.bundleID, right.userID, right.productID
+        )
     }
 }
 
@@ -71,10 +62,7 @@ package struct StackedPurchase: Hashable, Sendable {
     package var quantity: Int32
 
     package init(
-        key: StackKey,
-        transactionID: Identifier,
-        originalTransactionID: Identifier,
-        purchaseDate: Timestamp,
+        key: StackKey, transactionID: Identifier, originalTransactionID: Identifier, purchaseDate: Timestamp,
         quantity: Int32
     ) {
         self.key = key
@@ -91,28 +79,19 @@ package struct StackedPurchase: Hashable, Sendable {
 
 extension Projection {
     /// A purchase's contributions to the stacks of its present and former owners.
-    package func stackedPurchases(
-        of facts: PurchaseFacts,
-        _ key: PurchaseKey,
-        spans: [OwnershipSpan]
-    ) -> [StackedPurchase] {
+    package func stackedPurchases(of facts: PurchaseFacts, _ key: PurchaseKey, spans: [OwnershipSpan])
+        -> [StackedPurchase]
+    {
         let users = Set(spans.map(\.userID))
-        return bought(facts.transactions)
-            .filter { catalog.type(of: $0) == .nonRenewing && $0.revocation == nil }
+        return bought(facts.transactions).filter { catalog.type(of: $0) == .nonRenewing && $0.revocation == nil }
             .flatMap { transaction in
                 users.map { user in
                     StackedPurchase(
                         key: StackKey(
-                            environment: key.environment,
-                            bundleID: key.bundleID,
-                            userID: user,
-                            productID: transaction.productID
-                        ),
-                        transactionID: transaction.transactionID,
-                        originalTransactionID: key.originalTransactionID,
-                        purchaseDate: transaction.purchaseDate,
-                        quantity: transaction.quantity
-                    )
+                            environment: key.environment, bundleID: key.bundleID, userID: user,
+                            productID: transaction.productID), transactionID: transaction.transactionID,
+                        originalTransactionID: key.originalTransactionID, purchaseDate: transaction.purchaseDate,
+                        quantity: transaction.quantity)
                 }
             }
     }

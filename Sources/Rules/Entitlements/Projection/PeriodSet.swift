@@ -6,19 +6,11 @@ package struct PeriodSet: Hashable, Sendable {
 
     package init() {}
 
-    package init(_ periods: some Sequence<Period>) {
-        for period in periods {
-            insert(period)
-        }
-    }
+    package init(_ periods: some Sequence<Period>) { for period in periods { insert(period) } }
 
-    package var isEmpty: Bool {
-        periods.isEmpty
-    }
+    package var isEmpty: Bool { periods.isEmpty }
 
-    package func contains(_ date: Timestamp) -> Bool {
-        periods.contains { $0.contains(date) }
-    }
+    package func contains(_ date: Timestamp) -> Bool { periods.contains { $0.contains(date) } }
 
     /// Adds a period; cheap if it begins at or after the last one's start, as renewals do.
     package mutating func insert(_ period: Period) {
@@ -27,25 +19,15 @@ package struct PeriodSet: Hashable, Sendable {
             periods.append(period)
             return
         }
-        if period.start >= last.start {
-            appendOrExtend(period)
-        } else {
-            insertBefore(period)
-        }
+        if period.start >= last.start { appendOrExtend(period) } else { insertBefore(period) }
     }
 
     package func clipped(from: Timestamp?, until: Timestamp?) -> PeriodSet {
-        if from == nil, until == nil {
-            return self
-        }
+        if from == nil, until == nil { return self }
         return PeriodSet(periods.lazy.map { $0.clipped(from: from, until: until) })
     }
 
-    package mutating func formUnion(_ other: PeriodSet) {
-        for period in other.periods {
-            insert(period)
-        }
-    }
+    package mutating func formUnion(_ other: PeriodSet) { for period in other.periods { insert(period) } }
 
     private mutating func appendOrExtend(_ period: Period) {
         let last = periods.count - 1
@@ -54,25 +36,15 @@ package struct PeriodSet: Hashable, Sendable {
             periods.append(period)
             return
         }
-        if let end = period.end {
-            periods[last].end = max(end, lastEnd)
-        } else {
-            periods[last].end = nil
-        }
+        if let end = period.end { periods[last].end = max(end, lastEnd) } else { periods[last].end = nil }
     }
 
     private mutating func insertBefore(_ period: Period) {
         let later = periods.firstIndex { $0.start > period.start } ?? periods.endIndex
         let tail = periods[later...]
         periods.removeSubrange(later...)
-        if periods.isEmpty {
-            periods.append(period)
-        } else {
-            appendOrExtend(period)
-        }
-        for next in tail {
-            appendOrExtend(next)
-        }
+        if periods.isEmpty { periods.append(period) } else { appendOrExtend(period) }
+        for next in tail { appendOrExtend(next) }
     }
 }
 
@@ -87,23 +59,15 @@ package struct Period: Hashable, Sendable {
         self.end = end
     }
 
-    package var isEmpty: Bool {
-        end.map { $0 <= start } ?? false
-    }
+    package var isEmpty: Bool { end.map { $0 <= start } ?? false }
 
-    package func contains(_ date: Timestamp) -> Bool {
-        start <= date && (end.map { date < $0 } ?? true)
-    }
+    package func contains(_ date: Timestamp) -> Bool { start <= date && (end.map { date < $0 } ?? true) }
 
     /// The part at or after `from` and before `until`; nil bounds nothing.
     package func clipped(from: Timestamp?, until: Timestamp?) -> Period {
         var period = self
-        if let from, from > period.start {
-            period.start = from
-        }
-        if let until {
-            period.end = period.end.map { min($0, until) } ?? until
-        }
+        if let from, from > period.start { period.start = from }
+        if let until { period.end = period.end.map { min($0, until) } ?? until }
         return period
     }
 }

@@ -8,9 +8,7 @@ extension Projection {
     ///
     /// - Parameter transactions: by purchase date, then by ID; the result is in the same order.
     func bought(_ transactions: [MergedTransaction]) -> [MergedTransaction] {
-        guard transactions.count > 1, let originals = originals(of: transactions) else {
-            return transactions
-        }
+        guard transactions.count > 1, let originals = originals(of: transactions) else { return transactions }
         var bought: [MergedTransaction] = []
         var positions: [Int: Int] = [:]
         for (index, transaction) in transactions.enumerated() {
@@ -32,19 +30,13 @@ extension Projection {
         // No later transaction is a copy of one before this.
         var first = 0
         for index in transactions.indices {
-            while first < index, isPast(transactions[first], at: transactions[index]) {
-                first += 1
-            }
+            while first < index, isPast(transactions[first], at: transactions[index]) { first += 1 }
             for other in first..<index
-            where originals[other] != originals[index]
-                && areCopies(transactions[other], transactions[index])
-            {
+            where originals[other] != originals[index] && areCopies(transactions[other], transactions[index]) {
                 hasCopies = true
                 let kept = min(originals[other], originals[index])
                 let gone = max(originals[other], originals[index])
-                for joined in first...index where originals[joined] == gone {
-                    originals[joined] = kept
-                }
+                for joined in first...index where originals[joined] == gone { originals[joined] = kept }
             }
         }
         return hasCopies ? originals : nil
@@ -55,8 +47,7 @@ extension Projection {
         switch catalog.type(of: earlier) {
         case .nonConsumable: false
         case .autoRenewable:
-            !earlier.isBoughtAtOnce(with: later)
-                && earlier.expiresDate.map { $0 <= later.purchaseDate } ?? true
+            !earlier.isBoughtAtOnce(with: later) && earlier.expiresDate.map { $0 <= later.purchaseDate } ?? true
         case .consumable, .nonRenewing, .other, nil: !earlier.isBoughtAtOnce(with: later)
         }
     }
@@ -90,16 +81,10 @@ extension MergedTransaction {
     ///
     /// Seats added to a period were billed beside it and are not copies.
     fileprivate func isSamePeriod(as other: MergedTransaction) -> Bool {
-        guard additionalTransactionReason == nil, other.additionalTransactionReason == nil else {
-            return false
-        }
-        if isBoughtAtOnce(with: other),
-            expiresDate?.wholeSeconds == other.expiresDate?.wholeSeconds
-        {
-            return true
-        }
-        guard let webOrderLineItemID, webOrderLineItemID == other.webOrderLineItemID,
-            let expiresDate, let otherEnd = other.expiresDate
+        guard additionalTransactionReason == nil, other.additionalTransactionReason == nil else { return false }
+        if isBoughtAtOnce(with: other), expiresDate?.wholeSeconds == other.expiresDate?.wholeSeconds { return true }
+        guard let webOrderLineItemID, webOrderLineItemID == other.webOrderLineItemID, let expiresDate,
+            let otherEnd = other.expiresDate
         else { return false }
         return purchaseDate < otherEnd && other.purchaseDate < expiresDate
     }
@@ -112,9 +97,7 @@ extension MergedTransaction {
         revocation = Revocation.joined(revocation, copy.revocation)
         isUpgraded = isUpgraded || copy.isUpgraded
         quantity = max(quantity, copy.quantity)
-        if let revoked = copy.revokedSeatQuantity {
-            revokedSeatQuantity = max(revokedSeatQuantity ?? 0, revoked)
-        }
+        if let revoked = copy.revokedSeatQuantity { revokedSeatQuantity = max(revokedSeatQuantity ?? 0, revoked) }
         items = CommerceItem.joined(items, copy.items)
     }
 
@@ -129,19 +112,14 @@ extension Revocation {
     fileprivate static func joined(_ left: Revocation?, _ right: Revocation?) -> Revocation? {
         guard let left, let right else { return left ?? right }
         var joined = right.date < left.date ? right : left
-        joined.percentage = left.percentage.flatMap { share in
-            right.percentage.map { max($0, share) }
-        }
+        joined.percentage = left.percentage.flatMap { share in right.percentage.map { max($0, share) } }
         return joined
     }
 }
 
 extension CommerceItem {
     /// The items of two copies: the same SKU in both is the same item.
-    fileprivate static func joined(
-        _ items: [CommerceItem],
-        _ copies: [CommerceItem]
-    ) -> [CommerceItem] {
+    fileprivate static func joined(_ items: [CommerceItem], _ copies: [CommerceItem]) -> [CommerceItem] {
         var joined = items
         var unmatched = Array(items.indices)
         for copy in copies {
@@ -155,21 +133,15 @@ extension CommerceItem {
     }
 
     private mutating func join(_ copy: CommerceItem) {
-        if let date = copy.revocationDate {
-            revocationDate = min(revocationDate ?? date, date)
-        }
-        if let other = copy.refund, refund.map({ other.isGreater(than: $0) }) ?? true {
-            refund = other
-        }
+        if let date = copy.revocationDate { revocationDate = min(revocationDate ?? date, date) }
+        if let other = copy.refund, refund.map({ other.isGreater(than: $0) }) ?? true { refund = other }
     }
 }
 
 extension ItemRefund {
     /// By the share of the price, then by the earlier date.
     fileprivate func isGreater(than other: ItemRefund) -> Bool {
-        let (mine, theirs) = (
-            Int128(amount) * Int128(other.price), Int128(other.amount) * Int128(price),
-        )
+        let (mine, theirs) = (Int128(amount) * Int128(other.price), Int128(other.amount) * Int128(price),)
         return mine == theirs ? date < other.date : mine > theirs
     }
 }

@@ -45,15 +45,9 @@ private struct CreditedTransaction {
             let amount = unit * Int64(transaction.quantity)
             let takenBack = takenBack(amount, of: item)
             return LedgerCredit(
-                transactionID: transaction.transactionID,
-                productID: product.id,
-                currency: currency,
-                userID: userID,
-                amount: amount,
-                takenBack: takenBack?.amount ?? 0,
-                purchaseDate: transaction.purchaseDate,
-                revocationDate: takenBack?.date
-            )
+                transactionID: transaction.transactionID, productID: product.id, currency: currency, userID: userID,
+                amount: amount, takenBack: takenBack?.amount ?? 0, purchaseDate: transaction.purchaseDate,
+                revocationDate: takenBack?.date)
         }
     }
 
@@ -66,12 +60,8 @@ private struct CreditedTransaction {
             let part = Int64(revocation.percentage ?? Revocation.wholePercentage)
             all.append(TakenBack(amount, part, of: whole, revocation.date))
         }
-        if let date = item?.revocationDate {
-            all.append(TakenBack(amount, 1, of: 1, date))
-        }
-        if let refund = item?.refund {
-            all.append(TakenBack(amount, refund.amount, of: refund.price, refund.date))
-        }
+        if let date = item?.revocationDate { all.append(TakenBack(amount, 1, of: 1, date)) }
+        if let refund = item?.refund { all.append(TakenBack(amount, refund.amount, of: refund.price, refund.date)) }
         return all.max { ($0.amount, $1.date) < ($1.amount, $0.date) }
     }
 
@@ -96,9 +86,7 @@ private struct TakenBack {
 
     /// A share to the nearest whole unit, half up.
     init(_ amount: Int64, _ part: Int64, of whole: Int64, _ date: Timestamp) {
-        self.amount = Int64(
-            (2 * Int128(amount) * Int128(part) + Int128(whole)) / (2 * Int128(whole))
-        )
+        self.amount = Int64((2 * Int128(amount) * Int128(part) + Int128(whole)) / (2 * Int128(whole)))
         self.date = date
     }
 }
@@ -108,9 +96,7 @@ extension LedgerCredit {
     fileprivate mutating func add(_ other: LedgerCredit) {
         amount = Int64(clamping: Int128(amount) + Int128(other.amount))
         takenBack = Int64(clamping: Int128(takenBack) + Int128(other.takenBack))
-        if let date = other.revocationDate {
-            revocationDate = max(revocationDate ?? date, date)
-        }
+        if let date = other.revocationDate { revocationDate = max(revocationDate ?? date, date) }
     }
 }
 
@@ -127,14 +113,8 @@ package struct LedgerCredit: Hashable, Sendable {
     package var revocationDate: Timestamp?
 
     package init(
-        transactionID: Identifier,
-        productID: Identifier,
-        currency: Identifier,
-        userID: Identifier,
-        amount: Int64,
-        takenBack: Int64,
-        purchaseDate: Timestamp,
-        revocationDate: Timestamp?
+        transactionID: Identifier, productID: Identifier, currency: Identifier, userID: Identifier, amount: Int64,
+        takenBack: Int64, purchaseDate: Timestamp, revocationDate: Timestamp?
     ) {
         self.transactionID = transactionID
         self.productID = productID
@@ -146,13 +126,10 @@ package struct LedgerCredit: Hashable, Sendable {
         self.revocationDate = revocationDate
     }
 
-    package var balance: Int64 {
-        amount - takenBack
-    }
+    package var balance: Int64 { amount - takenBack }
 
     /// Whether both are the ledger's one entry for this transaction, product and currency.
     package func isSameEntry(as other: LedgerCredit) -> Bool {
-        transactionID == other.transactionID && productID == other.productID
-            && currency == other.currency
+        transactionID == other.transactionID && productID == other.productID && currency == other.currency
     }
 }

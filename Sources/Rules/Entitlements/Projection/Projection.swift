@@ -8,9 +8,7 @@ package import AppStore
 package struct Projection: Sendable {
     package var catalog: Catalog
 
-    package init(catalog: Catalog) {
-        self.catalog = catalog
-    }
+    package init(catalog: Catalog) { self.catalog = catalog }
 
     /// The rows of one purchase.
     ///
@@ -19,20 +17,12 @@ package struct Projection: Sendable {
     ///   - ownership: each user keeps their part until the next span begins.
     ///   - stacks: the stacks of this purchase's users, if it has non-renewing transactions.
     package func project(
-        _ facts: PurchaseFacts,
-        of key: PurchaseKey,
-        ownership: Ownership,
+        _ facts: PurchaseFacts, of key: PurchaseKey, ownership: Ownership,
         stacks: NonRenewingStacks = NonRenewingStacks()
     ) -> ProjectedPurchase {
         guard !ownership.spans.isEmpty else { return ProjectedPurchase() }
         let bought = bought(facts.transactions)
-        let contributions = contributions(
-            of: bought,
-            facts,
-            key,
-            ownership: ownership,
-            stacks: stacks
-        )
+        let contributions = contributions(of: bought, facts, key, ownership: ownership, stacks: stacks)
         var rows = rows(contributions, closed: facts.closed, ownership)
         addTerms(to: &rows, of: bought, contributions, ownership)
         return ProjectedPurchase(rows: rows, credits: credits(of: bought, ownership))
@@ -40,10 +30,7 @@ package struct Projection: Sendable {
 
     /// The contribution of each transaction, and its rule; in no particular order.
     package func contributions(
-        of facts: PurchaseFacts,
-        _ key: PurchaseKey,
-        ownership: Ownership,
-        stacks: NonRenewingStacks
+        of facts: PurchaseFacts, _ key: PurchaseKey, ownership: Ownership, stacks: NonRenewingStacks
     ) -> [Contribution] {
         let bought = bought(facts.transactions)
         let originals = Set(bought.map(\.transactionID))
@@ -53,10 +40,7 @@ package struct Projection: Sendable {
     }
 
     private func contributions(
-        of bought: [MergedTransaction],
-        _ facts: PurchaseFacts,
-        _ key: PurchaseKey,
-        ownership: Ownership,
+        of bought: [MergedTransaction], _ facts: PurchaseFacts, _ key: PurchaseKey, ownership: Ownership,
         stacks: NonRenewingStacks
     ) -> [Contribution] {
         var contributions: [Contribution] = []
@@ -67,8 +51,7 @@ package struct Projection: Sendable {
             let isFirst = transaction.purchaseDate == beginning
             let start = isFirst ? transaction.startIfFirst : transaction.purchaseDate
             switch catalog.type(of: transaction) {
-            case .autoRenewable:
-                subscription.append(transaction)
+            case .autoRenewable: subscription.append(transaction)
             case .nonConsumable:
                 let granted = oneTimePurchase(transaction, from: start)
                 contributions.append(granted)
@@ -83,75 +66,42 @@ package struct Projection: Sendable {
                 contributions.append(nothing(from: transaction, by: .consumable))
                 let granted = oneTimePurchase(transaction, from: start)
                 contributions += granted.items(of: transaction, catalog)
-            case .other, nil:
-                contributions.append(nothing(from: transaction, by: .unknownType))
+            case .other, nil: contributions.append(nothing(from: transaction, by: .unknownType))
             }
         }
         if !subscription.isEmpty {
-            contributions += SubscriptionPeriods(
-                subscription,
-                facts.openSpans,
-                beginning: beginning,
-                catalog
-            )
-            .contributions()
+            contributions += SubscriptionPeriods(subscription, facts.openSpans, beginning: beginning, catalog)
+                .contributions()
         }
         return contributions
     }
 
-    private func oneTimePurchase(
-        _ transaction: MergedTransaction,
-        from start: Timestamp
-    ) -> Contribution {
+    private func oneTimePurchase(_ transaction: MergedTransaction, from start: Timestamp) -> Contribution {
         Contribution(
-            transactionID: transaction.transactionID,
-            productID: transaction.productID,
+            transactionID: transaction.transactionID, productID: transaction.productID,
             rule: transaction.revocation == nil ? .oneTimePurchase : .revoked,
-            period: Period(start: start, end: transaction.revocation?.date)
-        )
+            period: Period(start: start, end: transaction.revocation?.date))
     }
 
-    private func nothing(
-        from transaction: MergedTransaction,
-        by rule: ProjectionRule
-    ) -> Contribution {
+    private func nothing(from transaction: MergedTransaction, by rule: ProjectionRule) -> Contribution {
         Contribution(
-            transactionID: transaction.transactionID,
-            productID: transaction.productID,
-            rule: rule,
-            period: nil
-        )
+            transactionID: transaction.transactionID, productID: transaction.productID, rule: rule, period: nil)
     }
 
     /// One contribution for each user of the purchase so far, who all have their own stacks.
     private func stacked(
-        _ transaction: MergedTransaction,
-        from start: Timestamp,
-        of key: PurchaseKey,
-        _ ownership: Ownership,
+        _ transaction: MergedTransaction, from start: Timestamp, of key: PurchaseKey, _ ownership: Ownership,
         in stacks: NonRenewingStacks
     ) -> [Contribution] {
-        guard transaction.revocation == nil else {
-            return [nothing(from: transaction, by: .neverBought)]
-        }
+        guard transaction.revocation == nil else { return [nothing(from: transaction, by: .neverBought)] }
         return Set(ownership.spans.map(\.userID)).map { user in
             let stack = StackKey(
-                environment: key.environment,
-                bundleID: key.bundleID,
-                userID: user,
-                productID: transaction.productID
-            )
+                environment: key.environment, bundleID: key.bundleID, userID: user, productID: transaction.productID)
             var period = stacks.period(of: transaction.transactionID, in: stack)
-            if period?.start == transaction.purchaseDate {
-                period?.start = start
-            }
+            if period?.start == transaction.purchaseDate { period?.start = start }
             return Contribution(
-                transactionID: transaction.transactionID,
-                productID: transaction.productID,
-                rule: .stackedDuration,
-                period: period,
-                userID: user
-            )
+                transactionID: transaction.transactionID, productID: transaction.productID, rule: .stackedDuration,
+                period: period, userID: user)
         }
     }
 }
@@ -194,12 +144,8 @@ package struct EntitlementRow: Hashable, Sendable {
     package var periods: PeriodSet
     package var terms: EntitlementTerms
 
-    package init(
-        key: Identifier,
-        userID: Identifier,
-        periods: PeriodSet,
-        terms: EntitlementTerms = EntitlementTerms()
-    ) {
+    package init(key: Identifier, userID: Identifier, periods: PeriodSet, terms: EntitlementTerms = EntitlementTerms())
+    {
         self.key = key
         self.userID = userID
         self.periods = periods
@@ -224,30 +170,23 @@ package struct ProjectedPurchase: Hashable, Sendable {
 
 extension Projection {
     /// Unites the contributions of the transactions, by entitlement key and user.
-    func rows(
-        _ contributions: [Contribution],
-        closed: ClosedPeriods?,
-        _ ownership: Ownership
-    ) -> [EntitlementRow] {
+    func rows(_ contributions: [Contribution], closed: ClosedPeriods?, _ ownership: Ownership) -> [EntitlementRow] {
         var rows: [EntitlementRow.Holder: PeriodSet] = [:]
         for (index, span) in ownership.spans.enumerated() {
             let next = index + 1
             let until = next < ownership.spans.count ? ownership.spans[next].from : nil
             for (key, periods) in periodsByKey(contributions, closed, of: span.userID) {
-                rows[EntitlementRow.Holder(key: key, userID: span.userID), default: PeriodSet()]
-                    .formUnion(periods.clipped(from: span.from, until: until))
+                rows[EntitlementRow.Holder(key: key, userID: span.userID), default: PeriodSet()].formUnion(
+                    periods.clipped(from: span.from, until: until))
             }
         }
-        return rows.filter { !$0.value.isEmpty }
-            .map { EntitlementRow(key: $0.key, userID: $0.userID, periods: $1) }
+        return rows.filter { !$0.value.isEmpty }.map { EntitlementRow(key: $0.key, userID: $0.userID, periods: $1) }
             .sorted { ($0.key, $0.userID) < ($1.key, $1.userID) }
     }
 
-    private func periodsByKey(
-        _ contributions: [Contribution],
-        _ closed: ClosedPeriods?,
-        of user: Identifier
-    ) -> [Identifier: PeriodSet] {
+    private func periodsByKey(_ contributions: [Contribution], _ closed: ClosedPeriods?, of user: Identifier)
+        -> [Identifier: PeriodSet]
+    {
         var byProduct = closed?.periodsByProduct ?? [:]
         for contribution in contributions {
             guard let period = contribution.period else { continue }
@@ -256,9 +195,7 @@ extension Projection {
         }
         var byKey: [Identifier: PeriodSet] = [:]
         for (productID, periods) in byProduct {
-            for key in catalog.entitlementKeys(of: productID) {
-                byKey[key, default: PeriodSet()].formUnion(periods)
-            }
+            for key in catalog.entitlementKeys(of: productID) { byKey[key, default: PeriodSet()].formUnion(periods) }
         }
         return byKey
     }

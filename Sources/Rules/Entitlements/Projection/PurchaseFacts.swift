@@ -11,13 +11,8 @@ package struct PurchaseFacts: Hashable, Sendable {
 
     /// - Parameter closed: if not nil, `transactions` holds all transactions bought since, and only
     ///   those.
-    package init(
-        transactions: [MergedTransaction],
-        spans: [RenewalSpan] = [],
-        closed: ClosedPeriods? = nil
-    ) {
-        self.transactions =
-            transactions.count < 2 ? transactions : transactions.sorted { $0.precedes($1) }
+    package init(transactions: [MergedTransaction], spans: [RenewalSpan] = [], closed: ClosedPeriods? = nil) {
+        self.transactions = transactions.count < 2 ? transactions : transactions.sorted { $0.precedes($1) }
         self.spans = spans.sorted()
         self.closed = closed
     }
@@ -54,8 +49,7 @@ extension PurchaseFacts {
     /// - Parameter count: the minimum of transactions that stay open; at least one always does.
     package func closed(keeping count: Int) -> ClosedPeriods? {
         guard transactions.allSatisfy({ $0.type == .autoRenewable && $0.items.isEmpty }),
-            spans.allSatisfy({ $0.anchor != nil }),
-            let before = boundary(keeping: max(1, count))
+            spans.allSatisfy({ $0.anchor != nil }), let before = boundary(keeping: max(1, count))
         else { return nil }
         var periods = closed?.periodsByProduct ?? [:]
         let bought = Projection(catalog: Catalog()).bought(transactions)
@@ -63,14 +57,11 @@ extension PurchaseFacts {
         let subscription = SubscriptionPeriods(bought, openSpans, beginning: beginning, Catalog())
         let concerned = openSpans.filter { $0.anchor.map { $0 <= before } ?? false }
         let contributions =
-            bought.indices.filter { bought[$0].purchaseDate < before }
-            .map { subscription.billed($0) }
+            bought.indices.filter { bought[$0].purchaseDate < before }.map { subscription.billed($0) }
             + concerned.flatMap { subscription.extended(by: $0).map(\.contribution) }
         for contribution in contributions {
             var set = periods[contribution.productID] ?? PeriodSet()
-            if let period = contribution.period {
-                set.insert(period)
-            }
+            if let period = contribution.period { set.insert(period) }
             periods[contribution.productID] = set
         }
         return ClosedPeriods(before: before, periodsByProduct: periods)
@@ -86,9 +77,7 @@ extension PurchaseFacts {
         for index in transactions.indices.dropLast(count) {
             let (closed, open) = (transactions[index], transactions[index + 1].purchaseDate)
             end = max(end, closed.expiresDate ?? closed.purchaseDate)
-            if end <= open, closed.purchaseDate.wholeSeconds < open.wholeSeconds {
-                boundary = open
-            }
+            if end <= open, closed.purchaseDate.wholeSeconds < open.wholeSeconds { boundary = open }
         }
         return boundary
     }

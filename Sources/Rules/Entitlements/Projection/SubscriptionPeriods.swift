@@ -15,12 +15,7 @@ struct SubscriptionPeriods {
     /// with added seats.
     private let shared: [Int: [Int]]
 
-    init(
-        _ transactions: [MergedTransaction],
-        _ spans: [RenewalSpan],
-        beginning: Timestamp?,
-        _ catalog: Catalog
-    ) {
+    init(_ transactions: [MergedTransaction], _ spans: [RenewalSpan], beginning: Timestamp?, _ catalog: Catalog) {
         self.transactions = transactions
         self.spans = spans
         self.beginning = beginning
@@ -57,9 +52,7 @@ struct SubscriptionPeriods {
     /// From the purchase to the end of the billed period, or to an earlier event that ends it.
     func billed(_ index: Int) -> Contribution {
         let transaction = transactions[index]
-        guard var end = transaction.expiresDate else {
-            return contribution(transaction, .periodWithoutEnd, nil)
-        }
+        guard var end = transaction.expiresDate else { return contribution(transaction, .periodWithoutEnd, nil) }
         var rule = ProjectionRule.billedPeriod
         // Until its replacement is known, an upgraded transaction runs on: the customer has paid
         // for more, not less.
@@ -83,17 +76,13 @@ struct SubscriptionPeriods {
     /// of the later.
     private func extended(_ index: Int, by grace: RenewalSpan) -> Contribution {
         let transaction = transactions[index]
-        guard let expires = transaction.expiresDate else {
-            return contribution(transaction, .periodWithoutEnd, nil)
-        }
+        guard let expires = transaction.expiresDate else { return contribution(transaction, .periodWithoutEnd, nil) }
         var rule = ProjectionRule.gracePeriod
         var end = min(grace.end, nextPurchaseDate(after: index) ?? grace.end)
         if let ended = grace.anchor, expires.wholeSeconds < ended.wholeSeconds {
             return contribution(transaction, rule, Period(start: ended, end: end))
         }
-        if let revoked = revocationDate(index), revoked < end {
-            (end, rule) = (revoked, .graceAfterRefund)
-        }
+        if let revoked = revocationDate(index), revoked < end { (end, rule) = (revoked, .graceAfterRefund) }
         return contribution(transaction, rule, Period(start: expires, end: end))
     }
 
@@ -106,15 +95,12 @@ struct SubscriptionPeriods {
         var ended = grace.anchor
         if ended == nil {
             let index = transactions.indices.last { index in
-                isFirst(index)
-                    && transactions[index].expiresDate.map { $0 < grace.end } ?? false
+                isFirst(index) && transactions[index].expiresDate.map { $0 < grace.end } ?? false
             }
             ended = index.flatMap { transactions[$0].expiresDate }
         }
         guard let ended else { return nil }
-        return transactions.indices.last {
-            isFirst($0) && transactions[$0].purchaseDate < ended
-        }
+        return transactions.indices.last { isFirst($0) && transactions[$0].purchaseDate < ended }
     }
 
     /// The date of the first purchase after this period's that is not one of the period itself.
@@ -127,17 +113,11 @@ struct SubscriptionPeriods {
         }.map { transactions[$0].purchaseDate }
     }
 
-    private func contribution(
-        _ transaction: MergedTransaction,
-        _ rule: ProjectionRule,
-        _ period: Period?
-    ) -> Contribution {
+    private func contribution(_ transaction: MergedTransaction, _ rule: ProjectionRule, _ period: Period?)
+        -> Contribution
+    {
         Contribution(
-            transactionID: transaction.transactionID,
-            productID: transaction.productID,
-            rule: rule,
-            period: period
-        )
+            transactionID: transaction.transactionID, productID: transaction.productID, rule: rule, period: period)
     }
 }
 
@@ -147,22 +127,14 @@ extension SubscriptionPeriods {
     ///
     /// The first of them states it only after Apple has signed it again.
     private static func shared(_ transactions: [MergedTransaction]) -> [Int: [Int]] {
-        guard transactions.contains(where: { $0.additionalTransactionReason != nil }) else {
-            return [:]
-        }
+        guard transactions.contains(where: { $0.additionalTransactionReason != nil }) else { return [:] }
         var shared: [Int: [Int]] = [:]
         for index in transactions.indices {
-            let first = transactions[..<index].indices.first {
-                transactions[$0].endsAtOnce(with: transactions[index])
-            }
+            let first = transactions[..<index].indices.first { transactions[$0].endsAtOnce(with: transactions[index]) }
             let members = (shared[first ?? index] ?? []) + [index]
-            for member in members {
-                shared[member] = members
-            }
+            for member in members { shared[member] = members }
         }
-        return shared.filter { _, members in
-            members.contains { transactions[$0].additionalTransactionReason != nil }
-        }
+        return shared.filter { _, members in members.contains { transactions[$0].additionalTransactionReason != nil } }
     }
 
     /// The transactions of the period that was bought last.
@@ -172,13 +144,9 @@ extension SubscriptionPeriods {
         return members.contains { $0.additionalTransactionReason != nil } ? members : [newest]
     }
 
-    private func members(of index: Int) -> [Int] {
-        shared[index] ?? [index]
-    }
+    private func members(of index: Int) -> [Int] { shared[index] ?? [index] }
 
-    private func isFirst(_ index: Int) -> Bool {
-        shared[index].map { $0[0] == index } ?? true
-    }
+    private func isFirst(_ index: Int) -> Bool { shared[index].map { $0[0] == index } ?? true }
 
     private func isUpgraded(_ index: Int) -> Bool {
         guard let members = shared[index] else { return transactions[index].isUpgraded }
@@ -195,11 +163,9 @@ extension SubscriptionPeriods {
 
 extension MergedTransaction {
     fileprivate func endsAtOnce(with other: MergedTransaction) -> Bool {
-        guard let end = expiresDate?.wholeSeconds, end == other.expiresDate?.wholeSeconds else {
-            return false
-        }
-        return productID == other.productID && isOwned(like: other)
-            && purchaseDate.wholeSeconds < end && other.purchaseDate.wholeSeconds < end
+        guard let end = expiresDate?.wholeSeconds, end == other.expiresDate?.wholeSeconds else { return false }
+        return productID == other.productID && isOwned(like: other) && purchaseDate.wholeSeconds < end
+            && other.purchaseDate.wholeSeconds < end
     }
 }
 
@@ -215,10 +181,7 @@ package struct Contribution: Hashable, Sendable {
     package var userID: Identifier?
 
     package init(
-        transactionID: Identifier,
-        productID: Identifier,
-        rule: ProjectionRule,
-        period: Period?,
+        transactionID: Identifier, productID: Identifier, rule: ProjectionRule, period: Period?,
         userID: Identifier? = nil
     ) {
         self.transactionID = transactionID

@@ -22,32 +22,20 @@ struct Asset: Sendable {
 /// `PackageResources`, so that nothing is read while it runs.
 enum Assets {
     static let stylesheet = Asset(
-        "console",
-        "css",
-        contentType: "text/css; charset=utf-8",
-        PackageResources.console_css
-    )
+        "console", "css", contentType: "text/css; charset=utf-8", PackageResources.console_css)
     static let script = Asset(
-        "console",
-        "js",
-        contentType: "text/javascript; charset=utf-8",
-        PackageResources.console_js
-    )
+        "console", "js", contentType: "text/javascript; charset=utf-8", PackageResources.console_js)
     static let icon = Asset("icon", "svg", contentType: "image/svg+xml", PackageResources.icon_svg)
 
     /// By name: a path can ask for these and for nothing else.
     static let byName = Dictionary(
-        [stylesheet, script, icon].map { ($0.name, $0) },
-        uniquingKeysWith: { first, _ in first }
-    )
+        [stylesheet, script, icon].map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
 
     static func response(_ name: String) -> HTTPResponse? {
         byName[name].map { asset in
             HTTPResponse(
-                contentType: asset.contentType,
-                headers: ["Cache-Control": "public, max-age=31536000, immutable"],
-                body: asset.body
-            )
+                contentType: asset.contentType, headers: ["Cache-Control": "public, max-age=31536000, immutable"],
+                body: asset.body)
         }
     }
 }

@@ -27,8 +27,7 @@ struct ActionRun {
     private var isReplay: Bool { last.replay != nil && last.deadLetterID == nil }
 
     private func continues(with action: DeadLetterAction) -> Bool {
-        action.who == last.who && action.kind == last.kind && action.why == last.why
-            && action.replay == last.replay
+        action.who == last.who && action.kind == last.kind && action.why == last.why && action.replay == last.replay
             && (action.deadLetterID == nil) == (last.deadLetterID == nil)
     }
 
@@ -36,9 +35,7 @@ struct ActionRun {
     ///
     /// Nil if the actions differ in it.
     var detail: String? {
-        guard !isReplay else {
-            return actions.reversed().compactMap(\.detail).joined(separator: "; ")
-        }
+        guard !isReplay else { return actions.reversed().compactMap(\.detail).joined(separator: "; ") }
         return actions.allSatisfy { $0.detail == last.detail } ? last.detail : nil
     }
 
@@ -52,37 +49,25 @@ extension HTML {
     /// Actions, the last first.
     ///
     /// - Parameter continuing: whether more actions of the last run may follow on another page.
-    mutating func actions(
-        _ runs: [ActionRun],
-        caption: String,
-        withLetters: Bool,
-        continuing: Bool = false
-    ) {
+    mutating func actions(_ runs: [ActionRun], caption: String, withLetters: Bool, continuing: Bool = false) {
         let last = continuing ? runs.count - 1 : nil
         let columns: [PageColumn<(index: Int, run: ActionRun)>] =
             [
                 PageColumn("When") { $0.time($1.run.last.at) },
                 .row("Who") { $0.foreign($1.run.last.who, bytesMax: 80) },
                 PageColumn("What") { $0.tag($1.run.last.kind.rawValue) },
-            ]
-            + (withLetters
-                ? [PageColumn("Letters") { $0.letters(of: $1.run, isCut: $1.index == last) }] : [])
-            + [
+            ] + (withLetters ? [PageColumn("Letters") { $0.letters(of: $1.run, isCut: $1.index == last) }] : []) + [
                 PageColumn("Replay") { html, row in
                     guard let replay = row.run.last.replay else { return html.optional(nil) }
                     html.link(String(replay), to: LocalLink("replays", String(replay)))
-                },
-                .foreign("Why", "wide", bytesMax: 500, \.run.why),
-                .foreign("Detail", bytesMax: 200, \.run.detail),
+                }, .foreign("Why", "wide", bytesMax: 500, \.run.why), .foreign("Detail", bytesMax: 200, \.run.detail),
             ]
         table(caption, runs.enumerated().map { (index: $0.offset, run: $0.element) }, columns)
     }
 
     private mutating func letters(of run: ActionRun, isCut: Bool) {
         let count = (isCut ? "at least " : "") + Quantity.grouped(run.actions.count)
-        guard run.actions.count > 1 || isCut else {
-            return run.last.deadLetterID.map { letter($0) } ?? optional(nil)
-        }
+        guard run.actions.count > 1 || isCut else { return run.last.deadLetterID.map { letter($0) } ?? optional(nil) }
         guard run.last.deadLetterID != nil else {
             return run.last.replay == nil ? text("\(count) times") : optional(nil)
         }
@@ -101,9 +86,7 @@ extension HTML {
                 }
             }
             let rest = run.actions.count - Self.lettersShown
-            if rest > 0 {
-                html.element("p", [.class("cut")], text: "\(Quantity.grouped(rest)) more not shown")
-            }
+            if rest > 0 { html.element("p", [.class("cut")], text: "\(Quantity.grouped(rest)) more not shown") }
         }
     }
 }

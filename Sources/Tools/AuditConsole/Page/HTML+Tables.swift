@@ -17,11 +17,9 @@ struct PageColumn<Row> {
     }
 
     /// The column whose cells name their rows.
-    static func row(
-        _ title: String,
-        _ cellClass: String? = nil,
-        _ cell: @escaping (inout HTML, Row) -> Void
-    ) -> PageColumn {
+    static func row(_ title: String, _ cellClass: String? = nil, _ cell: @escaping (inout HTML, Row) -> Void)
+        -> PageColumn
+    {
         var column = PageColumn(title, cellClass, cell)
         column.isRowHeader = true
         return column
@@ -33,13 +31,8 @@ struct PageColumn<Row> {
 
     /// An untrusted text, or a dash.
     static func foreign(
-        _ title: String,
-        _ cellClass: String? = nil,
-        bytesMax: Int = 255,
-        _ text: @escaping (Row) -> String?
-    ) -> PageColumn {
-        PageColumn(title, cellClass) { $0.optional(text($1), bytesMax: bytesMax) }
-    }
+        _ title: String, _ cellClass: String? = nil, bytesMax: Int = 255, _ text: @escaping (Row) -> String?
+    ) -> PageColumn { PageColumn(title, cellClass) { $0.optional(text($1), bytesMax: bytesMax) } }
 
     fileprivate func write(_ row: Row, to html: inout HTML) {
         let classes: [HTML.Attribute] = cellClass.map { [.class($0)] } ?? []
@@ -55,16 +48,10 @@ extension HTML {
     ///   - caption: says what the rows are; shown above them.
     ///   - id: a row's in the page; nil for none.
     mutating func table<Row>(
-        _ caption: String,
-        _ rows: some Sequence<Row>,
-        _ columns: [PageColumn<Row>],
-        id: (Row) -> String? = { _ in nil }
+        _ caption: String, _ rows: some Sequence<Row>, _ columns: [PageColumn<Row>], id: (Row) -> String? = { _ in nil }
     ) {
         // Focusable, so that the keyboard scrolls it too.
-        let region = [
-            .class("scroll"), Attribute("role", "region"), .label(caption),
-            Attribute("tabindex", "0"),
-        ]
+        let region = [.class("scroll"), Attribute("role", "region"), .label(caption), Attribute("tabindex", "0")]
         element("div", region) { html in
             html.element("table") { html in
                 html.element("caption", text: caption)
@@ -96,10 +83,7 @@ extension HTML {
     ///   - seconds: between two requests.
     ///   - isAnnounced: whether screen readers read a change aloud.
     mutating func live(
-        _ id: String,
-        every seconds: Int = 10,
-        isAnnounced: Bool = false,
-        _ content: (inout HTML) -> Void
+        _ id: String, every seconds: Int = 10, isAnnounced: Bool = false, _ content: (inout HTML) -> Void
     ) {
         let role = isAnnounced ? [Attribute("role", "status")] : []
         let refresh = Attribute("data-refresh", String(seconds))

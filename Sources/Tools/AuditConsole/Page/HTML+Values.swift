@@ -50,11 +50,7 @@ extension HTML {
 
     /// An untrusted text, or a dash.
     mutating func optional(_ text: String?, bytesMax: Int = 255) {
-        if let text {
-            foreign(text, bytesMax: bytesMax)
-        } else {
-            element("span", [.class("soft")], text: "–")
-        }
+        if let text { foreign(text, bytesMax: bytesMax) } else { element("span", [.class("soft")], text: "–") }
     }
 
     /// How far the index has read, above what is shown of it.
@@ -79,42 +75,32 @@ extension HTML {
         element("p", [.class(kind.rawValue), Attribute("role", role)], text: text)
     }
 
-    enum NoticeKind: String {
-        case alert, note, done
-    }
+    enum NoticeKind: String { case alert, note, done }
 
     mutating func letters(_ rows: [DeadLetterRow], caption: String) {
         table(
-            caption,
-            rows,
+            caption, rows,
             [
                 PageColumn("Reason") { html, row in
                     html.reason(row.reason)
                     if row.warning != nil { html.tag("doubtful") }
-                },
-                .row("Letter") { $0.letter($1.id, isRow: true) },
-                PageColumn("Failed") { $0.time($1.failedAt) },
+                }, .row("Letter") { $0.letter($1.id, isRow: true) }, PageColumn("Failed") { $0.time($1.failedAt) },
                 PageColumn("State") { $0.tag($1.state.rawValue) },
                 .foreign("Bundle ID", bytesMax: 60, \.identifiers.bundleID),
                 .foreign("Transaction", bytesMax: 40, \.identifiers.transactionID),
-                .foreign("Stage", bytesMax: 40, \.stage),
-                .foreign("Detail", "wide", bytesMax: 160, \.detail),
-            ]
-        )
+                .foreign("Stage", bytesMax: 40, \.stage), .foreign("Detail", "wide", bytesMax: 160, \.detail),
+            ])
     }
 
     mutating func groups(_ groups: [DeadLetterGroup], caption: String) {
         table(
-            caption,
-            groups,
+            caption, groups,
             [
-                .row("Reason") { $0.group($1) }, .number("Open", \.openLetters),
-                .number("Letters", \.letters),
+                .row("Reason") { $0.group($1) }, .number("Open", \.openLetters), .number("Letters", \.letters),
                 PageColumn("Last \(DeadLetterGroupTable.trendHours) h") { html, group in
                     html.trend(group)
                     html.text(", \(Quantity.grouped(group.before)) before")
-                },
-                .foreign("Bundle ID", bytesMax: 60, \.bundleID),
+                }, .foreign("Bundle ID", bytesMax: 60, \.bundleID),
                 .foreign("Leaf certificate", "mono") { $0.leaf.map { String($0.prefix(12)) } },
                 PageColumn("Source") { html, group in
                     html.foreign(group.sourceTopic, bytesMax: 60)
@@ -122,12 +108,9 @@ extension HTML {
                         html.text(" by ")
                         html.foreign(producer, bytesMax: 60)
                     }
-                },
-                PageColumn("First") { $0.time($1.firstAt) },
-                PageColumn("Last") { $0.time($1.lastAt) },
+                }, PageColumn("First") { $0.time($1.firstAt) }, PageColumn("Last") { $0.time($1.lastAt) },
                 PageColumn("Group", "mono") { $0.text(String($1.id.prefix(8))) },
-            ]
-        )
+            ])
     }
 
     /// A group's reason, which links to the group.
@@ -139,8 +122,7 @@ extension HTML {
     /// The letters of the last hours, with a sign that compares them with as many hours before.
     mutating func trend(_ group: DeadLetterGroup) {
         let (word, sign) =
-            group.recent > group.before
-            ? ("up", "▲") : group.recent < group.before ? ("down", "▼") : ("even", "=")
+            group.recent > group.before ? ("up", "▲") : group.recent < group.before ? ("down", "▼") : ("even", "=")
         element("span", [.class(word)]) { html in
             html.element("span", [Attribute("aria-hidden", "true")], text: "\(sign) ")
             html.text(Quantity.grouped(group.recent))

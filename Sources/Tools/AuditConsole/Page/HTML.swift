@@ -27,28 +27,18 @@ struct HTML: Sendable {
 
     init() {}
 
-    init(_ content: (inout HTML) -> Void) {
-        content(&self)
-    }
+    init(_ content: (inout HTML) -> Void) { content(&self) }
 
     /// The whole page's bytes, doctype first.
-    var document: [UInt8] {
-        Array(("<!doctype html>\n" + markup).utf8)
-    }
+    var document: [UInt8] { Array(("<!doctype html>\n" + markup).utf8) }
 
-    mutating func append(_ other: HTML) {
-        markup += other.markup
-    }
+    mutating func append(_ other: HTML) { markup += other.markup }
 
     /// A text on one line.
-    mutating func text(_ text: String) {
-        markup += Self.escaped(Printable.line(text))
-    }
+    mutating func text(_ text: String) { markup += Self.escaped(Printable.line(text)) }
 
     /// A text with line breaks, for a `pre`.
-    mutating func lines(_ text: String) {
-        markup += Self.escaped(Printable.lines(text))
-    }
+    mutating func lines(_ text: String) { markup += Self.escaped(Printable.lines(text)) }
 
     /// Untrusted text: its direction affects no text around it, and a long one is cut, with the
     /// number of hidden bytes.
@@ -64,11 +54,7 @@ struct HTML: Sendable {
 
     static let foreignBytesMax = 2048
 
-    mutating func element(
-        _ name: StaticString,
-        _ attributes: [Attribute] = [],
-        content: (inout HTML) -> Void
-    ) {
+    mutating func element(_ name: StaticString, _ attributes: [Attribute] = [], content: (inout HTML) -> Void) {
         open(name, attributes)
         content(&self)
         markup += "</\(name)>"
@@ -83,9 +69,7 @@ struct HTML: Sendable {
     }
 
     /// An element without content, such as `input`.
-    mutating func void(_ name: StaticString, _ attributes: [Attribute] = []) {
-        open(name, attributes)
-    }
+    mutating func void(_ name: StaticString, _ attributes: [Attribute] = []) { open(name, attributes) }
 
     private mutating func open(_ name: StaticString, _ attributes: [Attribute]) {
         markup += "<\(name)"
@@ -145,9 +129,7 @@ extension HTML.Attribute {
     static func label(_ text: String) -> Self { Self("aria-label", text) }
     static func href(_ link: LocalLink) -> Self { Self("href", link.text) }
     /// Present only if set.
-    static func flag(_ name: StaticString, _ isSet: Bool) -> [Self] {
-        isSet ? [Self(name, nil)] : []
-    }
+    static func flag(_ name: StaticString, _ isSet: Bool) -> [Self] { isSet ? [Self(name, nil)] : [] }
 }
 
 /// A link to a page of the console: its parts can neither leave the console nor run.
@@ -172,11 +154,8 @@ struct LocalLink: Hashable, Sendable {
     /// Reads a path and a query written by `text`; nil for a link that would leave the console.
     init?(parsing text: String) {
         let parts = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-        guard let first = parts.first, first.hasPrefix("/"), text.utf8.count <= 4096 else {
-            return nil
-        }
-        path = first.split(separator: "/").map { HTTPForm.items(Array("x=\($0)".utf8)) }
-            .compactMap { $0.first?.value }
+        guard let first = parts.first, first.hasPrefix("/"), text.utf8.count <= 4096 else { return nil }
+        path = first.split(separator: "/").map { HTTPForm.items(Array("x=\($0)".utf8)) }.compactMap { $0.first?.value }
         query = parts.count == 2 ? HTTPForm.items(Array(parts[1].utf8)) : []
         fragment = nil
     }

@@ -26,12 +26,7 @@ struct Page: Sendable {
     var section: Section?
     let content: HTML
 
-    init(
-        _ title: String,
-        status: Int = 200,
-        section: Section? = nil,
-        _ content: (inout HTML) -> Void
-    ) {
+    init(_ title: String, status: Int = 200, section: Section? = nil, _ content: (inout HTML) -> Void) {
         self.title = title
         self.status = status
         self.section = section
@@ -55,17 +50,9 @@ struct Page: Sendable {
         html.element("html", [HTML.Attribute("lang", "en")]) { html in
             html.element("head") { head(&$0) }
             html.element("body") { html in
-                html.element(
-                    "a",
-                    [.class("skip"), HTML.Attribute("href", "#main")],
-                    text: "Skip to the content"
-                )
-                html.element("header", [.class("top")]) { html in
-                    header(&html, visitor, formToken)
-                }
-                html.element("main", [.id("main"), HTML.Attribute("tabindex", "-1")]) { html in
-                    html.append(content)
-                }
+                html.element("a", [.class("skip"), HTML.Attribute("href", "#main")], text: "Skip to the content")
+                html.element("header", [.class("top")]) { html in header(&html, visitor, formToken) }
+                html.element("main", [.id("main"), HTML.Attribute("tabindex", "-1")]) { html in html.append(content) }
             }
         }
         return html.document
@@ -73,22 +60,13 @@ struct Page: Sendable {
 
     private func head(_ html: inout HTML) {
         html.void("meta", [HTML.Attribute("charset", "utf-8")])
-        html.void(
-            "meta",
-            [.name("viewport"), HTML.Attribute("content", "width=device-width, initial-scale=1")]
-        )
+        html.void("meta", [.name("viewport"), HTML.Attribute("content", "width=device-width, initial-scale=1")])
         html.void("meta", [.name("color-scheme"), HTML.Attribute("content", "light dark")])
         html.element("title", text: "\(title) – Dead letters")
         html.void("link", [HTML.Attribute("rel", "stylesheet"), .href(Assets.stylesheet.link)])
-        html.void(
-            "link",
-            [HTML.Attribute("rel", "icon"), .type("image/svg+xml"), .href(Assets.icon.link)]
-        )
+        html.void("link", [HTML.Attribute("rel", "icon"), .type("image/svg+xml"), .href(Assets.icon.link)])
         html.element(
-            "script",
-            [HTML.Attribute("src", Assets.script.link.text), HTML.Attribute("defer", nil)],
-            text: ""
-        )
+            "script", [HTML.Attribute("src", Assets.script.link.text), HTML.Attribute("defer", nil)], text: "")
     }
 
     private func header(_ html: inout HTML, _ visitor: Visitor?, _ formToken: String) {
@@ -100,19 +78,14 @@ struct Page: Sendable {
                     let current = section == self.section
                     html.element("li") { html in
                         html.element(
-                            "a",
-                            [.href(section.link)]
-                                + (current ? [HTML.Attribute("aria-current", "page")] : []),
-                            text: section.rawValue
-                        )
+                            "a", [.href(section.link)] + (current ? [HTML.Attribute("aria-current", "page")] : []),
+                            text: section.rawValue)
                     }
                 }
             }
         }
         html.element("div", [.class("visitor")]) { html in
-            html.element("span", [.class("name")]) { html in
-                html.foreign(visitor.name.text, bytesMax: 60)
-            }
+            html.element("span", [.class("name")]) { html in html.foreign(visitor.name.text, bytesMax: 60) }
             html.element("span", [.class("tag")], text: visitor.role.rawValue)
             if visitor.method != .proxy {
                 html.form(LocalLink("sign-out"), formToken) { html in
@@ -128,9 +101,7 @@ extension HTML {
     ///
     /// - Parameter hidden: values of fields that are not shown.
     mutating func form(
-        _ target: LocalLink,
-        _ token: String,
-        hidden: KeyValuePairs<String, String> = [:],
+        _ target: LocalLink, _ token: String, hidden: KeyValuePairs<String, String> = [:],
         _ content: (inout HTML) -> Void
     ) {
         let posts = [Attribute("method", "post"), Attribute("action", target.text)]
@@ -145,30 +116,20 @@ extension HTML {
     /// A required field for a sentence that the history keeps.
     mutating func sentenceField(_ label: String, _ name: String, id: String? = nil, hint: String) {
         field(
-            label,
-            id: id ?? name,
+            label, id: id ?? name,
             [
-                .type("text"), .name(name), Attribute("required", nil),
-                Attribute("maxlength", "500"), Attribute("autocomplete", "off"),
-            ],
-            hint: hint
-        )
+                .type("text"), .name(name), Attribute("required", nil), Attribute("maxlength", "500"),
+                Attribute("autocomplete", "off"),
+            ], hint: hint)
     }
 
     /// A field with its label above it.
-    mutating func field(
-        _ label: String,
-        id: String,
-        _ attributes: [Attribute],
-        hint: String? = nil
-    ) {
+    mutating func field(_ label: String, id: String, _ attributes: [Attribute], hint: String? = nil) {
         element("div", [.class("field")]) { html in
             html.element("label", [Attribute("for", id)], text: label)
             let described = hint == nil ? [] : [Attribute("aria-describedby", "\(id)-hint")]
             html.void("input", [.id(id)] + attributes + described)
-            if let hint {
-                html.element("p", [.class("hint"), .id("\(id)-hint")], text: hint)
-            }
+            if let hint { html.element("p", [.class("hint"), .id("\(id)-hint")], text: hint) }
         }
     }
 }

@@ -31,16 +31,13 @@ enum DecisionForms {
                 html.element(
                     "p",
                     text: "First a dry run shows what would be sent, and what today's verifier "
-                        + "says about each one. Nothing is sent before you confirm."
-                )
+                        + "says about each one. Nothing is sent before you confirm.")
                 dryRun(&html, filter)
             }
             html.element("div", [.class("card")]) { html in
                 html.element("h3", text: "Decide")
                 let hidden: KeyValuePairs = ["filter": HTTPForm.encoded(filter.items)]
-                html.form(LocalLink("decisions"), token, hidden: hidden) { html in
-                    kindAndNote(&html, kinds)
-                }
+                html.form(LocalLink("decisions"), token, hidden: hidden) { html in kindAndNote(&html, kinds) }
             }
         }
     }
@@ -50,15 +47,9 @@ enum DecisionForms {
         html.element("section", [.class("card group-actions"), .label("What to do")]) { html in
             html.element("div") { html in
                 dryRun(&html, filter)
-                html.element(
-                    "p",
-                    [.class("hint")],
-                    text: "What a replay would send, and what today's verifier says."
-                )
+                html.element("p", [.class("hint")], text: "What a replay would send, and what today's verifier says.")
             }
-            let hidden: KeyValuePairs = [
-                "filter": HTTPForm.encoded(filter.items), "kind": "resolved",
-            ]
+            let hidden: KeyValuePairs = ["filter": HTTPForm.encoded(filter.items), "kind": "resolved"]
             html.form(LocalLink("decisions"), token, hidden: hidden) { html in
                 note(&html, id: "resolution-note")
                 html.element("button", text: "Resolve \(Quantity.grouped(count))")
@@ -73,11 +64,7 @@ enum DecisionForms {
 
     /// Shows the effect of a decision about many letters, and asks for confirmation.
     static func confirmation(
-        _ kind: DeadLetterAction.Kind,
-        note: String,
-        of filter: LetterFilter,
-        count: Int64,
-        token: String
+        _ kind: DeadLetterAction.Kind, note: String, of filter: LetterFilter, count: Int64, token: String
     ) -> Page {
         Page("Confirm", section: .search) { html in
             let letters = Quantity.counted(count, "dead letter")
@@ -85,9 +72,7 @@ enum DecisionForms {
             html.element("p", [.class("lead")], text: "Nothing is changed yet.")
             html.element("dl", [.class("facts")]) { html in
                 html.fact("Chosen") { html in
-                    html.element("a", [.href(filter.link)]) { html in
-                        html.foreign(filter.words, bytesMax: 500)
-                    }
+                    html.element("a", [.href(filter.link)]) { html in html.foreign(filter.words, bytesMax: 500) }
                 }
                 html.fact("Note") { $0.foreign(note, bytesMax: 2000) }
             }
@@ -103,16 +88,11 @@ enum DecisionForms {
         }
     }
 
-    private static func kindAndNote(
-        _ html: inout HTML,
-        _ kinds: [(kind: DeadLetterAction.Kind, label: String)]
-    ) {
+    private static func kindAndNote(_ html: inout HTML, _ kinds: [(kind: DeadLetterAction.Kind, label: String)]) {
         html.element("div", [.class("field")]) { html in
             html.element("label", [HTML.Attribute("for", "decision-kind")], text: "Decision")
             html.element("select", [.id("decision-kind"), .name("kind")]) { html in
-                for (kind, label) in kinds {
-                    html.element("option", [.value(kind.rawValue)], text: label)
-                }
+                for (kind, label) in kinds { html.element("option", [.value(kind.rawValue)], text: label) }
             }
         }
         note(&html, id: "decision-note")
@@ -132,21 +112,16 @@ struct Decisions: Sendable {
     private static let decideDeadline = Duration.seconds(120)
 
     /// The posted decision; nil if the form lacks a field.
-    private func decision(
-        _ request: ConsoleRequest
-    ) -> (kind: DeadLetterAction.Kind, note: String)? {
+    private func decision(_ request: ConsoleRequest) -> (kind: DeadLetterAction.Kind, note: String)? {
         let kind = request.field("kind").flatMap { DeadLetterAction.Kind(rawValue: $0) }
-        guard let kind, DecisionForms.kinds.contains(where: { $0.kind == kind }),
-            let note = request.field("note"), (1...2000).contains(note.utf8.count)
+        guard let kind, DecisionForms.kinds.contains(where: { $0.kind == kind }), let note = request.field("note"),
+            (1...2000).contains(note.utf8.count)
         else { return nil }
         return (kind, note)
     }
 
     private static let incomplete = Page.notice(
-        "Not complete",
-        status: 400,
-        "A decision and a note of at most 2,000 bytes are needed. Nothing was changed."
-    )
+        "Not complete", status: 400, "A decision and a note of at most 2,000 bytes are needed. Nothing was changed.")
 
     /// Records a decision about one letter, and shows the letter.
     func ofOne(_ request: ConsoleRequest) async throws -> ConsoleResponse {
@@ -156,11 +131,7 @@ struct Decisions: Sendable {
             return .page(LetterPage.unknown)
         }
         let action = NewDeadLetterAction(
-            who: request.visitor.name.auditor,
-            kind: decision.kind,
-            why: decision.note,
-            deadLetterID: id
-        )
+            who: request.visitor.name.auditor, kind: decision.kind, why: decision.note, deadLetterID: id)
         try await DeadLetterActionTable.append([action], on: sources.database)
         return .redirect(LocalLink("letters", id, query: [HTTPItem("done", "1")]))
     }
@@ -170,43 +141,28 @@ struct Decisions: Sendable {
     func ofMany(_ request: ConsoleRequest) async throws -> ConsoleResponse {
         let items = HTTPForm.items(Array((request.field("filter") ?? "").utf8))
         let filter = LetterFilter(items, now: sources.now())
-        guard let decision = decision(request), filter.problems.isEmpty, filter.text == nil,
-            !filter.items.isEmpty
+        guard let decision = decision(request), filter.problems.isEmpty, filter.text == nil, !filter.items.isEmpty
         else { return .page(Self.incomplete) }
         guard let confirmed = request.field("confirmed") else {
             return .page(
                 DecisionForms.confirmation(
-                    decision.kind,
-                    note: decision.note,
-                    of: filter,
+                    decision.kind, note: decision.note, of: filter,
                     count: try await DeadLetterCounts.count(filter.query, on: sources.database),
-                    token: request.formToken
-                )
-            )
+                    token: request.formToken))
         }
         let expected = Int64(confirmed) ?? -1
         let (found, changed) = try await DeadLetterActionTable.decide(
-            decision.kind,
-            filter.query,
-            who: request.visitor.name.auditor,
-            why: decision.note,
-            expecting: expected,
-            deadline: Self.decideDeadline,
-            on: sources.database
-        )
+            decision.kind, filter.query, who: request.visitor.name.auditor, why: decision.note, expecting: expected,
+            deadline: Self.decideDeadline, on: sources.database)
         guard found == expected else {
             return .notice(
-                "Not the same any more",
-                status: 409,
+                "Not the same any more", status: 409,
                 "Now it would be \(Quantity.counted(found, "dead letter")). Nothing was changed: "
-                    + "look at them again."
-            )
+                    + "look at them again.")
         }
         let done = HTTPItem("done", String(changed))
         // The group's page, if it was the one that asked.
-        if let group = filter.value("group"), filter.value("state") == "open",
-            filter.items.count == 2
-        {
+        if let group = filter.value("group"), filter.value("state") == "open", filter.items.count == 2 {
             return .redirect(LocalLink("groups", group, query: [done]))
         }
         return .redirect(LocalLink("search", query: filter.items + [done]))

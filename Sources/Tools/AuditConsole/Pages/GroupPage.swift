@@ -12,30 +12,15 @@ struct GroupPage: Sendable {
     private static let lettersShown = 50
     private static let chartHours = 168
 
-    private static let unknown = Page.notice(
-        "Not found",
-        status: 404,
-        "No dead letter is of this group."
-    )
+    private static let unknown = Page.notice("Not found", status: 404, "No dead letter is of this group.")
 
     func answer(_ request: ConsoleRequest) async throws -> ConsoleResponse {
         let now = sources.now()
         var query = DeadLetterQuery()
         query.group = request.parameters[0]
-        let groups = try await DeadLetterGroupTable.largest(
-            query,
-            now: now,
-            limit: 1,
-            on: sources.database
-        )
-        let letters = try await DeadLetterTable.page(
-            query,
-            limit: Self.lettersShown,
-            on: sources.database
-        )
-        guard let group = groups.first, let newest = letters.first else {
-            return .page(Self.unknown)
-        }
+        let groups = try await DeadLetterGroupTable.largest(query, now: now, limit: 1, on: sources.database)
+        let letters = try await DeadLetterTable.page(query, limit: Self.lettersShown, on: sources.database)
+        guard let group = groups.first, let newest = letters.first else { return .page(Self.unknown) }
         let chart = try await HourlyChart(query, Self.chartHours, now: now, on: sources.database)
         let standing = try await sources.standing()
         let page = Page("Group \(group.id.prefix(8))", section: .groups) { html in
@@ -71,10 +56,7 @@ struct GroupPage: Sendable {
             return
         }
         guard request.visitor.role >= .operator else { return }
-        let open = LetterFilter(
-            [HTTPItem("group", group.id), HTTPItem("state", "open")],
-            now: sources.now()
-        )
+        let open = LetterFilter([HTTPItem("group", group.id), HTTPItem("state", "open")], now: sources.now())
         DecisionForms.ofGroup(&html, open, group.openLetters, token: request.formToken)
     }
 
@@ -87,19 +69,14 @@ struct GroupPage: Sendable {
             html.element("div", [.class("card figure")]) { html in
                 html.element("span", [.class("label")], text: "Last \(hours) hours")
                 html.element("b") { $0.trend(group) }
-                html.element(
-                    "span",
-                    text: "\(Quantity.grouped(group.before)) in the \(hours) hours before"
-                )
+                html.element("span", text: "\(Quantity.grouped(group.before)) in the \(hours) hours before")
             }
             html.figure("First", Self.day(group.firstAt)) { $0.time(group.firstAt) }
             html.figure("Last", Self.day(group.lastAt)) { $0.time(group.lastAt) }
         }
     }
 
-    private static func day(_ instant: Timestamp) -> String {
-        String(instant.description.prefix(10))
-    }
+    private static func day(_ instant: Timestamp) -> String { String(instant.description.prefix(10)) }
 
     private func alike(_ html: inout HTML, _ letter: DeadLetterRow) {
         html.card("What is alike") { html in
@@ -116,9 +93,7 @@ struct GroupPage: Sendable {
                 for (role, fingerprint) in letter.certificates.named {
                     html.fact("Certificate, \(role)") { $0.certificate(fingerprint) }
                 }
-                if letter.certificates.named.isEmpty {
-                    html.fact("Certificates") { $0.optional(nil) }
-                }
+                if letter.certificates.named.isEmpty { html.fact("Certificates") { $0.optional(nil) } }
                 html.fact("Bundle ID") { $0.optional(letter.identifiers.bundleID) }
                 html.fact("Source topic") { $0.foreign(letter.source.position.topic) }
                 html.fact("Producer") { $0.optional(letter.producer) }
@@ -129,10 +104,7 @@ struct GroupPage: Sendable {
     private func list(_ html: inout HTML, _ letters: [DeadLetterRow], _ group: DeadLetterGroup) {
         let count = Quantity.grouped(group.letters)
         html.element("h2", text: "Its letters")
-        html.letters(
-            letters,
-            caption: "\(Quantity.grouped(letters.count)) of \(count) dead letters, the newest first"
-        )
+        html.letters(letters, caption: "\(Quantity.grouped(letters.count)) of \(count) dead letters, the newest first")
         html.element("p") { html in
             let link = LocalLink("search", query: [HTTPItem("group", group.id)])
             html.link("Search among all \(count), or decide otherwise", to: link)

@@ -13,37 +13,27 @@ struct GroupsPage: Sendable {
         var query = DeadLetterQuery()
         query.states = onlyOpen ? [.open] : []
         let groups = try await DeadLetterGroupTable.largest(
-            query,
-            now: sources.now(),
-            limit: Self.groupsMax,
-            on: sources.database
-        )
+            query, now: sources.now(), limit: Self.groupsMax, on: sources.database)
         let standing = try await sources.standing()
         let page = Page("Groups", section: .groups) { html in
             html.element("h1", text: "Groups")
             html.element(
-                "p",
-                [.class("lead")],
+                "p", [.class("lead")],
                 text: "Dead letters that look alike: same reason, leaf certificate, bundle ID, "
-                    + "source topic and producer."
-            )
+                    + "source topic and producer.")
             html.standing(standing)
             html.element("p") { html in
                 let other = onlyOpen ? [HTTPItem("state", "all")] : []
                 html.link(
                     onlyOpen ? "Show groups of all states" : "Show open ones alone",
-                    to: LocalLink("groups", query: other)
-                )
+                    to: LocalLink("groups", query: other))
             }
             guard !groups.isEmpty else {
                 html.element("p", [.class("soft")], text: "There are no such dead letters.")
                 return
             }
             let what = onlyOpen ? "with open dead letters" : "of all states"
-            html.groups(
-                groups,
-                caption: "\(Quantity.grouped(groups.count)) groups \(what), the largest first"
-            )
+            html.groups(groups, caption: "\(Quantity.grouped(groups.count)) groups \(what), the largest first")
         }
         return .page(page)
     }

@@ -6,16 +6,11 @@ enum HelpPage {
     static let page = Page("Help", section: .help) { html in
         html.element("h1", text: "Help")
         html.element(
-            "p",
-            [.class("lead")],
+            "p", [.class("lead")],
             text: "A dead letter is a record that the pipeline refused. It is kept as it came, "
-                + "with the reason. Nothing of it counts as a purchase unless it is replayed and "
-                + "accepted."
-        )
+                + "with the reason. Nothing of it counts as a purchase unless it is replayed and accepted.")
         contents(&html)
-        for deadLetterClass in DeadLetterClass.allCases {
-            reasons(of: deadLetterClass, &html)
-        }
+        for deadLetterClass in DeadLetterClass.allCases { reasons(of: deadLetterClass, &html) }
         states(&html)
         roles(&html)
         keys(&html)
@@ -25,12 +20,11 @@ enum HelpPage {
         html.element("nav", [.label("On this page")]) { html in
             html.element("ul") { html in
                 let links =
-                    DeadLetterClass.allCases.map { ($0.rawValue, "Class \($0.rawValue)") }
-                    + [("states", "States"), ("roles", "Roles"), ("keys", "Keys")]
+                    DeadLetterClass.allCases.map { ($0.rawValue, "Class \($0.rawValue)") } + [
+                        ("states", "States"), ("roles", "Roles"), ("keys", "Keys"),
+                    ]
                 for (id, text) in links {
-                    html.element("li") { html in
-                        html.element("a", [HTML.Attribute("href", "#\(id)")], text: text)
-                    }
+                    html.element("li") { html in html.element("a", [HTML.Attribute("href", "#\(id)")], text: text) }
                 }
             }
         }
@@ -39,24 +33,17 @@ enum HelpPage {
     private static func reasons(of deadLetterClass: DeadLetterClass, _ html: inout HTML) {
         html.element("h2", [.id(deadLetterClass.rawValue)]) { html in
             html.text("Class ")
-            html.element(
-                "span",
-                [.class("tag \(deadLetterClass.rawValue)")],
-                text: deadLetterClass.rawValue
-            )
+            html.element("span", [.class("tag \(deadLetterClass.rawValue)")], text: deadLetterClass.rawValue)
         }
         html.element("p", text: RefusalGuide.meaning(of: deadLetterClass))
         let reasons = RefusalReason.allCases.filter { $0.deadLetterClass == deadLetterClass }
         html.table(
-            "Reasons of the class \(deadLetterClass.rawValue)",
-            reasons,
+            "Reasons of the class \(deadLetterClass.rawValue)", reasons,
             [
                 .row("Reason") { $0.element("code", text: $1.rawValue) },
                 PageColumn("The rule that is broken", "wide") { $0.text(RefusalGuide($1).rule) },
                 PageColumn("What to do", "wide") { $0.text(RefusalGuide($1).advice) },
-            ],
-            id: \.rawValue
-        )
+            ], id: \.rawValue)
     }
 
     private static func states(_ html: inout HTML) {
@@ -83,9 +70,8 @@ enum HelpPage {
         html.element("p", text: "With JavaScript, outside of fields:")
         html.element("dl", [.class("facts")]) { html in
             let keys = [
-                (["/"], "search"), (["g", "o"], "overview"), (["g", "g"], "groups"),
-                (["g", "r"], "replays"), (["g", "h"], "history"), (["?"], "this list"),
-                (["j"], "next row"), (["k"], "row before"),
+                (["/"], "search"), (["g", "o"], "overview"), (["g", "g"], "groups"), (["g", "r"], "replays"),
+                (["g", "h"], "history"), (["?"], "this list"), (["j"], "next row"), (["k"], "row before"),
                 (["t"], "exact times, or how long ago it was"),
             ]
             for (names, meaning) in keys {

@@ -16,11 +16,7 @@ struct HistoryPage: Sendable {
         let actions =
             filter.problems.isEmpty
             ? try await DeadLetterActionTable.newest(
-                filter.query,
-                before: before,
-                limit: Self.actionsMax + 1,
-                on: sources.database
-            ) : []
+                filter.query, before: before, limit: Self.actionsMax + 1, on: sources.database) : []
         return .page(page(filter, actions))
     }
 
@@ -30,11 +26,7 @@ struct HistoryPage: Sendable {
         let isCut = shown.count == runs.count && actions.count > Self.actionsMax
         return Page("History", section: .history) { html in
             html.element("h1", text: "History")
-            html.element(
-                "p",
-                [.class("lead")],
-                text: "Who did what about dead letters. Entries are only ever added."
-            )
+            html.element("p", [.class("lead")], text: "Who did what about dead letters. Entries are only ever added.")
             for problem in filter.problems { html.notice(problem, .alert) }
             form(&html, filter)
             guard !shown.isEmpty else {
@@ -42,17 +34,11 @@ struct HistoryPage: Sendable {
                 html.element("p", [.class("soft")], text: text)
                 return
             }
-            html.actions(
-                shown,
-                caption: "Actions, the last first",
-                withLetters: true,
-                continuing: isCut
-            )
+            html.actions(shown, caption: "Actions, the last first", withLetters: true, continuing: isCut)
             let rest = runs.dropFirst(Self.runsMax).first?.last
-            guard
-                let before = rest.map({ $0.number + 1 })
-                    ?? (isCut ? actions.dropLast().last?.number : nil)
-            else { return }
+            guard let before = rest.map({ $0.number + 1 }) ?? (isCut ? actions.dropLast().last?.number : nil) else {
+                return
+            }
             let older = HTTPItem("before", String(before))
             html.element("p") { html in
                 let link = LocalLink("history", query: filter.items + [older])
@@ -69,11 +55,8 @@ struct HistoryPage: Sendable {
                     [("What", "action", DeadLetterAction.Kind.allCases.map(\.rawValue))],
                     [
                         ("Who", "who", "the whole name"), ("Replay", "replay", "its number"),
-                        ("Since", "since", "2026-01-31, or 7d"),
-                        ("Before", "until", "2026-01-31, or 1h"),
-                    ],
-                    value: filter.value
-                )
+                        ("Since", "since", "2026-01-31, or 7d"), ("Before", "until", "2026-01-31, or 1h"),
+                    ], value: filter.value)
                 html.submit("Filter", clearing: LocalLink("history"))
             }
         }

@@ -8,25 +8,14 @@ extension HourlyChart {
         Timestamp(milliseconds: end(now) - Int64(hourCount) * hourMilliseconds)
     }
 
-    private static func end(_ now: Timestamp) -> Int64 {
-        (now.milliseconds / hourMilliseconds + 1) * hourMilliseconds
-    }
+    private static func end(_ now: Timestamp) -> Int64 { (now.milliseconds / hourMilliseconds + 1) * hourMilliseconds }
 
     /// Counts the matching letters of the last hours.
-    init(
-        _ query: DeadLetterQuery,
-        _ hourCount: Int,
-        now: Timestamp,
-        on database: PostgresClient
-    ) async throws {
+    init(_ query: DeadLetterQuery, _ hourCount: Int, now: Timestamp, on database: PostgresClient) async throws {
         var query = query
         query.since = Self.start(of: hourCount, now: now)
-        let reasons = try await DeadLetterCounts.counts(
-            by: .reason,
-            query,
-            limit: Self.seriesMax,
-            on: database
-        ).compactMap(\.value)
+        let reasons = try await DeadLetterCounts.counts(by: .reason, query, limit: Self.seriesMax, on: database)
+            .compactMap(\.value)
         var all = try await Self.hourly(query, hourCount, on: database)
         var series: [Series] = []
         for reason in reasons {
@@ -39,23 +28,13 @@ extension HourlyChart {
         let rest = all.filter { $0.value > 0 }
         if !rest.isEmpty { series.append(Series(reason: nil, letters: rest)) }
         let first = Self.end(now) - Int64(hourCount) * Self.hourMilliseconds
-        self.init(
-            hours: (0..<Int64(hourCount)).map { first + $0 * Self.hourMilliseconds },
-            series: series
-        )
+        self.init(hours: (0..<Int64(hourCount)).map { first + $0 * Self.hourMilliseconds }, series: series)
     }
 
-    private static func hourly(
-        _ query: DeadLetterQuery,
-        _ hours: Int,
-        on database: PostgresClient
-    ) async throws -> [Int64: Int64] {
-        let counts = try await DeadLetterCounts.counts(
-            by: .hour,
-            query,
-            limit: hours + 1,
-            on: database
-        )
+    private static func hourly(_ query: DeadLetterQuery, _ hours: Int, on database: PostgresClient) async throws
+        -> [Int64: Int64]
+    {
+        let counts = try await DeadLetterCounts.counts(by: .hour, query, limit: hours + 1, on: database)
         let pairs = counts.compactMap { count in
             count.value.flatMap { Timestamp(iso8601: $0) }.map { ($0.milliseconds, count.letters) }
         }

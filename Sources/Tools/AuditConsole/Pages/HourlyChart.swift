@@ -26,9 +26,7 @@ struct HourlyChart: Sendable {
     private static let top = 4.0
     private static let bottom = 90.0
 
-    private func total(_ hour: Int64) -> Int64 {
-        series.reduce(0) { $0 + ($1.letters[hour] ?? 0) }
-    }
+    private func total(_ hour: Int64) -> Int64 { series.reduce(0) { $0 + ($1.letters[hour] ?? 0) } }
 
     /// The end of the scale: a round number that no bar exceeds.
     var scale: Int64 { Self.roundScale(hours.map(total).max() ?? 0) }
@@ -36,9 +34,7 @@ struct HourlyChart: Sendable {
     static func roundScale(_ largest: Int64) -> Int64 {
         var unit: Int64 = 1
         while true {
-            for factor in [1, 2, 5] as [Int64] where largest <= unit * factor * 4 {
-                return unit * factor * 4
-            }
+            for factor in [1, 2, 5] as [Int64] where largest <= unit * factor * 4 { return unit * factor * 4 }
             unit *= 10
         }
     }
@@ -50,11 +46,7 @@ struct HourlyChart: Sendable {
                 for (index, series) in series.enumerated() {
                     html.element("li") { html in
                         html.element("i", [.class(Self.colour(series, index))], text: "")
-                        if let reason = series.reason {
-                            html.reason(reason)
-                        } else {
-                            html.text(series.name)
-                        }
+                        if let reason = series.reason { html.reason(reason) } else { html.text(series.name) }
                         html.text(" \(Quantity.grouped(series.total))")
                     }
                 }
@@ -71,8 +63,7 @@ struct HourlyChart: Sendable {
     private func drawing(_ html: inout HTML) {
         html.element("div", [.class("drawing")]) { html in
             let image = HTML.Attribute("role", "img")
-            html.element("svg", [.class(isLong ? "chart long" : "chart"), image, .label(summary)]) {
-                html in
+            html.element("svg", [.class(isLong ? "chart long" : "chart"), image, .label(summary)]) { html in
                 rules(&html)
                 bars(&html)
                 labels(&html)
@@ -117,9 +108,7 @@ struct HourlyChart: Sendable {
                 [
                     .class("rule"), HTML.Attribute("x1", "0"), HTML.Attribute("x2", "100%"),
                     HTML.Attribute("y1", height), HTML.Attribute("y2", height),
-                ],
-                text: ""
-            )
+                ], text: "")
         }
     }
 
@@ -136,8 +125,7 @@ struct HourlyChart: Sendable {
                 let top = y(below + letters)
                 let rectangle: [HTML.Attribute] = [
                     .class(Self.colour(series, index)), HTML.Attribute("x", Self.percent(x)),
-                    HTML.Attribute("y", Self.percent(top)),
-                    HTML.Attribute("width", Self.percent(bar)),
+                    HTML.Attribute("y", Self.percent(top)), HTML.Attribute("width", Self.percent(bar)),
                     HTML.Attribute("height", Self.percent(max(0.2, y(below) - top))),
                 ]
                 html.element("rect", rectangle) { html in
@@ -158,23 +146,18 @@ struct HourlyChart: Sendable {
             html.element(
                 "text",
                 [
-                    HTML.Attribute("x", Self.percent((Double(column) + 0.5) * step)),
-                    HTML.Attribute("y", "98%"), HTML.Attribute("text-anchor", "middle"),
-                ]
-                    + (ofDay == 0 ? [.class("day")] : []),
-                text: String(ofDay == 0 ? whole.prefix(10).suffix(5) : whole.suffix(5))
-            )
+                    HTML.Attribute("x", Self.percent((Double(column) + 0.5) * step)), HTML.Attribute("y", "98%"),
+                    HTML.Attribute("text-anchor", "middle"),
+                ] + (ofDay == 0 ? [.class("day")] : []),
+                text: String(ofDay == 0 ? whole.prefix(10).suffix(5) : whole.suffix(5)))
         }
     }
 
     private func table(_ html: inout HTML) {
         html.table(
-            "Dead letters per hour by reason, hours without any left out",
-            hours.reversed().filter { total($0) > 0 },
+            "Dead letters per hour by reason, hours without any left out", hours.reversed().filter { total($0) > 0 },
             [.row("Hour (UTC)", "time") { $0.text(Self.hourText($1)) }]
-                + series.map { series in .number(series.name) { series.letters[$0] ?? 0 } }
-                + [.number("All", total)]
-        )
+                + series.map { series in .number(series.name) { series.letters[$0] ?? 0 } } + [.number("All", total)])
     }
 
     /// `2026-01-31 12:00`.

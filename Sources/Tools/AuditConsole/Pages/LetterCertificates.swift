@@ -28,15 +28,9 @@ struct LetterCertificates {
     }
 
     private mutating func add(_ path: String, _ chain: UnverifiedChain) {
-        let new = Chain(
-            paths: [path],
-            problem: chain.problem,
-            certificates: chain.readings.map { ($0, $0.faults) }
-        )
+        let new = Chain(paths: [path], problem: chain.problem, certificates: chain.readings.map { ($0, $0.faults) })
         // A certificate that cannot be read equals no other one.
-        let same = chains.firstIndex {
-            $0.fingerprints == new.fingerprints && !new.fingerprints.contains(nil)
-        }
+        let same = chains.firstIndex { $0.fingerprints == new.fingerprints && !new.fingerprints.contains(nil) }
         guard let same else { return chains.append(new) }
         chains[same].paths.append(path)
         for (index, reading) in chain.readings.enumerated() {
@@ -46,9 +40,7 @@ struct LetterCertificates {
     }
 
     func write(to html: inout HTML) {
-        if !chains.contains(where: { $0.fingerprints.first == .some(row.certificates.leaf) }) {
-            fingerprints(&html)
-        }
+        if !chains.contains(where: { $0.fingerprints.first == .some(row.certificates.leaf) }) { fingerprints(&html) }
         for chain in chains { write(chain, &html) }
     }
 
@@ -78,11 +70,7 @@ struct LetterCertificates {
             html.element("dl", [.class("facts")]) { html in
                 for (label, value) in LetterDossier.facts(reading) {
                     html.fact(label) { html in
-                        if label == "SHA-256" {
-                            html.certificate(value)
-                        } else {
-                            html.foreign(value, bytesMax: 400)
-                        }
+                        if label == "SHA-256" { html.certificate(value) } else { html.foreign(value, bytesMax: 400) }
                     }
                 }
             }
@@ -94,11 +82,7 @@ struct LetterCertificates {
         if fault.reason == marked {
             html.element("p", [.class("alert")], text: "Wrong: \(fault.detail)")
         } else {
-            html.element(
-                "p",
-                [.class("hint")],
-                text: "Not what it was refused for: \(fault.detail)"
-            )
+            html.element("p", [.class("hint")], text: "Not what it was refused for: \(fault.detail)")
         }
     }
 
@@ -109,19 +93,12 @@ struct LetterCertificates {
         let document = validity.flatMap { try? JSONDocument(parsing: Array($0.utf8)) }
         html.element("h2", text: "Certificates")
         html.table(
-            "The chain as it came, whether it is good or not",
-            named,
+            "The chain as it came, whether it is good or not", named,
             [
-                .row("Certificate") { $0.text($1.role) },
-                PageColumn("SHA-256") { $0.certificate($1.fingerprint) },
-                .foreign("Valid from", bytesMax: 40) {
-                    document?.root[$0.role]?["not_before"]?.string
-                },
-                .foreign("Valid until", bytesMax: 40) {
-                    document?.root[$0.role]?["not_after"]?.string
-                },
-            ]
-        )
+                .row("Certificate") { $0.text($1.role) }, PageColumn("SHA-256") { $0.certificate($1.fingerprint) },
+                .foreign("Valid from", bytesMax: 40) { document?.root[$0.role]?["not_before"]?.string },
+                .foreign("Valid until", bytesMax: 40) { document?.root[$0.role]?["not_after"]?.string },
+            ])
     }
 }
 

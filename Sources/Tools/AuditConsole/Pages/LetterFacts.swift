@@ -29,15 +29,9 @@ enum LetterFacts {
             html.text(", attempt \(row.attempt), by ")
             html.foreign(row.worker, bytesMax: 120)
         }
-        html.fact("Group") { html in
-            html.link(row.groupID, to: LocalLink("groups", row.groupID), class: "mono")
-        }
-        if row.copies > 1 {
-            html.fact("Copies") { $0.text("written \(row.copies) times; the newest counts") }
-        }
-        if let former = row.replayOf {
-            html.fact("Replayed from") { $0.letter(former) }
-        }
+        html.fact("Group") { html in html.link(row.groupID, to: LocalLink("groups", row.groupID), class: "mono") }
+        if row.copies > 1 { html.fact("Copies") { $0.text("written \(row.copies) times; the newest counts") } }
+        if let former = row.replayOf { html.fact("Replayed from") { $0.letter(former) } }
     }
 
     private static func positions(_ html: inout HTML, _ row: DeadLetterRow) {
@@ -50,21 +44,15 @@ enum LetterFacts {
                 html.time(at)
             }
         }
-        if let raw = row.raw {
-            html.fact("Body") { html in html.element("code") { $0.foreign(raw.description) } }
-        }
+        if let raw = row.raw { html.fact("Body") { html in html.element("code") { $0.foreign(raw.description) } } }
         html.fact("Source SHA-256") { html in
             html.element("code", [HTML.Attribute("data-copy", "SHA-256")]) {
                 $0.foreign(row.source.sha256, bytesMax: 128)
             }
         }
-        html.fact("Letter") {
-            $0.text("partition \(row.letterPartition), offset \(row.letterOffset)")
-        }
+        html.fact("Letter") { $0.text("partition \(row.letterPartition), offset \(row.letterOffset)") }
         html.fact("Producer") { $0.optional(row.producer) }
-        if row.valueState == "omitted" {
-            html.fact("Left out") { $0.text("the value, for its size") }
-        }
+        if row.valueState == "omitted" { html.fact("Left out") { $0.text("the value, for its size") } }
         if let omitted = row.omitted {
             html.fact("Left out") { html in
                 html.text("the original's ")
@@ -76,20 +64,15 @@ enum LetterFacts {
 
     private static func versions(_ html: inout HTML, _ row: DeadLetterRow) {
         html.fact("Verifier") { $0.foreign(row.verifierVersion, bytesMax: 120) }
-        html.fact("Settings") { html in
-            html.element("code") { $0.foreign(row.configurationSHA256, bytesMax: 128) }
-        }
-        html.fact("Chain link") { html in
-            html.element("code") { $0.optional(row.chainSHA256, bytesMax: 128) }
-        }
+        html.fact("Settings") { html in html.element("code") { $0.foreign(row.configurationSHA256, bytesMax: 128) } }
+        html.fact("Chain link") { html in html.element("code") { $0.optional(row.chainSHA256, bytesMax: 128) } }
     }
 
     private static func unverified(_ html: inout HTML, _ identifiers: UnverifiedIdentifiers) {
         let texts = [
             ("Transaction", "transaction", identifiers.transactionID),
             ("Original transaction", "transaction", identifiers.originalTransactionID),
-            ("Bundle ID", "bundle", identifiers.bundleID),
-            ("Environment", "environment", identifiers.environment),
+            ("Bundle ID", "bundle", identifiers.bundleID), ("Environment", "environment", identifiers.environment),
             ("Product", "product", identifiers.productID),
         ]
         for (label, filter, text) in texts {
@@ -114,10 +97,7 @@ struct OriginalContents {
         html.element("h2", text: "The original's headers")
         if !isRevealing {
             html.element(
-                "p",
-                [.class("hint")],
-                text: "Shown is what is known to be harmless; of everything else the size."
-            )
+                "p", [.class("hint")], text: "Shown is what is known to be harmless; of everything else the size.")
         }
         headers(&html)
         html.element("h2", text: "The original's key")
@@ -128,9 +108,7 @@ struct OriginalContents {
         html.element("h2", text: "Decoded, unverified")
         for (index, part) in original.parts.enumerated() {
             html.element("h3") { $0.foreign(part.path) }
-            if let problem = part.problem {
-                html.element("p", [.class("soft")], text: "Not decoded: \(problem)")
-            }
+            if let problem = part.problem { html.element("p", [.class("soft")], text: "Not decoded: \(problem)") }
             let (header, payload) = ("Header \(index + 1)", "Payload \(index + 1)")
             if let text = part.header { block(&html, text, label: header) }
             if let text = part.payload { block(&html, text, label: payload) }
@@ -145,14 +123,11 @@ struct OriginalContents {
         }
         if !original.headers.isEmpty {
             html.table(
-                Quantity.counted(original.headers.count, "header"),
-                original.headers,
+                Quantity.counted(original.headers.count, "header"), original.headers,
                 [
-                    .row("Name") { $0.foreign($1.name) },
-                    .foreign("Value", "wide", bytesMax: .max, \.value),
+                    .row("Name") { $0.foreign($1.name) }, .foreign("Value", "wide", bytesMax: .max, \.value),
                     .number("Bytes") { Int64($0.bytes ?? 0) },
-                ]
-            )
+                ])
         }
         if let note = original.headersNote { html.element("p", [.class("cut")], text: note) }
     }
@@ -172,9 +147,7 @@ struct OriginalContents {
             for (index, line) in lines.enumerated() {
                 html.lines(index > 0 ? "\n\(line)" : String(line))
                 guard let date = Self.date(line) else { continue }
-                let attributes: [HTML.Attribute] = [
-                    .class("beside"), HTML.Attribute("datetime", date.description),
-                ]
+                let attributes: [HTML.Attribute] = [.class("beside"), HTML.Attribute("datetime", date.description)]
                 html.element("time", attributes, text: HTML.utc(date))
             }
         }

@@ -14,8 +14,8 @@ struct LetterFilter: Sendable, Equatable {
     private(set) var items: [HTTPItem] = []
 
     static let names = [
-        "q", "reason", "class", "state", "stage", "bundle", "environment", "product", "transaction",
-        "certificate", "worker", "source", "group", "id", "since", "until",
+        "q", "reason", "class", "state", "stage", "bundle", "environment", "product", "transaction", "certificate",
+        "worker", "source", "group", "id", "since", "until",
     ]
 
     /// - Parameter now: the time that `2d` counts from.
@@ -41,9 +41,7 @@ struct LetterFilter: Sendable, Equatable {
     var link: LocalLink { LocalLink("search", query: items) }
 
     /// The filter in words, as a history shows it.
-    var words: String {
-        items.isEmpty ? "all" : items.map { "\($0.name) \($0.value)" }.joined(separator: ", ")
-    }
+    var words: String { items.isEmpty ? "all" : items.map { "\($0.name) \($0.value)" }.joined(separator: ", ") }
 
     private mutating func add(_ name: String, _ value: String, _ now: Timestamp) {
         switch name {
@@ -69,9 +67,7 @@ struct LetterFilter: Sendable, Equatable {
             }
         case "source":
             query.source = RecordPosition(value)
-            if query.source == nil {
-                problems.append("A source is written as TOPIC/PARTITION/OFFSET.")
-            }
+            if query.source == nil { problems.append("A source is written as TOPIC/PARTITION/OFFSET.") }
         default: break
         }
     }
@@ -98,8 +94,7 @@ extension Timestamp {
     }
 
     static func filterProblem(_ name: String) -> String {
-        "The time \"\(name)\" is written as 2026-01-31, 2026-01-31T12:00:00Z, or as a time ago: "
-            + "90m, 36h, 7d."
+        "The time \"\(name)\" is written as 2026-01-31, 2026-01-31T12:00:00Z, or as a time ago: 90m, 36h, 7d."
     }
 }
 
@@ -109,9 +104,9 @@ extension DeadLetterTable.Cursor {
 
     init?(parsing text: String) {
         let parts = text.split(separator: "_", maxSplits: 1)
-        guard parts.count == 2,
-            let failedAt = Int64(parts[0]).flatMap(Timestamp.init(boundedMilliseconds:))
-        else { return nil }
+        guard parts.count == 2, let failedAt = Int64(parts[0]).flatMap(Timestamp.init(boundedMilliseconds:)) else {
+            return nil
+        }
         self.init(failedAt: failedAt, id: String(parts[1]))
     }
 }

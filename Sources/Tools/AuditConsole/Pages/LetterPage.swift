@@ -9,11 +9,8 @@ struct LetterPage: Sendable {
     let sources: ConsoleSources
 
     static let unknown = Page.notice(
-        "Not indexed",
-        status: 404,
-        "The index knows no dead letter of this ID. It may be newer than the index: see "
-            + "'dead-letter index'."
-    )
+        "Not indexed", status: 404,
+        "The index knows no dead letter of this ID. It may be newer than the index: see 'dead-letter index'.")
 
     /// High enough that no redaction is missed.
     private static let historyMax = 10_000
@@ -31,9 +28,7 @@ struct LetterPage: Sendable {
     }
 
     func answer(_ request: ConsoleRequest) async throws -> ConsoleResponse {
-        guard let contents = try await contents(request.parameters[0]) else {
-            return .page(Self.unknown)
-        }
+        guard let contents = try await contents(request.parameters[0]) else { return .page(Self.unknown) }
         return .page(page(request, contents, isRevealing: false))
     }
 
@@ -42,20 +37,11 @@ struct LetterPage: Sendable {
         let why = request.field("why") ?? ""
         guard (1...2000).contains(why.utf8.count) else {
             return .notice(
-                "Not revealed",
-                status: 400,
-                "Say why, in at most 2,000 bytes: it is recorded beside your name."
-            )
+                "Not revealed", status: 400, "Say why, in at most 2,000 bytes: it is recorded beside your name.")
         }
-        guard let contents = try await contents(request.parameters[0]) else {
-            return .page(Self.unknown)
-        }
+        guard let contents = try await contents(request.parameters[0]) else { return .page(Self.unknown) }
         let action = NewDeadLetterAction(
-            who: request.visitor.name.auditor,
-            kind: .revealed,
-            why: why,
-            deadLetterID: contents.row.id
-        )
+            who: request.visitor.name.auditor, kind: .revealed, why: why, deadLetterID: contents.row.id)
         try await DeadLetterActionTable.append([action], on: sources.database)
         return .page(page(request, contents, isRevealing: true))
     }
@@ -65,20 +51,12 @@ struct LetterPage: Sendable {
     private func contents(_ id: String) async throws -> Contents? {
         let rows = try await DeadLetterTable.get([id], on: sources.database)
         guard let row = rows.first(where: { $0.id == id }) else { return nil }
-        let history = try await DeadLetterActionTable.history(
-            of: id,
-            limit: Self.historyMax,
-            on: sources.database
-        )
+        let history = try await DeadLetterActionTable.history(of: id, limit: Self.historyMax, on: sources.database)
         let position = row.position(in: sources.topic.name)
         // Beside each other, as a broker that is down keeps both waiting.
         async let read = sources.topic.read(at: position)
         var contents = Contents(
-            row: row,
-            history: history,
-            problem: Self.redacted,
-            standing: try await sources.standing()
-        )
+            row: row, history: history, problem: Self.redacted, standing: try await sources.standing())
         // The topic may still hold an earlier copy.
         guard !history.contains(where: { $0.kind == .redacted }) else { return contents }
         do {
@@ -90,9 +68,7 @@ struct LetterPage: Sendable {
             guard found.letter.value != .redacted else { return contents }
             contents.whole = LetterDossier(found.letter, DeadLetterOriginal(found.record))
             contents.doubt = ChainLetter(found.letter, found.record)?.problem?.text
-        } catch {
-            contents.problem = "Kafka did not return it: \(error)"
-        }
+        } catch { contents.problem = "Kafka did not return it: \(error)" }
         return contents
     }
 
@@ -107,11 +83,7 @@ struct LetterPage: Sendable {
             }
             if request.argument("done") != nil { html.notice("Recorded.", .done) }
             if isRevealing {
-                html.notice(
-                    "Tokens, receipts and personal data are shown. It is recorded that you "
-                        + "looked.",
-                    .note
-                )
+                html.notice("Tokens, receipts and personal data are shown. It is recorded that you looked.", .note)
             }
             html.standing(contents.standing)
             if let warning = row.warning ?? contents.doubt {
@@ -131,9 +103,7 @@ struct LetterPage: Sendable {
                     LetterCertificates(row, contents.whole).write(to: &html)
                     original(&html, contents, isRevealing: isRevealing)
                 }
-                html.element("div") { html in
-                    aside(&html, request, contents, isRevealing: isRevealing)
-                }
+                html.element("div") { html in aside(&html, request, contents, isRevealing: isRevealing) }
             }
         }
     }
@@ -164,18 +134,11 @@ struct LetterPage: Sendable {
             html.notice(contents.problem, .alert)
             return
         }
-        OriginalContents(
-            original: dossier.rendering(isRevealing: isRevealing),
-            isRevealing: isRevealing
-        ).write(to: &html)
+        OriginalContents(original: dossier.rendering(isRevealing: isRevealing), isRevealing: isRevealing).write(
+            to: &html)
     }
 
-    private func aside(
-        _ html: inout HTML,
-        _ request: ConsoleRequest,
-        _ contents: Contents,
-        isRevealing: Bool
-    ) {
+    private func aside(_ html: inout HTML, _ request: ConsoleRequest, _ contents: Contents, isRevealing: Bool) {
         let row = contents.row
         if request.visitor.role >= .operator {
             html.card("Decide") { html in

@@ -37,26 +37,13 @@ struct OverviewPage: Sendable {
         var recent = DeadLetterQuery()
         recent.since = HourlyChart.start(of: span.hours, now: now)
         return Contents(
-            now: now,
-            span: span,
-            open: try await DeadLetterCounts.count(open, on: database),
+            now: now, span: span, open: try await DeadLetterCounts.count(open, on: database),
             oldestOpen: try await DeadLetterCounts.oldest(open, on: database),
             refused: try await DeadLetterCounts.count(recent, on: database),
-            classes: try await DeadLetterCounts.counts(
-                by: .deadLetterClass,
-                recent,
-                limit: 8,
-                on: database
-            ),
+            classes: try await DeadLetterCounts.counts(by: .deadLetterClass, recent, limit: 8, on: database),
             chart: try await HourlyChart(recent, span.hours, now: now, on: database),
-            groups: try await DeadLetterGroupTable.largest(
-                open,
-                now: now,
-                limit: Self.groupsMax,
-                on: database
-            ),
-            standing: try await sources.standing()
-        )
+            groups: try await DeadLetterGroupTable.largest(open, now: now, limit: Self.groupsMax, on: database),
+            standing: try await sources.standing())
     }
 
     private func page(_ contents: Contents) -> Page {
@@ -114,8 +101,7 @@ struct OverviewPage: Sendable {
                 }
                 html.text(
                     "\(Quantity.grouped(traffic.deadLettered)) of "
-                        + "\(Quantity.grouped(traffic.bodies)) that verify-worker had counted "
-                )
+                        + "\(Quantity.grouped(traffic.bodies)) that verify-worker had counted ")
                 if let at = chains?.at { html.time(at) }
             }
             html.figure("Hash chains", chainWord(chains)) { html in
@@ -154,9 +140,7 @@ struct OverviewPage: Sendable {
         return "\(tenths / 10).\(tenths % 10) %"
     }
 
-    private func forged(_ contents: Contents) -> Int64 {
-        contents.classes.first { $0.value == "forged" }?.letters ?? 0
-    }
+    private func forged(_ contents: Contents) -> Int64 { contents.classes.first { $0.value == "forged" }?.letters ?? 0 }
 
     private func age(_ contents: Contents) -> String {
         guard let oldest = contents.oldestOpen else { return "–" }
@@ -168,9 +152,7 @@ struct OverviewPage: Sendable {
 
 extension HTML {
     /// Figures in one row, or in even rows on a narrower page.
-    mutating func figures(_ content: (inout HTML) -> Void) {
-        element("div", [.class("figures")], content: content)
-    }
+    mutating func figures(_ content: (inout HTML) -> Void) { element("div", [.class("figures")], content: content) }
 
     /// A number that matters, its name above and a remark below.
     mutating func figure(_ label: String, _ number: String, _ remark: (inout HTML) -> Void) {

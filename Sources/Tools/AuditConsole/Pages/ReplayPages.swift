@@ -30,11 +30,9 @@ struct ReplayPages: Sendable {
         let page = Page("Replays", section: .replays) { html in
             html.element("h1", text: "Replays")
             html.element(
-                "p",
-                [.class("lead")],
+                "p", [.class("lead")],
                 text: "Dead letters that were sent again. To begin one, search for the letters and "
-                    + "ask for a dry run."
-            )
+                    + "ask for a dry run.")
             guard !rows.isEmpty else {
                 html.element("p", [.class("soft")], text: "Nothing was replayed yet.")
                 return
@@ -45,18 +43,16 @@ struct ReplayPages: Sendable {
     }
 
     private func one(_ request: ConsoleRequest) async throws -> ConsoleResponse {
-        guard let number = Int64(request.parameters[0]),
-            let row = try await runs.replays.replay(number)
-        else { return .page(Self.unknown) }
+        guard let number = Int64(request.parameters[0]), let row = try await runs.replays.replay(number) else {
+            return .page(Self.unknown)
+        }
         let records = try await runs.replays.records(of: number, limit: Self.recordsShown)
         let state = row.effectiveState
         let seconds = [.prepared, .running].contains(state) ? 2 : 10
         let title = "Replay \(number) \(state.rawValue)"
         let page = Page(title, section: .replays) { html in
             html.element("h1", text: "Replay \(number)")
-            html.live("outcome", every: seconds, isAnnounced: true) {
-                ReplayTables.outcome(&$0, row)
-            }
+            html.live("outcome", every: seconds, isAnnounced: true) { ReplayTables.outcome(&$0, row) }
             html.live("progress", every: seconds) { ReplayTables.progress(&$0, row) }
             if request.visitor.role >= .operator {
                 html.live("controls", every: seconds) { controls(&$0, row, request.formToken) }
@@ -66,11 +62,7 @@ struct ReplayPages: Sendable {
         return .page(page)
     }
 
-    private static let unknown = Page.notice(
-        "Not found",
-        status: 404,
-        "There is no replay of this number."
-    )
+    private static let unknown = Page.notice("Not found", status: 404, "There is no replay of this number.")
 
     private func controls(_ html: inout HTML, _ row: ReplayRow, _ token: String) {
         let number = String(row.number)
@@ -103,10 +95,8 @@ extension ReplayPages {
     }
 
     private static let nothingChosen = Page.notice(
-        "Nothing chosen",
-        status: 400,
-        "Choose dead letters by a filter of the search page, or by an ID. Nothing was sent."
-    )
+        "Nothing chosen", status: 400,
+        "Choose dead letters by a filter of the search page, or by an ID. Nothing was sent.")
 
     private func dryRun(_ request: ConsoleRequest) async throws -> ConsoleResponse {
         let filter = LetterFilter(request.http.queryItems, now: sources.now())
@@ -114,9 +104,7 @@ extension ReplayPages {
         do {
             let plan = try await runs.replays.prepare(selection)
             return .page(planned(plan, filter, request.formToken))
-        } catch let error as ReplayError {
-            return .notice("No dry run", status: 409, error.description)
-        }
+        } catch let error as ReplayError { return .notice("No dry run", status: 409, error.description) }
     }
 
     private func planned(_ plan: ReplayPlan, _ filter: LetterFilter, _ token: String) -> Page {
@@ -133,12 +121,8 @@ extension ReplayPages {
             if plan.count > 0 {
                 html.element("h2", text: "Send them")
                 html.element("div", [.class("card")]) { html in
-                    let hidden: KeyValuePairs = [
-                        "filter": HTTPForm.encoded(filter.items), "count": String(plan.count),
-                    ]
-                    html.form(LocalLink("replays"), token, hidden: hidden) {
-                        confirmation(&$0, plan)
-                    }
+                    let hidden: KeyValuePairs = ["filter": HTTPForm.encoded(filter.items), "count": String(plan.count)]
+                    html.form(LocalLink("replays"), token, hidden: hidden) { confirmation(&$0, plan) }
                 }
             }
             ReplayTables.letters(&html, plan, limit: Self.lettersShown)
@@ -150,21 +134,16 @@ extension ReplayPages {
         html.sentenceField("Why", "why", hint: "Recorded before the first record is sent.")
         html.element("div", [.class("filters")]) { html in
             html.field(
-                "Records per second",
-                id: "rate",
-                [.type("number"), .name("rate"), .value(String(limits.rate))]
-                    + [HTML.Attribute("min", "1"), HTML.Attribute("max", "10000")]
-            )
+                "Records per second", id: "rate",
+                [.type("number"), .name("rate"), .value(String(limits.rate))] + [
+                    HTML.Attribute("min", "1"), HTML.Attribute("max", "10000"),
+                ])
             html.field(
-                "Stop above this percentage",
-                id: "share",
+                "Stop above this percentage", id: "share",
                 [
-                    .type("number"), .name("share"), HTML.Attribute("min", "0"),
-                    HTML.Attribute("max", "100"),
+                    .type("number"), .name("share"), HTML.Attribute("min", "0"), HTML.Attribute("max", "100"),
                     .value(String(Int(limits.failingShareMax * 100))),
-                ],
-                hint: "Refused again, of the last hundred."
-            )
+                ], hint: "Refused again, of the last hundred.")
         }
         let all = "Send \(Quantity.grouped(plan.count)) records again"
         check(&html, all, name: "confirmed", value: String(plan.count))
@@ -188,11 +167,9 @@ extension ReplayPages {
     }
 
     private static let refusedByAll = Page.notice(
-        "Not begun",
-        status: 409,
+        "Not begun", status: 409,
         "Today's verifier refuses all of them. Nothing was sent: correct the settings first, or "
-            + "confirm on the dry run that they are to be sent anyway."
-    )
+            + "confirm on the dry run that they are to be sent anyway.")
 
     /// Plans again, because time has passed, and begins if the plan is still the confirmed one.
     private func begin(_ request: ConsoleRequest) async throws -> ConsoleResponse {
@@ -210,29 +187,22 @@ extension ReplayPages {
             let plan = try await runs.replays.prepare(selection)
             guard plan.count == confirmed else {
                 return .notice(
-                    "Not the same any more",
-                    status: 409,
+                    "Not the same any more", status: 409,
                     "You confirmed \(Quantity.counted(confirmed, "dead letter")); now it would be "
-                        + "\(Quantity.grouped(plan.count)). Nothing was sent: look at the dry run "
-                        + "again."
-                )
+                        + "\(Quantity.grouped(plan.count)). Nothing was sent: look at the dry run again.")
             }
-            guard !plan.isHopeless || request.field("yes") != nil else {
-                return .page(Self.refusedByAll)
-            }
+            guard !plan.isHopeless || request.field("yes") != nil else { return .page(Self.refusedByAll) }
             let who = request.visitor.name.auditor
             let begun = try await runs.replays.begin(plan, who: who, why: why, limits: limits)
             runs.start(begun.number, who: who)
             return .redirect(LocalLink("replays", String(begun.number)))
-        } catch let error as ReplayError {
-            return .notice("Not begun", status: 409, error.description)
-        }
+        } catch let error as ReplayError { return .notice("Not begun", status: 409, error.description) }
     }
 
     private func resume(_ request: ConsoleRequest) async throws -> ConsoleResponse {
-        guard let number = Int64(request.parameters[0]),
-            let row = try await runs.replays.replay(number)
-        else { return .page(Self.unknown) }
+        guard let number = Int64(request.parameters[0]), let row = try await runs.replays.replay(number) else {
+            return .page(Self.unknown)
+        }
         guard row.effectiveState != .completed, !row.isHeld else {
             let why = "It is completed, or another process runs it."
             return .notice("Not continued", status: 409, why)
@@ -259,8 +229,6 @@ extension ReplayPages {
             let why = request.field("why") ?? ""
             try await runs.replays.abandon(number, who: request.visitor.name.auditor, why: why)
             return .redirect(LocalLink("replays", String(number)))
-        } catch let error as ReplayError {
-            return .notice("Not abandoned", status: 409, error.description)
-        }
+        } catch let error as ReplayError { return .notice("Not abandoned", status: 409, error.description) }
     }
 }

@@ -17,22 +17,13 @@ struct SearchPage: Sendable {
         var count: Int64?
         if filter.problems.isEmpty {
             if let text = filter.text {
-                rows = try await DeadLetterTable.search(
-                    text,
-                    limit: Self.pageSize,
-                    on: sources.database
-                )
+                rows = try await DeadLetterTable.search(text, limit: Self.pageSize, on: sources.database)
                 count =
                     rows.count < Self.pageSize
-                    ? Int64(rows.count)
-                    : try await DeadLetterTable.searchTotal(text, on: sources.database)
+                    ? Int64(rows.count) : try await DeadLetterTable.searchTotal(text, on: sources.database)
             } else {
                 rows = try await DeadLetterTable.page(
-                    filter.query,
-                    after: cursor,
-                    limit: Self.pageSize + 1,
-                    on: sources.database
-                )
+                    filter.query, after: cursor, limit: Self.pageSize + 1, on: sources.database)
                 count = try await DeadLetterCounts.count(filter.query, on: sources.database)
             }
         }
@@ -41,10 +32,7 @@ struct SearchPage: Sendable {
     }
 
     private func page(
-        _ request: ConsoleRequest,
-        _ filter: LetterFilter,
-        _ rows: [DeadLetterRow],
-        count: Int64?,
+        _ request: ConsoleRequest, _ filter: LetterFilter, _ rows: [DeadLetterRow], count: Int64?,
         standing: IndexStanding
     ) -> Page {
         Page("Search", section: .search) { html in
@@ -52,27 +40,18 @@ struct SearchPage: Sendable {
             if let done = request.argument("done").flatMap({ Int64($0) }) {
                 html.notice("Recorded for \(Quantity.counted(done, "dead letter")).", .done)
             }
-            for problem in filter.problems {
-                html.notice(problem, .alert)
-            }
+            for problem in filter.problems { html.notice(problem, .alert) }
             form(&html, filter)
             html.standing(standing)
             // Before the letters, which are a long way on a phone.
-            if filter.text == nil, !filter.items.isEmpty, let count, count > 0,
-                request.visitor.role >= .operator
-            {
+            if filter.text == nil, !filter.items.isEmpty, let count, count > 0, request.visitor.role >= .operator {
                 DecisionForms.ofMany(&html, filter, count, token: request.formToken)
             }
             results(&html, rows, of: filter, count: count)
         }
     }
 
-    private func results(
-        _ html: inout HTML,
-        _ rows: [DeadLetterRow],
-        of filter: LetterFilter,
-        count: Int64?
-    ) {
+    private func results(_ html: inout HTML, _ rows: [DeadLetterRow], of filter: LetterFilter, count: Int64?) {
         let shown = rows.prefix(Self.pageSize)
         html.element("h2", text: "Results")
         guard !rows.isEmpty else {
@@ -80,10 +59,7 @@ struct SearchPage: Sendable {
             return
         }
         let whole = count.map { " of \(Quantity.grouped($0))" } ?? ""
-        html.letters(
-            Array(shown),
-            caption: "\(Quantity.grouped(shown.count))\(whole) dead letters, the newest first"
-        )
+        html.letters(Array(shown), caption: "\(Quantity.grouped(shown.count))\(whole) dead letters, the newest first")
         if rows.count > Self.pageSize, let last = shown.last {
             let next = HTTPItem("after", DeadLetterTable.Cursor(last).text)
             html.element("p") { html in
@@ -97,15 +73,13 @@ struct SearchPage: Sendable {
         let isOpen = filter.items.contains { $0.name != "q" }
         html.element("form", HTML.Attribute.search("/search")) { html in
             html.field(
-                "Any identifier",
-                id: "q",
+                "Any identifier", id: "q",
                 [
-                    .type("search"), .name("q"), .value(filter.value("q") ?? ""),
-                    HTML.Attribute("data-search", nil), HTML.Attribute("spellcheck", "false"),
+                    .type("search"), .name("q"), .value(filter.value("q") ?? ""), HTML.Attribute("data-search", nil),
+                    HTML.Attribute("spellcheck", "false"),
                 ],
                 hint: "ID of a letter, transaction, bundle, product, group or worker; fingerprint; "
-                    + "or TOPIC/PARTITION/OFFSET. Other filters do not count beside it."
-            )
+                    + "or TOPIC/PARTITION/OFFSET. Other filters do not count beside it.")
             html.element("details", HTML.Attribute.flag("open", isOpen)) { html in
                 html.element("summary", text: "Filters")
                 html.filters(Self.choices, Self.texts, value: filter.value)
@@ -122,20 +96,16 @@ struct SearchPage: Sendable {
     ]
 
     private static let texts = [
-        ("Failed since", "since", "2026-01-31, or 7d"),
-        ("Failed before", "until", "2026-01-31, or 1h"), ("Bundle ID", "bundle", ""),
-        ("Environment", "environment", "Production"), ("Product ID", "product", ""),
-        ("Transaction ID", "transaction", "of either kind"),
-        ("Certificate", "certificate", "beginning of its SHA-256"), ("Worker", "worker", ""),
-        ("Source record", "source", "topic/partition/offset"), ("Group", "group", ""),
+        ("Failed since", "since", "2026-01-31, or 7d"), ("Failed before", "until", "2026-01-31, or 1h"),
+        ("Bundle ID", "bundle", ""), ("Environment", "environment", "Production"), ("Product ID", "product", ""),
+        ("Transaction ID", "transaction", "of either kind"), ("Certificate", "certificate", "beginning of its SHA-256"),
+        ("Worker", "worker", ""), ("Source record", "source", "topic/partition/offset"), ("Group", "group", ""),
     ]
 }
 
 extension HTML.Attribute {
     /// The attributes of a form that filters what a path shows.
-    static func search(_ path: String) -> [Self] {
-        [Self("method", "get"), Self("action", path), .class("card")]
-    }
+    static func search(_ path: String) -> [Self] { [Self("method", "get"), Self("action", path), .class("card")] }
 }
 
 extension HTML {
@@ -153,35 +123,21 @@ extension HTML {
     ///   - texts: labels, names and examples of fields for texts.
     ///   - value: the present value of a field by its name.
     mutating func filters(
-        _ choices: [(String, String, [String])],
-        _ texts: [(String, String, String)],
-        value: (String) -> String?
+        _ choices: [(String, String, [String])], _ texts: [(String, String, String)], value: (String) -> String?
     ) {
         element("div", [.class("filters")]) { html in
-            for (label, name, values) in choices {
-                html.choice(label, name, values, chosen: value(name))
-            }
+            for (label, name, values) in choices { html.choice(label, name, values, chosen: value(name)) }
             for (label, name, example) in texts {
                 html.field(
-                    label,
-                    id: "filter-\(name)",
-                    [
-                        .type("text"), .name(name), .value(value(name) ?? ""),
-                        Attribute("spellcheck", "false"),
-                    ],
-                    hint: example.isEmpty ? nil : example
-                )
+                    label, id: "filter-\(name)",
+                    [.type("text"), .name(name), .value(value(name) ?? ""), Attribute("spellcheck", "false")],
+                    hint: example.isEmpty ? nil : example)
             }
         }
     }
 
     /// A field with given values, none of them selected at first.
-    private mutating func choice(
-        _ label: String,
-        _ name: String,
-        _ choices: [String],
-        chosen: String?
-    ) {
+    private mutating func choice(_ label: String, _ name: String, _ choices: [String], chosen: String?) {
         let id = "filter-\(name)"
         element("div", [.class("field")]) { html in
             html.element("label", [Attribute("for", id)], text: label)
@@ -189,11 +145,7 @@ extension HTML {
                 html.element("option", [.value("")], text: "any")
                 for choice in choices {
                     let isChosen = chosen == choice
-                    html.element(
-                        "option",
-                        [.value(choice)] + Attribute.flag("selected", isChosen),
-                        text: choice
-                    )
+                    html.element("option", [.value(choice)] + Attribute.flag("selected", isChosen), text: choice)
                 }
             }
         }

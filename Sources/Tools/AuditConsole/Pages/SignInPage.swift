@@ -20,8 +20,7 @@ enum SignInProblem: Error, Equatable {
         switch self {
         case .stale: "The form was too old. Please send it again."
         case .wrong: "Name or password is wrong."
-        case .tooSoon(let seconds):
-            "Too many attempts. The next one counts in \(seconds) seconds."
+        case .tooSoon(let seconds): "Too many attempts. The next one counts in \(seconds) seconds."
         case .busy: "Too many sign-ins at once. Please send it again."
         }
     }
@@ -47,23 +46,18 @@ struct SignInPage {
 
     private func fields(_ html: inout HTML) {
         html.field(
-            "Name",
-            id: "name",
+            "Name", id: "name",
             [
                 .type("text"), .name("name"), HTML.Attribute("autocomplete", "username"),
                 HTML.Attribute("required", nil), HTML.Attribute("autocapitalize", "none"),
                 HTML.Attribute("spellcheck", "false"),
-            ]
-        )
+            ])
         html.field(
-            "Password",
-            id: "password",
+            "Password", id: "password",
             [
-                .type("password"), .name("password"),
-                HTML.Attribute("autocomplete", "current-password"),
+                .type("password"), .name("password"), HTML.Attribute("autocomplete", "current-password"),
                 HTML.Attribute("required", nil),
-            ]
-        )
+            ])
         html.element("button", [.class("primary")], text: "Sign in")
     }
 }

@@ -80,8 +80,7 @@ struct ConsoleRouter: Sendable {
     let routes: [ConsoleRoute]
 
     func match(_ method: HTTPMethod, _ path: String) -> Match {
-        let segments = path.split(separator: "/", omittingEmptySubsequences: false)
-            .dropFirst().map(String.init)
+        let segments = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map(String.init)
         let whole = segments == [""] ? [] : segments
         guard !whole.contains("") else { return .unknown }
         let ofPath = routes.compactMap { route in route.parameters(whole).map { (route, $0) } }

@@ -33,18 +33,14 @@ final class RequestOrigin: Sendable {
     ///
     /// A page under another name that resolves to this address (DNS rebinding) is refused here.
     func isHostAllowed(_ request: HTTPRequest) -> Bool {
-        guard !request.repeatedHeaders.contains("host"), let host = request.headers["host"] else {
-            return false
-        }
+        guard !request.repeatedHeaders.contains("host"), let host = request.headers["host"] else { return false }
         return hosts.withLock { $0.contains(host.lowercased()) }
     }
 
     /// Whether the browser states that a post comes from a page of this console; the form's token
     /// is checked besides.
     func isOwnPage(_ request: HTTPRequest) -> Bool {
-        if let site = request.headers["sec-fetch-site"], site != "same-origin", site != "none" {
-            return false
-        }
+        if let site = request.headers["sec-fetch-site"], site != "same-origin", site != "none" { return false }
         guard let origin = request.headers["origin"] else { return true }
         guard let page = PublicURL(origin) else { return false }
         return hosts.withLock { $0.contains(page.host) }

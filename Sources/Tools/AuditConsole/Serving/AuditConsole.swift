@@ -17,13 +17,9 @@ package final class AuditConsole: Sendable {
     private let database: PostgresClient
     private let log: Log
 
-    init(
-        _ settings: SettingsValues,
-        origin: RequestOrigin,
-        routes: [ConsoleRoute],
-        database: PostgresClient,
-        log: Log
-    ) throws(SettingsError) {
+    init(_ settings: SettingsValues, origin: RequestOrigin, routes: [ConsoleRoute], database: PostgresClient, log: Log)
+        throws(SettingsError)
+    {
         gate = try SignInGate(settings)
         self.origin = origin
         self.database = database
@@ -33,25 +29,18 @@ package final class AuditConsole: Sendable {
 
     package func answer(_ request: HTTPRequest) async -> HTTPResponse {
         var response = await unframed(request)
-        for (name, value) in Self.headers where response.headers[name] == nil {
-            response.headers[name] = value
-        }
-        if gate.isSecure {
-            response.headers["Strict-Transport-Security"] = "max-age=31536000"
-        }
+        for (name, value) in Self.headers where response.headers[name] == nil { response.headers[name] = value }
+        if gate.isSecure { response.headers["Strict-Transport-Security"] = "max-age=31536000" }
         return response
     }
 
     private static let headers = [
         "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
-            + "img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; "
-            + "frame-ancestors 'none'",
+            + "img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
         "X-Frame-Options": "DENY",
         // Not no-referrer: then browsers do not send a form's origin.
-        "Referrer-Policy": "same-origin",
-        "Cross-Origin-Opener-Policy": "same-origin",
-        "Cross-Origin-Resource-Policy": "same-origin",
-        "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+        "Referrer-Policy": "same-origin", "Cross-Origin-Opener-Policy": "same-origin",
+        "Cross-Origin-Resource-Policy": "same-origin", "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
         "Cache-Control": "no-store",
     ]
 
@@ -60,34 +49,25 @@ package final class AuditConsole: Sendable {
         do {
             try await SchemaVersion.require(database)
             return .text("ready\n")
-        } catch {
-            return .text("not ready: the database does not answer or fit\n", status: 503)
-        }
+        } catch { return .text("not ready: the database does not answer or fit\n", status: 503) }
     }
 
     private func unframed(_ request: HTTPRequest) async -> HTTPResponse {
         // From a platform, by address and signed out.
         if request.method == .get, request.path == "/readyz" { return await readiness() }
         guard origin.isHostAllowed(request) else {
-            return .text(
-                "this console is not reached under that host: see console.public_url\n",
-                status: 421
-            )
+            return .text("this console is not reached under that host: see console.public_url\n", status: 421)
         }
         if request.path.hasPrefix("/assets/") {
             let name = String(request.path.dropFirst("/assets/".count))
             return request.method == .get ? Assets.response(name) ?? Self.missing : Self.missing
         }
         switch gate.answer(request) {
-        case .refused(let sentence):
-            return page(.notice("Not signed in", status: 403, sentence))
-        case .nobody:
-            return await signedOut(request)
+        case .refused(let sentence): return page(.notice("Not signed in", status: 403, sentence))
+        case .nobody: return await signedOut(request)
         case .visitor(let visitor, let cookie):
             var response = await signedIn(request, visitor)
-            if let cookie, response.headers["Set-Cookie"] == nil {
-                response.headers["Set-Cookie"] = cookie
-            }
+            if let cookie, response.headers["Set-Cookie"] == nil { response.headers["Set-Cookie"] = cookie }
             return response
         }
     }
@@ -98,38 +78,23 @@ package final class AuditConsole: Sendable {
         let token = tokens.token(visitor.sessionID)
         func page(_ page: Page) -> HTTPResponse { self.page(page, visitor, token) }
         let form = request.method == .post ? HTTPForm.items(request.body) : []
-        if request.method == .post, !isOwnForm(request, form, visitor.sessionID) {
-            return page(Self.foreignForm)
-        }
+        if request.method == .post, !isOwnForm(request, form, visitor.sessionID) { return page(Self.foreignForm) }
         if request.path == "/sign-in" { return redirect(LocalLink()) }
-        if request.path == "/sign-out", request.method == .post {
-            return await signOut(visitor)
-        }
+        if request.path == "/sign-out", request.method == .post { return await signOut(visitor) }
         let (route, parameters): (ConsoleRoute, [String])
         switch router.match(request.method, request.path) {
-        case .unknown:
-            return page(.notice("Not found", status: 404, "There is no such page."))
-        case .wrongMethod:
-            return page(.notice("Not possible", status: 405, "This page does not do that."))
-        case .found(let foundRoute, let found):
-            (route, parameters) = (foundRoute, found)
+        case .unknown: return page(.notice("Not found", status: 404, "There is no such page."))
+        case .wrongMethod: return page(.notice("Not possible", status: 405, "This page does not do that."))
+        case .found(let foundRoute, let found): (route, parameters) = (foundRoute, found)
         }
         guard visitor.role >= route.role else {
             return page(
                 .notice(
-                    "Not allowed",
-                    status: 403,
-                    "This takes the role \(route.role.rawValue); yours is \(visitor.role.rawValue)."
-                )
-            )
+                    "Not allowed", status: 403,
+                    "This takes the role \(route.role.rawValue); yours is \(visitor.role.rawValue)."))
         }
         let asked = ConsoleRequest(
-            http: request,
-            visitor: visitor,
-            parameters: parameters,
-            form: form,
-            formToken: token
-        )
+            http: request, visitor: visitor, parameters: parameters, form: form, formToken: token)
         do {
             switch try await route.handler(asked) {
             case .page(let answered): return page(answered)
@@ -145,27 +110,21 @@ package final class AuditConsole: Sendable {
         let sqlState = (error as? PostgresError)?.sqlState
         guard sqlState != .insufficientPrivilege else {
             return .notice(
-                "Not allowed to this console",
-                status: 403,
+                "Not allowed to this console", status: 403,
                 "The console's own role in the database lacks the right to do this. Nothing was "
                     + "changed. An operator of the console has to run it as "
-                    + "\(ServeCommand.role.name): see 'pipeline grants'."
-            )
+                    + "\(ServeCommand.role.name): see 'pipeline grants'.")
         }
         return .notice(
-            "Not available now",
-            status: 503,
+            "Not available now", status: 503,
             "The database or Kafka did not answer as expected. Nothing was changed unless "
-                + "the history says so; try again. The console's log has the cause."
-        )
+                + "the history says so; try again. The console's log has the cause.")
     }
 
     private static let foreignForm = Page.notice(
-        "Form not accepted",
-        status: 403,
+        "Form not accepted", status: 403,
         "The form was not one of your session's: it may be from before you signed in, or from "
-            + "another site. Nothing was changed; open the page again."
-    )
+            + "another site. Nothing was changed; open the page again.")
 
     /// Whether it is a form of this console and this session, in the encoding of forms.
     private func isOwnForm(_ request: HTTPRequest, _ form: [HTTPItem], _ secret: String) -> Bool {
@@ -183,15 +142,9 @@ package final class AuditConsole: Sendable {
         return response
     }
 
-    private func page(
-        _ page: Page,
-        _ visitor: Visitor? = nil,
-        _ token: String = ""
-    ) -> HTTPResponse {
+    private func page(_ page: Page, _ visitor: Visitor? = nil, _ token: String = "") -> HTTPResponse {
         HTTPResponse(
-            status: page.status,
-            contentType: "text/html; charset=utf-8",
-            body: page.document(visitor, formToken: token)
+            status: page.status, contentType: "text/html; charset=utf-8", body: page.document(visitor, formToken: token)
         )
     }
 
@@ -206,18 +159,13 @@ extension AuditConsole {
             guard request.method == .get else {
                 return page(
                     .notice(
-                        "Signed out",
-                        status: 403,
-                        "Your session is over. Nothing was changed; sign in and do it again."
-                    )
-                )
+                        "Signed out", status: 403, "Your session is over. Nothing was changed; sign in and do it again."
+                    ))
             }
             let asked = LocalLink(to: request).text
             return redirect(LocalLink("sign-in", query: [HTTPItem("next", asked)]))
         }
-        guard request.method == .post else {
-            return signInPage(request, next: request.query["next"], nil)
-        }
+        guard request.method == .post else { return signInPage(request, next: request.query["next"], nil) }
         let form = HTTPForm.items(request.body)
         let fields = Dictionary(form.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
         let next = fields["next"]
@@ -241,34 +189,20 @@ extension AuditConsole {
         }
     }
 
-    private func signInPage(
-        _ request: HTTPRequest,
-        next: String?,
-        _ problem: SignInProblem?
-    ) -> HTTPResponse {
+    private func signInPage(_ request: HTTPRequest, next: String?, _ problem: SignInProblem?) -> HTTPResponse {
         let known = gate.formSecret(request)
         let secret = known ?? SecretText.make(32)
         let form = SignInPage(next: next, problem: problem, formToken: tokens.token(secret))
         var response = page(form.page)
-        if known == nil {
-            response.headers["Set-Cookie"] = gate.formCookieField(secret)
-        }
-        if case .tooSoon(let seconds) = problem {
-            response.headers["Retry-After"] = String(seconds)
-        }
+        if known == nil { response.headers["Set-Cookie"] = gate.formCookieField(secret) }
+        if case .tooSoon(let seconds) = problem { response.headers["Retry-After"] = String(seconds) }
         return response
     }
 
     /// Writes a sign-in or sign-out into the history, and returns even if that fails.
     private func record(_ visitor: Visitor, _ kind: DeadLetterAction.Kind) async {
-        let action = NewDeadLetterAction(
-            who: visitor.name.auditor,
-            kind: kind,
-            detail: visitor.role.rawValue
-        )
-        do {
-            try await DeadLetterActionTable.append([action], on: database)
-        } catch {
+        let action = NewDeadLetterAction(who: visitor.name.auditor, kind: kind, detail: visitor.role.rawValue)
+        do { try await DeadLetterActionTable.append([action], on: database) } catch {
             log.warning("sign-in or sign-out not recorded", ["error": .string("\(error)")])
         }
     }

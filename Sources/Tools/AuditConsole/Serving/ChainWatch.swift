@@ -24,9 +24,7 @@ package final class ChainWatch: Sendable {
     private let walk: @Sendable () async throws -> ChainReport
     private let last = Mutex<State?>(nil)
 
-    package init(_ walk: @escaping @Sendable () async throws -> ChainReport) {
-        self.walk = walk
-    }
+    package init(_ walk: @escaping @Sendable () async throws -> ChainReport) { self.walk = walk }
 
     /// Nil before the first walk has ended.
     var state: State? { last.withLock { $0 } }
@@ -35,13 +33,8 @@ package final class ChainWatch: Sendable {
     func run(now: @Sendable () -> Timestamp, log: Log) async {
         while !Task.isCancelled {
             var report: ChainReport?
-            do {
-                report = try await walk()
-            } catch {
-                log.warning(
-                    "hash chains not read, retrying in 15 minutes",
-                    ["error": .string("\(error)")]
-                )
+            do { report = try await walk() } catch {
+                log.warning("hash chains not read, retrying in 15 minutes", ["error": .string("\(error)")])
             }
             last.withLock { last in
                 var state = last ?? State()

@@ -21,43 +21,22 @@ package final class ConsoleService: Sendable {
     /// - Parameter database: remains the caller's to close.
     /// - Throws: `SettingsError` for the file of passwords, `CommandError` if it cannot listen.
     package init(
-        _ values: SettingsValues,
-        database: PostgresClient,
-        topic: DeadLetterTopic,
-        replays: Replays,
-        chains: ChainWatch
+        _ values: SettingsValues, database: PostgresClient, topic: DeadLetterTopic, replays: Replays, chains: ChainWatch
     ) throws {
         let log = Log(JSONLogHandler(level: values[WorkerSettings.logLevel]))
         runs = ReplayRuns(replays, log: log)
         let sources = ConsoleSources(
-            database: database,
-            topic: topic,
-            runs: runs,
-            chains: chains,
-            now: { Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)) }
-        )
+            database: database, topic: topic, runs: runs, chains: chains,
+            now: { Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)) })
         let address = values[ConsoleSettings.address]
         let origin = RequestOrigin(
-            publicURL: values[ConsoleSettings.publicURL].flatMap(PublicURL.init),
-            address: address
-        )
-        let console = try AuditConsole(
-            values,
-            origin: origin,
-            routes: sources.routes,
-            database: database,
-            log: log
-        )
+            publicURL: values[ConsoleSettings.publicURL].flatMap(PublicURL.init), address: address)
+        let console = try AuditConsole(values, origin: origin, routes: sources.routes, database: database, log: log)
         do {
             server = try HTTPServer(
-                address: address,
-                port: UInt16(values[ConsoleSettings.port]),
-                limits: Self.limits,
-                answer: { await console.answer($0) }
-            )
-        } catch {
-            throw CommandError(ExitCode.unavailable, "\(error)")
-        }
+                address: address, port: UInt16(values[ConsoleSettings.port]), limits: Self.limits,
+                answer: { await console.answer($0) })
+        } catch { throw CommandError(ExitCode.unavailable, "\(error)") }
         watching = Task { await chains.run(now: sources.now, log: log) }
         origin.listens(on: server.port)
         let host = address.contains(":") ? "[\(address)]" : address
@@ -74,10 +53,9 @@ package final class ConsoleService: Sendable {
     }()
 
     /// Reads the settings of the console, and reports every problem.
-    package static func read(
-        environment: [String: String],
-        file: SettingsFile? = nil
-    ) throws(SettingsError) -> SettingsValues {
+    package static func read(environment: [String: String], file: SettingsFile? = nil) throws(SettingsError)
+        -> SettingsValues
+    {
         let values = try schema.read(environment: environment, file: file)
         let problems = ConsoleSettings.problems(values)
         guard problems.isEmpty else { throw SettingsError(problems: problems) }
@@ -85,9 +63,7 @@ package final class ConsoleService: Sendable {
     }
 
     static let schema = SettingsSchema(
-        ConsoleSettings.declarations + [WorkerSettings.logLevel.declaration],
-        ignoresUnknown: true
-    )
+        ConsoleSettings.declarations + [WorkerSettings.logLevel.declaration], ignoresUnknown: true)
 
     /// Ends all connections, and the replays that it runs, in order.
     package func stop() async {

@@ -5,77 +5,43 @@ package import Settings
 /// The settings of the audit console.
 package enum ConsoleSettings {
     package static let address = Setting(
-        "console.address",
-        .string(bytes: 1...64),
-        default: "127.0.0.1",
-        "Listen address of the console, IPv4 or IPv6."
-    )
+        "console.address", .string(bytes: 1...64), default: "127.0.0.1", "Listen address of the console, IPv4 or IPv6.")
     package static let port = Setting(
-        "console.port",
-        .int(0...65_535),
-        default: 9440,
-        "Listen port of the console; 0 for any free port, which is printed."
-    )
+        "console.port", .int(0...65_535), default: 9440,
+        "Listen port of the console; 0 for any free port, which is printed.")
     package static let publicURL = Setting<String?>.optional(
-        "console.public_url",
-        .origin,
-        "What users type to reach the console through a proxy; with https cookies are Secure."
-    )
+        "console.public_url", .origin,
+        "What users type to reach the console through a proxy; with https cookies are Secure.")
     package static let passwordFile = Setting<String?>.optional(
-        "console.password_file",
-        .file,
-        "Users with passwords, a line for each, as dead-letter password prints it."
-    )
+        "console.password_file", .file, "Users with passwords, a line for each, as dead-letter password prints it.")
     package static let proxyAddresses = Setting(
-        "console.proxy_addresses",
-        .networks,
-        default: [],
-        "Addresses of proxies whose header fields name the signed-in user; none by default."
-    )
+        "console.proxy_addresses", .networks, default: [],
+        "Addresses of proxies whose header fields name the signed-in user; none by default.")
     package static let forwardingAddresses = Setting(
-        "console.forwarding_addresses",
-        .networks,
-        default: [],
+        "console.forwarding_addresses", .networks, default: [],
         "Addresses of other proxies whose X-Forwarded-For names the client: without it all users "
-            + "of a proxy are slowed down together when one of them guesses passwords."
-    )
+            + "of a proxy are slowed down together when one of them guesses passwords.")
     package static let proxyUserHeader = Setting(
-        "console.proxy_user_header",
-        .headerName,
-        default: "X-Forwarded-User",
-        "Header field with the user's name, which the proxy sets on each request."
-    )
+        "console.proxy_user_header", .headerName, default: "X-Forwarded-User",
+        "Header field with the user's name, which the proxy sets on each request.")
     package static let proxyGroupsHeader = Setting(
-        "console.proxy_groups_header",
-        .headerName,
-        default: "X-Forwarded-Groups",
-        "Header field with the user's groups, comma-separated, which the proxy sets likewise."
-    )
+        "console.proxy_groups_header", .headerName, default: "X-Forwarded-Groups",
+        "Header field with the user's groups, comma-separated, which the proxy sets likewise.")
     package static let proxyRoles = Setting(
-        "console.proxy_roles",
-        .groupRoles,
-        default: [],
+        "console.proxy_roles", .groupRoles, default: [],
         "What role the members of a group have: viewer, investigator (may reveal) or operator (may "
-            + "replay); the highest counts."
-    )
+            + "replay); the highest counts.")
     package static let sessionIdleMax = Setting(
-        "console.session_idle_max",
-        .duration(.seconds(60)...(.seconds(86_400))),
-        default: .seconds(1800),
-        "Time without a request after which a user has to sign in again."
-    )
+        "console.session_idle_max", .duration(.seconds(60)...(.seconds(86_400))), default: .seconds(1800),
+        "Time without a request after which a user has to sign in again.")
     package static let sessionMax = Setting(
-        "console.session_max",
-        .duration(.seconds(60)...(.seconds(7 * 86_400))),
-        default: .seconds(12 * 3600),
-        "Time after which a user has to sign in again in any case."
-    )
+        "console.session_max", .duration(.seconds(60)...(.seconds(7 * 86_400))), default: .seconds(12 * 3600),
+        "Time after which a user has to sign in again in any case.")
 
     package static let declarations = [
         address.declaration, port.declaration, publicURL.declaration, passwordFile.declaration,
         proxyAddresses.declaration, forwardingAddresses.declaration, proxyUserHeader.declaration,
-        proxyGroupsHeader.declaration, proxyRoles.declaration, sessionIdleMax.declaration,
-        sessionMax.declaration,
+        proxyGroupsHeader.declaration, proxyRoles.declaration, sessionIdleMax.declaration, sessionMax.declaration,
     ]
 
     /// Problems that show only in the combination of settings.
@@ -89,22 +55,19 @@ package enum ConsoleSettings {
                 passwordFile.declaration,
                 "nobody could sign in: name a file of passwords (CONSOLE_PASSWORD_FILE; "
                     + "'dead-letter password NAME --role ROLE' prints its lines), or the "
-                    + "addresses of a proxy that signs users in (CONSOLE_PROXY_ADDRESSES)"
-            )
+                    + "addresses of a proxy that signs users in (CONSOLE_PROXY_ADDRESSES)")
         }
         if ["0.0.0.0", "::"].contains(values[address]), values[publicURL] == nil {
             return problem(
                 publicURL.declaration,
                 "has to say under which host the console is reached where it listens on all "
-                    + "addresses: any other host is refused"
-            )
+                    + "addresses: any other host is refused")
         }
         if hasProxy, values[proxyRoles].isEmpty {
             return problem(
                 proxyRoles.declaration,
                 "no user of the proxy would have a role: expected group=role, such as "
-                    + "auditors=viewer,oncall=operator"
-            )
+                    + "auditors=viewer,oncall=operator")
         }
         return []
     }
@@ -126,19 +89,17 @@ extension ConsoleSettings {
 
 extension SettingKind where Value == [IPNetwork] {
     fileprivate static var networks: SettingKind {
-        .list(
-            "address list",
-            expected: "comma-separated IP addresses or networks, such as 10.0.0.5,10.1.0.0/16"
-        ) { IPNetwork($0) }
+        .list("address list", expected: "comma-separated IP addresses or networks, such as 10.0.0.5,10.1.0.0/16") {
+            IPNetwork($0)
+        }
     }
 }
 
 extension SettingKind where Value == [GroupRole] {
     fileprivate static var groupRoles: SettingKind {
-        .list(
-            "role list",
-            expected: "comma-separated group=role, such as auditors=viewer,oncall=operator"
-        ) { GroupRole($0) }
+        .list("role list", expected: "comma-separated group=role, such as auditors=viewer,oncall=operator") {
+            GroupRole($0)
+        }
     }
 }
 
@@ -146,37 +107,30 @@ extension SettingKind where Value == String {
     /// The name of a header field (RFC 9110, section 5.1).
     fileprivate static var headerName: SettingKind {
         SettingKind(
-            type: "header name",
-            expected: "the name of a header field, such as X-Forwarded-User",
+            type: "header name", expected: "the name of a header field, such as X-Forwarded-User",
             read: { input throws(SettingMismatch) in
                 guard let text = input.string, (1...100).contains(text.utf8.count),
                     text.utf8.allSatisfy({ Self.tokenCharacters.contains($0) })
                 else { throw SettingMismatch([]) }
                 return text
-            },
-            render: { $0 }
-        )
+            }, render: { $0 })
     }
 
     /// `https://host` or `http://host:port`, and nothing behind it.
     fileprivate static var origin: SettingKind {
         SettingKind(
-            type: "URL",
-            expected: "https:// or http:// with a host and perhaps a port, without a path",
+            type: "URL", expected: "https:// or http:// with a host and perhaps a port, without a path",
             read: { input throws(SettingMismatch) in
-                guard let text = input.string, text.utf8.count <= 300,
-                    let origin = PublicURL(text)
-                else { throw SettingMismatch([]) }
+                guard let text = input.string, text.utf8.count <= 300, let origin = PublicURL(text) else {
+                    throw SettingMismatch([])
+                }
                 return origin.text
-            },
-            render: { $0 }
-        )
+            }, render: { $0 })
     }
 
     private static var tokenCharacters: Set<UInt8> {
-        Set("!#$%&'*+-.^_`|~0123456789".utf8)
-            .union(UInt8(ascii: "a")...UInt8(ascii: "z"))
-            .union(UInt8(ascii: "A")...UInt8(ascii: "Z"))
+        Set("!#$%&'*+-.^_`|~0123456789".utf8).union(UInt8(ascii: "a")...UInt8(ascii: "z")).union(
+            UInt8(ascii: "A")...UInt8(ascii: "Z"))
     }
 }
 

@@ -11,10 +11,8 @@ enum PasswordCommand: DeadLetterCommand {
     static let operandCount = 1...1
     static let options = [
         CommandOption(
-            "role",
-            argument: "ROLE",
-            "What the user may do: viewer, investigator (may reveal) or operator (may replay)."
-        )
+            "role", argument: "ROLE",
+            "What the user may do: viewer, investigator (may reveal) or operator (may replay).")
     ]
     static let commonOptions: [CommandOption] = []
 
@@ -26,8 +24,7 @@ enum PasswordCommand: DeadLetterCommand {
         guard let name = UserName(arguments.operands[0]) else {
             throw UsageError(
                 "expected a name of 1 to 255 bytes without colons and control characters, found "
-                    + "\"\(arguments.operands[0])\""
-            )
+                    + "\"\(arguments.operands[0])\"")
         }
         guard let role: ConsoleRole = try arguments.value("role", as: .choice) else {
             throw UsageError("--role is missing: expected viewer, investigator or operator")
@@ -35,14 +32,11 @@ enum PasswordCommand: DeadLetterCommand {
         guard let password = try PasswordPrompt.read(console) else {
             throw CommandError(ExitCode.noInput, "there was no password on standard input")
         }
-        guard password.count >= charactersMin,
-            password.utf8.count <= PasswordHash.passwordBytesMax
-        else {
+        guard password.count >= charactersMin, password.utf8.count <= PasswordHash.passwordBytesMax else {
             throw CommandError(
                 ExitCode.data,
                 "expected a password of at least \(charactersMin) characters and at most "
-                    + "\(PasswordHash.passwordBytesMax) bytes"
-            )
+                    + "\(PasswordHash.passwordBytesMax) bytes")
         }
         guard let hash = PasswordHash.make(password) else {
             throw CommandError(ExitCode.unavailable, "too little memory for the hash (64 MiB)")
@@ -57,9 +51,7 @@ private enum PasswordPrompt {
     /// Nil at the end of the input.
     static func read(_ console: Console) throws -> String? {
         guard isatty(STDIN_FILENO) == 1 else { return readLine(strippingNewline: true) }
-        guard let first = ask("Password: ", console), let again = ask("Again: ", console) else {
-            return nil
-        }
+        guard let first = ask("Password: ", console), let again = ask("Again: ", console) else { return nil }
         guard first == again else { throw UsageError("the two passwords differ") }
         return first
     }

@@ -29,9 +29,7 @@ final class ReplayRuns: Sendable {
         runs.withLock { running in
             guard running[number] == nil else { return }
             let task = Task { [self] in
-                do {
-                    _ = try await replays.run(number, who: who, stop: stop)
-                } catch {
+                do { _ = try await replays.run(number, who: who, stop: stop) } catch {
                     log.warning("replay interrupted", ["error": .string("\(error)")])
                 }
                 runs.withLock { _ = $0.removeValue(forKey: number) }
@@ -40,9 +38,7 @@ final class ReplayRuns: Sendable {
         }
     }
 
-    func isRunning(_ number: Int64) -> Bool {
-        runs.withLock { $0[number] != nil }
-    }
+    func isRunning(_ number: Int64) -> Bool { runs.withLock { $0[number] != nil } }
 
     /// Ends a replay of this process in order; false if it runs no such replay.
     func stop(_ number: Int64, why: String) -> Bool {

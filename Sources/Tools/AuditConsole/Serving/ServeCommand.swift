@@ -4,9 +4,7 @@ import Store
 
 /// The commands of the `dead-letter` tool that belong to the console.
 package enum ConsoleCommands {
-    package static let all: [any DeadLetterCommand.Type] = [
-        ServeCommand.self, PasswordCommand.self,
-    ]
+    package static let all: [any DeadLetterCommand.Type] = [ServeCommand.self, PasswordCommand.self]
 }
 
 enum ServeCommand: DeadLetterCommand {
@@ -14,8 +12,7 @@ enum ServeCommand: DeadLetterCommand {
     static let summary =
         "Serves the web console to signed-in users alone: with a file of passwords "
         + "(console.password_file) or behind a proxy that signs them in "
-        + "(console.proxy_addresses). Ends on SIGTERM or Ctrl-C. Its settings stand in "
-        + "deploy/SETTINGS.md."
+        + "(console.proxy_addresses). Ends on SIGTERM or Ctrl-C. Its settings stand in deploy/SETTINGS.md."
     static let role = DatabaseRole.replay
     static let settings = ConsoleSettings.declarations
 
@@ -24,16 +21,11 @@ enum ServeCommand: DeadLetterCommand {
             CommandOption("address", argument: "ADDRESS", "Listen address; 127.0.0.1."),
             ConsoleSettings.address.declaration
         ),
-        (
-            CommandOption("port", short: "p", argument: "PORT", "Listen port; 9440."),
-            ConsoleSettings.port.declaration
-        ),
+        (CommandOption("port", short: "p", argument: "PORT", "Listen port; 9440."), ConsoleSettings.port.declaration),
         (
             CommandOption(
-                "public-url",
-                argument: "URL",
-                "What users type to reach it through a proxy, such as https://audit.example.com."
-            ),
+                "public-url", argument: "URL",
+                "What users type to reach it through a proxy, such as https://audit.example.com."),
             ConsoleSettings.publicURL.declaration
         ),
         (
@@ -48,33 +40,26 @@ enum ServeCommand: DeadLetterCommand {
     static func run(_ context: ToolContext) async throws -> Int32 {
         let isCheck = try CommandOption.isCheckWanted(context.arguments)
         let values = try ConsoleService.schema.read(
-            context.arguments,
-            environment: context.environment,
-            overrides: overrides.map { ($0.option.long, $0.setting) }
-        )
+            context.arguments, environment: context.environment,
+            overrides: overrides.map { ($0.option.long, $0.setting) })
         let problems = ConsoleSettings.problems(values)
         guard problems.isEmpty else { throw SettingsError(problems: problems) }
         if isCheck {
             _ = try values[ConsoleSettings.passwordFile].map(PasswordFile.init(path:))
             context.console.print(text: values.report)
-            guard context.arguments.isSet(CommandOption.connect.long) else {
-                return ExitCode.success
-            }
+            guard context.arguments.isSet(CommandOption.connect.long) else { return ExitCode.success }
             context.console.print()
-            return await DeadLetterSettings.connections(context.values, role: role)
-                .report(of: "\(DeadLetterTool.name) \(name)", on: context.console)
+            return await DeadLetterSettings.connections(context.values, role: role).report(
+                of: "\(DeadLetterTool.name) \(name)", on: context.console)
         }
         if let note = ConsoleSettings.note(values) { context.console.note(note) }
         let database = try await context.database()
         let chains = ChainProgress(context)
         let service = try ConsoleService(
-            values,
-            database: database,
+            values, database: database,
             // A page says after this time that Kafka does not answer.
-            topic: context.topic.within(.milliseconds(1_500)),
-            replays: try context.replays(on: database),
-            chains: ChainWatch { try await chains.report() }
-        )
+            topic: context.topic.within(.milliseconds(1_500)), replays: try context.replays(on: database),
+            chains: ChainWatch { try await chains.report() })
         context.console.note("the console is at \(service.url)")
         do {
             try await Interruption.cancelling {

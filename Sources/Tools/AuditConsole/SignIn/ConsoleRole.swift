@@ -18,9 +18,7 @@ package enum ConsoleRole: String, CaseIterable, Comparable, Sendable {
         }
     }
 
-    package static func < (left: ConsoleRole, right: ConsoleRole) -> Bool {
-        left.rank < right.rank
-    }
+    package static func < (left: ConsoleRole, right: ConsoleRole) -> Bool { left.rank < right.rank }
 }
 
 /// The name of a user, as recorded with each action: 1 to 255 bytes.
@@ -32,9 +30,8 @@ package struct UserName: Hashable, Sendable, CustomStringConvertible {
     /// Nil for a name that is empty, too long, or holds characters that a line or a terminal could
     /// interpret, or a colon, which ends a name in the password file.
     package init?(_ text: String) {
-        guard (1...255).contains(text.utf8.count), Printable.line(text) == text,
-            !text.contains(":"), text.first != "#", text.first != " ", text.last != " ",
-            let auditor = AuditorName(text)
+        guard (1...255).contains(text.utf8.count), Printable.line(text) == text, !text.contains(":"), text.first != "#",
+            text.first != " ", text.last != " ", let auditor = AuditorName(text)
         else { return nil }
         self.auditor = auditor
     }

@@ -14,9 +14,7 @@ actor PasswordCheck {
     private let attempts = Mutex(0)
     private let executor = ThreadExecutor(name: "passwords")
 
-    nonisolated var unownedExecutor: UnownedSerialExecutor {
-        executor.asUnownedSerialExecutor()
-    }
+    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     /// Takes a slot of the queue while `body` runs.
     ///
@@ -38,11 +36,7 @@ actor PasswordCheck {
     ///
     /// - Parameter users: all users of the file.
     /// - Returns: nil for a wrong name, a wrong password, or if memory is lacking.
-    func user(
-        _ name: String,
-        _ password: String,
-        among users: [String: PasswordFile.User]
-    ) -> PasswordFile.User? {
+    func user(_ name: String, _ password: String, among users: [String: PasswordFile.User]) -> PasswordFile.User? {
         guard password.utf8.count <= PasswordHash.passwordBytesMax else { return nil }
         let known = users[name]
         let dearest = users.values.max { $0.hash.parameters.cost < $1.hash.parameters.cost }

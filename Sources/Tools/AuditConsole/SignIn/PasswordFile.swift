@@ -18,29 +18,22 @@ package struct PasswordFile: Sendable, Equatable {
         var problems: [SettingProblem] = []
         func report(_ line: Int, _ message: String) {
             let place = SettingProblem(
-                setting: ConsoleSettings.passwordFile.declaration.name,
-                origin: "file \(path), line \(line)",
-                message: message
-            )
+                setting: ConsoleSettings.passwordFile.declaration.name, origin: "file \(path), line \(line)",
+                message: message)
             problems.append(place)
         }
         let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         for (index, bytes) in lines.enumerated() {
-            let line = String(decoding: bytes, as: UTF8.self)
-                .trimmingCharacters(in: .whitespacesAndNewlines)
+            let line = String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
             guard !line.isEmpty, !line.hasPrefix("#") else { continue }
             let parts = line.split(separator: ":", omittingEmptySubsequences: false)
             guard parts.count == 3, let name = UserName(String(parts[0])),
-                let role = ConsoleRole(rawValue: String(parts[1])),
-                let hash = PasswordHash(parts[2])
+                let role = ConsoleRole(rawValue: String(parts[1])), let hash = PasswordHash(parts[2])
             else {
                 report(index + 1, "expected NAME:ROLE:scrypt$…, as 'dead-letter password' prints")
                 continue
             }
-            let former = users.updateValue(
-                User(name: name, role: role, hash: hash),
-                forKey: name.text
-            )
+            let former = users.updateValue(User(name: name, role: role, hash: hash), forKey: name.text)
             if former != nil { report(index + 1, "a user of this name stands above") }
         }
         if users.isEmpty, problems.isEmpty {
@@ -54,10 +47,8 @@ package struct PasswordFile: Sendable, Equatable {
         guard let bytes = FileBytes.read(path) else {
             throw SettingsError(problems: [
                 SettingProblem(
-                    setting: ConsoleSettings.passwordFile.declaration.name,
-                    origin: "file \(path)",
-                    message: "cannot be read, or is larger than a settings file may be"
-                )
+                    setting: ConsoleSettings.passwordFile.declaration.name, origin: "file \(path)",
+                    message: "cannot be read, or is larger than a settings file may be")
             ])
         }
         try self.init(bytes, path: path)

@@ -22,15 +22,13 @@ package struct PasswordHash: Hashable, Sendable, CustomStringConvertible {
     /// Hashes a password with a new salt; nil if memory is lacking.
     ///
     /// Blocks for about half a second.
-    package static func make(_ password: String) -> PasswordHash? {
-        make(password, strength: strength)
-    }
+    package static func make(_ password: String) -> PasswordHash? { make(password, strength: strength) }
 
     static func make(_ password: String, strength: Scrypt?) -> PasswordHash? {
         let salt = RandomBytes.make(saltBytes)
-        guard let strength,
-            let hash = strength.derive(normalized(password), salt: salt, count: hashBytes)
-        else { return nil }
+        guard let strength, let hash = strength.derive(normalized(password), salt: salt, count: hashBytes) else {
+            return nil
+        }
         return PasswordHash(parameters: strength, salt: salt, hash: hash)
     }
 
@@ -44,16 +42,11 @@ package struct PasswordHash: Hashable, Sendable, CustomStringConvertible {
 extension PasswordHash {
     /// Parses a stored hash; nil if malformed, too weak or too costly.
     package init?(_ text: some StringProtocol) {
-        let parts = String(text).split(separator: "$", omittingEmptySubsequences: false)
-            .map(String.init)
-        guard parts.count == 6, parts[0] == "scrypt", let cost = Int(parts[1]),
-            let blockSize = Int(parts[2]), let parallelization = Int(parts[3]),
-            let parameters = Scrypt(
-                cost: cost,
-                blockSize: blockSize,
-                parallelization: parallelization
-            ), cost >= Self.costMin,
-            let salt = Data(base64Encoded: parts[4]), (8...64).contains(salt.count),
+        let parts = String(text).split(separator: "$", omittingEmptySubsequences: false).map(String.init)
+        guard parts.count == 6, parts[0] == "scrypt", let cost = Int(parts[1]), let blockSize = Int(parts[2]),
+            let parallelization = Int(parts[3]),
+            let parameters = Scrypt(cost: cost, blockSize: blockSize, parallelization: parallelization),
+            cost >= Self.costMin, let salt = Data(base64Encoded: parts[4]), (8...64).contains(salt.count),
             let hash = Data(base64Encoded: parts[5]), (32...64).contains(hash.count)
         else { return nil }
         self.init(parameters: parameters, salt: Array(salt), hash: Array(hash))
@@ -62,8 +55,7 @@ extension PasswordHash {
     /// The text that is stored.
     package var encoded: String {
         let numbers = [parameters.cost, parameters.blockSize, parameters.parallelization]
-        let texts =
-            numbers.map { String($0) } + [salt, hash].map { Data($0).base64EncodedString() }
+        let texts = numbers.map { String($0) } + [salt, hash].map { Data($0).base64EncodedString() }
         return "scrypt$" + texts.joined(separator: "$")
     }
 
@@ -74,19 +66,13 @@ extension PasswordHash {
     ///
     /// Blocks as long as `make`; compares in constant time.
     func matches(_ password: String) -> Bool? {
-        guard
-            let derived = parameters.derive(
-                Self.normalized(password),
-                salt: salt,
-                count: hash.count
-            )
-        else { return nil }
+        guard let derived = parameters.derive(Self.normalized(password), salt: salt, count: hash.count) else {
+            return nil
+        }
         return SecretComparison.isEqual(derived, hash)
     }
 
     /// A hash that no password matches, at the same cost, so that an unknown user takes as long to
     /// refuse.
-    var decoy: PasswordHash {
-        PasswordHash(parameters: parameters, salt: salt, hash: RandomBytes.make(hash.count))
-    }
+    var decoy: PasswordHash { PasswordHash(parameters: parameters, salt: salt, hash: RandomBytes.make(hash.count)) }
 }

@@ -24,15 +24,13 @@ struct ProxySignIn: Sendable {
     }
 
     func result(_ request: HTTPRequest) -> Result {
-        guard let peer = request.peer, addresses.contains(where: { $0.contains(peer) }) else {
-            return .untrusted
-        }
+        guard let peer = request.peer, addresses.contains(where: { $0.contains(peer) }) else { return .untrusted }
         guard request.repeatedHeaders.isDisjoint(with: [userHeader, groupsHeader]),
             let name = request.headers[userHeader].flatMap(UserName.init)
         else { return .unnamed }
-        let groups = (request.headers[groupsHeader] ?? "").split(separator: ",")
-            .map { $0.trimmingPrefix { $0 == " " }.description }
-            .map { Identifier(String($0.reversed().drop { $0 == " " }.reversed())) }
+        let groups = (request.headers[groupsHeader] ?? "").split(separator: ",").map {
+            $0.trimmingPrefix { $0 == " " }.description
+        }.map { Identifier(String($0.reversed().drop { $0 == " " }.reversed())) }
         let role = roles.filter { groups.contains($0.group) }.map(\.role).max()
         return role.map { .user(name, $0) } ?? .noRole(name)
     }

@@ -44,25 +44,16 @@ final class Sessions: Sendable {
     }
 
     /// Begins a session under a new ID, whatever ID the request brought.
-    func begin(
-        _ name: UserName,
-        _ role: ConsoleRole,
-        _ method: SignInMethod,
-        now: ContinuousClock.Instant = .now
-    ) -> Visitor {
+    func begin(_ name: UserName, _ role: ConsoleRole, _ method: SignInMethod, now: ContinuousClock.Instant = .now)
+        -> Visitor
+    {
         let id = SecretText.make(Self.idBytes)
         sessions.withLock { sessions in
             if sessions.count >= Self.countMax {
                 let oldest = sessions.min { $0.value.lastSeen < $1.value.lastSeen }
                 if let oldest { sessions[oldest.key] = nil }
             }
-            sessions[Self.key(id)] = Session(
-                name: name,
-                role: role,
-                method: method,
-                began: now,
-                lastSeen: now
-            )
+            sessions[Self.key(id)] = Session(name: name, role: role, method: method, began: now, lastSeen: now)
         }
         return Visitor(name: name, role: role, method: method, sessionID: id)
     }
@@ -71,11 +62,7 @@ final class Sessions: Sendable {
     ///
     /// - Parameter isRefresh: whether the page asks and not its reader, who may be away: then a
     ///   session with a password is not marked. The proxy signs its users in again itself.
-    func visitor(
-        _ id: String,
-        isRefresh: Bool = false,
-        now: ContinuousClock.Instant = .now
-    ) -> Visitor? {
+    func visitor(_ id: String, isRefresh: Bool = false, now: ContinuousClock.Instant = .now) -> Visitor? {
         sessions.withLock { sessions in
             let key = Self.key(id)
             guard let session = sessions[key] else { return nil }
@@ -84,29 +71,18 @@ final class Sessions: Sendable {
                 return nil
             }
             if !isRefresh || session.method == .proxy { sessions[key]?.lastSeen = now }
-            return Visitor(
-                name: session.name,
-                role: session.role,
-                method: session.method,
-                sessionID: id
-            )
+            return Visitor(name: session.name, role: session.role, method: session.method, sessionID: id)
         }
     }
 
-    func end(_ id: String) {
-        sessions.withLock { $0[Self.key(id)] = nil }
-    }
+    func end(_ id: String) { sessions.withLock { $0[Self.key(id)] = nil } }
 
-    private static func key(_ id: String) -> SHA256Digest {
-        SHA256.digest(Array(id.utf8))
-    }
+    private static func key(_ id: String) -> SHA256Digest { SHA256.digest(Array(id.utf8)) }
 }
 
 /// Random bytes as text that fits a cookie, a form and a link.
 enum SecretText {
-    static func make(_ bytes: Int) -> String {
-        text(RandomBytes.make(bytes))
-    }
+    static func make(_ bytes: Int) -> String { text(RandomBytes.make(bytes)) }
 
     /// Base64 for URLs, without padding.
     static func text(_ bytes: [UInt8]) -> String {
@@ -127,9 +103,7 @@ struct FormTokens: Sendable {
     private let key = RandomBytes.make(32)
 
     /// The token of forms for the browser with this cookie.
-    func token(_ cookie: String) -> String {
-        SecretText.text(HMAC.sha256(key: key, Array(cookie.utf8)).bytes)
-    }
+    func token(_ cookie: String) -> String { SecretText.text(HMAC.sha256(key: key, Array(cookie.utf8)).bytes) }
 
     func isRight(_ token: String, for cookie: String) -> Bool {
         SecretComparison.isEqual(Array(token.utf8), Array(self.token(cookie).utf8))

@@ -23,13 +23,10 @@ final class SignInGate: Sendable {
 
     init(_ settings: SettingsValues) throws(SettingsError) {
         durationMax = settings[ConsoleSettings.sessionMax]
-        sessions = Sessions(
-            idleMax: settings[ConsoleSettings.sessionIdleMax],
-            durationMax: durationMax
-        )
+        sessions = Sessions(idleMax: settings[ConsoleSettings.sessionIdleMax], durationMax: durationMax)
         isSecure = settings[ConsoleSettings.publicURL].flatMap(PublicURL.init)?.isSecure ?? false
-        passwords = try settings[ConsoleSettings.passwordFile].map {
-            path throws(SettingsError) in try PasswordUsers(path: path)
+        passwords = try settings[ConsoleSettings.passwordFile].map { path throws(SettingsError) in
+            try PasswordUsers(path: path)
         }
         let addresses = settings[ConsoleSettings.proxyAddresses]
         forwarders = addresses + settings[ConsoleSettings.forwardingAddresses]
@@ -37,11 +34,9 @@ final class SignInGate: Sendable {
             addresses.isEmpty
             ? nil
             : ProxySignIn(
-                addresses: addresses,
-                userHeader: settings[ConsoleSettings.proxyUserHeader].lowercased(),
+                addresses: addresses, userHeader: settings[ConsoleSettings.proxyUserHeader].lowercased(),
                 groupsHeader: settings[ConsoleSettings.proxyGroupsHeader].lowercased(),
-                roles: settings[ConsoleSettings.proxyRoles]
-            )
+                roles: settings[ConsoleSettings.proxyRoles])
     }
 
     /// The prefix makes browsers refuse the cookie from any other host or without TLS (RFC 6265bis,
@@ -63,14 +58,10 @@ final class SignInGate: Sendable {
         case .noRole(let name):
             return .refused(
                 "The proxy says that you are \(name), in no group that has a role here. Ask an "
-                    + "administrator of the console for one (console.proxy_roles)."
-            )
-        case .unnamed where passwords == nil:
-            return .refused("The proxy did not say who you are.")
-        case .untrusted where passwords == nil:
-            return .refused("Open the console through the proxy that signs you in.")
-        case .unnamed, .untrusted:
-            return known.flatMap(stillKnown).map { .visitor($0, cookie: nil) } ?? .nobody
+                    + "administrator of the console for one (console.proxy_roles).")
+        case .unnamed where passwords == nil: return .refused("The proxy did not say who you are.")
+        case .untrusted where passwords == nil: return .refused("Open the console through the proxy that signs you in.")
+        case .unnamed, .untrusted: return known.flatMap(stillKnown).map { .visitor($0, cookie: nil) } ?? .nobody
         }
     }
 
@@ -95,9 +86,7 @@ final class SignInGate: Sendable {
             if let wait = throttle.begin(network, name) {
                 return .failure(.tooSoon(seconds: Int(wait.components.seconds) + 1))
             }
-            guard let user = await check.user(name, password, among: users) else {
-                return .failure(.wrong)
-            }
+            guard let user = await check.user(name, password, among: users) else { return .failure(.wrong) }
             throttle.succeeded(network, name)
             if let former = cookie(sessionCookie, request) { sessions.end(former) }
             let visitor = sessions.begin(user.name, user.role, .password(user.hash))
@@ -112,22 +101,16 @@ final class SignInGate: Sendable {
         guard let peer = request.peer else { return nil }
         var client = peer
         var hops = (request.headers["x-forwarded-for"] ?? "").split(separator: ",")
-        while forwarders.contains(where: { $0.contains(client) }),
-            let hop = hops.popLast(), let address = IPAddress(hop.filter { $0 != " " })
-        {
-            client = address
-        }
+        while forwarders.contains(where: { $0.contains(client) }), let hop = hops.popLast(),
+            let address = IPAddress(hop.filter { $0 != " " })
+        { client = address }
         return client
     }
 
     /// The secret that ties the sign-in form to a browser before anyone is signed in.
-    func formSecret(_ request: HTTPRequest) -> String? {
-        cookie(formCookie, request)
-    }
+    func formSecret(_ request: HTTPRequest) -> String? { cookie(formCookie, request) }
 
-    func formCookieField(_ secret: String) -> String {
-        field(formCookie, secret, maxAge: 3600)
-    }
+    func formCookieField(_ secret: String) -> String { field(formCookie, secret, maxAge: 3600) }
 
     /// Deletes the session's cookie in the browser.
     var endingCookieField: String { field(sessionCookie, "", maxAge: 0) }
@@ -137,8 +120,7 @@ final class SignInGate: Sendable {
     }
 
     private func field(_ name: String, _ value: String, maxAge: Int) -> String {
-        "\(name)=\(value); Path=/; Max-Age=\(maxAge); HttpOnly; SameSite=Strict"
-            + (isSecure ? "; Secure" : "")
+        "\(name)=\(value); Path=/; Max-Age=\(maxAge); HttpOnly; SameSite=Strict" + (isSecure ? "; Secure" : "")
     }
 
     private func cookie(_ name: String, _ request: HTTPRequest) -> String? {

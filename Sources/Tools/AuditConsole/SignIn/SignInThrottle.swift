@@ -47,27 +47,18 @@ final class SignInThrottle: Sendable {
     private let failures = Mutex<[Key: Failures]>([:])
 
     /// Begins an attempt; nil if it may proceed, else the wait until the next.
-    func begin(
-        _ network: PeerNetwork,
-        _ name: String,
-        now: ContinuousClock.Instant = .now
-    ) -> Duration? {
+    func begin(_ network: PeerNetwork, _ name: String, now: ContinuousClock.Instant = .now) -> Duration? {
         failures.withLock { failures in
             let keys: [Key] = [.network(network), .name(name)]
-            let wait = keys.compactMap { key in
-                failures[key].map { $0.wait(key.limits, now: now) }
-            }.max()
+            let wait = keys.compactMap { key in failures[key].map { $0.wait(key.limits, now: now) } }.max()
             if let wait, wait > .zero { return wait }
             for key in keys {
-                if let last = failures[key]?.last, now - last > Self.forgottenAfter {
-                    failures[key] = nil
-                }
+                if let last = failures[key]?.last, now - last > Self.forgottenAfter { failures[key] = nil }
                 failures[key, default: Failures(last: now)].count += 1
                 failures[key]?.last = now
             }
             if failures.count > Self.keysMax {
-                let kept = failures.sorted { $0.value.last > $1.value.last }
-                    .prefix(Self.keysMax / 2)
+                let kept = failures.sorted { $0.value.last > $1.value.last }.prefix(Self.keysMax / 2)
                 failures = Dictionary(uniqueKeysWithValues: kept.map { ($0.key, $0.value) })
             }
             return nil

@@ -29,11 +29,7 @@ extension ChainAnchor {
         for chain in report.chains {
             guard let last = chain.last else { continue }
             links[chain.name] = Link(
-                digest: last.digest,
-                partition: last.partition,
-                offset: last.offset,
-                letters: chain.letters
-            )
+                digest: last.digest, partition: last.partition, offset: last.offset, letters: chain.letters)
         }
         self.init(takenAt: takenAt, cluster: cluster, topic: topic, links: links)
     }
@@ -49,39 +45,32 @@ extension ChainAnchor {
     var json: JSONContent {
         let chains = links.sorted { $0.key < $1.key }.map { name, link in
             name.json + [
-                "letters": link.letters, "link": link.digest.hex,
-                "letter_partition": link.partition, "letter_offset": link.offset,
+                "letters": link.letters, "link": link.digest.hex, "letter_partition": link.partition,
+                "letter_offset": link.offset,
             ]
         }
         return [
-            "format": Self.format, "taken_at": takenAt.description, "cluster": cluster,
-            "topic": topic, "chains": chains,
+            "format": Self.format, "taken_at": takenAt.description, "cluster": cluster, "topic": topic,
+            "chains": chains,
         ]
     }
 
     /// Reads the output of `json`; throws `CommandError` for anything else.
     init(json bytes: [UInt8], path: String) throws(CommandError) {
         let problem = CommandError(ExitCode.data, "\(path) is no anchor of 'dead-letter anchor'")
-        guard let root = try? JSONDocument(parsing: bytes).root,
-            root["format"]?.string == Self.format,
+        guard let root = try? JSONDocument(parsing: bytes).root, root["format"]?.string == Self.format,
             let takenAt = root["taken_at"]?.string.flatMap({ Timestamp(iso8601: $0) }),
-            let cluster = root["cluster"]?.string, let topic = root["topic"]?.string,
-            let chains = root["chains"], chains.kind == .array
+            let cluster = root["cluster"]?.string, let topic = root["topic"]?.string, let chains = root["chains"],
+            chains.kind == .array
         else { throw problem }
         var links: [ChainName: Link] = [:]
         for chain in chains.elements {
-            guard let name = ChainName(chain),
-                let letters = chain["letters"]?.int64,
+            guard let name = ChainName(chain), let letters = chain["letters"]?.int64,
                 let digest = chain["link"]?.string.flatMap({ SHA256Digest(hex: $0) }),
                 let partition = chain["letter_partition"]?.int64.flatMap({ Int32(exactly: $0) }),
                 let offset = chain["letter_offset"]?.int64
             else { throw problem }
-            links[name] = Link(
-                digest: digest,
-                partition: partition,
-                offset: offset,
-                letters: Int(letters)
-            )
+            links[name] = Link(digest: digest, partition: partition, offset: offset, letters: Int(letters))
         }
         self.init(takenAt: takenAt, cluster: cluster, topic: topic, links: links)
     }
@@ -89,9 +78,7 @@ extension ChainAnchor {
 
 extension ChainName {
     /// The members that name a chain.
-    var json: JSONContent {
-        ["stage": stage, "source_topic": topic, "source_partition": partition]
-    }
+    var json: JSONContent { ["stage": stage, "source_topic": topic, "source_partition": partition] }
 
     /// Reads the members that name a chain; nil if one is missing.
     init?(_ value: JSONValue) {

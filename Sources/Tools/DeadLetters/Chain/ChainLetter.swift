@@ -56,14 +56,9 @@ package struct ChainLetter: Sendable, Equatable {
     ///   - record: the letter's record.
     ///   - hasOriginal: whether it has the original's value, key and headers.
     package init?(_ letter: DeadLetter, _ record: ConsumerRecord, hasOriginal: Bool = true) {
-        guard let stated = SHA256Digest(hex: letter.chainSHA256),
-            let link = DeadLetterLink(reading: record.headers)
+        guard let stated = SHA256Digest(hex: letter.chainSHA256), let link = DeadLetterLink(reading: record.headers)
         else { return nil }
-        chain = ChainName(
-            stage: letter.stage,
-            topic: letter.source.topic,
-            partition: letter.source.partition
-        )
+        chain = ChainName(stage: letter.stage, topic: letter.source.topic, partition: letter.source.partition)
         id = letter.id
         sourceOffset = letter.source.offset
         previous = link.previous
@@ -72,25 +67,14 @@ package struct ChainLetter: Sendable, Equatable {
         isRedaction = letter.value == .redacted
         partition = letter.position.partition
         offset = letter.position.offset
-        problem =
-            link.digest == stated
-            ? hasOriginal ? Self.problemOfOriginal(letter, record) : nil
-            : .headers
+        problem = link.digest == stated ? hasOriginal ? Self.problemOfOriginal(letter, record) : nil : .headers
     }
 
-    private static func problemOfOriginal(
-        _ letter: DeadLetter,
-        _ record: ConsumerRecord
-    ) -> Problem? {
+    private static func problemOfOriginal(_ letter: DeadLetter, _ record: ConsumerRecord) -> Problem? {
         let original = DeadLetterOriginal(record)
-        if letter.value == .original,
-            SHA256.digest(original.value ?? []).hex != letter.sourceSHA256
-        {
-            return .value
-        }
+        if letter.value == .original, SHA256.digest(original.value ?? []).hex != letter.sourceSHA256 { return .value }
         if letter.omitted == nil, letter.value != .redacted,
-            DeadLetterLink.headDigest(key: original.key, headers: original.headers).hex
-                != letter.sourceHeadSHA256
+            DeadLetterLink.headDigest(key: original.key, headers: original.headers).hex != letter.sourceHeadSHA256
         {
             return .keyOrHeaders
         }

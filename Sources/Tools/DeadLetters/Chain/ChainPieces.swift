@@ -24,9 +24,7 @@ struct ChainPiece: Sendable, Equatable {
     ///
     /// - Parameter letter: has a later source than the piece.
     mutating func extend(by letter: ChainLetter) -> Bool {
-        guard !isApart, letter.previous == last.digest, letter.offset > last.offset else {
-            return false
-        }
+        guard !isApart, letter.previous == last.digest, letter.offset > last.offset else { return false }
         last = letter
         letters += 1
         return true
@@ -55,9 +53,7 @@ struct ChainPieces: Sendable {
     /// Letters that matter, known before the topic is read.
     var asked = ChainQuestions()
 
-    init(recentMax: Int?) {
-        self.recentMax = recentMax
-    }
+    init(recentMax: Int?) { self.recentMax = recentMax }
 
     /// Removes the letters and keeps the questions, to read the topic again.
     mutating func removeLetters() {
@@ -68,15 +64,11 @@ struct ChainPieces: Sendable {
     var isEmpty: Bool { lanes.isEmpty }
 
     /// The number of letters and questions in memory.
-    var size: Int {
-        lanes.values.reduce(noticed.count + asked.count) { $0 + $1.pieces.count + $1.recent.count }
-    }
+    var size: Int { lanes.values.reduce(noticed.count + asked.count) { $0 + $1.pieces.count + $1.recent.count } }
 
     /// All letters, those of one partition in their order.
     var all: [ChainPiece] {
-        lanes.sorted { $0.key < $1.key }.flatMap { _, lane in
-            lane.pieces + lane.recent.map { ChainPiece($0) }
-        }
+        lanes.sorted { $0.key < $1.key }.flatMap { _, lane in lane.pieces + lane.recent.map { ChainPiece($0) } }
     }
 
     /// Adds the next letter of its partition.
@@ -91,11 +83,9 @@ struct ChainPieces: Sendable {
             for letter in lane.recent.prefix(recentMax) {
                 // One whose source is not later than that of the letter before was noticed.
                 let isApart =
-                    letter.problem != nil || letter.isRedaction || apart.contains(letter.id)
-                    || asked.contain(letter) || noticed.contain(letter)
-                if isApart || lane.pieces.isEmpty
-                    || !lane.pieces[lane.pieces.count - 1].extend(by: letter)
-                {
+                    letter.problem != nil || letter.isRedaction || apart.contains(letter.id) || asked.contain(letter)
+                    || noticed.contain(letter)
+                if isApart || lane.pieces.isEmpty || !lane.pieces[lane.pieces.count - 1].extend(by: letter) {
                     lane.pieces.append(ChainPiece(letter, isApart: isApart))
                 }
             }
@@ -106,11 +96,7 @@ struct ChainPieces: Sendable {
 
     /// Keeps the letters that one out of the order belongs to: the one that it names, and those of
     /// the sources that are read again, as far as they are recent.
-    private mutating func notice(
-        _ letter: ChainLetter,
-        after former: ChainLetter?,
-        _ lane: inout Lane
-    ) {
+    private mutating func notice(_ letter: ChainLetter, after former: ChainLetter?, _ lane: inout Lane) {
         guard let recentMax, let former else { return }
         if letter.previous != former.digest || letter.sourceOffset <= former.sourceOffset {
             if let previous = letter.previous { noticed.digests.insert(previous) }

@@ -12,8 +12,8 @@ struct ChainQuestions: Sendable, Equatable {
     var count: Int { digests.count + ids.count + offsets.count + ranges.count }
 
     func contain(_ letter: ChainLetter) -> Bool {
-        digests.contains(letter.digest) || ids.contains(letter.id)
-            || offsets.contains(letter.sourceOffset) || range(at: letter.sourceOffset) != nil
+        digests.contains(letter.digest) || ids.contains(letter.id) || offsets.contains(letter.sourceOffset)
+            || range(at: letter.sourceOffset) != nil
     }
 
     /// Adds ranges of offsets; they may overlap.
@@ -59,21 +59,15 @@ extension ChainWalk {
     /// letter inside of a piece shows as pieces whose sources overlap.
     func questions() -> ChainQuestions {
         var questions = ChainQuestions()
-        guard let lowest = pieces.lazy.filter(\.isFolded).map(\.first.sourceOffset).min() else {
-            return questions
-        }
+        guard let lowest = pieces.lazy.filter(\.isFolded).map(\.first.sourceOffset).min() else { return questions }
         questions.ids = earlierEnds
         questions.digests.formUnion(ends.filter { byDigest[$0] == nil })
-        let firsts = Dictionary(
-            pieces.map { ($0.first.partition, $0.first.offset) },
-            uniquingKeysWith: { min($0, $1) }
-        )
+        let firsts = Dictionary(pieces.map { ($0.first.partition, $0.first.offset) }, uniquingKeysWith: { min($0, $1) })
         var ranges = overlaps() + piecesAcrossBeginning() + reordered
         for piece in byDigest.values {
             let isOnPath = onPath.contains(piece.digest)
             if let previous = piece.first.previous, byDigest[previous] == nil,
-                !isOnPath || lowest < piece.first.sourceOffset
-                    || firsts[piece.first.partition] != piece.first.offset
+                !isOnPath || lowest < piece.first.sourceOffset || firsts[piece.first.partition] != piece.first.offset
                     || !mayBeCut(piece.first)
             {
                 questions.digests.insert(previous)
@@ -99,9 +93,7 @@ extension ChainWalk {
         for piece in pieces.sorted(by: { $0.first.sourceOffset < $1.first.sourceOffset }) {
             let sources = piece.sources
             let former = piece.isFolded ? reach : foldedReach
-            if former >= sources.lowerBound {
-                overlaps.append(sources.lowerBound...min(sources.upperBound, former))
-            }
+            if former >= sources.lowerBound { overlaps.append(sources.lowerBound...min(sources.upperBound, former)) }
             reach = max(reach, sources.upperBound)
             if piece.isFolded { foldedReach = max(foldedReach, sources.upperBound) }
         }
@@ -118,7 +110,5 @@ extension ChainWalk {
 
 extension ChainPiece {
     /// The offsets of its sources, from the first to the last.
-    var sources: ClosedRange<Int64> {
-        first.sourceOffset...max(first.sourceOffset, last.sourceOffset)
-    }
+    var sources: ClosedRange<Int64> { first.sourceOffset...max(first.sourceOffset, last.sourceOffset) }
 }

@@ -19,27 +19,19 @@ struct ChainReading: Sendable {
     ///   - progress: called with how many offsets were read, and of how many.
     ///   - visit: receives every dead letter and its record.
     static func read(
-        _ context: ToolContext,
-        after former: ChainReading? = nil,
-        since: Timestamp? = nil,
-        until: Timestamp? = nil,
-        anchors: [ChainName: ChainAnchor.Link] = [:],
-        progress: TopicScan.Progress = { _, _ in },
+        _ context: ToolContext, after former: ChainReading? = nil, since: Timestamp? = nil, until: Timestamp? = nil,
+        anchors: [ChainName: ChainAnchor.Link] = [:], progress: TopicScan.Progress = { _, _ in },
         _ visit: (DeadLetter, ConsumerRecord) -> Void = { _, _ in }
     ) async throws -> ChainReading {
         let topic = context.topic
         var evidence = ChainEvidence()
         var notes: [String] = []
-        do {
-            evidence.redactions = try await context.redactions()
-        } catch {
+        do { evidence.redactions = try await context.redactions() } catch {
             notes.append("\(error); the recorded redactions are unknown")
         }
         evidence.anchors = anchors
         evidence.isRange = since != nil || until != nil
-        do {
-            if !evidence.isRange { evidence.heads = try await context.commits.heads() }
-        } catch {
+        do { if !evidence.isRange { evidence.heads = try await context.commits.heads() } } catch {
             notes.append("\(error); the ends of the chains are not shown")
         }
         var verifier = former?.verifier ?? ChainVerifier(topic: topic.name)
@@ -49,12 +41,7 @@ struct ChainReading: Sendable {
         var ends: [Int32: Int64]?
         while true {
             let isFirst = ends == nil
-            let summary = try await topic.read(
-                from: next,
-                to: ends,
-                since: since,
-                progress: progress
-            ) { record in
+            let summary = try await topic.read(from: next, to: ends, since: since, progress: progress) { record in
                 verifier.add(foreign: record)
             } _: { letter, record in
                 guard until.map({ letter.failedAt < $0 }) ?? true else { return }
@@ -64,8 +51,7 @@ struct ChainReading: Sendable {
             ends = ends ?? summary.held.mapValues(\.upperBound)
             evidence.starts = summary.held.mapValues(\.lowerBound)
             let isContinuous = next.allSatisfy { partition, offset in
-                summary.held[partition].map { $0.contains(offset) || $0.upperBound == offset }
-                    ?? false
+                summary.held[partition].map { $0.contains(offset) || $0.upperBound == offset } ?? false
             }
             var report = verifier.report(evidence)
             guard isContinuous, !verifier.mustReadAgain else {
@@ -94,14 +80,10 @@ package actor ChainProgress {
     private var last: ChainReading?
     private var begunAt = ContinuousClock.now
 
-    package init(_ context: ToolContext) {
-        self.context = context
-    }
+    package init(_ context: ToolContext) { self.context = context }
 
     /// The chains of the topic, compared with the workers' commits.
-    package func report(now: ContinuousClock.Instant = .now) async throws -> ChainReport {
-        try await read(now).report
-    }
+    package func report(now: ContinuousClock.Instant = .now) async throws -> ChainReport { try await read(now).report }
 
     /// Resumes after the last successful reading.
     func read(_ now: ContinuousClock.Instant) async throws -> ChainReading {

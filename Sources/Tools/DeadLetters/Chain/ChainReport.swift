@@ -21,9 +21,7 @@ package struct ChainReport: Sendable, Equatable {
         package var deadLettered: Int64 = 0
 
         /// Nil before anything is counted.
-        package var deadLetterShare: Double? {
-            bodies > 0 ? Double(deadLettered) / Double(bodies) : nil
-        }
+        package var deadLetterShare: Double? { bodies > 0 ? Double(deadLettered) / Double(bodies) : nil }
     }
 }
 
@@ -72,19 +70,15 @@ package enum ChainFinding: Sendable, Equatable {
 
     package var description: String {
         switch self {
-        case .altered(let position, let chain, let how):
-            "altered: \(position) (\(chain)): \(how.description)"
+        case .altered(let position, let chain, let how): "altered: \(position) (\(chain)): \(how.description)"
         case .redactionUnrecorded(let position, let chain):
-            "redaction: \(position) (\(chain)): no action is recorded that had the original "
-                + "removed"
+            "redaction: \(position) (\(chain)): no action is recorded that had the original removed"
         case .missing(let chain, nil, let before):
-            "missing: \(chain): the letters before \(before), though retention has removed nothing "
-                + "there"
+            "missing: \(chain): the letters before \(before), though retention has removed nothing there"
         case .missing(let chain, let after?, let before):
             "missing: \(chain): one or more letters between \(after) and \(before)"
         case .endMissing(let chain, let digest, let last):
-            "missing: \(chain): the last letter that the worker committed, "
-                + "\(digest.hex.prefix(16))…"
+            "missing: \(chain): the last letter that the worker committed, \(digest.hex.prefix(16))…"
                 + (last.map { "; the last one that is there is \($0)" } ?? "; none is there")
         case .outside(let chain, let position, let isFork):
             "\(isFork ? "fork" : "inserted"): \(position) (\(chain)): the chain does not go on "
@@ -94,28 +88,23 @@ package enum ChainFinding: Sendable, Equatable {
             "reordered: \(position) (\(chain)) lies before the letter that it follows"
         case .beganAnew(let chain, let position):
             "restarted: \(chain) after \(position): the letters up to it are a chain of their "
-                + "own; the worker then logged 'commit metadata missing or unreadable', or "
-                + "somebody cut the chain"
+                + "own; the worker then logged 'commit metadata missing or unreadable', or somebody cut the chain"
         case .fewer(let chain, let counted, let found):
             "missing: \(chain): the worker counted \(counted) dead letters, \(found) are there"
-        case .unchained(let position):
-            "without a link: \(position): no worker of this version wrote it"
-        case .foreign(let position):
-            "foreign: \(position) is no dead letter"
+        case .unchained(let position): "without a link: \(position): no worker of this version wrote it"
+        case .foreign(let position): "foreign: \(position) is no dead letter"
         case .anchorMissing(let chain, let digest):
             "missing: \(chain): the anchored link \(digest.hex.prefix(16))… is not there"
-        case .fileDiffers(let file, let what):
-            "altered: \(file) is not what was exported: \(what)"
+        case .fileDiffers(let file, let what): "altered: \(file) is not what was exported: \(what)"
         }
     }
 
     /// The records that it names.
     var positions: [RecordPosition] {
         switch self {
-        case .altered(let position, _, _), .redactionUnrecorded(let position, _),
-            .missing(_, nil, let position), .outside(_, let position, _),
-            .reordered(_, let position), .beganAnew(_, let position), .unchained(let position),
-            .foreign(let position), .endMissing(_, _, let position?):
+        case .altered(let position, _, _), .redactionUnrecorded(let position, _), .missing(_, nil, let position),
+            .outside(_, let position, _), .reordered(_, let position), .beganAnew(_, let position),
+            .unchained(let position), .foreign(let position), .endMissing(_, _, let position?):
             [position]
         case .missing(_, let after?, let before): [after, before]
         case .endMissing(_, _, nil), .fewer, .anchorMissing, .fileDiffers: []
@@ -149,13 +138,10 @@ package struct ChainAlteration: Sendable, Equatable, CustomStringConvertible {
 
     package var description: String {
         var text =
-            problem?.text
-            ?? "it contradicts the letter of its ID that the chain holds: a stranger wrote it, "
+            problem?.text ?? "it contradicts the letter of its ID that the chain holds: a stranger wrote it, "
             + "or a worker with other settings that had lost its partition"
         if let original { text += "; \(original) is the one that the chain holds" }
-        if !differences.isEmpty {
-            text += "; what differs: \(differences.joined(separator: ", "))"
-        }
+        if !differences.isEmpty { text += "; what differs: \(differences.joined(separator: ", "))" }
         return text
     }
 }

@@ -21,9 +21,7 @@ package enum ChainBeginning: Equatable, Sendable {
     case first
     case after(SHA256Digest)
 
-    init(after previous: SHA256Digest?) {
-        self = previous.map { .after($0) } ?? .first
-    }
+    init(after previous: SHA256Digest?) { self = previous.map { .after($0) } ?? .first }
 }
 
 /// Evidence besides the letters themselves.
@@ -77,12 +75,8 @@ package struct ChainVerifier: Sendable {
     /// - Parameter ids: letters that are not folded, because they are asked for.
     package mutating func expect(_ evidence: ChainEvidence, keeping ids: Set<String> = []) {
         apart = (evidence.redactions ?? []).union(ids)
-        let ends =
-            evidence.heads.compactMapValues(\.digest).map { ($0, $1) }
-            + evidence.anchors.map { ($0, $1.digest) }
-        for (name, digest) in ends {
-            chains[name, default: empty].asked.digests.insert(digest)
-        }
+        let ends = evidence.heads.compactMapValues(\.digest).map { ($0, $1) } + evidence.anchors.map { ($0, $1.digest) }
+        for (name, digest) in ends { chains[name, default: empty].asked.digests.insert(digest) }
     }
 
     /// Removes everything that was read, and keeps the questions.
@@ -101,14 +95,10 @@ package struct ChainVerifier: Sendable {
         add(kept)
     }
 
-    mutating func add(unchained letter: DeadLetter) {
-        findings.append(.unchained(letter.position))
-    }
+    mutating func add(unchained letter: DeadLetter) { findings.append(.unchained(letter.position)) }
 
     /// Adds a letter that was compared with its own link.
-    mutating func add(_ letter: ChainLetter) {
-        chains[letter.chain, default: empty].add(letter, apart: apart)
-    }
+    mutating func add(_ letter: ChainLetter) { chains[letter.chain, default: empty].add(letter, apart: apart) }
 
     package mutating func add(foreign record: ConsumerRecord) {
         // Bounded: one finding is enough to point there.
@@ -132,9 +122,7 @@ package struct ChainVerifier: Sendable {
         }
         if evidence.redactions == nil, redactions > 0 {
             report.notes.append(
-                "\(redactions) redactions were not compared with their recorded actions: no "
-                    + "database was asked"
-            )
+                "\(redactions) redactions were not compared with their recorded actions: no database was asked")
         }
         return report
     }
@@ -145,9 +133,7 @@ package struct ChainVerifier: Sendable {
         var letters: [String: ChainLetter] = [:]
         for walk in walks(evidence) {
             ask(walk.questions(), of: walk.name)
-            for letter in walk.vouchedFor {
-                letters[letter.id] = letter
-            }
+            for letter in walk.vouchedFor { letters[letter.id] = letter }
         }
         return letters
     }
@@ -158,11 +144,8 @@ package struct ChainVerifier: Sendable {
 
     private func walks(_ evidence: ChainEvidence) -> some Sequence<ChainWalk> {
         let named = evidence.heads.filter { $0.value.digest != nil }.map(\.key)
-        let names = Set(chains.filter { !$0.value.isEmpty }.map(\.key)).union(named)
-            .union(evidence.anchors.keys)
-        return names.sorted().lazy.map {
-            ChainWalk($0, chains[$0]?.all ?? [], topic: topic, evidence)
-        }
+        let names = Set(chains.filter { !$0.value.isEmpty }.map(\.key)).union(named).union(evidence.anchors.keys)
+        return names.sorted().lazy.map { ChainWalk($0, chains[$0]?.all ?? [], topic: topic, evidence) }
     }
 
     private static let foreignMax = 1_000

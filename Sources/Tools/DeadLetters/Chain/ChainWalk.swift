@@ -50,9 +50,7 @@ struct ChainWalk {
                 byDigest[piece.digest] = piece
                 continue
             }
-            if former.last.problem != nil, piece.last.problem == nil {
-                byDigest[piece.digest] = piece
-            }
+            if former.last.problem != nil, piece.last.problem == nil { byDigest[piece.digest] = piece }
         }
         for piece in pieces where byDigest[piece.digest] == piece {
             followers[piece.first.previous, default: []].append(piece)
@@ -67,24 +65,16 @@ struct ChainWalk {
 
     var summary: ChainSummary {
         ChainSummary(
-            name: name,
-            letters: Self.letters(of: path),
-            repeated: pieces.count - byDigest.count + repeated,
-            superseded: superseded,
-            uncommitted: uncommitted,
-            isCut: isCut,
-            first: path.last?.first,
-            last: path.first?.last
-        )
+            name: name, letters: Self.letters(of: path), repeated: pieces.count - byDigest.count + repeated,
+            superseded: superseded, uncommitted: uncommitted, isCut: isCut, first: path.last?.first,
+            last: path.first?.last)
     }
 
     /// The links that were committed or written down as ends.
     var ends: [SHA256Digest] { [head?.digest, anchor?.digest].compactMap(\.self) }
 
     /// The first source that the group has counted, if it has refused none since.
-    var beganWithoutLetter: Int64? {
-        head.flatMap { $0.digest == nil ? $0.offset - $0.records : nil }
-    }
+    var beganWithoutLetter: Int64? { head.flatMap { $0.digest == nil ? $0.offset - $0.records : nil } }
 
     // MARK: The way back
 
@@ -93,9 +83,7 @@ struct ChainWalk {
         while let piece = current {
             path.append(piece)
             onPath.insert(piece.digest)
-            for letter in [piece.last, piece.first] where standing[letter.id] == nil {
-                standing[letter.id] = letter
-            }
+            for letter in [piece.last, piece.first] where standing[letter.id] == nil { standing[letter.id] = letter }
             current = pieceBefore(piece)
         }
     }
@@ -118,9 +106,8 @@ struct ChainWalk {
         var behind = head.digest
         // A letter that a worker is about to commit, or that one wrote before it crashed.
         while let next = latest(
-            of: (followers[behind] ?? []).filter { $0.first.sourceOffset >= head.offset },
-            by: { $0.first }
-        ) {
+            of: (followers[behind] ?? []).filter { $0.first.sourceOffset >= head.offset }, by: { $0.first })
+        {
             uncommitted += next.letters
             end = next
             behind = next.digest
@@ -153,17 +140,13 @@ struct ChainWalk {
         if isFirstOfPartition, mayBeCut(letter), beginning == .unknown {
             isCut = true
         } else {
-            findings.append(
-                .missing(name, after: earlier.map { position($0.last) }, before: position(letter))
-            )
+            findings.append(.missing(name, after: earlier.map { position($0.last) }, before: position(letter)))
         }
         return earlier
     }
 
     /// Whether letters before this one may be gone without a fault.
-    func mayBeCut(_ letter: ChainLetter) -> Bool {
-        isRange || starts[letter.partition] ?? 0 > 0
-    }
+    func mayBeCut(_ letter: ChainLetter) -> Bool { isRange || starts[letter.partition] ?? 0 > 0 }
 
     /// Whether a letter is the end of an earlier part of the chain.
     ///
@@ -178,10 +161,9 @@ struct ChainWalk {
 
     /// The letter that was written last: the last of each partition, and of these the one with the
     /// highest source offset.
-    private func latest(
-        of some: some Sequence<ChainPiece>,
-        by letter: (ChainPiece) -> ChainLetter = { $0.last }
-    ) -> ChainPiece? {
+    private func latest(of some: some Sequence<ChainPiece>, by letter: (ChainPiece) -> ChainLetter = { $0.last })
+        -> ChainPiece?
+    {
         var last: [Int32: ChainPiece] = [:]
         for piece in some {
             let next = letter(piece)
@@ -195,8 +177,7 @@ struct ChainWalk {
     }
 
     private func isEarlier(_ letter: ChainLetter, than other: ChainLetter) -> Bool {
-        letter.partition == other.partition
-            ? letter.offset < other.offset : letter.sourceOffset < other.sourceOffset
+        letter.partition == other.partition ? letter.offset < other.offset : letter.sourceOffset < other.sourceOffset
     }
 
     // MARK: What the way leaves
@@ -204,9 +185,7 @@ struct ChainWalk {
     /// Checks that a copy of every letter lies after the letter that it names.
     private mutating func checkOrder() {
         var copies: [SHA256Digest: [ChainPiece]] = [:]
-        for piece in pieces where onPath.contains(piece.digest) {
-            copies[piece.digest, default: []].append(piece)
-        }
+        for piece in pieces where onPath.contains(piece.digest) { copies[piece.digest, default: []].append(piece) }
         var last: [Int32: Int64] = [:]
         for link in path.reversed() {
             let behind = (copies[link.digest] ?? []).filter { piece in
@@ -253,11 +232,7 @@ struct ChainWalk {
 
     private func altered(_ letter: ChainLetter) -> ChainFinding {
         let original = standing[letter.id].flatMap { $0.problem == nil ? position($0) : nil }
-        return .altered(
-            position(letter),
-            name,
-            ChainAlteration(problem: letter.problem, original: original)
-        )
+        return .altered(position(letter), name, ChainAlteration(problem: letter.problem, original: original))
     }
 
     /// The unfolded letters between the committed end and the first gap or altered letter, the last
@@ -297,16 +272,13 @@ struct ChainWalk {
         } else if let exported, exported[anchor.partition]?.contains(anchor.offset) != true {
             notes.append(
                 "\(name): the anchored letter, \(topic)/\(anchor.partition)/\(anchor.offset), lies "
-                    + "outside of the export"
-            )
+                    + "outside of the export")
         } else {
             findings.append(.anchorMissing(name, anchor.digest))
         }
     }
 
-    private static func letters(of path: [ChainPiece]) -> Int {
-        path.reduce(0) { $0 + $1.letters }
-    }
+    private static func letters(of path: [ChainPiece]) -> Int { path.reduce(0) { $0 + $1.letters } }
 
     private func position(_ letter: ChainLetter) -> RecordPosition {
         RecordPosition(topic: topic, partition: letter.partition, offset: letter.offset)

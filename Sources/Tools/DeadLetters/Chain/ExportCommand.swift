@@ -29,15 +29,11 @@ enum ExportCommand: DeadLetterCommand {
     static let manifestFile = "manifest.json"
 
     static func run(_ context: ToolContext) async throws -> Int32 {
-        guard let folder = context.arguments.value("to") else {
-            throw UsageError("expected --to FOLDER")
-        }
+        guard let folder = context.arguments.value("to") else { throw UsageError("expected --to FOLDER") }
         let filter = try FilterOptions.query(context.arguments, now: context.now)
         let hasOriginals = context.arguments.isSet("with-originals")
         if hasOriginals {
-            let times = ["since", "until"].compactMap { name in
-                context.arguments.value(name).map { "\(name) \($0)" }
-            }
+            let times = ["since", "until"].compactMap { name in context.arguments.value(name).map { "\(name) \($0)" } }
             let letters = times.isEmpty ? "all letters" : times.joined(separator: ", ")
             try await context.record(.exported, detail: letters)
         }
@@ -58,37 +54,18 @@ enum ExportCommand: DeadLetterCommand {
                 if isRedacted { leftOut.insert(letter.id) }
                 let keepsOriginal = hasOriginals && !isRedacted
                 try file.write(ExportedRecord.line(record, keepsOriginal: keepsOriginal))
-            } catch {
-                failure = error
-            }
+            } catch { failure = error }
         }
         let reading = try await context.showingProgress("exporting") { progress in
-            try await ChainReading.read(
-                context,
-                since: filter.since,
-                until: filter.until,
-                progress: progress,
-                write
-            )
+            try await ChainReading.read(context, since: filter.since, until: filter.until, progress: progress, write)
         }
         if let failure { throw failure }
         let (bytes, sha256) = try file.finish()
         let manifest = ExportManifest(
-            exportedAt: context.now,
-            cluster: cluster,
-            topic: context.topic.name,
-            since: filter.since,
-            until: filter.until,
-            hasOriginals: hasOriginals,
-            file: recordsFile,
-            bytes: bytes,
-            sha256: sha256,
-            records: records,
-            chains: reading.report.chains.compactMap(ExportManifest.Chain.init),
-            counts: counts,
-            redactions: leftOut,
-            redactionsAreRecorded: recorded != nil
-        )
+            exportedAt: context.now, cluster: cluster, topic: context.topic.name, since: filter.since,
+            until: filter.until, hasOriginals: hasOriginals, file: recordsFile, bytes: bytes, sha256: sha256,
+            records: records, chains: reading.report.chains.compactMap(ExportManifest.Chain.init), counts: counts,
+            redactions: leftOut, redactionsAreRecorded: recorded != nil)
         try ExportFile(folder, manifestFile, isFirst: false).finish(with: manifest.json.bytes)
         return report(reading.report, manifest, in: folder, context)
     }
@@ -97,17 +74,12 @@ enum ExportCommand: DeadLetterCommand {
     /// lie in the topic before its redaction.
     private static func redactedIDs(_ context: ToolContext) async throws -> Set<String> {
         var ids: Set<String> = []
-        _ = try await context.readTopic { letter, _ in
-            if letter.value == .redacted { ids.insert(letter.id) }
-        }
+        _ = try await context.readTopic { letter, _ in if letter.value == .redacted { ids.insert(letter.id) } }
         return ids
     }
 
     private static func report(
-        _ report: ChainReport,
-        _ manifest: ExportManifest,
-        in folder: String,
-        _ context: ToolContext
+        _ report: ChainReport, _ manifest: ExportManifest, in folder: String, _ context: ToolContext
     ) -> Int32 {
         let manifestSHA256 = SHA256.digest(manifest.json.bytes).hex
         if context.isJSON {
@@ -125,12 +97,7 @@ extension ExportManifest.Chain {
     /// Nil for a chain without a letter.
     init?(_ summary: ChainSummary) {
         guard let first = summary.first, let last = summary.last else { return nil }
-        self.init(
-            name: summary.name,
-            letters: summary.letters,
-            previous: first.previous,
-            last: last.digest
-        )
+        self.init(name: summary.name, letters: summary.letters, previous: first.previous, last: last.digest)
     }
 }
 
@@ -151,9 +118,7 @@ final class ExportFile {
             guard isEmpty || !isFirst else {
                 throw CommandError(ExitCode.usage, "\(folder) holds files: give an empty folder")
             }
-        } catch let error as CommandError {
-            throw error
-        } catch {
+        } catch let error as CommandError { throw error } catch {
             throw CommandError(ExitCode.noInput, "cannot make the folder \(folder)")
         }
         // For the exporting user alone: the originals may hold tokens.
@@ -167,9 +132,7 @@ final class ExportFile {
         let line = line + [UInt8(ascii: "\n")]
         hasher.update(line)
         bytes += line.count
-        do {
-            try handle.write(contentsOf: line)
-        } catch {
+        do { try handle.write(contentsOf: line) } catch {
             throw CommandError(ExitCode.noInput, "cannot write \(path): is the disk full?")
         }
     }
@@ -179,9 +142,7 @@ final class ExportFile {
         do {
             try handle.synchronize()
             try handle.close()
-        } catch {
-            throw CommandError(ExitCode.noInput, "cannot write \(path)")
-        }
+        } catch { throw CommandError(ExitCode.noInput, "cannot write \(path)") }
         return (bytes, hasher.finish())
     }
 

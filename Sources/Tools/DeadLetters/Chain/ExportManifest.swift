@@ -41,36 +41,29 @@ extension ExportManifest {
 
     var json: JSONContent {
         let chains = chains.map { chain in
-            chain.name.json + ["letters": chain.letters]
-                + .present("previous", chain.previous?.hex) + ["last": chain.last.hex]
+            chain.name.json + ["letters": chain.letters] + .present("previous", chain.previous?.hex) + [
+                "last": chain.last.hex
+            ]
         }
         let head: JSONContent = [
-            "format": Self.format, "exported_at": exportedAt.description, "cluster": cluster,
-            "topic": topic,
+            "format": Self.format, "exported_at": exportedAt.description, "cluster": cluster, "topic": topic,
         ]
-        return head + .present("since", since?.description) + .present("until", until?.description)
-            + [
-                "originals": hasOriginals, "file": file, "bytes": bytes, "sha256": sha256.hex,
-                "records": records, "redacted": redactions.sorted(),
-                "redactions_recorded": redactionsAreRecorded, "by_reason": counts.byReason,
-                "verifier_versions": counts.verifierVersions,
-                "config_sha256": counts.configurations, "chains": chains,
-            ]
+        return head + .present("since", since?.description) + .present("until", until?.description) + [
+            "originals": hasOriginals, "file": file, "bytes": bytes, "sha256": sha256.hex, "records": records,
+            "redacted": redactions.sorted(), "redactions_recorded": redactionsAreRecorded, "by_reason": counts.byReason,
+            "verifier_versions": counts.verifierVersions, "config_sha256": counts.configurations, "chains": chains,
+        ]
     }
 
     /// Reads the output of `json`; throws `CommandError` for anything else.
     init(json text: [UInt8], path: String) throws(CommandError) {
-        do throws(ExportFault) {
-            try self.init(reading: JSONValue.exported(text))
-        } catch {
+        do throws(ExportFault) { try self.init(reading: JSONValue.exported(text)) } catch {
             throw CommandError(ExitCode.data, "\(path): it \(error.text)")
         }
     }
 
     private init(reading root: JSONValue) throws(ExportFault) {
-        _ = try root.required("format", "\"\(Self.format)\"") {
-            $0.string == Self.format ? $0 : nil
-        }
+        _ = try root.required("format", "\"\(Self.format)\"") { $0.string == Self.format ? $0 : nil }
         exportedAt = try root.required("exported_at", "a time") { value in
             value.string.flatMap { Timestamp(iso8601: $0) }
         }
@@ -86,15 +79,11 @@ extension ExportManifest {
         redactions = Set(try root.requiredList("redacted").elements.compactMap(\.string))
         redactionsAreRecorded = try root.requiredBool("redactions_recorded")
         counts = ExportCounts(
-            byReason: root.counts("by_reason"),
-            verifierVersions: root.counts("verifier_versions"),
-            configurations: root.counts("config_sha256")
-        )
+            byReason: root.counts("by_reason"), verifierVersions: root.counts("verifier_versions"),
+            configurations: root.counts("config_sha256"))
         var chains: [Chain] = []
         for chain in try root.requiredList("chains").elements {
-            do throws(ExportFault) {
-                chains.append(try Chain(reading: chain))
-            } catch {
+            do throws(ExportFault) { chains.append(try Chain(reading: chain)) } catch {
                 let number = chains.count + 1
                 throw ExportFault(text: "has a chain, number \(number), that \(error.text)")
             }
@@ -124,11 +113,9 @@ extension ExportManifest.Chain {
             throw ExportFault(text: "has no stage, source topic or source partition")
         }
         self.init(
-            name: name,
-            letters: Int(try chain.requiredNumber("letters")),
+            name: name, letters: Int(try chain.requiredNumber("letters")),
             previous: chain["previous"]?.string.flatMap { SHA256Digest(hex: $0) },
-            last: try chain.requiredDigest("last")
-        )
+            last: try chain.requiredDigest("last"))
     }
 }
 
@@ -141,9 +128,7 @@ extension JSONContent {
 
 extension JSONValue {
     fileprivate func requiredDigest(_ name: String) throws(ExportFault) -> SHA256Digest {
-        try required(name, "a SHA-256") { value in
-            value.string.flatMap { SHA256Digest(hex: $0) }
-        }
+        try required(name, "a SHA-256") { value in value.string.flatMap { SHA256Digest(hex: $0) } }
     }
 
     fileprivate func counts(_ name: String) -> [String: Int] {

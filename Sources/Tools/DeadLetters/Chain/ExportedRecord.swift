@@ -35,9 +35,7 @@ enum ExportedRecord {
     }
 
     /// Reads the output of `line`.
-    static func read(
-        _ line: [UInt8]
-    ) throws(ExportFault) -> (record: ConsumerRecord, hasOriginal: Bool) {
+    static func read(_ line: [UInt8]) throws(ExportFault) -> (record: ConsumerRecord, hasOriginal: Bool) {
         let root = try JSONValue.exported(line)
         let topic = try root.requiredText("topic")
         let partition = try root.required("partition", "a number of 32 bits") { value in
@@ -49,24 +47,14 @@ enum ExportedRecord {
         var headers: [KafkaHeader] = []
         for header in list.elements {
             do throws(ExportFault) {
-                guard let name = try header.base64("name") else {
-                    throw ExportFault(text: "has null for \"name\"")
-                }
+                guard let name = try header.base64("name") else { throw ExportFault(text: "has null for \"name\"") }
                 headers.append(KafkaHeader(nameBytes: name, value: try header.base64("value")))
-            } catch {
-                throw ExportFault(
-                    text: "has a header, number \(headers.count + 1), that \(error.text)"
-                )
-            }
+            } catch { throw ExportFault(text: "has a header, number \(headers.count + 1), that \(error.text)") }
         }
         let record = ConsumerRecord(
-            topicPartition: TopicPartition(topic: topic, partition: partition),
-            offset: offset,
-            timestampMilliseconds: root["timestamp"]?.int64,
-            key: hasOriginal ? try root.base64("key") : nil,
-            value: hasOriginal ? try root.base64("value") : nil,
-            headers: headers
-        )
+            topicPartition: TopicPartition(topic: topic, partition: partition), offset: offset,
+            timestampMilliseconds: root["timestamp"]?.int64, key: hasOriginal ? try root.base64("key") : nil,
+            value: hasOriginal ? try root.base64("value") : nil, headers: headers)
         return (record, hasOriginal)
     }
 }
@@ -82,11 +70,7 @@ extension KafkaHeader {
 extension JSONWriter {
     fileprivate mutating func base64(_ name: StaticString, _ bytes: [UInt8]?) {
         key(name)
-        if let bytes {
-            string(Data(bytes).base64EncodedString())
-        } else {
-            null()
-        }
+        if let bytes { string(Data(bytes).base64EncodedString()) } else { null() }
     }
 }
 

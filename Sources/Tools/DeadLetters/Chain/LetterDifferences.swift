@@ -31,16 +31,13 @@ extension ChainReport {
     }
 
     /// The records that the first findings name.
-    var positionsNamed: Set<RecordPosition> {
-        Set(findings.prefix(Self.comparedMax).flatMap(\.positions))
-    }
+    var positionsNamed: Set<RecordPosition> { Set(findings.prefix(Self.comparedMax).flatMap(\.positions)) }
 
     /// Names the differences between the letters of these records.
     mutating func compare(_ records: [RecordPosition: ConsumerRecord]) {
         findings = findings.map { finding in
             guard case .altered(let position, let chain, var how) = finding,
-                let original = how.original.flatMap({ records[$0] }),
-                let letter = records[position]
+                let original = how.original.flatMap({ records[$0] }), let letter = records[position]
             else { return finding }
             how.differences = LetterDifferences.names(letter, original)
             return .altered(position, chain, how)

@@ -21,16 +21,9 @@ struct StageCommits: Sendable {
             for stage in Topology.stages {
                 let topic = metadata[topic: names.topicPrefix + stage.inputTopic]
                 let committed = try await admin.committedOffsets(
-                    group: names.group(stage),
-                    topic?.partitions ?? [],
-                    deadline: Self.deadline
-                )
+                    group: names.group(stage), topic?.partitions ?? [], deadline: Self.deadline)
                 for (partition, commit) in committed {
-                    let name = ChainName(
-                        stage: stage.name,
-                        topic: partition.topic,
-                        partition: partition.partition
-                    )
+                    let name = ChainName(stage: stage.name, topic: partition.topic, partition: partition.partition)
                     heads[name] = Self.head(commit, of: stage)
                 }
             }
@@ -47,15 +40,11 @@ struct StageCommits: Sendable {
 
     /// Nil without a commit, or if another program wrote it.
     private static func head(_ commit: CommittedOffset, of stage: StageDescription) -> ChainHead? {
-        guard let offset = commit.offset,
-            let metadata = CommitMetadata(commit.metadata, counting: stage.dispositions)
+        guard let offset = commit.offset, let metadata = CommitMetadata(commit.metadata, counting: stage.dispositions)
         else { return nil }
         return ChainHead(
-            digest: metadata.chainHead,
-            counted: metadata.tally.counts[.deadLettered] ?? 0,
-            offset: offset,
-            records: metadata.tally.total
-        )
+            digest: metadata.chainHead, counted: metadata.tally.counts[.deadLettered] ?? 0, offset: offset,
+            records: metadata.tally.total)
     }
 }
 
@@ -63,10 +52,8 @@ extension ToolContext {
     /// The names of topics and groups, and Kafka's properties.
     var names: ReplayNames {
         ReplayNames(
-            kafka: DeadLetterSettings.clientProperties(values),
-            topicPrefix: values[KafkaSettings.topicPrefix],
-            groupPrefix: values[KafkaSettings.groupPrefix]
-        )
+            kafka: DeadLetterSettings.clientProperties(values), topicPrefix: values[KafkaSettings.topicPrefix],
+            groupPrefix: values[KafkaSettings.groupPrefix])
     }
 
     /// The consumer group of a stage.

@@ -13,21 +13,12 @@ enum VerifyChainsCommand: DeadLetterCommand {
         "Walks the hash chains and names what is missing, altered, inserted or out of order. "
         + "A chain is the dead letters of one stage and source partition. The exit code is "
         + "0 where nothing is, 1 where something is. Without an anchor it cannot show "
-        + "that somebody has replaced a whole chain "
-        + "and the group's commits with it."
+        + "that somebody has replaced a whole chain and the group's commits with it."
     static let options: [CommandOption] = [
+        CommandOption("anchor", argument: "FILE", "Compare with what 'dead-letter anchor' printed before."),
         CommandOption(
-            "anchor",
-            argument: "FILE",
-            "Compare with what 'dead-letter anchor' printed before."
-        ),
-        CommandOption(
-            "offline",
-            argument: "MANIFEST",
-            "Verify an export instead of the topic, with nothing but its files."
-        ),
-        MetricsFile.option("Also write when nothing was last found"),
-        .wide,
+            "offline", argument: "MANIFEST", "Verify an export instead of the topic, with nothing but its files."),
+        MetricsFile.option("Also write when nothing was last found"), .wide,
     ]
 
     static func run(_ context: ToolContext) async throws -> Int32 {
@@ -42,8 +33,7 @@ enum VerifyChainsCommand: DeadLetterCommand {
             try anchor?.require(topic: context.topic.name)
             report = try await context.showingProgress("verifying") { progress in
                 let anchors = anchor?.links ?? [:]
-                return try await ChainReading.read(context, anchors: anchors, progress: progress)
-                    .report
+                return try await ChainReading.read(context, anchors: anchors, progress: progress).report
             }
         }
         try metricsFile?.write("chains", isSuccess: report.isIntact)
@@ -55,9 +45,7 @@ enum VerifyChainsCommand: DeadLetterCommand {
     }
 
     private static func readAnchor(_ path: String) throws(CommandError) -> ChainAnchor {
-        guard let bytes = FileBytes.read(path) else {
-            throw CommandError(ExitCode.noInput, "cannot read \(path)")
-        }
+        guard let bytes = FileBytes.read(path) else { throw CommandError(ExitCode.noInput, "cannot read \(path)") }
         return try ChainAnchor(json: bytes, path: path)
     }
 }
@@ -66,14 +54,10 @@ enum VerifyChainsCommand: DeadLetterCommand {
 enum ExportReading {
     /// - Parameter progress: called with how many records were read, and of how many by the
     ///   manifest.
-    static func read(
-        manifest path: String,
-        anchor: ChainAnchor?,
-        _ progress: TopicScan.Progress = { _, _ in }
-    ) throws -> ChainReport {
-        guard let text = FileBytes.read(path) else {
-            throw CommandError(ExitCode.noInput, "cannot read \(path)")
-        }
+    static func read(manifest path: String, anchor: ChainAnchor?, _ progress: TopicScan.Progress = { _, _ in }) throws
+        -> ChainReport
+    {
+        guard let text = FileBytes.read(path) else { throw CommandError(ExitCode.noInput, "cannot read \(path)") }
         let manifest = try ExportManifest(json: text, path: path)
         try anchor?.require(topic: manifest.topic)
         // The manifest is untrusted: it may only name a file beside itself.
@@ -86,19 +70,11 @@ enum ExportReading {
         evidence.isRange = true
         evidence.anchors = anchor?.links ?? [:]
         evidence.redactions = manifest.redactionsAreRecorded ? manifest.redactions : nil
-        for chain in manifest.chains {
-            evidence.beginnings[chain.name] = ChainBeginning(after: chain.previous)
-        }
+        for chain in manifest.chains { evidence.beginnings[chain.name] = ChainBeginning(after: chain.previous) }
         // Every letter that was anchored before the export, or before its end, should be in it.
         let end = manifest.until ?? manifest.exportedAt
         let isAnchorOlder = anchor.map { $0.takenAt < end } ?? false
-        var (report, found) = try read(
-            file,
-            of: manifest,
-            evidence,
-            isAnchorOlder: isAnchorOlder,
-            progress
-        )
+        var (report, found) = try read(file, of: manifest, evidence, isAnchorOlder: isAnchorOlder, progress)
         if found.sha256 != manifest.sha256 || found.records != manifest.records {
             let difference =
                 "\(found.records) records with the SHA-256 \(found.sha256.hex), the manifest "
@@ -112,10 +88,7 @@ enum ExportReading {
 
     /// Reads the file until the verifier has every letter that its report depends on.
     private static func read(
-        _ file: String,
-        of manifest: ExportManifest,
-        _ evidence: ChainEvidence,
-        isAnchorOlder: Bool,
+        _ file: String, of manifest: ExportManifest, _ evidence: ChainEvidence, isAnchorOlder: Bool,
         _ progress: TopicScan.Progress
     ) throws -> (report: ChainReport, found: (records: Int, sha256: SHA256Digest)) {
         var (evidence, exported) = (evidence, [Int32: ClosedRange<Int64>]())
@@ -126,13 +99,10 @@ enum ExportReading {
             let found = try read(file) { record, hasOriginal in
                 count += 1
                 progress(count, Int64(manifest.records))
-                guard let letter = try? DeadLetter(decoding: record) else {
-                    return verifier.add(foreign: record)
-                }
+                guard let letter = try? DeadLetter(decoding: record) else { return verifier.add(foreign: record) }
                 let (partition, offset) = (record.topicPartition.partition, record.offset)
                 let known = exported[partition] ?? offset...offset
-                exported[partition] =
-                    min(known.lowerBound, offset)...max(known.upperBound, offset)
+                exported[partition] = min(known.lowerBound, offset)...max(known.upperBound, offset)
                 guard var kept = ChainLetter(letter, record, hasOriginal: hasOriginal) else {
                     return verifier.add(unchained: letter)
                 }
@@ -152,13 +122,10 @@ enum ExportReading {
         }
     }
 
-    private static func read(
-        _ file: String,
-        _ visit: (ConsumerRecord, _ hasOriginal: Bool) -> Void
-    ) throws -> (records: Int, sha256: SHA256Digest) {
-        guard let input = InputFile(path: file) else {
-            throw CommandError(ExitCode.noInput, "cannot read \(file)")
-        }
+    private static func read(_ file: String, _ visit: (ConsumerRecord, _ hasOriginal: Bool) -> Void) throws -> (
+        records: Int, sha256: SHA256Digest
+    ) {
+        guard let input = InputFile(path: file) else { throw CommandError(ExitCode.noInput, "cannot read \(file)") }
         let hasher = SHA256Hasher()
         var lines = LineReader(lineBytesMax: ExportedRecord.lineBytesMax, of: input)
         var records = 0
@@ -202,9 +169,7 @@ enum ExportReading {
             if found?.last?.digest != chain.last {
                 report.findings.append(.endMissing(chain.name, chain.last, last: nil))
             } else if let found, found.letters < chain.letters {
-                report.findings.append(
-                    .fewer(chain.name, counted: Int64(chain.letters), found: found.letters)
-                )
+                report.findings.append(.fewer(chain.name, counted: Int64(chain.letters), found: found.letters))
             }
         }
     }

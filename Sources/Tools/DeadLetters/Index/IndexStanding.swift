@@ -20,21 +20,15 @@ package struct IndexStanding: Equatable, Sendable {
     }
 
     /// Reads the standing; a broker that does not answer leaves it unknown what is not read.
-    package static func read(
-        _ topic: DeadLetterTopic,
-        on database: PostgresClient,
-        now: Timestamp
-    ) async throws -> IndexStanding {
+    package static func read(_ topic: DeadLetterTopic, on database: PostgresClient, now: Timestamp) async throws
+        -> IndexStanding
+    {
         let readings = try await DeadLetterIndexTable.readings(of: topic.name, on: database)
         let next = Dictionary(uniqueKeysWithValues: readings.map { ($0.partition, $0.nextOffset) })
         let marks = try? await topic.watermarks()
         // A partition that is read to its end makes no answer old.
         let behind = readings.filter { $0.nextOffset < marks?[$0.partition]?.high ?? .max }
-        return IndexStanding(
-            asOf: behind.map(\.at).min(),
-            unread: marks?.count(from: next),
-            now: now
-        )
+        return IndexStanding(asOf: behind.map(\.at).min(), unread: marks?.count(from: next), now: now)
     }
 
     /// Whether letters wait and none has been read for a minute.

@@ -29,15 +29,12 @@ enum RedactCommand: DeadLetterCommand {
         let client = try await context.database()
         let id = context.arguments.operands[0].lowercased()
         guard let row = try await DeadLetterTable.get([id], on: client).first,
-            let (letter, record) = try await context.topic.read(
-                at: row.position(in: context.topic.name)
-            )
+            let (letter, record) = try await context.topic.read(at: row.position(in: context.topic.name))
         else {
             throw CommandError(
                 ExitCode.negative,
                 "no dead letter \(id): give its whole ID; '\(DeadLetterTool.name) index' has to "
-                    + "know it, and it has to lie in the topic still"
-            )
+                    + "know it, and it has to lie in the topic still")
         }
         guard letter.value != .redacted else {
             context.console.note("\(id) was redacted before")
@@ -46,19 +43,12 @@ enum RedactCommand: DeadLetterCommand {
         guard let link = ChainLetter(letter, record), link.problem == nil else {
             throw CommandError(
                 ExitCode.negative,
-                "\(id) is not as its link says: see '\(DeadLetterTool.name) verify'; nothing was "
-                    + "done"
-            )
+                "\(id) is not as its link says: see '\(DeadLetterTool.name) verify'; nothing was done")
         }
         // Before the record: a removal without a name could not be explained.
         let action = NewDeadLetterAction(who: who, kind: .redacted, why: why, deadLetterID: id)
         try await DeadLetterActionTable.append([action], on: client)
-        let redaction = DeadLetterRedaction.record(
-            of: record,
-            by: who.text,
-            why: why,
-            at: context.now
-        )
+        let redaction = DeadLetterRedaction.record(of: record, by: who.text, why: why, at: context.now)
         try await send(redaction, context)
         let line = "\(letter.id) is redacted; the index follows within seconds"
         context.console.print(["redacted": letter.id], or: line, context.arguments)
@@ -68,15 +58,13 @@ enum RedactCommand: DeadLetterCommand {
     private static func send(_ record: ProducerRecord, _ context: ToolContext) async throws {
         let producer = try KafkaProducer(
             configuration: DeadLetterSettings.clientProperties(context.values),
-            isUncompressed: { Topic.isUncompressed($0) }
-        )
+            isUncompressed: { Topic.isUncompressed($0) })
         let failure = await producer.send([record]).failures[0].map { producer.fatalError ?? $0 }
         await producer.close(deadline: deadline)
         guard let failure else { return }
         throw CommandError(
             ExitCode.unavailable,
             "recorded and not yet redacted: \(record.topic) did not take the record "
-                + "(\(failure)); run the command again"
-        )
+                + "(\(failure)); run the command again")
     }
 }

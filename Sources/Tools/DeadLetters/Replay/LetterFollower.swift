@@ -11,10 +11,7 @@ struct LetterFollower {
     ///
     /// Throws if the topic ends before an offset that was read: it was recreated, and refusals
     /// written since may be lost.
-    mutating func read(
-        to ends: [TopicPartition: Int64],
-        _ visit: (ConsumerRecord) -> Void
-    ) async throws {
+    mutating func read(to ends: [TopicPartition: Int64], _ visit: (ConsumerRecord) -> Void) async throws {
         var ranges: [TopicPartition: Range<Int64>] = [:]
         for (partition, end) in ends {
             let start = next[partition, default: 0]
@@ -22,8 +19,7 @@ struct LetterFollower {
                 throw ReplayError(
                     .interrupted,
                     "\(partition) ends at \(end), before the offset \(start) that was read before: "
-                        + "the topic was recreated; abandon the replay"
-                )
+                        + "the topic was recreated; abandon the replay")
             }
             ranges[partition] = start..<end
         }

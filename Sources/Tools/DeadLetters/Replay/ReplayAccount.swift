@@ -35,9 +35,7 @@ struct ReplayAccount {
         for record in records {
             guard let position = record.sent else { continue }
             add(position, of: record, isOfThisRun: false)
-            if record.outcome == nil {
-                undecided.insert(record.ordinal)
-            }
+            if record.outcome == nil { undecided.insert(record.ordinal) }
             sent[record.ordinal]?.isRefused = record.outcome == .refused
         }
     }
@@ -62,9 +60,7 @@ struct ReplayAccount {
         return Double(refused) > failingShareMax * Double(max(recent.count, Self.firstMax))
     }
 
-    var sentPartitions: Set<TopicPartition> {
-        Set(undecided.compactMap { sent[$0]?.position.topicPartition })
-    }
+    var sentPartitions: Set<TopicPartition> { Set(undecided.compactMap { sent[$0]?.position.topicPartition }) }
 
     var sentTopics: Set<String> { Set(sent.values.map(\.position.topic)) }
 
@@ -82,42 +78,27 @@ struct ReplayAccount {
         undecided.insert(record.ordinal)
     }
 
-    private mutating func add(
-        _ position: RecordPosition,
-        of record: ReplayRecordRow,
-        isOfThisRun: Bool
-    ) {
+    private mutating func add(_ position: RecordPosition, of record: ReplayRecordRow, isOfThisRun: Bool) {
         let ordinal = record.ordinal
         sent[ordinal] = Sent(
-            position: position,
-            letterID: record.letterID,
-            transactionID: record.transactionID,
-            isObservation: record.raw != nil,
-            isOfThisRun: isOfThisRun
-        )
+            position: position, letterID: record.letterID, transactionID: record.transactionID,
+            isObservation: record.raw != nil, isOfThisRun: isOfThisRun)
         byPosition[position, default: []].append(ordinal)
         // Earlier versions sent the observation itself, to another topic.
-        if let raw = record.raw, RecordPosition(raw)?.topic == position.topic {
-            byBody[raw] = position
-        }
+        if let raw = record.raw, RecordPosition(raw)?.topic == position.topic { byBody[raw] = position }
     }
 
     /// The outcomes by a new dead letter; empty if it is about none of the replay's records.
-    mutating func decisions(by letter: DeadLetter, replayOf: String?) -> [ReplayRecordTable.Decided]
-    {
+    mutating func decisions(by letter: DeadLetter, replayOf: String?) -> [ReplayRecordTable.Decided] {
         refused(by: letter, replayOf).compactMap { ordinal in
-            guard let found = sent[ordinal], !found.isRefused, found.letterID != letter.id else {
-                return nil
-            }
+            guard let found = sent[ordinal], !found.isRefused, found.letterID != letter.id else { return nil }
             sent[ordinal]?.isRefused = true
             undecided.remove(ordinal)
             note(found, isRefused: true)
             return ReplayRecordTable.Decided(
-                ordinal: ordinal,
-                .refused,
+                ordinal: ordinal, .refused,
                 reason: StorableText.of("\(letter.reason) in \(letter.stage): \(letter.detail)"),
-                refusedAs: StorableText.of(letter.id)
-            )
+                refusedAs: StorableText.of(letter.id))
         }
     }
 
@@ -139,9 +120,9 @@ struct ReplayAccount {
     ///   was read to its end.
     mutating func accepted(committed: [TopicPartition: Int64]) -> [ReplayRecordTable.Decided] {
         let passed = undecided.filter { ordinal in
-            guard let position = sent[ordinal]?.position,
-                let offset = committed[position.topicPartition]
-            else { return false }
+            guard let position = sent[ordinal]?.position, let offset = committed[position.topicPartition] else {
+                return false
+            }
             return position.offset < offset
         }
         undecided.subtract(passed)
@@ -156,9 +137,7 @@ struct ReplayAccount {
         guard decided.isOfThisRun else { return }
         decidedCount += 1
         recent.append(isRefused)
-        if recent.count > Self.recentMax {
-            recent.removeFirst()
-        }
+        if recent.count > Self.recentMax { recent.removeFirst() }
     }
 
     private static let firstMax = 20

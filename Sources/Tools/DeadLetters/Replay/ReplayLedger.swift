@@ -42,9 +42,7 @@ struct ReplayLedger {
         var records: [ReplayRecordRow] = []
         while true {
             let page = try await connection.run(
-                ReplayRecordTable.read,
-                (replay: replay, after: records.last?.ordinal ?? -1, limit: Self.pageMax)
-            )
+                ReplayRecordTable.read, (replay: replay, after: records.last?.ordinal ?? -1, limit: Self.pageMax))
             records += page
             if page.count < Self.pageMax { return records }
         }
@@ -53,10 +51,7 @@ struct ReplayLedger {
     func positions(topic: String) async throws -> [TopicPartition: Int64] {
         let positions = try await connection.run(ReplayPositionTable.read, replay)
         return Dictionary(
-            uniqueKeysWithValues: positions.map {
-                (TopicPartition(topic: topic, partition: $0.partition), $0.next)
-            }
-        )
+            uniqueKeysWithValues: positions.map { (TopicPartition(topic: topic, partition: $0.partition), $0.next) })
     }
 
     /// The letters among these whose redaction is recorded by now.
@@ -64,13 +59,8 @@ struct ReplayLedger {
         Set(try await connection.run(DeadLetterActionTable.redactedAmong, ids))
     }
 
-    func setState(_ state: ReplayState, note: String = "", action: DeadLetterAction.Kind?)
-        async throws
-    {
-        _ = try await connection.run(
-            ReplayTable.setState,
-            (replay, state, StorableText.of(note), who, action)
-        )
+    func setState(_ state: ReplayState, note: String = "", action: DeadLetterAction.Kind?) async throws {
+        _ = try await connection.run(ReplayTable.setState, (replay, state, StorableText.of(note), who, action))
     }
 
     func sent(_ records: [ReplayRecordTable.Sent]) async throws {
@@ -79,18 +69,11 @@ struct ReplayLedger {
     }
 
     /// Records outcomes together with the dead-letter offsets that were read for them.
-    func decided(
-        _ records: [ReplayRecordTable.Decided],
-        read next: [TopicPartition: Int64]
-    ) async throws {
+    func decided(_ records: [ReplayRecordTable.Decided], read next: [TopicPartition: Int64]) async throws {
         var pipeline = Pipeline()
-        if !records.isEmpty {
-            pipeline.add(ReplayRecordTable.decide, (replay, records))
-        }
+        if !records.isEmpty { pipeline.add(ReplayRecordTable.decide, (replay, records)) }
         if !next.isEmpty {
-            let rows = next.sorted { $0.key < $1.key }.map {
-                (partition: $0.key.partition, next: $0.value)
-            }
+            let rows = next.sorted { $0.key < $1.key }.map { (partition: $0.key.partition, next: $0.value) }
             pipeline.add(ReplayPositionTable.write, (replay, rows))
         }
         guard !pipeline.isEmpty else { return }

@@ -30,9 +30,7 @@ package final class ReplayStop: Sendable {
     /// The first request counts.
     ///
     /// - Parameter why: for the history.
-    package func request(_ why: String) {
-        requested.withLock { $0 = $0 ?? why }
-    }
+    package func request(_ why: String) { requested.withLock { $0 = $0 ?? why } }
 
     var why: String? { requested.withLock(\.self) }
 }
@@ -46,7 +44,5 @@ package struct ReplayProgress: Sendable, Equatable {
     /// Why it ended before everything was decided; empty otherwise.
     package let note: String
 
-    package var isAllAccepted: Bool {
-        state == .completed && counts.accepted == Int64(count)
-    }
+    package var isAllAccepted: Bool { state == .completed && counts.accepted == Int64(count) }
 }

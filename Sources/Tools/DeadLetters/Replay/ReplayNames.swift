@@ -14,9 +14,7 @@ package struct ReplayNames: Sendable {
     /// The only topic that a replay writes to: nothing on it is believed before it is verified.
     var rawTopic: String { topicPrefix + Topic.raw }
 
-    var letters: DeadLetterTopic {
-        DeadLetterTopic(name: deadLetterTopic, configuration: kafka)
-    }
+    var letters: DeadLetterTopic { DeadLetterTopic(name: deadLetterTopic, configuration: kafka) }
 
     /// The stages by their input topics.
     var stages: [String: StageDescription] {

@@ -27,9 +27,7 @@ package struct ReplayPlan: Sendable {
         package let row: DeadLetterRow
         package let verdict: ReplayVerdict
 
-        var isSendable: Bool {
-            if case .unsendable = verdict { false } else { true }
-        }
+        var isSendable: Bool { if case .unsendable = verdict { false } else { true } }
     }
 
     /// Why a letter is left out.
@@ -58,11 +56,9 @@ package struct ReplayPlan: Sendable {
         /// An explanation for the operator.
         package var detail: String {
             switch self {
-            case .resolved, .suppressed:
-                "left out unless it is named by its ID, with --include-resolved"
+            case .resolved, .suppressed: "left out unless it is named by its ID, with --include-resolved"
             case .accepted(let replay): "replay \(replay) sent it and it was accepted; see --again"
-            case .held(let replay):
-                "replay \(replay) holds it: wait for it, or continue or abandon it"
+            case .held(let replay): "replay \(replay) holds it: wait for it, or continue or abandon it"
             case .refused(let letter): "it was refused again as \(letter), which stands for it"
             case .unknown: "the index does not know it"
             }
@@ -87,14 +83,10 @@ package struct ReplayPlan: Sendable {
     package var differingCount: Int { unsendable(.differs) }
 
     private func unsendable(_ cause: Unsendable.Cause) -> Int {
-        letters.count { letter in
-            if case .unsendable(let why) = letter.verdict { why.cause == cause } else { false }
-        }
+        letters.count { letter in if case .unsendable(let why) = letter.verdict { why.cause == cause } else { false } }
     }
 
-    package var skippedCounts: [String: Int] {
-        skipped.reduce(into: [:]) { $0[$1.why.name, default: 0] += 1 }
-    }
+    package var skippedCounts: [String: Int] { skipped.reduce(into: [:]) { $0[$1.why.name, default: 0] += 1 } }
 
     package var oldest: Timestamp? { letters.first?.row.failedAt }
     package var newest: Timestamp? { letters.last?.row.failedAt }
@@ -102,8 +94,7 @@ package struct ReplayPlan: Sendable {
     /// Whether today's verifier refuses every letter that would be sent.
     package var isHopeless: Bool {
         let sendable = letters.filter(\.isSendable)
-        return !sendable.isEmpty
-            && sendable.allSatisfy { if case .refused = $0.verdict { true } else { false } }
+        return !sendable.isEmpty && sendable.allSatisfy { if case .refused = $0.verdict { true } else { false } }
     }
 
     /// Whether nothing is known against it.

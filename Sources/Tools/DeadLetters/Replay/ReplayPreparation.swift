@@ -26,40 +26,28 @@ package struct ReplayPreparation {
         let (verdicts, sourcesNote) = try await verdicts(on: rows, progress)
         let notes = [try await behind(), verifier.note, sourcesNote].compactMap(\.self)
         var letters = zip(rows, verdicts).map { ReplayPlan.Letter(row: $0, verdict: $1) }
-        if let first = selection.first {
-            letters = Array(letters.filter(\.isSendable).prefix(first))
-        }
+        if let first = selection.first { letters = Array(letters.filter(\.isSendable).prefix(first)) }
         return ReplayPlan(
-            selection: selection,
-            letters: letters,
-            skipped: skipped,
-            note: notes.isEmpty ? nil : notes.joined(separator: "; ")
-        )
+            selection: selection, letters: letters, skipped: skipped,
+            note: notes.isEmpty ? nil : notes.joined(separator: "; "))
     }
 
     /// A note on letters that are not indexed yet and therefore left out; nil without any.
     private func behind() async throws -> String? {
         let now = Timestamp(milliseconds: WallClock.milliseconds)
         let standing = try await IndexStanding.read(names.letters, on: database, now: now)
-        return standing.unread == 0
-            ? nil : "letters that are not indexed are left out: \(standing.text)"
+        return standing.unread == 0 ? nil : "letters that are not indexed are left out: \(standing.text)"
     }
 
-    private func select(
-        _ selection: ReplaySelection,
-        _ skipped: inout [(id: String, why: ReplayPlan.Skipped)]
-    ) async throws -> [DeadLetterRow] {
+    private func select(_ selection: ReplaySelection, _ skipped: inout [(id: String, why: ReplayPlan.Skipped)])
+        async throws -> [DeadLetterRow]
+    {
         var rows: [DeadLetterRow] = []
         var cursor: DeadLetterTable.Cursor?
         var seen: Set<String> = []
         repeat {
             let page = try await DeadLetterTable.page(
-                selection.query,
-                after: cursor,
-                limit: Self.pageMax,
-                order: .oldestFirst,
-                on: database
-            )
+                selection.query, after: cursor, limit: Self.pageMax, order: .oldestFirst, on: database)
             let last = try await lastReplays(page.map(\.id))
             for row in page {
                 seen.insert(row.id)
@@ -73,8 +61,7 @@ package struct ReplayPreparation {
                 throw ReplayError(
                     .tooMany,
                     "more than \(ReplayPlan.lettersMax) dead letters match: narrow the filter, or"
-                        + " replay in several parts"
-                )
+                        + " replay in several parts")
             }
             cursor = page.count == Self.pageMax ? page.last.map { .init($0) } : nil
         } while cursor != nil
@@ -88,14 +75,10 @@ package struct ReplayPreparation {
         return Dictionary(last.map { ($0.letterID, $0) }, uniquingKeysWith: { $1 })
     }
 
-    static func skip(
-        _ row: DeadLetterRow,
-        _ last: ReplayRecordTable.Last?,
-        _ selection: ReplaySelection
-    ) -> ReplayPlan.Skipped? {
-        if let last, last.outcome == nil {
-            return .held(replay: last.replay)
-        }
+    static func skip(_ row: DeadLetterRow, _ last: ReplayRecordTable.Last?, _ selection: ReplaySelection) -> ReplayPlan
+        .Skipped?
+    {
+        if let last, last.outcome == nil { return .held(replay: last.replay) }
         let isNamed = selection.includesResolved && selection.query.ids.contains(row.id)
         switch row.state {
         case .resolved where !isNamed: return .resolved
@@ -103,33 +86,24 @@ package struct ReplayPreparation {
         default: break
         }
         guard let last, !selection.again else { return nil }
-        if last.outcome == .refused, let letter = last.refusedAs {
-            return .refused(as: letter)
-        }
+        if last.outcome == .refused, let letter = last.refusedAs { return .refused(as: letter) }
         return last.outcome == .accepted ? .accepted(replay: last.replay) : nil
     }
 
-    private func verdicts(
-        on rows: [DeadLetterRow],
-        _ progress: Progress
-    ) async throws -> (verdicts: [ReplayVerdict], sourcesNote: String?) {
+    private func verdicts(on rows: [DeadLetterRow], _ progress: Progress) async throws -> (
+        verdicts: [ReplayVerdict], sourcesNote: String?
+    ) {
         guard !rows.isEmpty else { return ([], nil) }
         let vouched = try await VouchedLetters.read(
-            names,
-            keeping: Set(rows.map(\.id)),
-            near: rows,
-            progress: { progress(.reading, $0, $1) }
-        )
+            names, keeping: Set(rows.map(\.id)), near: rows, progress: { progress(.reading, $0, $1) })
         return try await ReplayReader.with(names, vouched, isPreview: true) { reader in
             (try await verdicts(on: rows, by: reader, progress), reader.sourcesNote)
         }
     }
 
-    private func verdicts(
-        on rows: [DeadLetterRow],
-        by reader: ReplayReader,
-        _ progress: Progress
-    ) async throws -> [ReplayVerdict] {
+    private func verdicts(on rows: [DeadLetterRow], by reader: ReplayReader, _ progress: Progress) async throws
+        -> [ReplayVerdict]
+    {
         let ask = verifier.asked()
         var verdicts: [ReplayVerdict] = []
         for start in stride(from: 0, to: rows.count, by: Self.chunkMax) {

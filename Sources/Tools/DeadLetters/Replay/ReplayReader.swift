@@ -15,11 +15,7 @@ final class ReplayReader {
     private var partitionCounts: [String: Int] = [:]
 
     private init(
-        _ names: ReplayNames,
-        _ vouched: VouchedLetters,
-        letters: TopicScan,
-        sources: TopicScan,
-        admin: KafkaAdmin,
+        _ names: ReplayNames, _ vouched: VouchedLetters, letters: TopicScan, sources: TopicScan, admin: KafkaAdmin,
         isPreview: Bool
     ) {
         self.names = names
@@ -35,9 +31,7 @@ final class ReplayReader {
     /// - Parameter isPreview: whether the sources may stay unread for want of the right: an auditor
     ///   who sends nothing does not need it.
     static func with<Value>(
-        _ names: ReplayNames,
-        _ vouched: VouchedLetters,
-        isPreview: Bool = false,
+        _ names: ReplayNames, _ vouched: VouchedLetters, isPreview: Bool = false,
         _ body: (ReplayReader) async throws -> Value
     ) async throws -> Value {
         try await KafkaAdmin.with(names.kafka) { admin in
@@ -46,14 +40,7 @@ final class ReplayReader {
                 try await TopicScan.with(names.kafka) { sources in
                     try await body(
                         ReplayReader(
-                            names,
-                            vouched,
-                            letters: letters,
-                            sources: sources,
-                            admin: admin,
-                            isPreview: isPreview
-                        )
-                    )
+                            names, vouched, letters: letters, sources: sources, admin: admin, isPreview: isPreview))
                 }
             }
         }
@@ -64,9 +51,7 @@ final class ReplayReader {
         if partitionCounts[topic] == nil {
             // For all topics: a request for one creates it on brokers with automatic creation.
             let metadata = try await admin.metadata(deadline: Self.deadline)
-            for topic in metadata.topics where topic.error == nil {
-                partitionCounts[topic.name] = topic.partitionCount
-            }
+            for topic in metadata.topics where topic.error == nil { partitionCounts[topic.name] = topic.partitionCount }
         }
         return partitionCounts[topic]
     }
@@ -74,24 +59,13 @@ final class ReplayReader {
     /// The originals of these letters, in their order.
     ///
     /// - Parameter redactions: the redacted letters, as recorded by now.
-    func originals(
-        of ids: [String],
-        redactions: Set<String>
-    ) async throws -> [Result<ReplayedOriginal, Unsendable>] {
+    func originals(of ids: [String], redactions: Set<String>) async throws -> [Result<ReplayedOriginal, Unsendable>] {
         let links = ids.map { id in
-            Result<ChainLetter, Unsendable> { () throws(Unsendable) in
-                try vouched.letter(id, redactions: redactions)
-            }
+            Result<ChainLetter, Unsendable> { () throws(Unsendable) in try vouched.letter(id, redactions: redactions) }
         }
-        let found = try await held(
-            links.compactMap { try? names.position(of: $0.get()) },
-            by: letters
-        )
+        let found = try await held(links.compactMap { try? names.position(of: $0.get()) }, by: letters)
         let read = links.map { link in
-            link.flatMap { link in
-                Result { () throws(Unsendable) in
-                    try letter(found[names.position(of: link)], link)
-                }
+            link.flatMap { link in Result { () throws(Unsendable) in try letter(found[names.position(of: link)], link) }
             }
         }
         let bodies = try await sources(at: read.compactMap { try? $0.get().body })
@@ -99,41 +73,30 @@ final class ReplayReader {
             result.flatMap { read in
                 Result { () throws(Unsendable) in
                     try ReplayedOriginal(
-                        read.letter,
-                        read.record,
-                        stage: read.stage,
-                        found: read.body.flatMap { bodies[$0] }
-                    )
+                        read.letter, read.record, stage: read.stage, found: read.body.flatMap { bodies[$0] })
                 }
             }
         }
     }
 
-    private func sources(
-        at positions: [RecordPosition]
-    ) async throws -> [RecordPosition: ConsumerRecord] {
+    private func sources(at positions: [RecordPosition]) async throws -> [RecordPosition: ConsumerRecord] {
         guard sourcesNote == nil else { return [:] }
-        do {
-            return try await held(positions, by: sources)
-        } catch let error as KafkaError where isPreview && error.code == .unauthorized {
-            sourcesNote =
-                "the letters are not compared with their sources before they are sent"
-                + ": \(error)"
+        do { return try await held(positions, by: sources) } catch let error as KafkaError
+            where isPreview && error.code == .unauthorized
+        {
+            sourcesNote = "the letters are not compared with their sources before they are sent: \(error)"
             return [:]
         }
     }
 
     /// The records at these positions, in partitions that may be gone.
-    private func held(
-        _ positions: [RecordPosition],
-        by scan: TopicScan
-    ) async throws -> [RecordPosition: ConsumerRecord] {
+    private func held(_ positions: [RecordPosition], by scan: TopicScan) async throws -> [RecordPosition:
+        ConsumerRecord]
+    {
         var held: Set<RecordPosition> = []
         for position in positions {
             let count = try await partitionCount(position.topic) ?? 0
-            if (0..<count).contains(Int(position.partition)), position.offset >= 0 {
-                held.insert(position)
-            }
+            if (0..<count).contains(Int(position.partition)), position.offset >= 0 { held.insert(position) }
         }
         return held.isEmpty ? [:] : try await scan.records(at: held, asking: admin)
     }
@@ -145,23 +108,15 @@ final class ReplayReader {
     )
 
     /// The letter of a link, from the record at its position.
-    private func letter(
-        _ record: ConsumerRecord?,
-        _ link: ChainLetter
-    ) throws(Unsendable) -> Letter {
+    private func letter(_ record: ConsumerRecord?, _ link: ChainLetter) throws(Unsendable) -> Letter {
         guard let record, let letter = try? DeadLetter(decoding: record),
             ChainLetter(letter, record, hasOriginal: false) == link
-        else {
-            throw Unsendable(.gone, "the dead-letter topic no longer holds it")
-        }
+        else { throw Unsendable(.gone, "the dead-letter topic no longer holds it") }
         let stage = names.stages[letter.source.topic]
         let body = stage?.readsObservations == true ? letter.raw : letter.source
         guard let stage, body.map({ $0.topic == names.rawTopic }) ?? true else {
             let topic = stage == nil ? letter.source.topic : body?.topic ?? ""
-            throw Unsendable(
-                .noStage,
-                "no stage reads \(topic) (topics begin with \(names.topicPrefix))"
-            )
+            throw Unsendable(.noStage, "no stage reads \(topic) (topics begin with \(names.topicPrefix))")
         }
         return (letter, record, stage, body)
     }

@@ -27,15 +27,8 @@ final class ReplayRun {
     private var lastLook = ContinuousClock.now
 
     init(
-        _ names: ReplayNames,
-        _ ledger: ReplayLedger,
-        _ row: ReplayRow,
-        limits: ReplayLimits,
-        account: ReplayAccount,
-        reader: ReplayReader,
-        letters: LetterFollower,
-        producer: KafkaProducer,
-        stop: ReplayStop,
+        _ names: ReplayNames, _ ledger: ReplayLedger, _ row: ReplayRow, limits: ReplayLimits, account: ReplayAccount,
+        reader: ReplayReader, letters: LetterFollower, producer: KafkaProducer, stop: ReplayStop,
         report: @escaping (ReplayProgress) -> Void
     ) {
         self.names = names
@@ -69,8 +62,7 @@ final class ReplayRun {
             }
             try await follow()
             if account.isFailing {
-                failure =
-                    "more than \(limits.failingShareMax) of the last records were refused again"
+                failure = "more than \(limits.failingShareMax) of the last records were refused again"
             }
             try requireProgress()
             if batch == 0 { await pause(until: due) }
@@ -81,13 +73,7 @@ final class ReplayRun {
     }
 
     private func progress(_ state: ReplayState, _ note: String = "") -> ReplayProgress {
-        ReplayProgress(
-            number: ledger.replay,
-            state: state,
-            count: count,
-            counts: counts,
-            note: note
-        )
+        ReplayProgress(number: ledger.replay, state: state, count: count, counts: counts, note: note)
     }
 
     private func end(_ state: ReplayState, _ note: String) async throws -> ReplayProgress {
@@ -109,15 +95,14 @@ final class ReplayRun {
     }
 
     private func requireProgress() throws {
-        guard account.undecidedCount == 0 || ContinuousClock.now - lastDecision < limits.waitMax
-        else {
-            let groups = Set(account.sentPartitions.map(\.topic))
-                .compactMap { names.stages[$0] }.map { names.group($0) }.sorted()
+        guard account.undecidedCount == 0 || ContinuousClock.now - lastDecision < limits.waitMax else {
+            let groups = Set(account.sentPartitions.map(\.topic)).compactMap { names.stages[$0] }.map {
+                names.group($0)
+            }.sorted()
             throw ReplayError(
                 .interrupted,
                 "nothing was decided for \(limits.waitText): does the group"
-                    + " \(groups.joined(separator: " or ")) read, or has a breaker tripped?"
-            )
+                    + " \(groups.joined(separator: " or ")) read, or has a breaker tripped?")
         }
     }
 }
@@ -136,8 +121,7 @@ extension ReplayRun {
         var sent: [(row: ReplayRecordRow, position: RecordPosition)] = []
         for (row, original) in zip(rows, originals) {
             switch original {
-            case .failure(let why):
-                unsent.append(.init(ordinal: row.ordinal, .unsent, reason: why.description))
+            case .failure(let why): unsent.append(.init(ordinal: row.ordinal, .unsent, reason: why.description))
             case .success(let original):
                 if let position = account.position(ofBody: original.body) {
                     sent.append((row, position))
@@ -164,17 +148,13 @@ extension ReplayRun {
                 unsent += element.rows.map { .init(ordinal: $0.ordinal, .unsent, reason: why) }
             } else {
                 let position = RecordPosition(
-                    topic: element.record.topic,
-                    partition: element.record.partition ?? 0,
-                    offset: delivery.offsets[index]
-                )
+                    topic: element.record.topic, partition: element.record.partition ?? 0,
+                    offset: delivery.offsets[index])
                 sent += element.rows.map { ($0, position) }
             }
         }
         try await ledger.sent(sent.map { ($0.row.ordinal, $0.position) })
-        for (row, position) in sent {
-            account.sent(position, of: row)
-        }
+        for (row, position) in sent { account.sent(position, of: row) }
         try await ledger.decided(unsent, read: [:])
         counts.sent += Int64(sent.count)
         counts.unsent += Int64(unsent.count)
@@ -196,9 +176,7 @@ extension ReplayRun {
 
     private func record(_ decided: [ReplayRecordTable.Decided]) async throws {
         let next = letters.next
-        guard !decided.isEmpty || next != written else {
-            return try await requireLedger()
-        }
+        guard !decided.isEmpty || next != written else { return try await requireLedger() }
         try await ledger.decided(decided, read: next)
         written = next
         guard !decided.isEmpty else { return }
@@ -219,9 +197,7 @@ extension ReplayRun {
     private func readLetters() async throws -> [ReplayRecordTable.Decided] {
         let name = names.deadLetterTopic
         let metadata = try await reader.partitionCount(name)
-        let partitions = (0..<Int32(metadata ?? 0)).map {
-            TopicPartition(topic: name, partition: $0)
-        }
+        let partitions = (0..<Int32(metadata ?? 0)).map { TopicPartition(topic: name, partition: $0) }
         let ends = try await reader.admin.listOffsets(partitions, deadline: Self.deadline)
         var decided: [ReplayRecordTable.Decided] = []
         try await letters.read(to: ends.mapValues(\.high)) { record in
@@ -233,27 +209,22 @@ extension ReplayRun {
 
     /// The dead letter that the original was replayed from.
     private static func replayOf(_ record: ConsumerRecord) -> String? {
-        DeadLetterOriginal(record).headers.last { $0.name == DeadLetterHeader.replayOf }?.value
-            .map { StorableText.of(String(decoding: $0, as: UTF8.self)) }
+        DeadLetterOriginal(record).headers.last { $0.name == DeadLetterHeader.replayOf }?.value.map {
+            StorableText.of(String(decoding: $0, as: UTF8.self))
+        }
     }
 
     /// The offsets that the groups of these partitions' stages have committed, at most the
     /// partition's end: a commit beyond it is one of a topic that was deleted since.
-    private func committed(
-        _ partitions: Set<TopicPartition>
-    ) async throws -> [TopicPartition: Int64] {
+    private func committed(_ partitions: Set<TopicPartition>) async throws -> [TopicPartition: Int64] {
         var committed: [TopicPartition: Int64] = [:]
         for (topic, partitions) in Dictionary(grouping: partitions, by: \.topic) {
             guard let stage = names.stages[topic] else { continue }
             let found = try await reader.admin.committedOffsets(
-                group: names.group(stage),
-                partitions,
-                deadline: Self.deadline
-            )
+                group: names.group(stage), partitions, deadline: Self.deadline)
             let marks = try await reader.admin.listOffsets(partitions, deadline: Self.deadline)
             for (partition, commit) in found {
-                guard let offset = commit.offset, let end = marks[partition]?.high, offset <= end
-                else { continue }
+                guard let offset = commit.offset, let end = marks[partition]?.high, offset <= end else { continue }
                 committed[partition] = offset
             }
         }

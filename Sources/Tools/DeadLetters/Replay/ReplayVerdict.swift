@@ -56,8 +56,7 @@ package enum ReplayVerifier: Sendable {
     /// Asks about bodies; not for two threads at once, as the verifier keeps chains.
     func asked() -> (ReplayedOriginal) -> ReplayVerdict {
         switch self {
-        case .unavailable(let why):
-            return { $0.stage.readsObservations ? .worker($0.stage.program) : .unasked(why) }
+        case .unavailable(let why): return { $0.stage.readsObservations ? .worker($0.stage.program) : .unasked(why) }
         case .settings(let configuration, _):
             let verifier = Verifier(configuration: configuration)
             return { original in
@@ -66,8 +65,7 @@ package enum ReplayVerifier: Sendable {
                     let stage = original.stage
                     return stage.readsObservations ? .worker(stage.program) : .accepted
                 case .success(.ignored): return .ignored
-                case .failure(let refusal):
-                    return .refused(reason: refusal.reason.rawValue, detail: refusal.detail)
+                case .failure(let refusal): return .refused(reason: refusal.reason.rawValue, detail: refusal.detail)
                 }
             }
         }

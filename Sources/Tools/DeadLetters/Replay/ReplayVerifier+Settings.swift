@@ -7,20 +7,11 @@ extension ReplayVerifier {
     ///
     /// - Parameter read: reads these settings, as the tool reads its own.
     /// - Throws: `SettingsError` if they are wrong; without any apps there is no verifier.
-    package init(
-        reading read: (SettingsSchema) throws(SettingsError) -> SettingsValues
-    ) throws(SettingsError) {
-        let schema = SettingsSchema(
-            VerifySettings.declarations,
-            takesKafkaProperties: false,
-            ignoresUnknown: true
-        )
+    package init(reading read: (SettingsSchema) throws(SettingsError) -> SettingsValues) throws(SettingsError) {
+        let schema = SettingsSchema(VerifySettings.declarations, takesKafkaProperties: false, ignoresUnknown: true)
         do throws(SettingsError) {
             let values = try read(schema)
-            self = .settings(
-                try VerifierConfiguration(values),
-                checksRevocation: RevocationPolicy(values) != nil
-            )
+            self = .settings(try VerifierConfiguration(values), checksRevocation: RevocationPolicy(values) != nil)
         } catch {
             let apps = VerifySettings.apps.declaration
             let isUnset = error.problems.allSatisfy { problem in
@@ -28,9 +19,7 @@ extension ReplayVerifier {
             }
             guard isUnset else { throw error }
             self = .unavailable(
-                "no apps are configured here; give verify-worker's settings by --config or"
-                    + " \(apps.environmentName)"
-            )
+                "no apps are configured here; give verify-worker's settings by --config or \(apps.environmentName)")
         }
     }
 }

@@ -25,12 +25,9 @@ struct ReplayedOriginal: Sendable {
     ///   - stage: the stage that reads the source topic.
     ///   - found: the record at the body's position; nil if the topic no longer holds it.
     /// - Throws: `Unsendable` for what must not be sent, in words for the operator.
-    init(
-        _ letter: DeadLetter,
-        _ record: ConsumerRecord,
-        stage: StageDescription,
-        found: ConsumerRecord?
-    ) throws(Unsendable) {
+    init(_ letter: DeadLetter, _ record: ConsumerRecord, stage: StageDescription, found: ConsumerRecord?)
+        throws(Unsendable)
+    {
         self.letter = letter
         self.stage = stage
         let original = DeadLetterOriginal(record)
@@ -53,57 +50,41 @@ struct ReplayedOriginal: Sendable {
             headers = original.headers
         }
         guard SHA256.digest(value ?? []).hex == letter.sourceSHA256 else {
-            throw Unsendable(
-                .differs,
-                "its value is not the one that was refused (dlq.source.sha256): it was altered"
-            )
+            throw Unsendable(.differs, "its value is not the one that was refused (dlq.source.sha256): it was altered")
         }
         let head = DeadLetterLink.headDigest(key: key, headers: headers).hex
         guard letter.sourceHeadSHA256 == head else {
             throw Unsendable(
                 .differs,
-                "its key or headers are not those that were refused (dlq.source.head.sha256): they"
-                    + " were altered"
-            )
+                "its key or headers are not those that were refused (dlq.source.head.sha256): they were altered")
         }
     }
 
     /// The body that a refused observation came from.
-    private static func body(
-        of letter: DeadLetter,
-        _ original: DeadLetterOriginal,
-        _ found: ConsumerRecord?
-    ) throws(Unsendable) -> ConsumerRecord {
+    private static func body(of letter: DeadLetter, _ original: DeadLetterOriginal, _ found: ConsumerRecord?)
+        throws(Unsendable) -> ConsumerRecord
+    {
         guard let raw = letter.raw else {
-            throw Unsendable(
-                .gone,
-                "it names no body that could be sent: link-worker itself repeats an owner's change"
-            )
+            throw Unsendable(.gone, "it names no body that could be sent: link-worker itself repeats an owner's change")
         }
         let source = try? Observation(value: original.value).source
         guard let found, isSameTime(found, source?.timestamp) else {
             throw Unsendable(
                 .gone,
                 "\(raw), the body that it came from, is no longer there: 'pipeline recover apple'"
-                    + " fetches the purchase from Apple again"
-            )
+                    + " fetches the purchase from Apple again")
         }
         return found
     }
 
     /// The source of a refused body, if it still exists and equals the letter's part of it.
-    private static func checked(
-        _ source: ConsumerRecord?,
-        _ letter: DeadLetter,
-        original: DeadLetterOriginal
-    ) throws(Unsendable) -> ConsumerRecord? {
+    private static func checked(_ source: ConsumerRecord?, _ letter: DeadLetter, original: DeadLetterOriginal)
+        throws(Unsendable) -> ConsumerRecord?
+    {
         // Another time is another record: the topic was recreated and counts from its start again.
         guard let source, isSameTime(source, letter.sourceTimestamp) else {
             guard letter.value == .omitted || letter.omitted != nil else { return nil }
-            throw Unsendable(
-                .gone,
-                "\(letter.source) is no longer there, and the dead letter holds only a part of it"
-            )
+            throw Unsendable(.gone, "\(letter.source) is no longer there, and the dead letter holds only a part of it")
         }
         let omitted = Set(letter.omitted?.split(separator: ",").map(String.init) ?? [])
         let isSame =
@@ -111,10 +92,7 @@ struct ReplayedOriginal: Sendable {
             && (omitted.contains("key") || original.key == source.key)
             && (omitted.contains("headers") || original.headers == source.headers)
         guard isSame else {
-            throw Unsendable(
-                .differs,
-                "it differs from \(letter.source), which it was made of: altered"
-            )
+            throw Unsendable(.differs, "it differs from \(letter.source), which it was made of: altered")
         }
         return source
     }
@@ -136,12 +114,8 @@ struct ReplayedOriginal: Sendable {
             KafkaHeader(name: DeadLetterHeader.attempt, text: String(letter.attempt)),
         ]
         return ProducerRecord(
-            topic: body.topic,
-            partition: body.partition % Int32(max(1, partitionCount)),
-            key: key,
-            value: value,
-            headers: kept + added
-        )
+            topic: body.topic, partition: body.partition % Int32(max(1, partitionCount)), key: key, value: value,
+            headers: kept + added)
     }
 }
 

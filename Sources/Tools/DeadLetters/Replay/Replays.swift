@@ -21,8 +21,8 @@ package struct Replays: Sendable {
         _ selection: ReplaySelection,
         progress: (ReplayPreparation.Step, _ done: Int64, _ total: Int64) -> Void = { _, _, _ in }
     ) async throws -> ReplayPlan {
-        try await ReplayPreparation(names: names, verifier: verifier, database: database)
-            .plan(selection, progress: progress)
+        try await ReplayPreparation(names: names, verifier: verifier, database: database).plan(
+            selection, progress: progress)
     }
 
     /// Records the replay with all its letters; nothing is sent before `run`.
@@ -31,34 +31,23 @@ package struct Replays: Sendable {
     ///
     /// - Returns: the replay's number, and how many letters another replay has taken.
     /// - Throws: `ReplayError` if the auditor, the reason or a limit is invalid, or all are taken.
-    package func begin(
-        _ plan: ReplayPlan,
-        who: AuditorName,
-        why: String,
-        limits: ReplayLimits = ReplayLimits()
-    ) async throws -> (number: Int64, taken: Int) {
+    package func begin(_ plan: ReplayPlan, who: AuditorName, why: String, limits: ReplayLimits = ReplayLimits())
+        async throws -> (number: Int64, taken: Int)
+    {
         try Self.check(why: why, limits)
-        guard !plan.letters.isEmpty else {
-            throw ReplayError(.empty, "no dead letter is left to be sent")
-        }
+        guard !plan.letters.isEmpty else { throw ReplayError(.empty, "no dead letter is left to be sent") }
         let positions = try await names.letters.watermarks().sorted { $0.key < $1.key }.map {
             (partition: $0.key, next: $0.value.high)
         }
         let records = plan.letters.enumerated().map { ordinal, letter -> ReplayRecordTable.New in
             (
-                ordinal: Int64(ordinal),
-                letterID: letter.row.id,
-                transactionID: letter.row.identifiers.transactionID,
+                ordinal: Int64(ordinal), letterID: letter.row.id, transactionID: letter.row.identifiers.transactionID,
                 raw: letter.row.raw?.description
             )
         }
         let new: ReplayTable.New = (
-            who: who.text,
-            why: why,
-            filter: StorableText.of(plan.selection.text),
-            count: records.count,
-            rate: limits.rate,
-            failingShareMax: limits.failingShareMax
+            who: who.text, why: why, filter: StorableText.of(plan.selection.text), count: records.count,
+            rate: limits.rate, failingShareMax: limits.failingShareMax
         )
         return try await database.transaction(deadline: Self.beginDeadline) { connection in
             let number = try await connection.run(ReplayTable.add, new)[0]
@@ -67,19 +56,14 @@ package struct Replays: Sendable {
             let ordered = records.sorted { $0.letterID < $1.letterID }
             for start in stride(from: 0, to: ordered.count, by: Self.holdMax) {
                 let part = ordered[start..<min(ordered.count, start + Self.holdMax)]
-                held += try await connection.run(ReplayRecordTable.hold, (number, Array(part)))
-                    .count
+                held += try await connection.run(ReplayRecordTable.hold, (number, Array(part))).count
             }
-            guard held > 0 else {
-                throw ReplayError(.empty, "another replay has taken up all of these dead letters")
-            }
+            guard held > 0 else { throw ReplayError(.empty, "another replay has taken up all of these dead letters") }
             var pipeline = Pipeline()
             pipeline.add(ReplayTable.setCount, (number, held))
             pipeline.add(ReplayPositionTable.write, (number, positions))
             pipeline.add(
-                ReplayTable.setState,
-                (number, .prepared, "\(held) dead letters: \(new.filter)", who, .replayStarted)
-            )
+                ReplayTable.setState, (number, .prepared, "\(held) dead letters: \(new.filter)", who, .replayStarted))
             _ = try await connection.run(pipeline)
             return (number, records.count - held)
         }
@@ -96,11 +80,8 @@ package struct Replays: Sendable {
     /// - Throws: `ReplayError`, or a server's error; the replay is then interrupted and can be
     ///   continued.
     package func run(
-        _ number: Int64,
-        who: AuditorName,
-        stop: ReplayStop = ReplayStop(),
-        progress: @escaping (ReplayProgress) -> Void = { _ in },
-        limits: (ReplayLimits) throws -> ReplayLimits = { $0 }
+        _ number: Int64, who: AuditorName, stop: ReplayStop = ReplayStop(),
+        progress: @escaping (ReplayProgress) -> Void = { _ in }, limits: (ReplayLimits) throws -> ReplayLimits = { $0 }
     ) async throws -> ReplayProgress {
         try await database.withHeldConnection { connection in
             guard !(try await connection.run(ReplayTable.get, number)).isEmpty else {
@@ -108,9 +89,7 @@ package struct Replays: Sendable {
             }
             let ledger = try await ReplayLedger(number, who: who, on: connection)
             let row = try await ledger.row()
-            guard row.state != .completed else {
-                throw ReplayError(.finished, "replay \(number) is completed")
-            }
+            guard row.state != .completed else { throw ReplayError(.finished, "replay \(number) is completed") }
             var recorded = ReplayLimits()
             recorded.rate = Int(row.rate)
             recorded.failingShareMax = row.failingShareMax
@@ -118,13 +97,8 @@ package struct Replays: Sendable {
             try Self.check(why: row.why, limits)
             let isContinued = row.state != .prepared
             try await ledger.setState(
-                .running,
-                note: isContinued ? "continued" : "",
-                action: isContinued ? .replayStarted : nil
-            )
-            do {
-                return try await run(ledger, row, limits: limits, stop: stop, progress)
-            } catch {
+                .running, note: isContinued ? "continued" : "", action: isContinued ? .replayStarted : nil)
+            do { return try await run(ledger, row, limits: limits, stop: stop, progress) } catch {
                 // If the database is gone too, so is the lock, which says the same.
                 try? await ledger.setState(.interrupted, note: "\(error)", action: .replayStopped)
                 throw error
@@ -133,36 +107,21 @@ package struct Replays: Sendable {
     }
 
     private func run(
-        _ ledger: ReplayLedger,
-        _ row: ReplayRow,
-        limits: ReplayLimits,
-        stop: ReplayStop,
+        _ ledger: ReplayLedger, _ row: ReplayRow, limits: ReplayLimits, stop: ReplayStop,
         _ progress: @escaping (ReplayProgress) -> Void
     ) async throws -> ReplayProgress {
         let records = try await ledger.records()
         let positions = try await ledger.positions(topic: names.deadLetterTopic)
         let unsent = Set(records.lazy.filter { $0.sentAt == nil }.map(\.letterID))
         let vouched = try await VouchedLetters.read(
-            names,
-            keeping: unsent,
-            near: DeadLetterTable.get(unsent, on: database)
-        )
+            names, keeping: unsent, near: DeadLetterTable.get(unsent, on: database))
         return try await ReplayReader.with(names, vouched) { reader in
             try await TopicScan.with(names.kafka) { letters in
-                try await KafkaProducer.with(
-                    names.kafka,
-                    isUncompressed: { Topic.isUncompressed($0) }
-                ) { producer in
+                try await KafkaProducer.with(names.kafka, isUncompressed: { Topic.isUncompressed($0) }) { producer in
                     try await ReplayRun(
-                        names,
-                        ledger,
-                        row,
-                        limits: limits,
-                        account: ReplayAccount(records, failingShareMax: limits.failingShareMax),
-                        reader: reader,
-                        letters: LetterFollower(scan: letters, next: positions),
-                        producer: producer,
-                        stop: stop,
+                        names, ledger, row, limits: limits,
+                        account: ReplayAccount(records, failingShareMax: limits.failingShareMax), reader: reader,
+                        letters: LetterFollower(scan: letters, next: positions), producer: producer, stop: stop,
                         report: progress
                     ).run()
                 }
@@ -199,11 +158,7 @@ extension Replays {
     }
 
     /// Records of a replay in their order, those behind an ordinal; -1 for the first ones.
-    package func records(
-        of number: Int64,
-        after ordinal: Int64 = -1,
-        limit: Int
-    ) async throws -> [ReplayRecordRow] {
+    package func records(of number: Int64, after ordinal: Int64 = -1, limit: Int) async throws -> [ReplayRecordRow] {
         let page: ReplayRecordTable.Page = (replay: number, after: ordinal, limit: limit)
         return Array(try await database.run(ReplayRecordTable.read, page))
     }
@@ -212,13 +167,11 @@ extension Replays {
         guard (1...2_000).contains(why.utf8.count), !why.utf8.contains(0) else {
             throw ReplayError(.invalid, "why it is done: expected 1 to 2000 bytes of text")
         }
-        guard ReplayLimits.rates.contains(limits.rate), (0...1).contains(limits.failingShareMax)
-        else {
+        guard ReplayLimits.rates.contains(limits.rate), (0...1).contains(limits.failingShareMax) else {
             throw ReplayError(
                 .invalid,
                 "expected a rate from 1 to \(ReplayLimits.rates.upperBound) records per second, and"
-                    + " a share from 0 to 1"
-            )
+                    + " a share from 0 to 1")
         }
     }
 

@@ -21,9 +21,7 @@ struct VouchedLetters: Sendable {
     ///   - rows: those of them that the index holds.
     ///   - progress: called with how many offsets were read, and of how many.
     static func read(
-        _ names: ReplayNames,
-        keeping ids: Set<String>,
-        near rows: [DeadLetterRow],
+        _ names: ReplayNames, keeping ids: Set<String>, near rows: [DeadLetterRow],
         progress: TopicScan.Progress = { _, _ in }
     ) async throws -> VouchedLetters {
         let starts = Dictionary(rows.map { ($0.letterPartition, $0.letterOffset) }) { min($0, $1) }
@@ -33,10 +31,7 @@ struct VouchedLetters: Sendable {
     }
 
     private static func read(
-        _ names: ReplayNames,
-        keeping ids: Set<String>,
-        from starts: [Int32: Int64]?,
-        _ progress: TopicScan.Progress
+        _ names: ReplayNames, keeping ids: Set<String>, from starts: [Int32: Int64]?, _ progress: TopicScan.Progress
     ) async throws -> VouchedLetters {
         var evidence = ChainEvidence()
         // Before the topic, so that it holds all letters that they name.
@@ -66,17 +61,13 @@ struct VouchedLetters: Sendable {
     /// - Throws: `Unsendable` for a letter that is on no chain, and for a redacted one.
     func letter(_ id: String, redactions: Set<String>) throws(Unsendable) -> ChainLetter {
         guard !redactions.contains(id) else {
-            throw Unsendable(
-                .redacted,
-                "it was redacted: its content was removed on an auditor's order"
-            )
+            throw Unsendable(.redacted, "it was redacted: its content was removed on an auditor's order")
         }
         guard let letter = letters[id] else {
             throw Unsendable(
                 .onNoChain,
                 "no verified chain holds it: see 'dead-letter verify'; what its source topic still "
-                    + "holds can be published again"
-            )
+                    + "holds can be published again")
         }
         return letter
     }

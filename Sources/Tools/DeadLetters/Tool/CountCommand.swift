@@ -13,13 +13,9 @@ enum CountCommand: DeadLetterCommand {
     static let options: [CommandOption] =
         FilterOptions.options + [
             CommandOption(
-                "by",
-                argument: "WHAT",
-                choices: DeadLetterGrouping.allCases.map(\.rawValue),
+                "by", argument: "WHAT", choices: DeadLetterGrouping.allCases.map(\.rawValue),
                 "Group by reason (the default), class, stage, hour or day of failure, bundle, "
-                    + "certificate (the leaf's fingerprint), worker or state."
-            ),
-            ToolContext.fromTopic,
+                    + "certificate (the leaf's fingerprint), worker or state."), ToolContext.fromTopic,
             MetricsFile.option("Write how many are open, by class, as metrics and no table"),
         ]
 
@@ -30,29 +26,21 @@ enum CountCommand: DeadLetterCommand {
 
     static func run(_ context: ToolContext) async throws -> Int32 {
         let query = try FilterOptions.query(context.arguments, now: context.now)
-        if let file = try MetricsFile(context.arguments) {
-            return try await write(query, to: file, context)
-        }
+        if let file = try MetricsFile(context.arguments) { return try await write(query, to: file, context) }
         let by: DeadLetterGrouping = try context.arguments.value("by", as: .choice) ?? .reason
-        guard let index = try await context.index() else {
-            return try await readTopic(query, by, context)
-        }
+        guard let index = try await context.index() else { return try await readTopic(query, by, context) }
         let counts = try await DeadLetterCounts.counts(by: by, query, limit: valuesMax, on: index)
         let total = try await DeadLetterCounts.count(query, on: index)
         report(by.withoutGaps(counts, query, context.now), total: total, by, context)
         context.console.note(try await context.standing(of: index).text)
-        if counts.count == valuesMax {
-            context.console.note("only \(valuesMax) values are shown: narrow the filter")
-        }
+        if counts.count == valuesMax { context.console.note("only \(valuesMax) values are shown: narrow the filter") }
         return ExitCode.found(total)
     }
 
     /// Writes the numbers of open letters; they need the index.
-    private static func write(
-        _ query: DeadLetterQuery,
-        to file: MetricsFile,
-        _ context: ToolContext
-    ) async throws -> Int32 {
+    private static func write(_ query: DeadLetterQuery, to file: MetricsFile, _ context: ToolContext) async throws
+        -> Int32
+    {
         let isWhole = query == DeadLetterQuery() && context.arguments.value("by") == nil
         guard isWhole, !context.arguments.isSet(ToolContext.fromTopic.long) else {
             throw UsageError("--metrics counts the open letters by class: leave out the rest")
@@ -64,18 +52,11 @@ enum CountCommand: DeadLetterCommand {
         var open = DeadLetterQuery()
         open.states = [.open]
         let limit = DeadLetterClass.allCases.count
-        let counts = try await DeadLetterCounts.counts(
-            by: .deadLetterClass,
-            open,
-            limit: limit,
-            on: index
-        )
+        let counts = try await DeadLetterCounts.counts(by: .deadLetterClass, open, limit: limit, on: index)
         let registry = MetricsRegistry()
         let letters = registry.gauge(
             "dead_letter_open_records",
-            "Dead letters that nobody has dealt with, by class, as `dead-letter count` found them.",
-            labels: ["class"]
-        )
+            "Dead letters that nobody has dealt with, by class, as `dead-letter count` found them.", labels: ["class"])
         for deadLetterClass in DeadLetterClass.allCases {
             let found = counts.first { $0.value == deadLetterClass.rawValue }
             letters[deadLetterClass.rawValue].set(Int(found?.letters ?? 0))
@@ -84,31 +65,24 @@ enum CountCommand: DeadLetterCommand {
         return ExitCode.success
     }
 
-    private static func readTopic(
-        _ query: DeadLetterQuery,
-        _ by: DeadLetterGrouping,
-        _ context: ToolContext
-    ) async throws -> Int32 {
+    private static func readTopic(_ query: DeadLetterQuery, _ by: DeadLetterGrouping, _ context: ToolContext)
+        async throws -> Int32
+    {
         try IndexOnly.check(query)
-        guard by != .state else {
-            throw UsageError(IndexOnly.needed("--by=state"))
-        }
+        guard by != .state else { throw UsageError(IndexOnly.needed("--by=state")) }
         var fold = DeadLetterFold<CountedAs>()
         var counts: [CountedAs: Int64] = [:]
         let redactions = try await context.redactions()
         let summary = try await context.readTopic(since: query.since) { letter, record in
             var row = DeadLetterRow(letter, record)
             row.checkRedaction(redactions)
-            let counted: CountedAs =
-                query.matches(row) ? by.value(row).map { .value($0) } ?? .noValue : .unmatched
+            let counted: CountedAs = query.matches(row) ? by.value(row).map { .value($0) } ?? .noValue : .unmatched
             guard case .counts(let former) = fold.add(row, counted) else { return }
             if let former { counts[former, default: 0] -= 1 }
             counts[counted, default: 0] += 1
         }
         counts[.unmatched] = nil
-        let found = counts.filter { $0.value > 0 }.map {
-            Count(value: $0.key.value, letters: $0.value)
-        }
+        let found = counts.filter { $0.value > 0 }.map { Count(value: $0.key.value, letters: $0.value) }
         let sorted = found.sorted {
             by.span != nil || $0.letters == $1.letters
                 ? ($0.value ?? "\u{10FFFF}") < ($1.value ?? "\u{10FFFF}") : $0.letters > $1.letters
@@ -119,12 +93,7 @@ enum CountCommand: DeadLetterCommand {
         return ExitCode.found(total)
     }
 
-    private static func report(
-        _ counts: [Count],
-        total: Int64,
-        _ by: DeadLetterGrouping,
-        _ context: ToolContext
-    ) {
+    private static func report(_ counts: [Count], total: Int64, _ by: DeadLetterGrouping, _ context: ToolContext) {
         guard !context.isJSON else {
             context.console.print(json: json(counts, total: total, by))
             return
@@ -138,11 +107,7 @@ enum CountCommand: DeadLetterCommand {
         context.console.print(rows)
     }
 
-    private static func json(
-        _ counts: [Count],
-        total: Int64,
-        _ by: DeadLetterGrouping
-    ) -> JSONContent {
+    private static func json(_ counts: [Count], total: Int64, _ by: DeadLetterGrouping) -> JSONContent {
         let named = counts.compactMap { count in count.value.map { ($0, count.letters.json) } }
         return [
             "by": by.rawValue, "counts": JSONContent.object(named),
@@ -158,9 +123,7 @@ private enum CountedAs: Hashable {
     case noValue
     case value(String)
 
-    var value: String? {
-        if case .value(let value) = self { value } else { nil }
-    }
+    var value: String? { if case .value(let value) = self { value } else { nil } }
 }
 
 extension DeadLetterGrouping {
@@ -197,28 +160,21 @@ extension DeadLetterGrouping {
     ///
     /// Times that no clock showed would make a table that nobody reads: beyond `valuesMax` rows the
     /// gaps stay.
-    fileprivate func withoutGaps(
-        _ counts: [DeadLetterCounts.Count],
-        _ query: DeadLetterQuery,
-        _ now: Timestamp
-    ) -> [DeadLetterCounts.Count] {
+    fileprivate func withoutGaps(_ counts: [DeadLetterCounts.Count], _ query: DeadLetterQuery, _ now: Timestamp)
+        -> [DeadLetterCounts.Count]
+    {
         guard let span else { return counts }
         let numbers = counts.compactMap { count in
             count.value.flatMap { Timestamp(iso8601: $0) }.map { Self.number(of: $0, span) }
         }
-        let until =
-            query.until.map { Timestamp(milliseconds: $0.milliseconds - 1) }
-            ?? query.since.map { max($0, now) }
+        let until = query.until.map { Timestamp(milliseconds: $0.milliseconds - 1) } ?? query.since.map { max($0, now) }
         guard numbers.count == counts.count,
             let first = query.since.map({ Self.number(of: $0, span) }) ?? numbers.min(),
             let last = until.map({ Self.number(of: $0, span) }) ?? numbers.max(), first <= last,
-            numbers.allSatisfy({ (first...last).contains($0) }),
-            !last.subtractingReportingOverflow(first).overflow,
+            numbers.allSatisfy({ (first...last).contains($0) }), !last.subtractingReportingOverflow(first).overflow,
             last - first < CountCommand.valuesMax
         else { return counts }
         let known = Dictionary(zip(numbers, counts.map(\.letters)), uniquingKeysWith: +)
-        return (first...last).map { number in
-            .init(value: text(number, span), letters: known[number] ?? 0)
-        }
+        return (first...last).map { number in .init(value: text(number, span), letters: known[number] ?? 0) }
     }
 }

@@ -35,12 +35,8 @@ extension DeadLetterCommand {
 
     package static var syntax: CommandSyntax {
         CommandSyntax(
-            "\(DeadLetterTool.name) \(name)",
-            summary,
-            operands: operands,
-            operandCount: operandCount,
-            options: options + commonOptions
-        )
+            "\(DeadLetterTool.name) \(name)", summary, operands: operands, operandCount: operandCount,
+            options: options + commonOptions)
     }
 }
 
@@ -86,10 +82,7 @@ package struct ToolContext: Sendable {
     }
 
     static let auditorOption = CommandOption(
-        "as",
-        argument: "NAME",
-        "Who does this, for the history; else SUDO_USER, LOGNAME or USER."
-    )
+        "as", argument: "NAME", "Who does this, for the history; else SUDO_USER, LOGNAME or USER.")
 
     /// Why it is done, for the history.
     ///
@@ -102,23 +95,13 @@ package struct ToolContext: Sendable {
     }
 
     /// Records who is handed originals and why, before anybody is.
-    func record(
-        _ kind: DeadLetterAction.Kind,
-        of letter: String? = nil,
-        detail: String?
-    ) async throws {
+    func record(_ kind: DeadLetterAction.Kind, of letter: String? = nil, detail: String?) async throws {
         let why = try reason()
         guard client != nil else {
             console.note("not recorded: no database is configured")
             return
         }
-        let action = NewDeadLetterAction(
-            who: try auditor(),
-            kind: kind,
-            why: why,
-            deadLetterID: letter,
-            detail: detail
-        )
+        let action = NewDeadLetterAction(who: try auditor(), kind: kind, why: why, deadLetterID: letter, detail: detail)
         try await DeadLetterActionTable.append([action], on: try await database())
     }
 
@@ -130,8 +113,7 @@ package struct ToolContext: Sendable {
             throw CommandError(
                 ExitCode.configuration,
                 "this needs the index: set database.url (DATABASE_URL) or --postgres, and keep "
-                    + "'\(DeadLetterTool.name) index' running"
-            )
+                    + "'\(DeadLetterTool.name) index' running")
         }
         try await SchemaVersion.require(client)
         return client
@@ -144,10 +126,7 @@ package struct ToolContext: Sendable {
         let database = try await database()
         let progress = try await DeadLetterIndexTable.progress(on: database)
         guard progress.contains(where: { $0.topic == topic.name }) else {
-            console.note(
-                "'\(DeadLetterTool.name) index' has never run for \(topic.name): the topic itself "
-                    + "is read"
-            )
+            console.note("'\(DeadLetterTool.name) index' has never run for \(topic.name): the topic itself is read")
             return nil
         }
         return database
@@ -160,27 +139,20 @@ package struct ToolContext: Sendable {
     }
 
     /// Visits every letter of the topic, and shows how much of it is read.
-    func readTopic(
-        since: Timestamp? = nil,
-        _ visit: (DeadLetter, ConsumerRecord) -> Void
-    ) async throws -> DeadLetterTopic.Summary {
+    func readTopic(since: Timestamp? = nil, _ visit: (DeadLetter, ConsumerRecord) -> Void) async throws
+        -> DeadLetterTopic.Summary
+    {
         try await showingProgress("reading \(topic.name)") { progress in
             try await topic.read(since: since, progress: progress, visit)
         }
     }
 
     /// Lends a line that shows how many records are read, and takes it away afterwards.
-    func showingProgress<T>(
-        _ step: String,
-        _ body: (TopicScan.Progress) async throws -> T
-    ) async rethrows -> T {
+    func showingProgress<T>(_ step: String, _ body: (TopicScan.Progress) async throws -> T) async rethrows -> T {
         var line = ProgressLine(console: console)
         defer { line.clear() }
         return try await body { line.show(step, done: $0, of: $1, "record") }
     }
 
-    static let fromTopic = CommandOption(
-        "from-topic",
-        "Read the topic itself, from its beginning, and not the index."
-    )
+    static let fromTopic = CommandOption("from-topic", "Read the topic itself, from its beginning, and not the index.")
 }

@@ -14,9 +14,7 @@ package enum DeadLetterText {
             text += "  \(label)\(blanks)\(line)\n"
         }
         text += "\nThe original's headers\n"
-        for header in original.headers {
-            text += "  \(Printable.line(header.name)): \(Printable.line(header.value))\n"
-        }
+        for header in original.headers { text += "  \(Printable.line(header.name)): \(Printable.line(header.value))\n" }
         if let note = original.headersNote { text += "  \(note)\n" }
         for (part, content) in [("key", original.key), ("value", original.value)] {
             text += "\nThe original's \(part) (\(content.note))\n"
@@ -44,26 +42,14 @@ package enum DeadLetterText {
     private static func facts(_ letter: DeadLetter) -> [(String, String)] {
         var facts = [
             ("reason", "\(letter.reason) (\(letter.deadLetterClass))"), ("detail", letter.detail),
-            (
-                "failed",
-                "\(letter.failedAt) in stage \(letter.stage), attempt \(letter.attempt), "
-                    + "by \(letter.worker)"
-            ),
+            ("failed", "\(letter.failedAt) in stage \(letter.stage), attempt \(letter.attempt), by \(letter.worker)"),
             ("original", source(letter)), ("SHA-256", letter.sourceSHA256),
         ]
-        if let raw = letter.raw {
-            facts.append(("body", raw.description))
-        }
+        if let raw = letter.raw { facts.append(("body", raw.description)) }
         facts.append(("letter", letter.position.description))
-        if letter.value == .redacted {
-            facts.append(("redacted", "the original was removed: see the history"))
-        }
-        if let omitted = letter.omitted {
-            facts.append(("left out", "the original's \(omitted), for its size"))
-        }
-        facts.append(
-            ("verifier", "\(letter.verifierVersion), settings \(letter.configurationSHA256)")
-        )
+        if letter.value == .redacted { facts.append(("redacted", "the original was removed: see the history")) }
+        if let omitted = letter.omitted { facts.append(("left out", "the original's \(omitted), for its size")) }
+        facts.append(("verifier", "\(letter.verifierVersion), settings \(letter.configurationSHA256)"))
         facts += certificates(letter)
         facts += identifiers(letter.identifiers)
         return facts
@@ -75,8 +61,7 @@ package enum DeadLetterText {
     }
 
     private static func certificates(_ letter: DeadLetter) -> [(String, String)] {
-        guard let chain = letter.chain, let document = try? JSONDocument(parsing: Array(chain.utf8))
-        else { return [] }
+        guard let chain = letter.chain, let document = try? JSONDocument(parsing: Array(chain.utf8)) else { return [] }
         return document.root.members.map { key, certificate in
             let from = certificate["not_before"]?.string ?? "?"
             let until = certificate["not_after"]?.string ?? "?"
@@ -87,11 +72,9 @@ package enum DeadLetterText {
 
     private static func identifiers(_ identifiers: UnverifiedIdentifiers) -> [(String, String)] {
         let texts = [
-            ("transaction", identifiers.transactionID),
-            ("original transaction", identifiers.originalTransactionID),
+            ("transaction", identifiers.transactionID), ("original transaction", identifiers.originalTransactionID),
             ("bundle", identifiers.bundleID), ("environment", identifiers.environment),
-            ("product", identifiers.productID),
-            ("signed", identifiers.signedDate?.description),
+            ("product", identifiers.productID), ("signed", identifiers.signedDate?.description),
         ].compactMap { label, text in text.map { "\(label) \($0)" } }
         return texts.isEmpty ? [] : [("it says", texts.joined(separator: ", ") + " (unverified)")]
     }

@@ -9,10 +9,9 @@ package enum DeadLetterTool {
 
     private static var commands: [any DeadLetterCommand.Type] {
         [
-            ListCommand.self, CountCommand.self, GroupsCommand.self, ShowCommand.self,
-            SearchCommand.self, TailCommand.self, ResolveCommand.self, SuppressCommand.self,
-            ReopenCommand.self, RedactCommand.self, ReplayCommand.self, ReplaysCommand.self,
-            VerifyChainsCommand.self, ExportCommand.self, AnchorCommand.self,
+            ListCommand.self, CountCommand.self, GroupsCommand.self, ShowCommand.self, SearchCommand.self,
+            TailCommand.self, ResolveCommand.self, SuppressCommand.self, ReopenCommand.self, RedactCommand.self,
+            ReplayCommand.self, ReplaysCommand.self, VerifyChainsCommand.self, ExportCommand.self, AnchorCommand.self,
         ]
     }
 
@@ -28,10 +27,7 @@ package enum DeadLetterTool {
                 "Settings also come from the environment: KAFKA_BOOTSTRAP, KAFKA_TOPIC_PREFIX,",
                 "DATABASE_URL, and RDKAFKA_* for librdkafka's own. Without a database, list, count",
                 "and show read the topic.",
-            ],
-            settings: DeadLetterSettings.known,
-            commands: (commands + others).map { ToolCommand($0) }
-        )
+            ], settings: DeadLetterSettings.known, commands: (commands + others).map { ToolCommand($0) })
     }
 }
 
@@ -39,8 +35,7 @@ extension ToolCommand {
     fileprivate init(_ command: any DeadLetterCommand.Type) {
         let syntax = command.syntax
         self.init(
-            syntax: syntax,
-            settings: command.settings,
+            syntax: syntax, settings: command.settings,
             rights: "'\(syntax.command)' takes the rights of the role \(command.role.name), or of "
                 + "one that has them too: see 'pipeline grants'"
         ) { arguments, context in

@@ -30,9 +30,7 @@ protocol DecisionCommand: DeadLetterCommand {
 extension DecisionCommand {
     static var role: DatabaseRole { .investigator }
 
-    static var summary: String {
-        effect + " Recorded in the history with who, when and why; nothing is deleted."
-    }
+    static var summary: String { effect + " Recorded in the history with who, when and why; nothing is deleted." }
     static var operands: String { "[ID…]" }
     static var operandCount: ClosedRange<Int> { 0...1_000 }
     static var options: [CommandOption] {
@@ -56,24 +54,14 @@ extension DecisionCommand {
         }
         let count = try await DeadLetterCounts.count(query, on: client)
         guard count <= 1 || context.arguments.isSet("yes") else {
-            context.console.note(
-                "\(count) dead letters would be \(kind.rawValue); nothing was done: add --yes"
-            )
+            context.console.note("\(count) dead letters would be \(kind.rawValue); nothing was done: add --yes")
             return ExitCode.negative
         }
         let (found, changed) = try await DeadLetterActionTable.decide(
-            kind,
-            query,
-            who: who,
-            why: why,
-            deadline: .seconds(600),
-            on: client
-        )
+            kind, query, who: who, why: why, deadline: .seconds(600), on: client)
         context.console.print(
             ["action": kind.rawValue, "changed": changed, "found": found],
-            or: "\(changed) of \(found) dead letters \(kind.rawValue)",
-            context.arguments
-        )
+            or: "\(changed) of \(found) dead letters \(kind.rawValue)", context.arguments)
         return ExitCode.found(found)
     }
 }
@@ -82,10 +70,7 @@ extension DecisionCommand {
 package enum LetterIDs {
     /// - Parameter texts: whole IDs, or unambiguous beginnings of at least six digits.
     /// - Throws: if one names no letter, or several.
-    package static func resolve(
-        _ texts: [String],
-        on client: PostgresClient
-    ) async throws -> Set<String> {
+    package static func resolve(_ texts: [String], on client: PostgresClient) async throws -> Set<String> {
         var ids: Set<String> = []
         let known = Set(try await DeadLetterTable.get(Set(texts), on: client).map(\.id))
         for text in texts {
@@ -94,13 +79,12 @@ package enum LetterIDs {
                 continue
             }
             let beginning = text.lowercased()
-            let found = try await DeadLetterTable.search(text, limit: 20, on: client)
-                .filter { beginning.count >= 6 && $0.id.hasPrefix(beginning) }
+            let found = try await DeadLetterTable.search(text, limit: 20, on: client).filter {
+                beginning.count >= 6 && $0.id.hasPrefix(beginning)
+            }
             guard let only = found.first, found.count == 1 else {
                 throw CommandError(
-                    ExitCode.negative,
-                    found.isEmpty ? "no dead letter \(text)" : "several dead letters begin \(text)"
-                )
+                    ExitCode.negative, found.isEmpty ? "no dead letter \(text)" : "several dead letters begin \(text)")
             }
             ids.insert(only.id)
         }

@@ -11,70 +11,61 @@ package enum Disclosure {
     /// Members of bodies, of payloads signed by Apple and of observations whose values are shown.
     package static let shownMembers: Set<String> = [
         // Bodies and answers of Apple's API.
-        "data", "lastTransactions", "status", "notificationHistory", "sendAttempts", "attemptDate",
-        "sendAttemptResult", "hasMore", "transactionID", "bundleID", "productID", "offerID",
-        "originalTransactionID",
+        "data", "lastTransactions", "status", "notificationHistory", "sendAttempts", "attemptDate", "sendAttemptResult",
+        "hasMore", "transactionID", "bundleID", "productID", "offerID", "originalTransactionID",
         // JWS headers.
         "alg", "kid", "typ",
         // Transactions.
         "originalTransactionId", "transactionId", "webOrderLineItemId", "bundleId", "productId",
-        "subscriptionGroupIdentifier", "purchaseDate", "originalPurchaseDate", "expiresDate",
-        "quantity", "type", "inAppOwnershipType", "signedDate", "revocationReason",
-        "revocationDate", "isUpgraded", "offerType", "offerIdentifier", "environment", "storefront",
-        "storefrontId", "transactionReason", "currency", "price", "offerDiscountType",
-        "offerPeriod", "revocationType", "revocationPercentage", "advancedCommerceInfo",
-        "billingPlanType", "commitmentInfo", "previousOriginalTransactionId",
-        "additionalTransactionReason", "multiSeatInfo", "invitationManagement", "priceTiers",
-        "revokedSeatQuantity", "billingPeriodNumber", "commitmentExpiresDate", "commitmentPrice",
-        "totalBillingPeriods", "estimatedTax", "items", "period", "taxCode", "taxExclusivePrice",
-        "taxRate", "SKU", "offer", "refunds", "refundAmount", "refundDate", "refundReason",
+        "subscriptionGroupIdentifier", "purchaseDate", "originalPurchaseDate", "expiresDate", "quantity", "type",
+        "inAppOwnershipType", "signedDate", "revocationReason", "revocationDate", "isUpgraded", "offerType",
+        "offerIdentifier", "environment", "storefront", "storefrontId", "transactionReason", "currency", "price",
+        "offerDiscountType", "offerPeriod", "revocationType", "revocationPercentage", "advancedCommerceInfo",
+        "billingPlanType", "commitmentInfo", "previousOriginalTransactionId", "additionalTransactionReason",
+        "multiSeatInfo", "invitationManagement", "priceTiers", "revokedSeatQuantity", "billingPeriodNumber",
+        "commitmentExpiresDate", "commitmentPrice", "totalBillingPeriods", "estimatedTax", "items", "period", "taxCode",
+        "taxExclusivePrice", "taxRate", "SKU", "offer", "refunds", "refundAmount", "refundDate", "refundReason",
         "refundType", "periodCount",
         // Renewal infos.
-        "expirationIntent", "autoRenewProductId", "autoRenewStatus", "isInBillingRetryPeriod",
-        "priceIncreaseStatus", "gracePeriodExpiresDate", "recentSubscriptionStartDate",
-        "renewalDate", "renewalPrice", "eligibleWinBackOfferIds", "renewalBillingPlanType",
-        "renewalQuantity", "renewalPriceTiers", "commitmentAutoRenewProductId",
-        "commitmentAutoRenewStatus", "commitmentRenewalBillingPlanType", "commitmentRenewalDate",
-        "commitmentRenewalPrice", "priceIncreaseInfo", "dependentSKUs",
+        "expirationIntent", "autoRenewProductId", "autoRenewStatus", "isInBillingRetryPeriod", "priceIncreaseStatus",
+        "gracePeriodExpiresDate", "recentSubscriptionStartDate", "renewalDate", "renewalPrice",
+        "eligibleWinBackOfferIds", "renewalBillingPlanType", "renewalQuantity", "renewalPriceTiers",
+        "commitmentAutoRenewProductId", "commitmentAutoRenewStatus", "commitmentRenewalBillingPlanType",
+        "commitmentRenewalDate", "commitmentRenewalPrice", "priceIncreaseInfo", "dependentSKUs",
         // Notifications.
-        "notificationType", "subtype", "notificationUUID", "version", "summary", "appData",
-        "appAppleId", "bundleVersion", "consumptionRequestReason", "requestIdentifier",
-        "storefrontCountryCodes", "succeededCount", "failedCount", "unclaimInfo",
-        "externalPurchaseToken", "tokenCreationDate", "tokenExpirationDate", "tokenType",
+        "notificationType", "subtype", "notificationUUID", "version", "summary", "appData", "appAppleId",
+        "bundleVersion", "consumptionRequestReason", "requestIdentifier", "storefrontCountryCodes", "succeededCount",
+        "failedCount", "unclaimInfo", "externalPurchaseToken", "tokenCreationDate", "tokenExpirationDate", "tokenType",
         // App transactions and receipts.
         "receiptType", "applicationVersion", "versionExternalIdentifier", "receiptCreationDate",
-        "originalApplicationVersion", "preorderDate", "originalPlatform", "requestDate",
-        "transactionDate", "fulfilmentToolVersion", "ageRating", "developerId", "downloadId",
-        "expirationDate", "receiptExpirationDate", "isTrialPeriod", "isInIntroOfferPeriod",
+        "originalApplicationVersion", "preorderDate", "originalPlatform", "requestDate", "transactionDate",
+        "fulfilmentToolVersion", "ageRating", "developerId", "downloadId", "expirationDate", "receiptExpirationDate",
+        "isTrialPeriod", "isInIntroOfferPeriod",
         // Observations.
-        "schemaVersion", "source", "topic", "partition", "offset", "timestamp", "index", "count",
-        "verification", "date", "leaf", "root", "trust", "method", "verifier", "facts",
-        "transaction", "renewalInfo", "appTransaction", "receipt", "notification", "payloads",
-        "payloadBytes", "claims", "input", "owner", "rule", "isDuplicate", "relinkedPurchase",
-        "contentHash", "autoRenewProductID", "isFamilyShared", "isInBillingRetry",
+        "schemaVersion", "source", "topic", "partition", "offset", "timestamp", "index", "count", "verification",
+        "date", "leaf", "root", "trust", "method", "verifier", "facts", "transaction", "renewalInfo", "appTransaction",
+        "receipt", "notification", "payloads", "payloadBytes", "claims", "input", "owner", "rule", "isDuplicate",
+        "relinkedPurchase", "contentHash", "autoRenewProductID", "isFamilyShared", "isInBillingRetry",
         "subscriptionGroupID", "revocation", "reason", "percentage", "uuid",
     ]
 
     /// Members whose name is shown, and never the value.
     package static let namedMembers: Set<String> = [
-        "signedPayload", "signedTransaction", "signedTransactions", "signedTransactionInfo",
-        "signedRenewalInfo", "signedAppTransactionInfo", "receipt-data", "password",
-        "exclude-old-transactions", "x5c", "appAccountToken", "appTransactionId",
-        "appTransactionID", "deviceVerification", "deviceVerificationNonce", "opaqueValue",
-        "deviceHash", "attributes", "receiptAttributes", "descriptors", "description",
-        "displayName", "requestReferenceId", "consistencyToken", "externalPurchaseId",
-        "unclaimSeatIds", "applicationUsername", "sharedSecret", "ingestUserID", "userID",
+        "signedPayload", "signedTransaction", "signedTransactions", "signedTransactionInfo", "signedRenewalInfo",
+        "signedAppTransactionInfo", "receipt-data", "password", "exclude-old-transactions", "x5c", "appAccountToken",
+        "appTransactionId", "appTransactionID", "deviceVerification", "deviceVerificationNonce", "opaqueValue",
+        "deviceHash", "attributes", "receiptAttributes", "descriptors", "description", "displayName",
+        "requestReferenceId", "consistencyToken", "externalPurchaseId", "unclaimSeatIds", "applicationUsername",
+        "sharedSecret", "ingestUserID", "userID",
     ]
 
     package static let shownHeaders: Set<String> = [
-        "correlation-id", "traceparent", "producer", "client-id", "source", "ce_source", "ce_type",
-        "ce_specversion", "content-type", DeadLetterHeader.replayOf,
+        "correlation-id", "traceparent", "producer", "client-id", "source", "ce_source", "ce_type", "ce_specversion",
+        "content-type", DeadLetterHeader.replayOf,
     ]
 
     /// Headers whose name is shown, and never the value.
-    package static let namedHeaders: Set<String> = [
-        "user-id", "authorization", "cookie", "x-api-key",
-    ]
+    package static let namedHeaders: Set<String> = ["user-id", "authorization", "cookie", "x-api-key"]
 
     private static let numberBytesMax = 40
 

@@ -14,15 +14,8 @@ enum GroupsCommand: DeadLetterCommand {
         let query = try FilterOptions.query(context.arguments, now: context.now)
         let limit = try ListCommand.limit(context.arguments)
         let index = try await context.database()
-        let groups = try await DeadLetterGroupTable.largest(
-            query,
-            now: context.now,
-            limit: limit,
-            on: index
-        )
-        context.console.print(groups, columns, context.arguments) {
-            $0.openLetters > 0 && $0.recent > $0.before
-        }
+        let groups = try await DeadLetterGroupTable.largest(query, now: context.now, limit: limit, on: index)
+        context.console.print(groups, columns, context.arguments) { $0.openLetters > 0 && $0.recent > $0.before }
         let bound = groups.count == limit ? " at most" : ""
         let standing = try await context.standing(of: index)
         context.console.note("\(groups.count) groups\(bound), \(standing.text)")
@@ -31,22 +24,18 @@ enum GroupsCommand: DeadLetterCommand {
 
     private static let columns: [ReportColumn<DeadLetterGroup>] = [
         .init("group", \.id), .init("letters", rank: 1, \.letters), .init("open", \.openLetters),
-        .words("trend, \(DeadLetterGroupTable.trendHours) h", rank: 2) { trend($0) },
-        .member("recent", \.recent), .member("before", \.before),
-        .init("reason", lengthMax: 40, \.reason),
+        .words("trend, \(DeadLetterGroupTable.trendHours) h", rank: 2) { trend($0) }, .member("recent", \.recent),
+        .member("before", \.before), .init("reason", lengthMax: 40, \.reason),
         .init("certificate", rank: 5, lengthMax: 12, \.leaf),
         .init("bundle_id", title: "bundle", rank: 4, lengthMax: 32, \.bundleID),
         .init("source_topic", title: "source", rank: 6, lengthMax: 40, \.sourceTopic),
-        .init("producer", rank: 7, lengthMax: 32, \.producer),
-        .init("first_at", title: "first", rank: 8, \.firstAt),
+        .init("producer", rank: 7, lengthMax: 32, \.producer), .init("first_at", title: "first", rank: 8, \.firstAt),
         .init("last_at", title: "last", rank: 3, \.lastAt),
     ]
 
     /// `grows 12 ← 3`: the last hours, and the hours before.
     private static func trend(_ group: DeadLetterGroup) -> String {
-        let word =
-            group.recent > group.before ? "grows" : group.recent < group.before ? "shrinks" : "even"
-        return group.recent == 0 && group.before == 0
-            ? "quiet" : "\(word) \(group.recent) ← \(group.before)"
+        let word = group.recent > group.before ? "grows" : group.recent < group.before ? "shrinks" : "even"
+        return group.recent == 0 && group.before == 0 ? "quiet" : "\(word) \(group.recent) ← \(group.before)"
     }
 }

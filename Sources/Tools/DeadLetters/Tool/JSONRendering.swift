@@ -89,13 +89,9 @@ struct JSONRendering {
             write(member, known?.isShown == true ? .shown : .hidden, indent: inner)
             separator = ",\n" + inner
         }
-        if hidden > 0 {
-            append(separator + "\"hidden\": \"<\(hidden) members, \(hiddenBytes) bytes>\"")
-        }
+        if hidden > 0 { append(separator + "\"hidden\": \"<\(hidden) members, \(hiddenBytes) bytes>\"") }
         append("\n" + indent + "}")
     }
 
-    private mutating func append(_ text: String) {
-        bytes.append(contentsOf: text.utf8)
-    }
+    private mutating func append(_ text: String) { bytes.append(contentsOf: text.utf8) }
 }

@@ -34,9 +34,7 @@ package struct LetterDossier: Sendable {
         let named = letter.identifiers.signedDate
         chains = contents.parts.lazy.compactMap { part in
             let signedDate = part.payload?["signedDate"]?.int64.map { Timestamp(milliseconds: $0) }
-            let chain = part.header.flatMap {
-                UnverifiedChain(header: $0, signedDate: signedDate ?? named)
-            }
+            let chain = part.header.flatMap { UnverifiedChain(header: $0, signedDate: signedDate ?? named) }
             return chain.map { (part.text(isRevealing: false), $0) }
         }.prefix(Self.chainsMax).map(\.self)
     }
@@ -49,11 +47,7 @@ package struct LetterDossier: Sendable {
 
     package mutating func addHistory(from client: PostgresClient) async throws {
         standing = try await DeadLetterActionTable.standing(of: [letter.id], on: client)[letter.id]
-        history = try await DeadLetterActionTable.history(
-            of: letter.id,
-            limit: Self.historyMax,
-            on: client
-        )
+        history = try await DeadLetterActionTable.history(of: letter.id, limit: Self.historyMax, on: client)
         if history?.contains(where: { $0.kind == .redacted }) == true {
             original = .removed
             contents = UnverifiedContents(of: [])
@@ -66,27 +60,20 @@ package struct LetterDossier: Sendable {
         OriginalRendering(letter, original, contents, isRevealing: isRevealing)
     }
 
-    package var isRedacted: Bool {
-        letter.value == .redacted || original == .removed
-    }
+    package var isRedacted: Bool { letter.value == .redacted || original == .removed }
 
     /// `open`, `replayed (accepted)`, and the like.
     package var stateText: String {
         let state = standing?.state ?? .open
-        guard let standing, state == .replayed || standing.isAccepted == false else {
-            return state.rawValue
-        }
-        let outcome =
-            standing.isAccepted.map { $0 ? "accepted" : "refused again" } ?? "outcome unknown"
+        guard let standing, state == .replayed || standing.isAccepted == false else { return state.rawValue }
+        let outcome = standing.isAccepted.map { $0 ? "accepted" : "refused again" } ?? "outcome unknown"
         return "\(state.rawValue) (\(outcome))"
     }
 }
 
 extension LetterDossier {
     /// The text below the letter itself, for people.
-    package var text: String {
-        ruleText + chains.map(Self.text).joined() + historyText
-    }
+    package var text: String { ruleText + chains.map(Self.text).joined() + historyText }
 
     private var ruleText: String {
         guard let guide else { return "" }
@@ -96,9 +83,7 @@ extension LetterDossier {
 
     private static func text(_ entry: (path: String, chain: UnverifiedChain)) -> String {
         var text = "\nCertificates of \(Printable.line(entry.path)), unverified\n"
-        if let problem = entry.chain.problem {
-            text += "  WRONG: \(problem)\n"
-        }
+        if let problem = entry.chain.problem { text += "  WRONG: \(problem)\n" }
         for reading in entry.chain.readings {
             text += "  \(reading.role)\n"
             for (label, value) in facts(reading) {
@@ -115,22 +100,18 @@ extension LetterDossier {
         guard let certificate = reading.certificate else { return [] }
         let validity = certificate.validity
         return [
-            ("subject", certificate.subject), ("issuer", certificate.issuer),
-            ("serial", certificate.serialNumber),
+            ("subject", certificate.subject), ("issuer", certificate.issuer), ("serial", certificate.serialNumber),
             (
                 "valid",
                 "\(Timestamp(milliseconds: validity.lowerBound * 1000)) to "
                     + "\(Timestamp(milliseconds: validity.upperBound * 1000))"
-            ),
-            ("purposes", reading.purposes.joined(separator: ", ")),
-            ("SHA-256", certificate.fingerprint.hex),
+            ), ("purposes", reading.purposes.joined(separator: ", ")), ("SHA-256", certificate.fingerprint.hex),
         ]
     }
 
     private var historyText: String {
         guard let history else { return "" }
-        return "\nState: \(stateText)\n"
-            + history.map { "  " + Self.line(of: $0) + "\n" }.joined()
+        return "\nState: \(stateText)\n" + history.map { "  " + Self.line(of: $0) + "\n" }.joined()
     }
 
     static func line(of action: DeadLetterAction) -> String {
@@ -149,11 +130,9 @@ extension LetterDossier {
     ///   without what could be used again or names an account.
     package func json(isRevealing: Bool) -> JSONContent {
         letter.json + [
-            "doubt": doubt, "state": history.map { _ in stateText }, "history": history,
-            "rule": guide?.rule, "advice": guide?.advice,
-            "certificates": chains.map(Self.json),
-            "original": isRevealing ? original.json : nil,
-            "decoded": isRevealing ? nil : decoded,
+            "doubt": doubt, "state": history.map { _ in stateText }, "history": history, "rule": guide?.rule,
+            "advice": guide?.advice, "certificates": chains.map(Self.json),
+            "original": isRevealing ? original.json : nil, "decoded": isRevealing ? nil : decoded,
         ]
     }
 
@@ -172,12 +151,11 @@ extension LetterDossier {
             let certificate = reading.certificate
             let validity = certificate?.validity
             return [
-                "role": reading.role, "subject": certificate?.subject,
-                "issuer": certificate?.issuer, "serial": certificate?.serialNumber,
+                "role": reading.role, "subject": certificate?.subject, "issuer": certificate?.issuer,
+                "serial": certificate?.serialNumber,
                 "not_before": validity.map { Timestamp(milliseconds: $0.lowerBound * 1000) },
                 "not_after": validity.map { Timestamp(milliseconds: $0.upperBound * 1000) },
-                "purposes": reading.purposes, "sha256": certificate?.fingerprint.hex,
-                "findings": reading.findings,
+                "purposes": reading.purposes, "sha256": certificate?.fingerprint.hex, "findings": reading.findings,
             ]
         }
         return ["path": entry.path, "problem": entry.chain.problem, "chain": chain]
@@ -187,8 +165,8 @@ extension LetterDossier {
 extension DeadLetterAction: JSONRepresentable {
     package var json: JSONContent {
         [
-            "number": number, "at": at, "action": kind.rawValue, "who": who,
-            "database_user": databaseUser, "replay": replay, "why": why, "detail": detail,
+            "number": number, "at": at, "action": kind.rawValue, "who": who, "database_user": databaseUser,
+            "replay": replay, "why": why, "detail": detail,
         ]
     }
 }

@@ -14,18 +14,13 @@ enum LetterRemains {
         guard context.client != nil else { return }
         let id = wanted.lowercased()
         let history = try await DeadLetterActionTable.history(
-            of: id,
-            limit: LetterDossier.historyMax,
-            on: try await context.database()
-        )
+            of: id, limit: LetterDossier.historyMax, on: try await context.database())
         guard !history.isEmpty else { return }
         context.console.note("topic and index have it no more; this is what was done about it")
         guard !context.isJSON else {
             let remains: JSONContent = ["id": id, "history": history]
             return context.console.print(json: remains)
         }
-        for action in history {
-            context.console.print(LetterDossier.line(of: action))
-        }
+        for action in history { context.console.print(LetterDossier.line(of: action)) }
     }
 }

@@ -7,17 +7,11 @@ import Store
 
 enum ListCommand: DeadLetterCommand {
     static let name = "list"
-    static let summary =
-        "Lists dead letters, the newest first, each once however often it was repeated."
-    static let options: [CommandOption] =
-        FilterOptions.options + [limitOption, .wide, ToolContext.fromTopic]
+    static let summary = "Lists dead letters, the newest first, each once however often it was repeated."
+    static let options: [CommandOption] = FilterOptions.options + [limitOption, .wide, ToolContext.fromTopic]
 
     static let limitOption = CommandOption(
-        "limit",
-        short: "n",
-        argument: "N",
-        "Maximum number of lines; 50 by default."
-    )
+        "limit", short: "n", argument: "N", "Maximum number of lines; 50 by default.")
 
     /// The number of lines that `limitOption` asks for.
     static func limit(_ arguments: CommandArguments) throws(UsageError) -> Int {
@@ -27,9 +21,7 @@ enum ListCommand: DeadLetterCommand {
     static func run(_ context: ToolContext) async throws -> Int32 {
         let query = try FilterOptions.query(context.arguments, now: context.now)
         let limit = try limit(context.arguments)
-        guard let index = try await context.index() else {
-            return try await readTopic(query, limit: limit, context)
-        }
+        guard let index = try await context.index() else { return try await readTopic(query, limit: limit, context) }
         let rows = try await DeadLetterTable.page(query, limit: limit, on: index)
         print(rows, context)
         let count = try await DeadLetterCounts.count(query, on: index)
@@ -38,11 +30,7 @@ enum ListCommand: DeadLetterCommand {
         return ExitCode.found(count)
     }
 
-    private static func readTopic(
-        _ query: DeadLetterQuery,
-        limit: Int,
-        _ context: ToolContext
-    ) async throws -> Int32 {
+    private static func readTopic(_ query: DeadLetterQuery, limit: Int, _ context: ToolContext) async throws -> Int32 {
         try IndexOnly.check(query)
         let (newest, notes) = try await fromTopic(query, limit: limit, context)
         let rows = newest.sorted
@@ -53,11 +41,9 @@ enum ListCommand: DeadLetterCommand {
     }
 
     /// The newest letters by the topic itself, and notes on the reading.
-    static func fromTopic(
-        _ query: DeadLetterQuery,
-        limit: Int,
-        _ context: ToolContext
-    ) async throws -> (newest: NewestLetters, notes: String) {
+    static func fromTopic(_ query: DeadLetterQuery, limit: Int, _ context: ToolContext) async throws -> (
+        newest: NewestLetters, notes: String
+    ) {
         var fold = DeadLetterFold<Bool>()
         var newest = NewestLetters(limit: limit)
         let redactions = try await context.redactions()
@@ -66,12 +52,8 @@ enum ListCommand: DeadLetterCommand {
             row.checkRedaction(redactions)
             let matches = query.matches(row)
             guard case .counts(let replacing) = fold.add(row, matches) else { return }
-            if replacing == true {
-                newest.remove(letter.id)
-            }
-            if matches {
-                newest.insert(row)
-            }
+            if replacing == true { newest.remove(letter.id) }
+            if matches { newest.insert(row) }
         }
         return (newest, fold.notes(summary))
     }
@@ -87,9 +69,7 @@ enum ListCommand: DeadLetterCommand {
 enum IndexOnly {
     /// - Throws: if a filter asks for a fact that the topic does not hold.
     static func check(_ query: DeadLetterQuery) throws(UsageError) {
-        guard query.states.isEmpty else {
-            throw UsageError(needed("--state"))
-        }
+        guard query.states.isEmpty else { throw UsageError(needed("--state")) }
     }
 
     /// The error of an option that needs the index.

@@ -28,9 +28,7 @@ package struct OriginalRendering: Sendable {
         package let header: String?
         package let payload: String?
 
-        fileprivate var bytes: Int {
-            [path, problem, header, payload].reduce(0) { $0 + ($1?.utf8.count ?? 0) }
-        }
+        fileprivate var bytes: Int { [path, problem, header, payload].reduce(0) { $0 + ($1?.utf8.count ?? 0) } }
     }
 
     package private(set) var headers: [Header] = []
@@ -51,23 +49,14 @@ package struct OriginalRendering: Sendable {
     private static let partBytesMax = 16 << 10
     private static let partsBytesMax = 256 << 10
 
-    init(
-        _ letter: DeadLetter,
-        _ original: DeadLetterOriginal,
-        _ contents: UnverifiedContents,
-        isRevealing: Bool
-    ) {
+    init(_ letter: DeadLetter, _ original: DeadLetterOriginal, _ contents: UnverifiedContents, isRevealing: Bool) {
         func isOmitted(_ part: String) -> Bool {
             letter.omitted?.split(separator: ",").contains { $0 == part } ?? false
         }
         self.isRevealing = isRevealing
         headersAreOmitted = isOmitted("headers")
         key = Self.content(original.key, isOmitted: isOmitted("key"), isRevealing: isRevealing)
-        var value = Self.content(
-            original.value,
-            isOmitted: letter.value == .omitted,
-            isRevealing: isRevealing
-        )
+        var value = Self.content(original.value, isOmitted: letter.value == .omitted, isRevealing: isRevealing)
         if !isRevealing, letter.value != .omitted, let root = contents.root {
             value.text = JSONRendering.text(root, isRevealing: false, bytesMax: Self.valueBytesMax)
         }
@@ -90,10 +79,7 @@ package struct OriginalRendering: Sendable {
             headers.append(
                 Header(
                     name: ShownBytes.beginning(header.name, 255),
-                    value: header.value.map { text(of: $0, isShown: isShown) } ?? "(null)",
-                    bytes: header.value?.count
-                )
-            )
+                    value: header.value.map { text(of: $0, isShown: isShown) } ?? "(null)", bytes: header.value?.count))
         }
         headersNote = hidden == 0 ? nil : "<\(hidden) more headers, \(bytes) bytes hidden>"
     }
@@ -109,23 +95,16 @@ package struct OriginalRendering: Sendable {
         for part in contents.parts {
             guard bytes < Self.partsBytesMax else { break }
             func text(_ value: JSONValue?) -> String? {
-                value.map {
-                    JSONRendering.text($0, isRevealing: isRevealing, bytesMax: Self.partBytesMax)
-                }
+                value.map { JSONRendering.text($0, isRevealing: isRevealing, bytesMax: Self.partBytesMax) }
             }
             let added = Part(
-                path: part.text(isRevealing: isRevealing),
-                problem: part.problem,
-                header: text(part.header),
-                payload: text(part.payload)
-            )
+                path: part.text(isRevealing: isRevealing), problem: part.problem, header: text(part.header),
+                payload: text(part.payload))
             parts.append(added)
             bytes += added.bytes
         }
         let rest = contents.parts.count - parts.count
-        if rest > 0 || !contents.isWhole {
-            partsNote = "[… \(rest > 0 ? "\(rest) " : "")more parts left out …]"
-        }
+        if rest > 0 || !contents.isWhole { partsNote = "[… \(rest > 0 ? "\(rest) " : "")more parts left out …]" }
     }
 
     private static func content(_ bytes: [UInt8]?, isOmitted: Bool, isRevealing: Bool) -> Content {
@@ -134,8 +113,7 @@ package struct OriginalRendering: Sendable {
         guard !bytes.isEmpty else { return Content(note: "empty") }
         let shown = ShownBytes(bytes, bytesMax: isRevealing ? valueBytesMax : 0)
         return Content(
-            note: "\(bytes.count) bytes, \(shown.form)",
-            text: isRevealing ? shown.text : Disclosure.hidden(bytes.count)
+            note: "\(bytes.count) bytes, \(shown.form)", text: isRevealing ? shown.text : Disclosure.hidden(bytes.count)
         )
     }
 }

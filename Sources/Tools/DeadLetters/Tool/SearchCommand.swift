@@ -18,9 +18,7 @@ enum SearchCommand: DeadLetterCommand {
         let index = try await context.database()
         let rows = try await DeadLetterTable.search(text, limit: limit, on: index)
         ListCommand.print(rows, context)
-        let total =
-            rows.count < limit
-            ? Int64(rows.count) : try await DeadLetterTable.searchTotal(text, on: index)
+        let total = rows.count < limit ? Int64(rows.count) : try await DeadLetterTable.searchTotal(text, on: index)
         let standing = try await context.standing(of: index)
         context.console.note("\(rows.count) of \(total) dead letters, \(standing.text)")
         return ExitCode.found(rows.count)

@@ -13,8 +13,7 @@ enum ShowCommand: DeadLetterCommand {
         + "refused it, its certificates and what is wrong with them, its state and its "
         + "history. Of the original only members and headers are shown that are known to "
         + "be harmless, and the size of everything else, unless --reveal asks for it, "
-        + "which is recorded in the history first, with --why. For a letter that topic and "
-        + "index have "
+        + "which is recorded in the history first, with --why. For a letter that topic and index have "
         + "no more, its whole ID still shows the history."
     static let operands = "ID|TOPIC/PARTITION/OFFSET"
     static let operandCount = 1...1
@@ -22,39 +21,28 @@ enum ShowCommand: DeadLetterCommand {
         CommandOption(
             "original",
             "Print the original's value alone, byte for byte, as 'pipeline publish --whole'"
-                + " takes it; to a file or a pipe. Counts as --reveal."
-        ),
+                + " takes it; to a file or a pipe. Counts as --reveal."),
         CommandOption("reveal", "Show what is hidden too; JSON then holds the original whole."),
         CommandOption(
-            "force",
-            short: "f",
-            "Print the original to a terminal too, which may interpret control sequences."
-        ),
-        CommandOption("why", argument: "TEXT", "Why it is revealed, for the history."),
-        ToolContext.auditorOption, ToolContext.fromTopic,
+            "force", short: "f", "Print the original to a terminal too, which may interpret control sequences."),
+        CommandOption("why", argument: "TEXT", "Why it is revealed, for the history."), ToolContext.auditorOption,
+        ToolContext.fromTopic,
     ]
 
     private static let idDigitsMin = 6
 
     static func run(_ context: ToolContext) async throws -> Int32 {
         let wanted = context.arguments.operands[0]
-        if context.arguments.isSet("original") || context.arguments.isSet("reveal") {
-            _ = try context.reason()
-        }
+        if context.arguments.isSet("original") || context.arguments.isSet("reveal") { _ = try context.reason() }
         let position = RecordPosition(wanted)
         guard position != nil || wanted.count >= idDigitsMin else {
             throw UsageError(
                 "expected an ID, at least \(idDigitsMin) of its digits, or TOPIC/PARTITION/OFFSET "
-                    + "of the original or of the dead letter; found \"\(wanted)\""
-            )
+                    + "of the original or of the dead letter; found \"\(wanted)\"")
         }
         let finder = LetterFinder(
-            wanted: wanted,
-            position: position,
-            topic: context.topic,
-            index: try await context.index(),
-            redactions: try await context.redactions()
-        )
+            wanted: wanted, position: position, topic: context.topic, index: try await context.index(),
+            redactions: try await context.redactions())
         let found = try await finder.find()
         switch found {
         case .none:
@@ -67,12 +55,9 @@ enum ShowCommand: DeadLetterCommand {
             return ExitCode.negative
         case .indexed(let row):
             ListCommand.print([row], context)
-            context.console.note(
-                "the letter itself is not in the topic any more; this is what the index holds"
-            )
+            context.console.note("the letter itself is not in the topic any more; this is what the index holds")
             return ExitCode.negative
-        case .one(let dossier):
-            return try await show(dossier, context)
+        case .one(let dossier): return try await show(dossier, context)
         }
     }
 
@@ -80,9 +65,7 @@ enum ShowCommand: DeadLetterCommand {
         let isOriginal = context.arguments.isSet("original")
         let isRevealing = context.arguments.isSet("reveal")
         var dossier = found
-        if context.client != nil {
-            try await dossier.addHistory(from: try await context.database())
-        }
+        if context.client != nil { try await dossier.addHistory(from: try await context.database()) }
         if isOriginal, let problem = unwritable(dossier) {
             context.console.note(problem)
             return ExitCode.negative
@@ -91,9 +74,7 @@ enum ShowCommand: DeadLetterCommand {
             let detail = isOriginal ? "the original" : nil
             try await context.record(.revealed, of: dossier.letter.id, detail: detail)
         }
-        if isOriginal {
-            return write(dossier, context)
-        }
+        if isOriginal { return write(dossier, context) }
         if context.isJSON {
             context.console.print(json: dossier.json(isRevealing: isRevealing))
             return ExitCode.success
@@ -102,15 +83,10 @@ enum ShowCommand: DeadLetterCommand {
         context.console.note(
             isRevealing
                 ? "The original may hold tokens and personal data."
-                : "Shown is what is known to be harmless; --reveal shows the rest."
-        )
-        if let doubt = dossier.doubt {
-            context.console.print(text: "DOUBTFUL: \(Printable.line(doubt))\n\n")
-        }
+                : "Shown is what is known to be harmless; --reveal shows the rest.")
+        if let doubt = dossier.doubt { context.console.print(text: "DOUBTFUL: \(Printable.line(doubt))\n\n") }
         context.console.print(
-            text: DeadLetterText.whole(dossier.letter, original)
-                + DeadLetterText.decoded(original) + dossier.text
-        )
+            text: DeadLetterText.whole(dossier.letter, original) + DeadLetterText.decoded(original) + dossier.text)
         return ExitCode.success
     }
 
@@ -128,8 +104,7 @@ enum ShowCommand: DeadLetterCommand {
         guard context.console.write(bytes: dossier.original.value ?? [], isForced: isForced) else {
             context.console.note(
                 "not printed: the original may hold terminal control sequences; send it "
-                    + "to a file or a pipe, or add --force"
-            )
+                    + "to a file or a pipe, or add --force")
             return ExitCode.negative
         }
         return ExitCode.success
@@ -170,16 +145,13 @@ struct LetterFinder {
             let lines = rows.map { "\($0.id) \($0.source.position)" }
             return .several(lines, isMore: rows.count == limit)
         }
-        guard let found = try await topic.read(at: row.position(in: topic.name)),
-            found.letter.id == row.id
-        else { return .indexed(row) }
+        guard let found = try await topic.read(at: row.position(in: topic.name)), found.letter.id == row.id else {
+            return .indexed(row)
+        }
         return .one(
             LetterDossier(
-                found.letter,
-                DeadLetterOriginal(found.record),
-                doubt: row.warning ?? Self.doubt(found.letter, found.record)
-            )
-        )
+                found.letter, DeadLetterOriginal(found.record),
+                doubt: row.warning ?? Self.doubt(found.letter, found.record)))
     }
 
     /// Why the stored letter does not match its link.
@@ -193,9 +165,7 @@ struct LetterFinder {
         var redacted: [String: DeadLetter] = [:]
         var isMore = false
         _ = try await topic.read { letter, record in
-            if letter.value == .redacted, redactions?.contains(letter.id) ?? true {
-                redacted[letter.id] = letter
-            }
+            if letter.value == .redacted, redactions?.contains(letter.id) ?? true { redacted[letter.id] = letter }
             guard matches(letter) else { return }
             var row = DeadLetterRow(letter, record)
             row.checkRedaction(redactions)
@@ -205,16 +175,11 @@ struct LetterFinder {
                 return
             }
             let doubt = row.doubt ?? Self.doubt(letter, record)
-            found[letter.id] = (
-                row, LetterDossier(letter, DeadLetterOriginal(record), doubt: doubt)
-            )
+            found[letter.id] = (row, LetterDossier(letter, DeadLetterOriginal(record), doubt: doubt))
         }
         guard let dossier = found.values.first?.dossier else { return .none }
         guard found.count == 1 else {
-            return .several(
-                found.values.map { "\($0.row.id) \($0.row.source.position)" }.sorted(),
-                isMore: isMore
-            )
+            return .several(found.values.map { "\($0.row.id) \($0.row.source.position)" }.sorted(), isMore: isMore)
         }
         // The auditor may have asked for an earlier copy by its position. If it is unknown whether
         // the redaction is genuine, the original stays hidden.
@@ -225,9 +190,7 @@ struct LetterFinder {
     }
 
     private func matches(_ letter: DeadLetter) -> Bool {
-        if let position {
-            return [letter.source, letter.position, letter.raw].contains(position)
-        }
+        if let position { return [letter.source, letter.position, letter.raw].contains(position) }
         return letter.id.hasPrefix(wanted.lowercased())
     }
 }

@@ -10,14 +10,8 @@ enum TailCommand: DeadLetterCommand {
         + "come to the topic, until it is interrupted."
     static let options: [CommandOption] =
         FilterOptions.options + [
-            CommandOption(
-                "limit",
-                short: "n",
-                argument: "N",
-                "How many to begin with; 10 by default, 0 for none."
-            ),
-            CommandOption("follow", short: "f", "Wait for new ones."),
-            ToolContext.fromTopic,
+            CommandOption("limit", short: "n", argument: "N", "How many to begin with; 10 by default, 0 for none."),
+            CommandOption("follow", short: "f", "Wait for new ones."), ToolContext.fromTopic,
         ]
 
     static func run(_ context: ToolContext) async throws -> Int32 {
@@ -27,9 +21,7 @@ enum TailCommand: DeadLetterCommand {
         // The ends first: letters that arrive during the look-up are shown below.
         let ends = try await context.topic.watermarks().mapValues(\.high)
         let rows = try await newest(query, limit, context)
-        for row in rows.reversed() {
-            print(row, context)
-        }
+        for row in rows.reversed() { print(row, context) }
         guard context.arguments.isSet("follow") else { return ExitCode.found(rows.count) }
         do {
             try await Interruption.cancelling {
@@ -42,11 +34,9 @@ enum TailCommand: DeadLetterCommand {
         return ExitCode.success
     }
 
-    private static func newest(
-        _ query: DeadLetterQuery,
-        _ limit: Int,
-        _ context: ToolContext
-    ) async throws -> [DeadLetterRow] {
+    private static func newest(_ query: DeadLetterQuery, _ limit: Int, _ context: ToolContext) async throws
+        -> [DeadLetterRow]
+    {
         guard limit > 0 else { return [] }
         if let index = try await context.index() {
             return try await DeadLetterTable.page(query, limit: limit, on: index)

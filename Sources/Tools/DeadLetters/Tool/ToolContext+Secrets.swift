@@ -10,9 +10,7 @@ extension ToolContext {
     ///   - renew: called after certificates were replaced; long-lived clients must then be
     ///     recreated, others read them when they are made.
     package func followingSecrets<T>(
-        of database: PostgresClient,
-        renew: @escaping @Sendable () -> Void = {},
-        _ body: () async throws -> T
+        of database: PostgresClient, renew: @escaping @Sendable () -> Void = {}, _ body: () async throws -> T
     ) async rethrows -> T {
         let watch = Task { await followSecrets(database, renew) }
         defer { watch.cancel() }
@@ -25,16 +23,14 @@ extension ToolContext {
         while !Task.isCancelled {
             try? await Task.sleep(for: Self.secretsInterval)
             // Files that are just being replaced are read the next time.
-            guard !Task.isCancelled,
-                let read = try? DeadLetterSettings.read(arguments, environment: environment)
-            else { continue }
+            guard !Task.isCancelled, let read = try? DeadLetterSettings.read(arguments, environment: environment) else {
+                continue
+            }
             var refusal: String?
             do {
                 try await database.signIn()
                 if try await secrets.follow(DeadLetterSettings.clientProperties(read)) { renew() }
-            } catch {
-                refusal = "new secrets do not work yet, the former ones stay in use: \(error)"
-            }
+            } catch { refusal = "new secrets do not work yet, the former ones stay in use: \(error)" }
             guard !Task.isCancelled else { return }
             if let refusal, refusal != reported { console.note(refusal) }
             reported = refusal

@@ -8,44 +8,32 @@ import Topology
 /// The settings of the tool, a few of the workers'.
 package enum DeadLetterSettings {
     /// Without a setting, the broker of this machine.
-    private static let bootstrap = KafkaSettings.bootstrap.defaulted(
-        to: [HostPort(host: "localhost", port: 9092)]
-    )
+    private static let bootstrap = KafkaSettings.bootstrap.defaulted(to: [HostPort(host: "localhost", port: 9092)])
 
     /// Empty for none: then only the topic is read.
     private static let database = DatabaseSettings.url.defaulted(to: "")
 
     private static let schema = SettingsSchema(
         [
-            bootstrap.declaration, KafkaSettings.topicPrefix.declaration,
-            KafkaSettings.groupPrefix.declaration, database.declaration,
-        ] + DatabaseSettings.declarations.filter { $0.name != database.declaration.name },
-        ignoresUnknown: true
-    )
+            bootstrap.declaration, KafkaSettings.topicPrefix.declaration, KafkaSettings.groupPrefix.declaration,
+            database.declaration,
+        ] + DatabaseSettings.declarations.filter { $0.name != database.declaration.name }, ignoresUnknown: true)
 
     /// The settings of the tool, and those of the workers in the same sections.
-    static let known =
-        WorkerSettings.declarations + DatabaseSettings.declarations + VerifySettings.declarations
+    static let known = WorkerSettings.declarations + DatabaseSettings.declarations + VerifySettings.declarations
 
     /// The options of every command.
     package static let options =
         CommandOption.kafka + [
             CommandOption(
-                "postgres",
-                argument: "URL",
+                "postgres", argument: "URL",
                 "The database of the index (DATABASE_URL, DATABASE_URL_FILE). Others on this "
-                    + "machine see a command line: give no password here."
-            ),
-            .config,
+                    + "machine see a command line: give no password here."), .config,
         ]
 
     /// Reads the command line, the environment and the file.
-    static func read(
-        _ arguments: CommandArguments,
-        environment: [String: String]
-    ) throws -> SettingsValues {
-        try schema
-            .read(arguments, environment: environment, overrides: DatabaseSettings.overrides)
+    static func read(_ arguments: CommandArguments, environment: [String: String]) throws -> SettingsValues {
+        try schema.read(arguments, environment: environment, overrides: DatabaseSettings.overrides)
     }
 
     /// librdkafka's properties of the tool's clients.
@@ -57,10 +45,7 @@ package enum DeadLetterSettings {
     }
 
     static func topic(_ values: SettingsValues) -> DeadLetterTopic {
-        DeadLetterTopic(
-            name: values.topic(Topic.deadLetter),
-            configuration: clientProperties(values)
-        )
+        DeadLetterTopic(name: values.topic(Topic.deadLetter), configuration: clientProperties(values))
     }
 
     /// Nil if no database is configured; it connects when it is first used.
@@ -72,10 +57,7 @@ package enum DeadLetterSettings {
     }
 
     /// Tries the brokers, the topics that letters lie in and are replayed to, and the database.
-    package static func connections(
-        _ values: SettingsValues,
-        role: DatabaseRole
-    ) async -> [ConnectionFinding] {
+    package static func connections(_ values: SettingsValues, role: DatabaseRole) async -> [ConnectionFinding] {
         let needs = ([Topic.deadLetter] + Topology.stages.map(\.inputTopic)).map { topic in
             TopicNeed(values.topic(topic), Topic.requiredSettings(of: topic))
         }

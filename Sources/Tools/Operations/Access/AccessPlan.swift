@@ -20,8 +20,7 @@ struct AccessPlan: Sendable {
 
     /// All of them, in the order of the flow.
     var rules: [KafkaAccessRule] {
-        (Topology.stages + [.recovery]).flatMap(rules) + [ingestion] + deadLetterIndex + auditors
-            + replay + operations
+        (Topology.stages + [.recovery]).flatMap(rules) + [ingestion] + deadLetterIndex + auditors + replay + operations
     }
 
     /// A worker reads its topic, writes what its stage writes, and looks at these topics' limits.
@@ -31,8 +30,7 @@ struct AccessPlan: Sendable {
             allow(stage.program, .read, .describeConfigs, topics: [stage.inputTopic]),
             allow(stage.program, .write, .describeConfigs, topics: written),
             allow(stage.program, .read, groups: [groupPrefix + stage.name]),
-        ]
-        .filter { !$0.names.isEmpty }
+        ].filter { !$0.names.isEmpty }
     }
 
     /// The ingestion services, which publish bodies.
@@ -61,21 +59,14 @@ struct AccessPlan: Sendable {
     /// The rights of earlier versions that let a replay write to the later stages.
     var withdrawn: KafkaAccessRule {
         let believed = Topology.stages.filter(\.readsObservations).map(\.inputTopic)
-        return allow(
-            DatabaseRole.replay.name,
-            .read,
-            .write,
-            .describeConfigs,
-            topics: believed
-        )
+        return allow(DatabaseRole.replay.name, .read, .write, .describeConfigs, topics: believed)
     }
 
     private func reading(_ name: String) -> [KafkaAccessRule] {
         let groups = [Self.readerGroup] + Topology.stages.map { groupPrefix + $0.name }
         return [
             allow(name, .read, topics: [Topic.deadLetter]),
-            allow(name, .describe, topics: Topology.stages.map(\.inputTopic)),
-            allow(name, .describe, groups: groups),
+            allow(name, .describe, topics: Topology.stages.map(\.inputTopic)), allow(name, .describe, groups: groups),
         ]
     }
 
@@ -86,56 +77,31 @@ struct AccessPlan: Sendable {
         return [
             KafkaAccessRule(
                 principal: principal(name),
-                operations: [.create, .alter, .describe, .describeConfigs, .alterConfigs, .read],
-                resource: .topic,
-                names: [prefix],
-                isPrefix: true
-            ), allow(name, .write, topics: [Topic.raw]),
+                operations: [.create, .alter, .describe, .describeConfigs, .alterConfigs, .read], resource: .topic,
+                names: [prefix], isPrefix: true), allow(name, .write, topics: [Topic.raw]),
             // `account state` and kafka-consumer-groups.sh commit for them.
             KafkaAccessRule(
-                principal: principal(name),
-                operations: [.read],
-                resource: .group,
-                names: [groupPrefix],
-                isPrefix: true
-            ), allow(name, .describe, groups: ["\(PipelineTool.name)-reader"]),
+                principal: principal(name), operations: [.read], resource: .group, names: [groupPrefix], isPrefix: true),
+            allow(name, .describe, groups: ["\(PipelineTool.name)-reader"]),
         ]
     }
 
     private static let readerGroup = "dead-letter-reader"
 
-    private func allow(
-        _ name: String,
-        _ operations: KafkaAccessRule.Operation...,
-        topics: [String]
-    ) -> KafkaAccessRule {
+    private func allow(_ name: String, _ operations: KafkaAccessRule.Operation..., topics: [String]) -> KafkaAccessRule
+    {
         KafkaAccessRule(
-            principal: principal(name),
-            operations: operations,
-            resource: .topic,
-            names: topics.map { prefix + $0 }
-        )
+            principal: principal(name), operations: operations, resource: .topic, names: topics.map { prefix + $0 })
     }
 
-    private func allow(
-        _ name: String,
-        _ operation: KafkaAccessRule.Operation,
-        groups: [String]
-    ) -> KafkaAccessRule {
-        KafkaAccessRule(
-            principal: principal(name),
-            operations: [operation],
-            resource: .group,
-            names: groups
-        )
+    private func allow(_ name: String, _ operation: KafkaAccessRule.Operation, groups: [String]) -> KafkaAccessRule {
+        KafkaAccessRule(principal: principal(name), operations: [operation], resource: .group, names: groups)
     }
 }
 
 /// The rights of one principal to topics or groups, from any host (KIP-11, KIP-290).
 struct KafkaAccessRule: Sendable {
-    enum Resource: String, Sendable {
-        case topic, group
-    }
+    enum Resource: String, Sendable { case topic, group }
 
     /// An operation under the name that kafka-acls.sh takes; `Read` and `Write` imply `Describe`.
     enum Operation: String, Sendable {

@@ -14,19 +14,13 @@ extension ToolCommand {
             + "authorizer have no rights. New roles may log in and have no password yet: "
             + "ALTER ROLE \"link-worker\" PASSWORD '…', or \\password in psql.",
         options: CommandOption.kafka + [
-            .groupPrefix, .postgres, .config,
-            CommandOption("apply", "Execute the SQL, as the owner of the schema."),
+            .groupPrefix, .postgres, .config, CommandOption("apply", "Execute the SQL, as the owner of the schema."),
             CommandOption(
-                "name-prefix",
-                argument: "TEXT",
-                "Put before every role's and principal's name; nothing by default."
-            ),
+                "name-prefix", argument: "TEXT", "Put before every role's and principal's name; nothing by default."),
             CommandOption(
-                "principal",
-                argument: "PATTERN",
+                "principal", argument: "PATTERN",
                 "What Kafka calls the holder of a name, with {} for it; User:{} by default, "
-                    + "User:CN={} for client certificates without a mapping rule."
-            ),
+                    + "User:CN={} for client certificates without a mapping rule."),
         ]
     ) { context in
         let pattern = context.arguments.value("principal") ?? "User:{}"
@@ -34,16 +28,12 @@ extension ToolCommand {
             throw UsageError("--principal: expected a type and {}, such as User:CN={}")
         }
         let prefix = context.arguments.value("name-prefix") ?? ""
-        guard !context.arguments.isSet("apply") else {
-            return try await apply(prefix, context)
-        }
+        guard !context.arguments.isSet("apply") else { return try await apply(prefix, context) }
         let settings = try context.settings([.database, .kafka])
         let schema = settings[DatabaseSettings.schema]
         let script = DatabaseRole.script(DatabaseRole.all, schema: schema, prefix: prefix)
         // One transaction, so that nobody lacks rights in between.
-        context.console.print(
-            text: "-- PostgreSQL, as the owner of the schema\nBEGIN;\n\(script)\nCOMMIT;\n"
-        )
+        context.console.print(text: "-- PostgreSQL, as the owner of the schema\nBEGIN;\n\(script)\nCOMMIT;\n")
         let plan = AccessPlan(settings) { pattern.replacing("{}", with: prefix + $0) }
         context.console.print("# Kafka, as an admin")
         plan.rules.forEach { context.console.print($0.command) }
@@ -56,22 +46,15 @@ extension ToolCommand {
         let settings = try context.settings(.database)
         try await settings.withDatabase { connection in
             try await DatabaseRole.grant(
-                DatabaseRole.all,
-                schema: settings[DatabaseSettings.schema],
-                prefix: prefix,
-                on: connection
-            )
+                DatabaseRole.all, schema: settings[DatabaseSettings.schema], prefix: prefix, on: connection)
         }
         context.console.print("PostgreSQL: \(DatabaseRole.all.count) roles have their rights")
         context.console.note(
             "A new role has no password yet, and cannot sign in by one: "
                 + "ALTER ROLE \"\(prefix)\(DatabaseRole.operations.name)\" PASSWORD '…', or "
-                + "\\password in psql, and so for each"
-        )
+                + "\\password in psql, and so for each")
         context.console.note(
-            "Kafka's rights are not changed: run the kafka-acls.sh commands that this prints "
-                + "without --apply"
-        )
+            "Kafka's rights are not changed: run the kafka-acls.sh commands that this prints without --apply")
         return ExitCode.success
     }
 }

@@ -21,19 +21,12 @@ extension ToolCommand {
             + "ended. Exit code 1 when there is nothing to state.",
         options: CommandOption.kafka + [
             CommandOption(
-                "stage",
-                argument: "NAME",
-                choices: AccountReader.stages.map(\.name),
-                "verify, dedupe, link or entitle. Required."
-            ),
+                "stage", argument: "NAME", choices: AccountReader.stages.map(\.name),
+                "verify, dedupe, link or entitle. Required."),
             CommandOption(
-                "partition",
-                argument: "N",
-                "Only this one; may be given several times. All that need it unless given."
-            ),
+                "partition", argument: "N", "Only this one; may be given several times. All that need it unless given."),
             CommandOption("reason", argument: "TEXT", "What became of the records. Required."),
-            CommandOption("by", argument: "NAME", "Who states it. Required."),
-            .groupPrefix, .config, .json,
+            CommandOption("by", argument: "NAME", "Who states it. Required."), .groupPrefix, .config, .json,
         ]
     ) { context in
         let name = try context.required("stage")
@@ -45,22 +38,21 @@ extension ToolCommand {
         guard let statement = AccountStatement(at: now, by: by, reason: reason) else {
             throw UsageError(
                 "expected a line of at most \(AccountStatement.byBytesMax) bytes for --by and "
-                    + "\(AccountStatement.reasonBytesMax) for --reason"
-            )
+                    + "\(AccountStatement.reasonBytesMax) for --reason")
         }
         let wanted = try context.arguments.values("partition", as: .int(0...Int(Int32.max)))
         let settings = try context.settings(.kafka)
         let stated = try await KafkaAdmin.lend(settings.kafkaConfiguration) { admin in
-            try await AccountReader(admin, settings).stating(statement, of: stage)
-                .filter { wanted.isEmpty || wanted.contains(Int($0.key.partition)) }
+            try await AccountReader(admin, settings).stating(statement, of: stage).filter {
+                wanted.isEmpty || wanted.contains(Int($0.key.partition))
+            }
         }
         let group = settings.group(stage)
         try await settings.commit(stated, forGroup: group)
         let partitions = stated.keys.map(\.partition).sorted()
         context.print(
             ["group": group, "partitions": partitions],
-            or: "\(group): stated for \(Quantity.counted(partitions.count, "partition"))"
-        )
+            or: "\(group): stated for \(Quantity.counted(partitions.count, "partition"))")
         return partitions.isEmpty ? ExitCode.negative : ExitCode.success
     }
 }
@@ -68,10 +60,9 @@ extension ToolCommand {
 extension AccountReader {
     /// The commits of a stage whose counts do not begin with the first offset, each with the
     /// statement; counts that are missing or do not add up begin at the committed offset.
-    func stating(
-        _ statement: AccountStatement,
-        of stage: StageDescription
-    ) async throws -> [TopicPartition: OffsetCommit] {
+    func stating(_ statement: AccountStatement, of stage: StageDescription) async throws -> [TopicPartition:
+        OffsetCommit]
+    {
         let (cluster, committed) = try await commits(of: stage)
         return committed.compactMapValues { commit in
             guard let offset = commit.offset, offset > 0 else { return nil }

@@ -9,24 +9,15 @@ extension ToolCommand {
         + "credits: --with names a file in the own format whose products stand in the place of "
         + "those of FILE with the same IDs. A catalog has at most 16 MiB and 100,000 products."
 
-    private static let withOption = CommandOption(
-        "with",
-        argument: "FILE",
-        "A catalog that completes the first one."
-    )
+    private static let withOption = CommandOption("with", argument: "FILE", "A catalog that completes the first one.")
 
     private static let allowEmptyOption = CommandOption(
-        "allow-empty",
-        "Take a catalog without products, which ends what products grant by name."
-    )
+        "allow-empty", "Take a catalog without products, which ends what products grant by name.")
 
     static let catalogCheck = ToolCommand(
         "catalog check",
-        "Checks a product catalog and lists all its problems.\n\n"
-            + "\(formats)\n\nExit code 65 when there is one.",
-        operands: "FILE",
-        operandCount: 1...1,
-        options: [withOption, allowEmptyOption]
+        "Checks a product catalog and lists all its problems.\n\n\(formats)\n\nExit code 65 when there is one.",
+        operands: "FILE", operandCount: 1...1, options: [withOption, allowEmptyOption]
     ) { context in
         context.console.print(try readFile(context).summary)
         return ExitCode.success
@@ -36,11 +27,8 @@ extension ToolCommand {
         "catalog apply",
         "Checks a product catalog and puts it into force.\n\n"
             + "The workers apply it by themselves, also to what was bought before. The "
-            + "same catalog once more changes nothing; former versions stay in "
-            + "catalog_versions.\n\n\(formats)",
-        operands: "FILE",
-        operandCount: 1...1,
-        options: [withOption, allowEmptyOption, .postgres, .config]
+            + "same catalog once more changes nothing; former versions stay in catalog_versions.\n\n\(formats)",
+        operands: "FILE", operandCount: 1...1, options: [withOption, allowEmptyOption, .postgres, .config]
     ) { context in
         let settings = try context.settings(.database)
         let file = try readFile(context)
@@ -59,18 +47,12 @@ extension ToolCommand {
     private static func readFile(_ context: OperatorContext) throws(CommandError) -> CatalogFile {
         let arguments = context.arguments
         var file = try CatalogFile(path: arguments.operands[0])
-        if let path = arguments.value("with") {
-            file = try CatalogFile(file, completedBy: CatalogFile(path: path))
-        }
+        if let path = arguments.value("with") { file = try CatalogFile(file, completedBy: CatalogFile(path: path)) }
         guard !file.catalog.products.isEmpty || arguments.isSet("allow-empty") else {
             throw CommandError(
-                ExitCode.data,
-                "\(arguments.operands[0]) names no product; --allow-empty if that is meant"
-            )
+                ExitCode.data, "\(arguments.operands[0]) names no product; --allow-empty if that is meant")
         }
-        for remark in file.remarks {
-            context.console.note(remark)
-        }
+        for remark in file.remarks { context.console.note(remark) }
         return file
     }
 }

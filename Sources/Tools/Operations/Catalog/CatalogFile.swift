@@ -19,9 +19,7 @@ struct CatalogFile {
             let bytes = Array(data)
             let root = try Catalog.document(bytes)
             return try StorableCatalog(
-                Catalog.isStoreKitConfiguration(root)
-                    ? Catalog(storeKitConfiguration: root).json : bytes
-            )
+                Catalog.isStoreKitConfiguration(root) ? Catalog(storeKitConfiguration: root).json : bytes)
         }
     }
 
@@ -32,13 +30,10 @@ struct CatalogFile {
         }
     }
 
-    private static func checking(
-        _ subject: String,
-        _ body: () throws(CatalogError) -> StorableCatalog
-    ) throws(CommandError) -> StorableCatalog {
-        do {
-            return try body()
-        } catch {
+    private static func checking(_ subject: String, _ body: () throws(CatalogError) -> StorableCatalog)
+        throws(CommandError) -> StorableCatalog
+    {
+        do { return try body() } catch {
             let problems = error.problems.map { "  \($0)" }.joined(separator: "\n")
             let count = Quantity.counted(error.problems.count, "problem")
             throw CommandError(ExitCode.data, "\(subject): \(count)\n\(problems)")
@@ -47,9 +42,9 @@ struct CatalogFile {
 
     /// `6 products: 2 auto-renewable, 1 consumable`.
     var summary: String {
-        let types = Dictionary(grouping: catalog.products.values) { $0.type.rawValue }
-            .sorted { $0.key < $1.key }
-            .map { "\($0.value.count) \($0.key)" }
+        let types = Dictionary(grouping: catalog.products.values) { $0.type.rawValue }.sorted { $0.key < $1.key }.map {
+            "\($0.value.count) \($0.key)"
+        }
         let count = Quantity.counted(catalog.products.count, "product")
         return types.isEmpty ? count : "\(count): \(types.joined(separator: ", "))"
     }

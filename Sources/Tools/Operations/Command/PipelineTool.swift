@@ -8,18 +8,13 @@ package enum PipelineTool {
     package static let tool = CommandTool(
         name,
         introduction: [
-            "Operates the entitlement pipeline: signed App Store bodies in Kafka become",
-            "entitlements in PostgreSQL.",
-        ],
-        settings: ToolSettings.known,
+            "Operates the entitlement pipeline: signed App Store bodies in Kafka become", "entitlements in PostgreSQL.",
+        ], settings: ToolSettings.known,
         rights: "the commands take the rights of the role \(DatabaseRole.operations.name), "
             + "'migrate' and 'grants' those of the schema's owner: see '\(name) grants'",
         commands: [
-            .migrate, .topics, .grants, .catalogCheck, .catalogApply, .linkAdd, .linkRemove,
-            .linkList, .linkReapply, .dedupeForget, .grant, .revokeGrant, .explain, .whatsStored,
-            .forget,
-            .rebuild, .recoverFeed, .recoverApple, .publish, .run, .status, .reconcile,
-            .accountState,
-        ]
-    )
+            .migrate, .topics, .grants, .catalogCheck, .catalogApply, .linkAdd, .linkRemove, .linkList, .linkReapply,
+            .dedupeForget, .grant, .revokeGrant, .explain, .whatsStored, .forget, .rebuild, .recoverFeed, .recoverApple,
+            .publish, .run, .status, .reconcile, .accountState,
+        ])
 }

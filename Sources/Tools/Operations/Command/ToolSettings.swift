@@ -11,9 +11,7 @@ package enum ToolSettings {
     package struct Needs: OptionSet, Sendable {
         package let rawValue: Int
 
-        package init(rawValue: Int) {
-            self.rawValue = rawValue
-        }
+        package init(rawValue: Int) { self.rawValue = rawValue }
 
         package static let kafka = Needs(rawValue: 1)
         package static let database = Needs(rawValue: 2)
@@ -29,44 +27,32 @@ package enum ToolSettings {
                 KafkaSettings.groupPrefix.declaration,
             ]
         }
-        if needs.contains(.database) {
-            declarations += DatabaseSettings.declarations
-        }
+        if needs.contains(.database) { declarations += DatabaseSettings.declarations }
         return SettingsSchema(
-            declarations,
-            takesKafkaProperties: !needs.isDisjoint(with: [.kafka, .kafkaProperties]),
-            ignoresUnknown: true
-        )
+            declarations, takesKafkaProperties: !needs.isDisjoint(with: [.kafka, .kafkaProperties]),
+            ignoresUnknown: true)
     }
 
     /// The settings of the workers and of the tool, whose names the environment may hold.
     package static let known =
-        WorkerSettings.declarations + DatabaseSettings.declarations
-        + VerifySettings.declarations + DedupeSettings.declarations
-        + LinkSettings.declarations + EntitleSettings.declarations
+        WorkerSettings.declarations + DatabaseSettings.declarations + VerifySettings.declarations
+        + DedupeSettings.declarations + LinkSettings.declarations + EntitleSettings.declarations
         + RecoverySettings.declarations
 }
 
 extension CommandOption {
-    static let groupPrefix = CommandOption(
-        "group-prefix",
-        argument: "TEXT",
-        "Prefix of the consumer groups' names."
-    )
+    static let groupPrefix = CommandOption("group-prefix", argument: "TEXT", "Prefix of the consumer groups' names.")
     static let postgres = CommandOption(
-        "postgres",
-        argument: "URL",
+        "postgres", argument: "URL",
         "The database. Others on this machine see a command line: where the URL holds a password, "
-            + "prefer DATABASE_URL, or a file named by DATABASE_URL_FILE."
-    )
+            + "prefer DATABASE_URL, or a file named by DATABASE_URL_FILE.")
 }
 
 extension SettingsValues {
     /// librdkafka's properties for a client of this tool.
     var kafkaConfiguration: [String: String] {
         kafkaProperties.merging([
-            "bootstrap.servers": self[KafkaSettings.bootstrap].commaSeparated,
-            "client.id": PipelineTool.name,
+            "bootstrap.servers": self[KafkaSettings.bootstrap].commaSeparated, "client.id": PipelineTool.name,
         ]) { $1 }
     }
 }

@@ -25,13 +25,10 @@ package struct TopicReader: Sendable {
     ///
     /// - Parameter progress: called with how many offsets were read, and of how many.
     /// - Returns: how many offsets retention has removed.
-    func visit(
-        _ topic: String,
-        progress: TopicScan.Progress = { _, _ in },
-        _ body: (ConsumerRecord) throws -> Void
-    ) async throws -> Int64 {
-        let marks = try await KafkaAdmin.lend(configuration) {
-            admin -> [TopicPartition: Watermarks] in
+    func visit(_ topic: String, progress: TopicScan.Progress = { _, _ in }, _ body: (ConsumerRecord) throws -> Void)
+        async throws -> Int64
+    {
+        let marks = try await KafkaAdmin.lend(configuration) { admin -> [TopicPartition: Watermarks] in
             let metadata = try await admin.metadata(deadline: Self.answerDeadline)
             guard let found = metadata[topic: topic], found.error == nil else { return [:] }
             return try await admin.listOffsets(found.partitions, deadline: Self.answerDeadline)
@@ -54,8 +51,7 @@ package struct TopicReader: Sendable {
     /// The first record of each range that holds any.
     package func first(in ranges: [TopicPartition: Range<Int64>]) async throws -> [ConsumerRecord] {
         var records: [ConsumerRecord] = []
-        try await TopicScan.with(configuration) { scan in
-            try await scan.read(ranges, firstOnly: true) { records += $0 }
+        try await TopicScan.with(configuration) { scan in try await scan.read(ranges, firstOnly: true) { records += $0 }
         }
         return records
     }
@@ -64,21 +60,13 @@ package struct TopicReader: Sendable {
 extension KafkaAdmin {
     /// Lends a client to `body` and closes it afterwards, however that ends; names the servers
     /// where none of them answers.
-    package static func lend<T>(
-        _ configuration: [String: String],
-        _ body: (KafkaAdmin) async throws -> T
-    ) async throws -> T {
-        try await namingServers(configuration) { try await with(configuration, body) }
-    }
+    package static func lend<T>(_ configuration: [String: String], _ body: (KafkaAdmin) async throws -> T) async throws
+        -> T
+    { try await namingServers(configuration) { try await with(configuration, body) } }
 
     /// Performs `body`, and names the servers where none of them answers it.
-    static func namingServers<T>(
-        _ configuration: [String: String],
-        _ body: () async throws -> T
-    ) async throws -> T {
-        do {
-            return try await body()
-        } catch let error as KafkaError where error.isSilence {
+    static func namingServers<T>(_ configuration: [String: String], _ body: () async throws -> T) async throws -> T {
+        do { return try await body() } catch let error as KafkaError where error.isSilence {
             let servers = configuration["bootstrap.servers"] ?? "the brokers"
             throw CommandError(ExitCode.unavailable, "no answer from Kafka at \(servers): \(error)")
         }
@@ -87,7 +75,5 @@ extension KafkaAdmin {
 
 extension KafkaError {
     /// Nobody answered, or nobody could be asked.
-    fileprivate var isSilence: Bool {
-        [.transport, .allBrokersDown, .timedOut, .unauthenticated].contains(code)
-    }
+    fileprivate var isSilence: Bool { [.transport, .allBrokersDown, .timedOut, .unauthenticated].contains(code) }
 }

@@ -14,14 +14,10 @@ extension ToolCommand {
         let settings = try context.settings(.database)
         let folder = try MigrationFolder.find(environment: context.process.environment)
         let migrator = Migrator(try folder.migrations())
-        let report = try await settings.withDatabase { connection in
-            try await migrator.run(on: connection)
-        }
+        let report = try await settings.withDatabase { connection in try await migrator.run(on: connection) }
         let applied = report.applied.map { Int($0.version) }
         context.print(["applied": applied, "version": Int(report.version)]) { console in
-            for migration in report.applied {
-                console.print("applied  \(migration.version)  \(migration.name)")
-            }
+            for migration in report.applied { console.print("applied  \(migration.version)  \(migration.name)") }
             let state = report.applied.isEmpty ? "nothing to do" : "done"
             console.print("\(state): the schema has version \(report.version)")
         }

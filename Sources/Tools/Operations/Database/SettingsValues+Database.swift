@@ -23,10 +23,9 @@ extension SettingsValues {
 
 extension PostgresConnection {
     /// Connects, lends the connection to `body` and closes it afterwards, however that ends.
-    package static func lend<T>(
-        _ options: PostgresOptions,
-        _ body: (PostgresConnection) async throws -> T
-    ) async throws -> T {
+    package static func lend<T>(_ options: PostgresOptions, _ body: (PostgresConnection) async throws -> T) async throws
+        -> T
+    {
         let connection = try await connect(options)
         return try await closing {
             await connection.close()

@@ -27,10 +27,8 @@ struct DedupeCleaning {
         self.connection = connection
         let began = Timestamp(try await connection.run(DedupeForgetting.now)[0])
         self.selection = (
-            since: selection.since.map { StoredTime($0) },
-            before: StoredTime(min(selection.before ?? began, began)),
-            bundleID: selection.bundleID,
-            environment: selection.environment
+            since: selection.since.map { StoredTime($0) }, before: StoredTime(min(selection.before ?? began, began)),
+            bundleID: selection.bundleID, environment: selection.environment
         )
     }
 
@@ -46,28 +44,18 @@ struct DedupeCleaning {
                 counts[keyPath: count] +=
                     isDeleting
                     ? try await delete(step, from: table)
-                    : try await connection.run(
-                        DedupeForgetting.count(in: table),
-                        step,
-                        deadline: Self.stepDeadline
-                    )[0]
+                    : try await connection.run(DedupeForgetting.count(in: table), step, deadline: Self.stepDeadline)[0]
                 report(counts)
             }
         }
         return counts
     }
 
-    private func delete(
-        _ step: DedupeForgetting.Step,
-        from table: DedupeForgetting.Table
-    ) async throws -> Int64 {
+    private func delete(_ step: DedupeForgetting.Step, from table: DedupeForgetting.Table) async throws -> Int64 {
         var deleted: Int64 = 0
         for _ in 0..<Self.attemptsMax {
             let deletion = try await connection.run(
-                DedupeForgetting.delete(from: table),
-                step,
-                deadline: Self.stepDeadline
-            )[0]
+                DedupeForgetting.delete(from: table), step, deadline: Self.stepDeadline)[0]
             deleted += deletion.deletedCount
             if deletion.foundCount == deletion.deletedCount { return deleted }
             try await Task.sleep(for: Self.retryPause)
@@ -75,7 +63,6 @@ struct DedupeCleaning {
         throw CommandError(
             ExitCode.unavailable,
             "rows of \(table.rawValue) stay locked: find the session that holds them "
-                + "(pg_stat_activity), and run the command again; \(deleted) of these are forgotten"
-        )
+                + "(pg_stat_activity), and run the command again; \(deleted) of these are forgotten")
     }
 }

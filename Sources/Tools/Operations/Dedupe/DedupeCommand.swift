@@ -16,17 +16,12 @@ extension ToolCommand {
             + "running workers; what is marked while it runs stays. With --bundle-id, IDs "
             + "that name no app (renewal infos and notifications) are forgotten too.",
         options: [
-            CommandOption(
-                "since",
-                argument: "DATE",
-                "Marked at this instant or later, such as 2026-03-02T12:00:00Z."
-            ),
+            CommandOption("since", argument: "DATE", "Marked at this instant or later, such as 2026-03-02T12:00:00Z."),
             CommandOption("before", argument: "DATE", "Marked before this instant."),
             CommandOption("bundle-id", argument: "ID", "Of this app."),
             CommandOption("environment", argument: "NAME", "Of this environment."),
             CommandOption("all", "All IDs; with none of the above."),
-            CommandOption("yes", short: "y", "Forget them; without it they are counted."),
-            .postgres, .config, .json,
+            CommandOption("yes", short: "y", "Forget them; without it they are counted."), .postgres, .config, .json,
         ]
     ) { context in
         let selection = try DedupeSelection(context.arguments)
@@ -41,8 +36,7 @@ extension ToolCommand {
         }
         progress.clear()
         let json: JSONContent = [
-            "revisions": counts.revisions, "notifications": counts.notifications,
-            "is_forgotten": isConfirmed,
+            "revisions": counts.revisions, "notifications": counts.notifications, "is_forgotten": isConfirmed,
         ]
         context.print(json) { console in
             let what =
@@ -75,9 +69,7 @@ struct DedupeSelection: Hashable {
         let named: AppleEnvironment? = try arguments.value("environment", as: .choice)
         environment = named?.rawValue
         guard arguments.isSet("all") == (self == DedupeSelection()) else {
-            throw UsageError(
-                "expected --since, --before, --bundle-id or --environment, or --all by itself"
-            )
+            throw UsageError("expected --since, --before, --bundle-id or --environment, or --all by itself")
         }
     }
 }

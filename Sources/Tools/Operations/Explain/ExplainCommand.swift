@@ -14,27 +14,12 @@ extension ToolCommand {
             + "rule of ownership. Besides: manual grants, the balance, and every change with "
             + "its cause. --transaction explains one purchase, by the ID of any of its "
             + "transactions, also one without an owner; Apple's server API lists the "
-            + "transactions of an order number. --known-at shows only what was known of the "
-            + "user at that instant.",
-        operands: "[USER]",
-        operandCount: 0...1,
+            + "transactions of an order number. --known-at shows only what was known of the user at that instant.",
+        operands: "[USER]", operandCount: 0...1,
         options: [
-            CommandOption(
-                "transaction",
-                argument: "ID",
-                "Explain this purchase instead of a user."
-            ),
-            .environment,
-            CommandOption(
-                "known-at",
-                argument: "DATE",
-                "Show what was known then, such as 2026-03-02T12:00:00Z."
-            ),
-            CommandOption(
-                "at",
-                argument: "DATE",
-                "With --known-at: what held at this instant; now unless given."
-            ),
+            CommandOption("transaction", argument: "ID", "Explain this purchase instead of a user."), .environment,
+            CommandOption("known-at", argument: "DATE", "Show what was known then, such as 2026-03-02T12:00:00Z."),
+            CommandOption("at", argument: "DATE", "With --known-at: what held at this instant; now unless given."),
             .postgres, .config, .json,
         ]
     ) { context in
@@ -43,9 +28,7 @@ extension ToolCommand {
         let at = try context.arguments.value("at", as: .instant)?.milliseconds
         let knownAt = try context.arguments.value("known-at", as: .instant)
         let transactionID = context.arguments.value("transaction").map { Identifier($0) }
-        if at != nil, knownAt == nil {
-            throw UsageError("--at goes with --known-at")
-        }
+        if at != nil, knownAt == nil { throw UsageError("--at goes with --known-at") }
         if transactionID != nil, knownAt != nil {
             throw UsageError("--known-at is asked of a user, and not of a --transaction")
         }
@@ -56,11 +39,7 @@ extension ToolCommand {
         typealias Answer = (lines: [String], json: JSONContent, isFound: Bool)
         let answer = try await settings.withDatabaseClient { client -> Answer in
             if let transactionID {
-                let found = try await TransactionExplanation.read(
-                    transactionID,
-                    environment,
-                    client
-                )
+                let found = try await TransactionExplanation.read(transactionID, environment, client)
                 return (found.lines(now: now), found.json(now: now), found.isFound)
             }
             let user = Identifier(context.arguments.operands[0])

@@ -26,16 +26,14 @@ private struct ExplainedMembers: FactMemberVisitor {
 }
 
 extension Revocation: JSONRepresentable {
-    package var json: JSONContent {
-        ["date": date, "percentage": percentage, "reason": reason, "type": type]
-    }
+    package var json: JSONContent { ["date": date, "percentage": percentage, "reason": reason, "type": type] }
 }
 
 extension CommerceItem: JSONRepresentable {
     package var json: JSONContent {
         [
-            "sku": sku, "revocation_date": revocationDate, "refund_date": refund?.date,
-            "refund_amount": refund?.amount, "price": refund?.price,
+            "sku": sku, "revocation_date": revocationDate, "refund_date": refund?.date, "refund_amount": refund?.amount,
+            "price": refund?.price,
         ]
     }
 }

@@ -11,20 +11,14 @@ struct KnownState {
     let knownAt: Timestamp
     let rows: [UserDetails.KnownEntitlement]
 
-    static func read(
-        _ userID: Identifier,
-        _ environment: String,
-        at knownAt: Timestamp,
-        _ client: PostgresClient
-    ) async throws -> KnownState {
+    static func read(_ userID: Identifier, _ environment: String, at knownAt: Timestamp, _ client: PostgresClient)
+        async throws -> KnownState
+    {
         let subject = PurchaseDetails.Subject(id: userID, environment: environment)
         let instant = StoredTime(knownAt)
         return KnownState(
-            userID: userID,
-            environment: environment,
-            knownAt: knownAt,
-            rows: Array(try await client.run(UserDetails.known, (subject, instant)))
-        )
+            userID: userID, environment: environment, knownAt: knownAt,
+            rows: Array(try await client.run(UserDetails.known, (subject, instant))))
     }
 
     func lines(at: Int64) -> [String] {
@@ -50,9 +44,8 @@ struct KnownState {
 extension UserDetails.KnownEntitlement: JSONRepresentable {
     package var json: JSONContent {
         [
-            "entitlement": key, "bundle_id": bundleID,
-            "original_transaction_id": originalTransactionID, "grant_id": grantID,
-            "periods": periods, "version": version, "changed_at": changedAt,
+            "entitlement": key, "bundle_id": bundleID, "original_transaction_id": originalTransactionID,
+            "grant_id": grantID, "periods": periods, "version": version, "changed_at": changedAt,
         ]
     }
 }

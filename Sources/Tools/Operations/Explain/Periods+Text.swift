@@ -14,8 +14,4 @@ extension PostgresPeriod {
     }
 }
 
-extension [PostgresPeriod] {
-    var phrase: String {
-        isEmpty ? "nothing" : map(\.phrase).joined(separator: ", ")
-    }
-}
+extension [PostgresPeriod] { var phrase: String { isEmpty ? "nothing" : map(\.phrase).joined(separator: ", ") } }

@@ -35,20 +35,17 @@ struct TransactionExplanation {
 
     func json(now: Int64) -> JSONContent {
         [
-            "transaction_id": transactionID, "environment": environment,
-            "at": Timestamp(milliseconds: now), "catalog_version": catalogVersion,
-            "purchases": purchases, "changes": changes,
+            "transaction_id": transactionID, "environment": environment, "at": Timestamp(milliseconds: now),
+            "catalog_version": catalogVersion, "purchases": purchases, "changes": changes,
         ]
     }
 }
 
 extension TransactionExplanation {
     /// Reads it all; a moment later some of it may be different.
-    static func read(
-        _ transactionID: Identifier,
-        _ environment: String,
-        _ client: PostgresClient
-    ) async throws -> TransactionExplanation {
+    static func read(_ transactionID: Identifier, _ environment: String, _ client: PostgresClient) async throws
+        -> TransactionExplanation
+    {
         var found = TransactionExplanation(transactionID: transactionID, environment: environment)
         let subject = PurchaseDetails.Subject(id: transactionID, environment: environment)
         var pipeline = Pipeline()

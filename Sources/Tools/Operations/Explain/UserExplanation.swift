@@ -20,9 +20,7 @@ struct UserExplanation {
     var others: [UserDetails.OtherEnvironment] = []
 
     /// Whether anything is known of the user in this environment.
-    var isFound: Bool {
-        !(purchases.isEmpty && grants.isEmpty && debits.isEmpty && changes.isEmpty)
-    }
+    var isFound: Bool { !(purchases.isEmpty && grants.isEmpty && debits.isEmpty && changes.isEmpty) }
 
     func lines(now: Int64) -> [String] {
         let catalog = catalogVersion.map { "catalog version \($0)" } ?? "no catalog"
@@ -37,36 +35,27 @@ struct UserExplanation {
         }
         lines += purchases.flatMap { $0.lines(now: now, of: userID) }
         lines += grants.flatMap { $0.lines(now: now) }
-        if !balances.isEmpty {
-            lines += ["", "Balance: " + balances.map { "\($1) \($0)" }.joined(separator: ", ")]
-        }
+        if !balances.isEmpty { lines += ["", "Balance: " + balances.map { "\($1) \($0)" }.joined(separator: ", ")] }
         lines += debits.map { "  \($0.phrase)" }
-        if !changes.isEmpty {
-            lines += ["", "Changes:"] + changes.flatMap(\.lines)
-        }
+        if !changes.isEmpty { lines += ["", "Changes:"] + changes.flatMap(\.lines) }
         return lines
     }
 
     func json(now: Int64) -> JSONContent {
-        let balances = balances.map { currency, amount -> JSONContent in
-            ["currency": currency, "amount": amount]
-        }
+        let balances = balances.map { currency, amount -> JSONContent in ["currency": currency, "amount": amount] }
         return [
-            "user_id": userID, "environment": environment, "at": Timestamp(milliseconds: now),
-            "version": version, "catalog_version": catalogVersion, "purchases": purchases,
-            "grants": grants, "balances": balances, "debits": debits,
-            "other_environments": others, "changes": changes,
+            "user_id": userID, "environment": environment, "at": Timestamp(milliseconds: now), "version": version,
+            "catalog_version": catalogVersion, "purchases": purchases, "grants": grants, "balances": balances,
+            "debits": debits, "other_environments": others, "changes": changes,
         ]
     }
 }
 
 extension UserExplanation {
     /// Reads it all; a moment later some of it may be different.
-    static func read(
-        _ userID: Identifier,
-        _ environment: String,
-        _ client: PostgresClient
-    ) async throws -> UserExplanation {
+    static func read(_ userID: Identifier, _ environment: String, _ client: PostgresClient) async throws
+        -> UserExplanation
+    {
         var user = UserExplanation(userID: userID, environment: environment)
         let subject = PurchaseDetails.Subject(id: userID, environment: environment)
         var pipeline = Pipeline()
@@ -91,9 +80,7 @@ extension UserExplanation {
 }
 
 extension UserDetails.OtherEnvironment: JSONRepresentable {
-    package var json: JSONContent {
-        ["environment": name, "purchases": purchases, "grants": grants]
-    }
+    package var json: JSONContent { ["environment": name, "purchases": purchases, "grants": grants] }
 
     fileprivate var phrase: String {
         let counted = [

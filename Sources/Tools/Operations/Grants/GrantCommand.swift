@@ -10,18 +10,12 @@ extension ToolCommand {
         "grant",
         "Grants a user an entitlement that was not bought.\n\n"
             + "It takes effect at once. Grants have a table of their own, and are in the same "
-            + "history and feed as purchases. Prints the grant's number.",
-        operands: "USER KEY",
-        operandCount: 2...2,
+            + "history and feed as purchases. Prints the grant's number.", operands: "USER KEY", operandCount: 2...2,
         options: [
             CommandOption(
-                "until",
-                argument: "DATE",
-                "The end, such as 2026-12-31 or 2026-12-31T12:00:00Z; or forever. Required."
-            ),
+                "until", argument: "DATE", "The end, such as 2026-12-31 or 2026-12-31T12:00:00Z; or forever. Required."),
             CommandOption("reason", argument: "TEXT", "Why, for the history. Required."),
-            CommandOption("by", argument: "NAME", "Who grants it. Required."),
-            .environment, .postgres, .config, .json,
+            CommandOption("by", argument: "NAME", "Who grants it. Required."), .environment, .postgres, .config, .json,
         ]
     ) { context in
         let until = try context.required("until")
@@ -31,28 +25,21 @@ extension ToolCommand {
         }
         let grant: GrantTable.New = (
             userID: try entering(context.arguments.operands[0], as: "USER"),
-            key: try entering(context.arguments.operands[1], as: "KEY"),
-            until: end.map { StoredTime($0) },
-            reason: try context.required("reason"),
-            grantedBy: try context.required("by"),
+            key: try entering(context.arguments.operands[1], as: "KEY"), until: end.map { StoredTime($0) },
+            reason: try context.required("reason"), grantedBy: try context.required("by"),
             environment: try context.environment()
         )
-        let number = try await context.withDatabase { connection in
-            try await connection.run(GrantTable.add, grant)[0]
-        }
+        let number = try await context.withDatabase { connection in try await connection.run(GrantTable.add, grant)[0] }
         context.print(["grant_id": number], or: "\(number)")
         return ExitCode.success
     }
 
     static let revokeGrant = ToolCommand(
-        "revoke-grant",
-        "Ends a grant now; the time until now stays in the history.",
-        operands: "NUMBER",
+        "revoke-grant", "Ends a grant now; the time until now stays in the history.", operands: "NUMBER",
         operandCount: 1...1,
         options: [
             CommandOption("reason", argument: "TEXT", "Why, for the history. Required."),
-            CommandOption("by", argument: "NAME", "Who ends it. Required."),
-            .postgres, .config, .json,
+            CommandOption("by", argument: "NAME", "Who ends it. Required."), .postgres, .config, .json,
         ]
     ) { context in
         let operand = context.arguments.operands[0]
@@ -60,25 +47,17 @@ extension ToolCommand {
             throw UsageError("expected the number of a grant, found \"\(operand)\"")
         }
         let revocation: GrantTable.Revocation = (
-            number: number,
-            reason: try context.required("reason"),
-            revokedBy: try context.required("by")
+            number: number, reason: try context.required("reason"), revokedBy: try context.required("by")
         )
         let isEnded = try await context.withDatabase { connection in
             try await connection.run(GrantTable.revoke, revocation)[0]
         }
-        let line =
-            isEnded
-            ? "grant \(number) is revoked"
-            : "there is no grant \(number), or it was revoked before"
+        let line = isEnded ? "grant \(number) is revoked" : "there is no grant \(number), or it was revoked before"
         context.print(["grant_id": number, "is_revoked": isEnded], or: line)
         return ExitCode.answer(isEnded)
     }
 
-    static func entering(
-        _ text: String,
-        as operand: String
-    ) throws(UsageError) -> Identifier {
+    static func entering(_ text: String, as operand: String) throws(UsageError) -> Identifier {
         guard let identifier = Identifier(entering: text) else {
             throw UsageError("\(operand): expected \(Identifier.entryRule)")
         }
@@ -88,11 +67,7 @@ extension ToolCommand {
 
 extension CommandOption {
     static let environment = CommandOption(
-        "environment",
-        argument: "NAME",
-        choices: AppleEnvironment.allCases.map(\.rawValue),
-        "Production unless given."
-    )
+        "environment", argument: "NAME", choices: AppleEnvironment.allCases.map(\.rawValue), "Production unless given.")
 }
 
 extension OperatorContext {

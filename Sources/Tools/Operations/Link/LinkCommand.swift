@@ -11,58 +11,37 @@ extension ToolCommand {
             + "KIND is account_token, app_transaction_id or original_transaction_id. With "
             + "--from, links come from a file, or from standard input for \"-\": each line is "
             + "kind,key,user[,environment,bundle] or a JSON object with these members. A link "
-            + "that exists already is changed to the new user.",
-        operands: "KIND KEY USER",
-        operandCount: 0...3,
+            + "that exists already is changed to the new user.", operands: "KIND KEY USER", operandCount: 0...3,
         options: linkOptions
-    ) {
-        try await change($0, operandCount: 3, participle: "written", \.read, AccountLinkTable.add)
-    }
+    ) { try await change($0, operandCount: 3, participle: "written", \.read, AccountLinkTable.add) }
 
     static let linkRemove = ToolCommand(
         "link remove",
         "Removes links; their purchases pass to another user, or to none, within a second.\n\n"
             + "KIND is account_token, app_transaction_id or original_transaction_id. With "
             + "--from, links come from a file as for 'link add'; where a line names a user, a "
-            + "link to another user stays.",
-        operands: "KIND KEY",
-        operandCount: 0...3,
-        options: linkOptions
-    ) {
-        try await change(
-            $0,
-            operandCount: 2,
-            participle: "removed",
-            \.changed,
-            AccountLinkTable.remove
-        )
-    }
+            + "link to another user stays.", operands: "KIND KEY", operandCount: 0...3, options: linkOptions
+    ) { try await change($0, operandCount: 2, participle: "removed", \.changed, AccountLinkTable.remove) }
 
     private static let linkOptions = [
         CommandOption("from", argument: "FILE", "Many links, one a line."),
         CommandOption(
-            "environment",
-            argument: "NAME",
+            "environment", argument: "NAME",
             "Only for this environment, such as Production; any unless given. With --from, for "
-                + "the lines that name none."
-        ),
+                + "the lines that name none."),
         CommandOption(
-            "bundle",
-            argument: "ID",
-            "Only for this app; any unless given. With --from, for the lines that name none."
-        ),
+            "bundle", argument: "ID", "Only for this app; any unless given. With --from, for the lines that name none."),
         .postgres, .config, .json,
     ]
 
     static let linkList = ToolCommand(
-        "link list",
-        "Lists links, all of them or those of one user, kind or key.",
+        "link list", "Lists links, all of them or those of one user, kind or key.",
         options: [
             CommandOption("user", argument: "USER", "Only of this user."),
             CommandOption("kind", argument: "KIND", "Only of this kind."),
             CommandOption("key", argument: "KEY", "Only of this token or ID."),
-            CommandOption("limit", argument: "N", "Maximum number of links; 1000 unless given."),
-            .postgres, .config, .wide, .json,
+            CommandOption("limit", argument: "N", "Maximum number of links; 1000 unless given."), .postgres, .config,
+            .wide, .json,
         ]
     ) { context in
         let kind: LinkKind? = try context.arguments.value("kind").map { text throws(UsageError) in
@@ -73,10 +52,8 @@ extension ToolCommand {
         }
         let limit = try context.arguments.value("limit", as: .int(1...1_000_000)) ?? 1_000
         let selection: AccountLinkTable.Selection = (
-            kind: kind,
-            key: context.arguments.value("key").map { Identifier($0) },
-            userID: context.arguments.value("user").map { Identifier($0) },
-            limit: limit
+            kind: kind, key: context.arguments.value("key").map { Identifier($0) },
+            userID: context.arguments.value("user").map { Identifier($0) }, limit: limit
         )
         let links = try await context.withDatabase { connection in
             Array(try await connection.run(AccountLinkTable.list, selection))
@@ -90,12 +67,9 @@ extension ToolCommand {
         "Applies the rules of linking again to every purchase.\n\n"
             + "Run it after a change of the settings linking.*, which otherwise count from a "
             + "purchase's next record or link on. Running link-workers do the work; access "
-            + "follows within seconds to minutes.",
-        options: [.postgres, .config, .json]
+            + "follows within seconds to minutes.", options: [.postgres, .config, .json]
     ) { context in
-        let count = try await context.withDatabase { connection in
-            try await connection.run(LinkChangeTable.addAll)[0]
-        }
+        let count = try await context.withDatabase { connection in try await connection.run(LinkChangeTable.addAll)[0] }
         let line = "\(Quantity.counted(count, "purchase")) queued for link-worker"
         context.print(["purchases": count], or: line)
         return ExitCode.found(count)
@@ -106,10 +80,7 @@ extension ToolCommand {
     /// - Parameter found: the links that were to be there: each that is to be removed, while one
     ///   that is added may exist already.
     private static func change(
-        _ context: OperatorContext,
-        operandCount: Int,
-        participle: String,
-        _ found: KeyPath<Counts, Int>,
+        _ context: OperatorContext, operandCount: Int, participle: String, _ found: KeyPath<Counts, Int>,
         _ apply: ([AccountLink], PostgresConnection) async throws -> Int
     ) async throws -> Int32 {
         var source = try LinkSource(context.arguments, operandCount: operandCount)
@@ -121,8 +92,7 @@ extension ToolCommand {
             }
         }
         let line =
-            "\(Quantity.counted(counts.read, "link")) read, "
-            + "\(Quantity.grouped(counts.changed)) \(participle)"
+            "\(Quantity.counted(counts.read, "link")) read, " + "\(Quantity.grouped(counts.changed)) \(participle)"
         context.print(["links": counts.read, participle: counts.changed], or: line)
         return ExitCode.found(counts[keyPath: found])
     }

@@ -10,29 +10,20 @@ import Store
 /// the columns and is passed over.
 enum LinkLine {
     /// Why a line is no link.
-    struct Fault: Error, Hashable {
-        let expected: String
-    }
+    struct Fault: Error, Hashable { let expected: String }
 
     /// Reads one line; nil if it holds no link.
     ///
     /// - Parameters:
     ///   - isUserRequired: false for links that are to be removed.
     ///   - scope: for a line that names no environment or app.
-    static func parse(
-        _ line: [UInt8],
-        isFirst: Bool,
-        isUserRequired: Bool,
-        scope: Scope = ("", "")
-    ) throws(Fault) -> AccountLink? {
+    static func parse(_ line: [UInt8], isFirst: Bool, isUserRequired: Bool, scope: Scope = ("", "")) throws(Fault)
+        -> AccountLink?
+    {
         let mark = isFirst && line.starts(with: byteOrderMark) ? byteOrderMark.count : 0
-        guard let text = String(validating: line.dropFirst(mark), as: UTF8.self) else {
-            throw Fault(expected: "UTF-8")
-        }
+        guard let text = String(validating: line.dropFirst(mark), as: UTF8.self) else { throw Fault(expected: "UTF-8") }
         let trimmed = text.trimmingBlanks
-        if trimmed.isEmpty || isFirst && trimmed.hasPrefix("kind,") {
-            return nil
-        }
+        if trimmed.isEmpty || isFirst && trimmed.hasPrefix("kind,") { return nil }
         var fields = trimmed.hasPrefix("{") ? try object(trimmed) : try row(trimmed)
         if fields.environment.isEmpty { fields.environment = scope.environment }
         if fields.bundle.isEmpty { fields.bundle = scope.bundle }
@@ -46,16 +37,8 @@ enum LinkLine {
 
     /// Makes a link of texts that may enter the table, as its constraint says, and that some
     /// purchase could match.
-    static func link(
-        _ kind: LinkKind,
-        _ fields: Fields,
-        isUserRequired: Bool
-    ) throws(Fault) -> AccountLink {
-        func identifier(
-            _ text: String,
-            _ name: String,
-            isRequired: Bool
-        ) throws(Fault) -> Identifier {
+    static func link(_ kind: LinkKind, _ fields: Fields, isUserRequired: Bool) throws(Fault) -> AccountLink {
+        func identifier(_ text: String, _ name: String, isRequired: Bool) throws(Fault) -> Identifier {
             if text.isEmpty && !isRequired { return "" }
             guard let identifier = Identifier(entering: text) else {
                 throw Fault(expected: "for the \(name) \(Identifier.entryRule)")
@@ -73,12 +56,9 @@ enum LinkLine {
         // One that is to be removed may have come into the table otherwise.
         if isUserRequired { try check(key, of: kind) }
         return AccountLink(
-            kind: kind,
-            key: known,
-            environment: environment,
+            kind: kind, key: known, environment: environment,
             bundleID: try identifier(bundle, "bundle", isRequired: false),
-            userID: try identifier(user, "user", isRequired: isUserRequired)
-        )
+            userID: try identifier(user, "user", isRequired: isUserRequired))
     }
 
     /// Refuses a key that is in no purchase.
@@ -110,9 +90,7 @@ enum LinkLine {
     /// Where a link counts; empty means any.
     typealias Scope = (environment: String, bundle: String)
 
-    typealias Fields = (
-        kind: String, key: String, user: String, environment: String, bundle: String
-    )
+    typealias Fields = (kind: String, key: String, user: String, environment: String, bundle: String)
 
     private static func object(_ text: String) throws(Fault) -> Fields {
         guard let root = try? JSONDocument(parsing: Array(text.utf8)).root else {
@@ -123,21 +101,15 @@ enum LinkLine {
             guard let name = key.string, known.contains(name) else {
                 throw Fault(expected: "only the members \(known.joined(separator: ", "))")
             }
-            guard value.string != nil || value.isNull else {
-                throw Fault(expected: "a string as \(name)")
-            }
+            guard value.string != nil || value.isNull else { throw Fault(expected: "a string as \(name)") }
         }
         func member(_ key: String) -> String { root[key]?.string ?? "" }
-        return (
-            member("kind"), member("key"), member("user"), member("environment"), member("bundle")
-        )
+        return (member("kind"), member("key"), member("user"), member("environment"), member("bundle"))
     }
 
     private static func row(_ text: String) throws(Fault) -> Fields {
         let fields = try separated(text)
-        guard (2...5).contains(fields.count) else {
-            throw Fault(expected: "kind,key,user[,environment,bundle]")
-        }
+        guard (2...5).contains(fields.count) else { throw Fault(expected: "kind,key,user[,environment,bundle]") }
         let padded = fields + Array(repeating: "", count: 5 - fields.count)
         return (padded[0], padded[1], padded[2], padded[3], padded[4])
     }
@@ -160,15 +132,13 @@ enum LinkLine {
                 rest = rest[field.endIndex...]
             }
             guard !rest.isEmpty else { return fields }
-            guard rest.removeFirst() == "," else {
-                throw Fault(expected: "a comma after a quoted field")
-            }
+            guard rest.removeFirst() == "," else { throw Fault(expected: "a comma after a quoted field") }
         }
     }
 
-    private static func quoted(
-        _ text: Substring.UnicodeScalarView
-    ) throws(Fault) -> (String, rest: Substring.UnicodeScalarView) {
+    private static func quoted(_ text: Substring.UnicodeScalarView) throws(Fault) -> (
+        String, rest: Substring.UnicodeScalarView
+    ) {
         var field = String.UnicodeScalarView()
         var rest = text
         while let scalar = rest.popFirst() {
@@ -194,9 +164,7 @@ extension String {
 
 extension LinkKind {
     /// Also takes dashes for the underscores.
-    init?(spelling text: String) {
-        self.init(rawValue: text.split(separator: "-").joined(separator: "_"))
-    }
+    init?(spelling text: String) { self.init(rawValue: text.split(separator: "-").joined(separator: "_")) }
 
     static let spellings = allCases.map(\.rawValue).joined(separator: ", ")
 }

@@ -33,9 +33,7 @@ struct LinkSource {
             return
         }
         guard operands.count == operandCount else {
-            throw UsageError(
-                "expected KIND KEY\(isUserRequired ? " USER" : ""), or links from a file: --from"
-            )
+            throw UsageError("expected KIND KEY\(isUserRequired ? " USER" : ""), or links from a file: --from")
         }
         guard let kind = LinkKind(spelling: operands[0]) else {
             throw UsageError("expected one of \(LinkKind.spellings), found \"\(operands[0])\"")
@@ -46,9 +44,7 @@ struct LinkSource {
                 environment: scope.environment, bundle: scope.bundle
             )
             single = [try LinkLine.link(kind, fields, isUserRequired: isUserRequired)]
-        } catch {
-            throw UsageError("expected \(error.expected)")
-        }
+        } catch { throw UsageError("expected \(error.expected)") }
     }
 
     /// The next batch; nil when there are no more.
@@ -65,25 +61,14 @@ struct LinkSource {
         do {
             while batch.count < Self.batchMax, let line = try reader.next() {
                 let link = try LinkLine.parse(
-                    line,
-                    isFirst: reader.lineNumber == 1,
-                    isUserRequired: isUserRequired,
-                    scope: scope
-                )
-                if let link {
-                    batch.append(link)
-                }
+                    line, isFirst: reader.lineNumber == 1, isUserRequired: isUserRequired, scope: scope)
+                if let link { batch.append(link) }
             }
         } catch let fault as LinkLine.Fault {
-            throw CommandError(
-                ExitCode.data,
-                "\(name):\(reader.lineNumber): expected \(fault.expected)"
-            )
+            throw CommandError(ExitCode.data, "\(name):\(reader.lineNumber): expected \(fault.expected)")
         } catch let error as LineReader.LineTooLong {
             throw CommandError(ExitCode.data, "\(name):\(error.lineNumber): the line is too long")
-        } catch {
-            throw CommandError(ExitCode.noInput, "cannot read \(name)")
-        }
+        } catch { throw CommandError(ExitCode.noInput, "cannot read \(name)") }
         lines = reader
         return batch.isEmpty ? nil : batch
     }

@@ -13,18 +13,14 @@ extension ToolCommand {
             + "token is removed from the facts too; what Apple sends afterwards may name the "
             + "user again. It is written down, with a hash of the user's ID.\n\n"
             + "The history names the user as before: changes by ID, contents as Apple signed "
-            + "them by token. So do the files of archived history.",
-        operands: "USER",
-        operandCount: 1...1,
+            + "them by token. So do the files of archived history.", operands: "USER", operandCount: 1...1,
         options: [
             CommandOption("reason", argument: "TEXT", "Why. Required."),
-            CommandOption("by", argument: "NAME", "Who asks for it. Required."),
-            .postgres, .config, .json,
+            CommandOption("by", argument: "NAME", "Who asks for it. Required."), .postgres, .config, .json,
         ]
     ) { context in
         let request: ForgottenUserTable.Request = (
-            userID: Identifier(context.arguments.operands[0]),
-            by: try context.required("by"),
+            userID: Identifier(context.arguments.operands[0]), by: try context.required("by"),
             reason: try context.required("reason")
         )
         let forgotten = try await context.withDatabase { connection in
@@ -39,8 +35,7 @@ extension ToolCommand {
                 "\(Quantity.counted(forgotten.links, "link")) and "
                     + "\(Quantity.counted(forgotten.claims, "claim")) removed, "
                     + "\(Quantity.counted(forgotten.tokens, "token")) removed from facts; written "
-                    + "down as number \(forgotten.number)"
-            )
+                    + "down as number \(forgotten.number)")
         }
         return ExitCode.found(forgotten.links + forgotten.claims + forgotten.tokens)
     }

@@ -49,9 +49,7 @@ struct BodySource: Sendable {
         do throws(CommandError) {
             try copy.skip(to: line)
             while try copy.next() != nil { count += 1 }
-        } catch {
-            return nil
-        }
+        } catch { return nil }
         return count
     }
 
@@ -67,8 +65,7 @@ struct BodySource: Sendable {
                 throw CommandError(
                     ExitCode.data,
                     "--from \(line): \(Self.name(of: path)) has "
-                        + "\(Quantity.counted(count, "line")); nothing is published"
-                )
+                        + "\(Quantity.counted(count, "line")); nothing is published")
             }
             count += 1
         }
@@ -76,9 +73,7 @@ struct BodySource: Sendable {
 
     /// Where the next body comes from; nil at the end.
     var position: BodyOrigin? {
-        guard let reader else {
-            return paths.first.map { BodyOrigin(Self.name(of: $0), input: paths.startIndex) }
-        }
+        guard let reader else { return paths.first.map { BodyOrigin(Self.name(of: $0), input: paths.startIndex) } }
         let line = reader.lines.lineNumber + (pending == nil ? 1 : 0)
         return BodyOrigin(reader.name, input: paths.startIndex - 1, line: line)
     }
@@ -127,9 +122,7 @@ struct BodySource: Sendable {
         // Its bytes have one owner while they change.
         reader = nil
         let line: [UInt8]?
-        do {
-            line = try lines.next()
-        } catch {
+        do { line = try lines.next() } catch {
             reader = (lines, name)
             if error is CancellationError { return nil }
             guard let error = error as? LineReader.LineTooLong else {
@@ -138,14 +131,9 @@ struct BodySource: Sendable {
             throw CommandError(
                 ExitCode.data,
                 "\(name):\(error.lineNumber): the line is longer than "
-                    + "\(Quantity.bytes(Self.bodyBytesMax)); is this a file of one body? (--whole)"
-            )
+                    + "\(Quantity.bytes(Self.bodyBytesMax)); is this a file of one body? (--whole)")
         }
-        if line != nil {
-            reader = (lines, name)
-        } else if isBlankSoFar {
-            throw Self.noBody(name)
-        }
+        if line != nil { reader = (lines, name) } else if isBlankSoFar { throw Self.noBody(name) }
         return line
     }
 
@@ -158,33 +146,21 @@ struct BodySource: Sendable {
     }
 
     /// For messages.
-    static func name(of path: String) -> String {
-        path == "-" ? "standard input" : path
-    }
+    static func name(of path: String) -> String { path == "-" ? "standard input" : path }
 
     static func open(_ path: String) throws(CommandError) -> InputFile {
         let file = path == "-" ? InputFile.standardInput : InputFile(path: path)
-        guard let file, !file.isFolder else {
-            throw CommandError(ExitCode.noInput, "cannot read \(path)")
-        }
+        guard let file, !file.isFolder else { throw CommandError(ExitCode.noInput, "cannot read \(path)") }
         return file
     }
 
-    private static func readWhole(
-        _ file: InputFile,
-        _ path: String
-    ) throws(CommandError) -> [UInt8] {
+    private static func readWhole(_ file: InputFile, _ path: String) throws(CommandError) -> [UInt8] {
         let read: [UInt8]?
-        do throws(InputFileError) {
-            read = try file.readWhole(atMost: bodyBytesMax)
-        } catch {
+        do throws(InputFileError) { read = try file.readWhole(atMost: bodyBytesMax) } catch {
             throw CommandError(ExitCode.noInput, "cannot read \(path)")
         }
         guard let bytes = read else {
-            throw CommandError(
-                ExitCode.data,
-                "\(path) is larger than \(Quantity.bytes(bodyBytesMax))"
-            )
+            throw CommandError(ExitCode.data, "\(path) is larger than \(Quantity.bytes(bodyBytesMax))")
         }
         return bytes
     }

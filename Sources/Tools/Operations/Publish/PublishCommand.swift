@@ -10,10 +10,8 @@ extension ToolCommand {
             + "line that is not blank is a body, published byte for byte without its line "
             + "feed; a file without a body is an error. Exit code 0 only when the cluster has "
             + "every one of them. When it ends early, it prints the command that goes on with the "
-            + "first one that the cluster lacks; a body that is published twice counts once.",
-        operands: "[FILE]…",
-        operandCount: 0...10_000,
-        options: CommandOption.kafka + [.config] + publishOptions + [.json]
+            + "first one that the cluster lacks; a body that is published twice counts once.", operands: "[FILE]…",
+        operandCount: 0...10_000, options: CommandOption.kafka + [.config] + publishOptions + [.json]
     ) { context in
         let settings = try context.settings(.kafka)
         let headers = try context.arguments.values("header").map(header)
@@ -25,28 +23,20 @@ extension ToolCommand {
         }
         var bodies = try BodySource(
             paths: context.arguments.operands.isEmpty ? ["-"] : context.arguments.operands,
-            division: isWhole ? .whole : .lines
-        )
+            division: isWhole ? .whole : .lines)
         let total = bodies.count(from: line ?? 1)
         try bodies.skip(to: line ?? 1)
         let template = ProducerRecord(
-            topic: topic,
-            key: context.arguments.value("key").map { Array($0.utf8) },
-            headers: headers
-        )
+            topic: topic, key: context.arguments.value("key").map { Array($0.utf8) }, headers: headers)
         try await requireTopic(topic, settings.kafkaConfiguration)
         let producer = try KafkaProducer(
-            configuration: settings.kafkaConfiguration,
-            isUncompressed: { Topic.isUncompressed($0) }
-        )
+            configuration: settings.kafkaConfiguration, isUncompressed: { Topic.isUncompressed($0) })
         let end = try await Interruption.cancelling { [bodies] in
             await publish(bodies, of: total, template, by: producer, context.console)
         }
         await producer.close(deadline: .seconds(5))
         show(end.report, context)
-        if let fault = end.fault {
-            throw fault
-        }
+        if let fault = end.fault { throw fault }
         let report = end.report
         if end.isInterrupted, report.missing != nil { return ExitCode.interrupted }
         guard report.failedCount > 0 else { return ExitCode.success }
@@ -54,24 +44,12 @@ extension ToolCommand {
     }
 
     private static let publishOptions = [
-        CommandOption(
-            "topic",
-            argument: "NAME",
-            "The full name of another topic than <prefix>raw."
-        ),
-        CommandOption(
-            "from",
-            argument: "LINE",
-            "Begin at this line of the first file, from 1; not with --whole."
-        ),
+        CommandOption("topic", argument: "NAME", "The full name of another topic than <prefix>raw."),
+        CommandOption("from", argument: "LINE", "Begin at this line of the first file, from 1; not with --whole."),
         CommandOption("whole", "Each file is one body, its line breaks among its bytes."),
         CommandOption("key", argument: "TEXT", "The key of every record; none unless given."),
         CommandOption(
-            "header",
-            argument: "NAME=TEXT",
-            isRepeatable: true,
-            "A header of every record, such as correlation-id=42."
-        ),
+            "header", argument: "NAME=TEXT", isRepeatable: true, "A header of every record, such as correlation-id=42."),
     ]
 
     /// How publishing ended.
@@ -85,11 +63,7 @@ extension ToolCommand {
     /// Publishes until the bodies end or cannot be read, the cluster is gone or the task is
     /// cancelled.
     private static func publish(
-        _ bodies: BodySource,
-        of total: Int?,
-        _ template: ProducerRecord,
-        by producer: KafkaProducer,
-        _ console: Console
+        _ bodies: BodySource, of total: Int?, _ template: ProducerRecord, by producer: KafkaProducer, _ console: Console
     ) async -> PublishEnd {
         var bodies = bodies
         var publisher = Publisher(producer, topic: template.topic, total: total)
@@ -105,9 +79,7 @@ extension ToolCommand {
                     let tried = publisher.report.triedCount
                     progress.show("publishing", done: tried, of: total, "body", "bodies")
                 }
-            } catch {
-                fault = error
-            }
+            } catch { fault = error }
             if !Task.isCancelled { _ = await publisher.finish() }
         } onCancel: {
             // Bodies under way get a few seconds more.
@@ -122,46 +94,30 @@ extension ToolCommand {
         guard let equals = text.firstIndex(of: "="), equals > text.startIndex else {
             throw UsageError("--header: expected NAME=TEXT, found \"\(text)\"")
         }
-        return KafkaHeader(
-            name: String(text[..<equals]),
-            text: String(text[text.index(after: equals)...])
-        )
+        return KafkaHeader(name: String(text[..<equals]), text: String(text[text.index(after: equals)...]))
     }
 
     /// A topic that is made by writing to it would have other settings than the pipeline needs.
-    private static func requireTopic(
-        _ topic: String,
-        _ configuration: [String: String]
-    ) async throws {
+    private static func requireTopic(_ topic: String, _ configuration: [String: String]) async throws {
         let metadata = try await KafkaAdmin.lend(configuration) { admin in
             try await admin.metadata(deadline: .seconds(30))
         }
         guard let found = metadata[topic: topic], found.error == nil else {
             throw CommandError(
                 ExitCode.unavailable,
-                "topic \(topic) is missing or not authorized: create it with "
-                    + "'\(PipelineTool.name) topics'"
-            )
+                "topic \(topic) is missing or not authorized: create it with '\(PipelineTool.name) topics'")
         }
     }
 
     private static func show(_ report: PublishReport, _ context: OperatorContext) {
         let console = context.console
-        for failure in report.failures {
-            console.note("\(failure.origin): not published: \(failure.error)")
-        }
+        for failure in report.failures { console.note("\(failure.origin): not published: \(failure.error)") }
         let command = report.missing.map { commandLine(context.arguments, from: $0) }
-        guard !context.isJSON else {
-            return console.print(json: report.json(goingOnWith: command))
-        }
+        guard !context.isJSON else { return console.print(json: report.json(goingOnWith: command)) }
         var line = Quantity.counted(report.acknowledgedCount, "body", "bodies")
         line += " acknowledged on \(report.topic)"
-        if report.failedCount > 0 {
-            line += ", \(Quantity.grouped(report.failedCount)) not published"
-        }
-        if report.missing != nil {
-            line += ", \(report.untriedCount.map(Quantity.grouped) ?? "the rest") never tried"
-        }
+        if report.failedCount > 0 { line += ", \(Quantity.grouped(report.failedCount)) not published" }
+        if report.missing != nil { line += ", \(report.untriedCount.map(Quantity.grouped) ?? "the rest") never tried" }
         console.print(line)
         guard let command, let missing = report.missing else { return }
         let input = missing.name == BodySource.name(of: "-") ? ", with the same input" : ""
@@ -169,10 +125,7 @@ extension ToolCommand {
     }
 
     /// The same command from a body on.
-    private static func commandLine(
-        _ arguments: CommandArguments,
-        from body: BodyOrigin
-    ) -> String {
+    private static func commandLine(_ arguments: CommandArguments, from body: BodyOrigin) -> String {
         let line = body.line.flatMap { $0 > 1 ? "\($0)" : nil }
         let operands = Array(arguments.operands.dropFirst(body.input))
         return publish.syntax.line(arguments.with("from", line, operands: operands))

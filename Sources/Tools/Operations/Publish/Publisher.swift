@@ -43,9 +43,7 @@ package struct Publisher {
         records.append(record)
         origins.append(origin)
         bytes += record.value?.count ?? 0
-        if records.count >= Self.recordsMax || bytes >= Self.bytesMax {
-            await send()
-        }
+        if records.count >= Self.recordsMax || bytes >= Self.bytesMax { await send() }
     }
 
     /// Sends what is left and waits until every record is acknowledged or has failed.
@@ -110,9 +108,7 @@ package struct PublishReport: Sendable {
     /// Nil if unknown.
     var untriedCount: Int? { missing == nil ? 0 : total.map { max(0, $0 - triedCount) } }
 
-    mutating func stop(before next: BodyOrigin?) {
-        if triedCount != total { missing = missing ?? next }
-    }
+    mutating func stop(before next: BodyOrigin?) { if triedCount != total { missing = missing ?? next } }
 
     /// Whether the cluster, not a body, is to blame for a failure.
     package private(set) var isClusterAtFault = false
@@ -134,8 +130,8 @@ package struct PublishReport: Sendable {
     /// - Parameter command: publishes what is missing; nil if nothing is.
     func json(goingOnWith command: String?) -> JSONContent {
         [
-            "topic": topic, "acknowledged": acknowledgedCount, "failed": failedCount,
-            "untried": untriedCount, "continue_with": command,
+            "topic": topic, "acknowledged": acknowledgedCount, "failed": failedCount, "untried": untriedCount,
+            "continue_with": command,
             "failures": failures.map { failure -> JSONContent in
                 ["origin": failure.origin.description, "error": failure.error.name]
             },

@@ -13,9 +13,7 @@ struct DownloadReview {
 
     private static let rowsMax = 100
 
-    private struct Undone: Error {
-        let window: Window
-    }
+    private struct Undone: Error { let window: Window }
 
     private struct Window {
         var findings: [FactFinding] = []
@@ -24,11 +22,7 @@ struct DownloadReview {
 
     /// - Parameter found: gets what each window has.
     func run(_ found: ([FactFinding]) -> Void) async throws {
-        var last = AppTransactionGroup(
-            environment: Environment(rawValue: ""),
-            bundleID: "",
-            appTransactionID: ""
-        )
+        var last = AppTransactionGroup(environment: Environment(rawValue: ""), bundleID: "", appTransactionID: "")
         while true {
             let window = try await window(after: last)
             guard let end = window.last else { return }
@@ -44,15 +38,10 @@ struct DownloadReview {
                 guard isReplacing else { throw Undone(window: window) }
                 return window
             }
-        } catch let undone as Undone {
-            return undone.window
-        }
+        } catch let undone as Undone { return undone.window }
     }
 
-    private func review(
-        after last: AppTransactionGroup,
-        _ connection: PostgresConnection
-    ) async throws -> Window {
+    private func review(after last: AppTransactionGroup, _ connection: PostgresConnection) async throws -> Window {
         let found = try await connection.run(AppDownloadTable.next, (last, Self.rowsMax))
         guard let end = found.last else { return Window() }
         var rows = found.map { ReviewedRow(fact: $0) }

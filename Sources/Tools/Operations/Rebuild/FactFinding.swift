@@ -41,9 +41,7 @@ struct FactFinding {
     var isReplaceable: Bool {
         switch fault {
         case .differs, .behind, .rowMissing, .spanMissing, .spanUngranted: true
-        case .rowMissingUntrusted, .rowMissingAmbiguous, .contentMissing, .contentUnreadable,
-            .spanUncertain:
-            false
+        case .rowMissingUntrusted, .rowMissingAmbiguous, .contentMissing, .contentUnreadable, .spanUncertain: false
         }
     }
 }
@@ -55,9 +53,7 @@ extension FactFinding {
             fault == .rowMissingUntrusted || fault == .rowMissingAmbiguous
         else { return nil }
         return PurchaseScope(
-            environment: Environment(rawValue: environment),
-            originalTransactionID: originalTransactionID
-        )
+            environment: Environment(rawValue: environment), originalTransactionID: originalTransactionID)
     }
 }
 
@@ -65,48 +61,28 @@ extension FactFinding {
     /// Names a row by its IDs; one of an account, which is not shown, by the raw record of one of
     /// its contents.
     init<Fact: ReviewedFact>(
-        _ table: ReviewedTable<Fact>,
-        _ row: ReviewedRow<Fact>,
-        _ fault: Fault,
-        source: RecordPosition? = nil
+        _ table: ReviewedTable<Fact>, _ row: ReviewedRow<Fact>, _ fault: Fault, source: RecordPosition? = nil
     ) {
         let purchase = row.fact.purchase
         self.init(
-            table.name,
-            row.fact.subject,
-            originalTransactionID: purchase?.originalTransactionID,
-            fault,
-            source: purchase == nil ? row.newest?.source : source
-        )
+            table.name, row.fact.subject, originalTransactionID: purchase?.originalTransactionID, fault,
+            source: purchase == nil ? row.newest?.source : source)
     }
 
     init(
-        _ table: String,
-        _ subject: RevisionTable.Subject,
-        originalTransactionID: Identifier?,
-        _ fault: Fault,
+        _ table: String, _ subject: RevisionTable.Subject, originalTransactionID: Identifier?, _ fault: Fault,
         source: RecordPosition? = nil
     ) {
         let isTransaction = subject.kind == .transaction
         self.init(
-            table: table,
-            environment: subject.environment.rawValue,
-            bundleID: subject.kind == .renewal ? nil : subject.bundleID,
-            originalTransactionID: originalTransactionID,
-            id: isTransaction ? subject.id : nil,
-            track: isTransaction ? subject.track : nil,
-            fault: fault,
-            source: source
-        )
+            table: table, environment: subject.environment.rawValue,
+            bundleID: subject.kind == .renewal ? nil : subject.bundleID, originalTransactionID: originalTransactionID,
+            id: isTransaction ? subject.id : nil, track: isTransaction ? subject.track : nil, fault: fault,
+            source: source)
     }
 
     init(_ table: String, _ key: RenewalKey, _ fault: Fault) {
-        self.init(
-            table,
-            key.scope.renewals,
-            originalTransactionID: key.originalTransactionID,
-            fault
-        )
+        self.init(table, key.scope.renewals, originalTransactionID: key.originalTransactionID, fault)
     }
 }
 
@@ -134,9 +110,9 @@ extension FactFinding {
     var json: JSONContent {
         [
             "kind": "fact", "environment": environment, "bundle_id": bundleID,
-            "original_transaction_id": originalTransactionID, "table": table, "id": id,
-            "track": track?.rawValue, "finding": fault.name, "detail": fault.phrase,
-            "is_replaceable": isReplaceable, "source": source?.description,
+            "original_transaction_id": originalTransactionID, "table": table, "id": id, "track": track?.rawValue,
+            "finding": fault.name, "detail": fault.phrase, "is_replaceable": isReplaceable,
+            "source": source?.description,
         ]
     }
 }
@@ -151,8 +127,7 @@ extension FactFinding.Fault {
         case .contentMissing: "content_missing"
         case .contentUnreadable: "content_unreadable"
         case .spanMissing(let span): "\(span.kind.rawValue)_missing"
-        case .spanUngranted(let span), .spanUncertain(let span):
-            "\(span.kind.rawValue)_ungranted"
+        case .spanUngranted(let span), .spanUncertain(let span): "\(span.kind.rawValue)_ungranted"
         }
     }
 
@@ -171,8 +146,7 @@ extension FactFinding.Fault {
             "the content that \(column) names is not in revisions; restore it from "
                 + "a file that the table history_archives lists, or a backup"
         case .contentUnreadable:
-            "a content in revisions is not what its hash was made of; restore its payload from "
-                + "a backup"
+            "a content in revisions is not what its hash was made of; restore its payload from a backup"
         case .spanMissing(let span): "lacks the \(span.phrase)"
         case .spanUngranted(let span): "no content grants the \(span.phrase)"
         case .spanUncertain(let span):

@@ -7,10 +7,7 @@ extension FactReview {
     private typealias Question = (index: Int, column: String, asked: RecordedContents.Question)
 
     /// Adds to the newest contents what older ones named, and what older receipts took back.
-    mutating func addOlder<Fact: OwnedFact>(
-        to facts: inout [Int: Fact],
-        _ rows: [ReviewedRow<Fact>]
-    ) async throws {
+    mutating func addOlder<Fact: OwnedFact>(to facts: inout [Int: Fact], _ rows: [ReviewedRow<Fact>]) async throws {
         let lacking = facts.filter { $0.value.members.lacksName }.keys.sorted()
         guard !lacking.isEmpty else { return }
         let questions = try await olderContents(of: lacking, rows)
@@ -35,16 +32,13 @@ extension FactReview {
             }
         }
         facts = joined
-        for (index, fault) in faults {
-            findings.append(FactFinding(Fact.table, rows[index], fault))
-        }
+        for (index, fault) in faults { findings.append(FactFinding(Fact.table, rows[index], fault)) }
     }
 
     /// The older contents that may matter to some of the rows, and those that these name.
-    private func olderContents<Fact: OwnedFact>(
-        of indexes: [Int],
-        _ rows: [ReviewedRow<Fact>]
-    ) async throws -> [Question] {
+    private func olderContents<Fact: OwnedFact>(of indexes: [Int], _ rows: [ReviewedRow<Fact>]) async throws
+        -> [Question]
+    {
         var questions: [Question] = []
         let subjects = indexes.map { rows[$0].fact.subject }
         for content in try await connection.run(RevisionTable.older, subjects) {
@@ -55,9 +49,7 @@ extension FactReview {
         }
         for index in indexes {
             for (column, revision) in rows[index].fact.olderRevisions {
-                let at = questions.firstIndex {
-                    $0.index == index && $0.asked.revision.isContent(of: revision)
-                }
+                let at = questions.firstIndex { $0.index == index && $0.asked.revision.isContent(of: revision) }
                 if let at {
                     // It may have been signed again since.
                     let asked = questions[at].asked.revision
@@ -76,6 +68,4 @@ extension OwnerNaming {
     fileprivate var lacksName: Bool { appAccountToken == nil || appTransactionID == nil }
 }
 
-extension Revision {
-    fileprivate func isContent(of other: Revision) -> Bool { contentHash == other.contentHash }
-}
+extension Revision { fileprivate func isContent(of other: Revision) -> Bool { contentHash == other.contentHash } }

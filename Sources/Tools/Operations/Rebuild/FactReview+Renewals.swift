@@ -9,9 +9,7 @@ extension FactReview {
     /// - Parameter newest: of each subscription and trust, the content that was first signed last.
     /// - Returns: the keys of which some content is missing or cannot be read.
     mutating func review(
-        _ stored: [RenewalFact],
-        _ ownership: [RenewalFact],
-        _ newest: [(RevisionTable.Content, PurchaseScope)]
+        _ stored: [RenewalFact], _ ownership: [RenewalFact], _ newest: [(RevisionTable.Content, PurchaseScope)]
     ) async throws -> Set<RenewalKey> {
         let known = Dictionary(ownership.map { ($0.ownershipKey, $0) }) { first, _ in first }
         var contents: [RenewalKey: RevisionTable.Content] = [:]
@@ -49,10 +47,7 @@ extension FactReview {
         var questions: [RecordedContents.Question] = []
         for content in try await connection.run(RevisionTable.stating, asked.map(\.renewals)) {
             guard let trust = Trust(text: content.trust) else { continue }
-            let fact = RenewalFact(
-                key: asked[content.index].renewalKey(trust),
-                revision: content.revision
-            )
+            let fact = RenewalFact(key: asked[content.index].renewalKey(trust), revision: content.revision)
             keys.append(fact.key)
             questions.append(fact.question(fact.revision))
         }
@@ -79,26 +74,15 @@ extension FactReview {
     private mutating func write(missing: Set<RenewalTable.Span>) async throws {
         guard !missing.isEmpty else { return }
         _ = try await connection.run(RenewalTable.addSpans, Array(missing))
-        findings += missing.sorted().map {
-            FactFinding(Self.spans, $0.key, .spanMissing($0.span))
-        }
+        findings += missing.sorted().map { FactFinding(Self.spans, $0.key, .spanMissing($0.span)) }
     }
 
-    private mutating func remove(
-        _ unstated: Set<RenewalTable.Span>,
-        _ uncertain: Set<RenewalKey>
-    ) async throws {
+    private mutating func remove(_ unstated: Set<RenewalTable.Span>, _ uncertain: Set<RenewalKey>) async throws {
         let gone = unstated.filter { !uncertain.contains($0.key) }
-        if !gone.isEmpty {
-            _ = try await connection.run(RenewalTable.removeSpans, Array(gone))
-        }
+        if !gone.isEmpty { _ = try await connection.run(RenewalTable.removeSpans, Array(gone)) }
         findings += unstated.sorted().map { row in
             let isUncertain = uncertain.contains(row.key)
-            return FactFinding(
-                Self.spans,
-                row.key,
-                isUncertain ? .spanUncertain(row.span) : .spanUngranted(row.span)
-            )
+            return FactFinding(Self.spans, row.key, isUncertain ? .spanUncertain(row.span) : .spanUngranted(row.span))
         }
     }
 }

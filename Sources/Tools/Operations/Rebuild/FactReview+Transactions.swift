@@ -22,10 +22,9 @@ extension FactReview {
     }
 
     /// Transactions that only `ownership_facts` knows.
-    private func missingRows(
-        _ stored: [TransactionFact],
-        _ ownership: [TransactionFact]
-    ) async throws -> [ReviewedRow<TransactionFact>] {
+    private func missingRows(_ stored: [TransactionFact], _ ownership: [TransactionFact]) async throws -> [ReviewedRow<
+        TransactionFact
+    >] {
         let there = Set(stored.map(\.subject))
         var missing: [RevisionTable.Subject: TransactionFact] = [:]
         for fact in ownership where !there.contains(fact.subject) {

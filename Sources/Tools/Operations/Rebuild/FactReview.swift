@@ -40,28 +40,21 @@ struct FactReview {
         let answers = try await connection.run(pipeline)
         try await review(Array(answers[transactions]), Array(answers[ownership]))
         let uncertain = try await review(
-            Array(answers[renewals]),
-            Array(answers[ownershipRenewals]),
-            answers[newest].map { ($0, asked[$0.index]) }
-        )
+            Array(answers[renewals]), Array(answers[ownershipRenewals]), answers[newest].map { ($0, asked[$0.index]) })
         try await review(Array(answers[spans]), uncertain)
         return findings
     }
 }
 
 /// Facts belong to purchases that are not locked yet.
-struct ScopesMissing: Error {
-    let scopes: Set<PurchaseScope>
-}
+struct ScopesMissing: Error { let scopes: Set<PurchaseScope> }
 
 /// The walk over the rows of any table.
 extension FactReview {
     /// The facts of the newest contents of some rows, by the index of the row.
     ///
     /// A content that is missing or cannot be read is a finding, and has no fact here.
-    mutating func derive<Fact: ReviewedFact>(
-        _ rows: [ReviewedRow<Fact>]
-    ) async throws -> [Int: Fact] {
+    mutating func derive<Fact: ReviewedFact>(_ rows: [ReviewedRow<Fact>]) async throws -> [Int: Fact] {
         var facts: [Int: Fact] = [:]
         var faults: [Int: FactFinding.Fault] = [:]
         // A transaction that link-worker has seen and entitle-worker has not yet has no content.
@@ -86,10 +79,7 @@ extension FactReview {
     }
 
     /// Writes derived facts where rows differ from them.
-    mutating func write<Fact: ReviewedFact>(
-        _ facts: [Int: Fact],
-        _ rows: [ReviewedRow<Fact>]
-    ) async throws {
+    mutating func write<Fact: ReviewedFact>(_ facts: [Int: Fact], _ rows: [ReviewedRow<Fact>]) async throws {
         let foreign = Set(facts.values.compactMap(\.purchase)).subtracting(scopes)
         guard foreign.isEmpty else { throw ScopesMissing(scopes: foreign) }
         let indexes = facts.keys.sorted()
@@ -98,9 +88,7 @@ extension FactReview {
 
     /// - Parameter row: the row of the fact with this index; nil if it is missing.
     private mutating func write<Fact: ReviewedFact>(
-        _ facts: [Fact],
-        to table: ReviewedTable<Fact>,
-        over row: (Int) -> ReviewedRow<Fact>?
+        _ facts: [Fact], to table: ReviewedTable<Fact>, over row: (Int) -> ReviewedRow<Fact>?
     ) async throws {
         guard !facts.isEmpty else { return }
         for replaced in try await connection.run(table.replace, facts) {
@@ -116,9 +104,7 @@ extension FactReview {
     ///
     /// - Parameter known: the rows of the ownership table.
     mutating func write<Fact: OwnedFact>(
-        _ derived: [Int: Fact],
-        _ rows: [ReviewedRow<Fact>],
-        beside known: [OwnershipKey: Fact]
+        _ derived: [Int: Fact], _ rows: [ReviewedRow<Fact>], beside known: [OwnershipKey: Fact]
     ) async throws {
         var facts = derived
         try await removeForgottenTokens(from: &facts, rows)
@@ -138,10 +124,9 @@ extension FactReview {
     /// Leaves out account tokens that are the ID of a forgotten user.
     ///
     /// Forgetting takes a token out of the facts and leaves what Apple signed as it is.
-    private func removeForgottenTokens<Fact: OwnedFact>(
-        from facts: inout [Int: Fact],
-        _ rows: [ReviewedRow<Fact>]
-    ) async throws {
+    private func removeForgottenTokens<Fact: OwnedFact>(from facts: inout [Int: Fact], _ rows: [ReviewedRow<Fact>])
+        async throws
+    {
         var tokens: [Int: AccountToken] = [:]
         for (index, fact) in facts {
             let token = fact.members.appAccountToken
@@ -150,9 +135,7 @@ extension FactReview {
         guard !tokens.isEmpty else { return }
         let asked = Array(Set(tokens.values))
         let forgotten = Set(try await connection.run(ForgottenUserTable.tokens, asked))
-        for (index, token) in tokens where forgotten.contains(token) {
-            facts[index]?.members.forgetToken()
-        }
+        for (index, token) in tokens where forgotten.contains(token) { facts[index]?.members.forgetToken() }
     }
 
     /// Adds to each row the content that was first signed last.

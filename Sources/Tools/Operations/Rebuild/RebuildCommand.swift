@@ -19,17 +19,13 @@ extension ToolCommand {
             + "linking, owners differ until they are replaced here or by 'link reapply'. Exit "
             + "code 1 when there was a difference.",
         options: [
-            CommandOption("replace", "Write what was signed, and what follows from it."),
-            .postgres, .config, .json,
+            CommandOption("replace", "Write what was signed, and what follows from it."), .postgres, .config, .json,
         ]
     ) { context in
         let settings = try context.settings(.database)
         var progress = ProgressLine(console: context.console)
         let report = try await settings.withDatabaseClient { client in
-            let rebuilding = try await Rebuilding(
-                client: client,
-                isReplacing: context.arguments.isSet("replace")
-            )
+            let rebuilding = try await Rebuilding(client: client, isReplacing: context.arguments.isSet("replace"))
             let total = try await rebuilding.purchaseCount()
             progress.show("comparing", done: 0, of: total, "purchase")
             return try await rebuilding.run { differences, count in

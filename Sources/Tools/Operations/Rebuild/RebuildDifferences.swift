@@ -27,15 +27,14 @@ struct RebuildDifferences {
 
     var lines: [String] {
         facts.map(\.line) + owners.map(\.line) + rows.map(\.line)
-            + (keptOwners.map(\.line) + kept.map(\.line))
-            .map { "\($0); kept, as a transaction of the purchase has no row" }
-            + refused.map(\.line)
+            + (keptOwners.map(\.line) + kept.map(\.line)).map {
+                "\($0); kept, as a transaction of the purchase has no row"
+            } + refused.map(\.line)
     }
 
     var jsonLines: [JSONContent] {
-        facts.map(\.json) + owners.map { $0.json(isKept: false) }
-            + keptOwners.map { $0.json(isKept: true) } + rows.map { $0.json(isKept: false) }
-            + kept.map { $0.json(isKept: true) } + refused.map(\.json)
+        facts.map(\.json) + owners.map { $0.json(isKept: false) } + keptOwners.map { $0.json(isKept: true) }
+            + rows.map { $0.json(isKept: false) } + kept.map { $0.json(isKept: true) } + refused.map(\.json)
     }
 }
 

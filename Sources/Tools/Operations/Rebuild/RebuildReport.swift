@@ -32,12 +32,9 @@ struct RebuildReport {
             return "\(compared): every row follows from the facts, and every fact matches what "
                 + "was signed\(refused)"
         }
-        let lasting =
-            lastingCount > 0
-            ? "; \(lastingCount) cannot be replaced: the lines above say what to do" : ""
+        let lasting = lastingCount > 0 ? "; \(lastingCount) cannot be replaced: the lines above say what to do" : ""
         return "\(compared): \(Quantity.counted(differenceCount, "difference"))"
-            + (isReplacing ? replaced : "; --replace writes what was signed and what follows")
-            + lasting + refused
+            + (isReplacing ? replaced : "; --replace writes what was signed and what follows") + lasting + refused
     }
 
     private var replaced: String {
@@ -46,9 +43,8 @@ struct RebuildReport {
 
     var json: JSONContent {
         [
-            "kind": "summary", "purchases": purchaseCount, "differences": differenceCount,
-            "lasting": lastingCount, "refused": refusedCount, "is_replaced": isReplacing,
-            "is_of_owners": comparesOwners,
+            "kind": "summary", "purchases": purchaseCount, "differences": differenceCount, "lasting": lastingCount,
+            "refused": refusedCount, "is_replaced": isReplacing, "is_of_owners": comparesOwners,
         ]
     }
 }
@@ -58,14 +54,14 @@ extension RowDifference {
         let place = "\(purchase.environment.rawValue) \(purchase.bundleID)"
         let kind = isCredit ? "credit" : "entitlement"
         return "\(place) \(purchase.originalTransactionID) \(userID) \(kind) \(subject): is "
-            + "\(found.isEmpty ? "nothing" : found), should be "
-            + "\(expected.isEmpty ? "nothing" : expected)"
+            + "\(found.isEmpty ? "nothing" : found), should be " + "\(expected.isEmpty ? "nothing" : expected)"
     }
 
     /// - Parameter isKept: whether `--replace` leaves it unchanged.
     func json(isKept: Bool) -> JSONContent {
-        purchase.json(isCredit ? "credit" : "entitlement", userID)
-            + ["subject": subject, "found": found, "expected": expected, "is_kept": isKept]
+        purchase.json(isCredit ? "credit" : "entitlement", userID) + [
+            "subject": subject, "found": found, "expected": expected, "is_kept": isKept,
+        ]
     }
 }
 
@@ -83,10 +79,7 @@ extension OwnerDifference {
 }
 
 extension RefusedPurchase {
-    var line: String {
-        "\(purchase.environment.rawValue) \(purchase.originalTransactionID): not compared, "
-            + detail
-    }
+    var line: String { "\(purchase.environment.rawValue) \(purchase.originalTransactionID): not compared, " + detail }
 
     var json: JSONContent { purchase.json("refused", nil) + ["detail": detail] }
 }

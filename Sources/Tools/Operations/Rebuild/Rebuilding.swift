@@ -31,17 +31,16 @@ struct Rebuilding {
         self.purchasesMax = purchasesMax
         reprojector = Reprojector(client: client)
         size = TransactionSize(statementDeadline: client.statementDeadline)
-        review = try await client.run(LinkingRulesTable.read).first.flatMap { $0 }
-            .map { OwnerReview(client: client, rules: $0) }
+        review = try await client.run(LinkingRulesTable.read).first.flatMap { $0 }.map {
+            OwnerReview(client: client, rules: $0)
+        }
     }
 
     /// How many purchases there are; nil if PostgreSQL takes too long to count them.
     func purchaseCount() async throws -> Int64? {
-        do {
-            return try await client.run(AllPurchases.count)[0]
-        } catch let error as PostgresError where error.code == .deadlineExceeded {
-            return nil
-        }
+        do { return try await client.run(AllPurchases.count)[0] } catch let error as PostgresError
+            where error.code == .deadlineExceeded
+        { return nil }
     }
 
     /// - Parameter found: gets each part's differences, and how many purchases were compared.
@@ -76,10 +75,9 @@ struct Rebuilding {
     }
 
     /// With those purchases apart that PostgreSQL refuses: nobody knows what they should be.
-    private func differences(
-        of purchases: [PurchaseKey],
-        _ incomplete: Set<PurchaseScope>
-    ) async throws -> RebuildDifferences {
+    private func differences(of purchases: [PurchaseKey], _ incomplete: Set<PurchaseScope>) async throws
+        -> RebuildDifferences
+    {
         var all = RebuildDifferences()
         _ = try await RecordFaults.isolating(purchases[...], size: size) { part in
             let differences = try await lastingDifferences(of: Array(part), incomplete)
@@ -96,10 +94,9 @@ struct Rebuilding {
     }
 
     /// The differences that remain after the workers have had time; replaced if requested.
-    private func lastingDifferences(
-        of purchases: [PurchaseKey],
-        _ incomplete: Set<PurchaseScope>
-    ) async throws -> RebuildDifferences {
+    private func lastingDifferences(of purchases: [PurchaseKey], _ incomplete: Set<PurchaseScope>) async throws
+        -> RebuildDifferences
+    {
         var differences = try await rebuild(purchases, isReplacing: false)
         var looks = 1
         while differences.count > 0, looks < Self.looksMax {
@@ -121,38 +118,30 @@ struct Rebuilding {
     }
 
     /// Thrown to roll a transaction back that must leave nothing behind.
-    private struct Undone: Error {
-        let differences: RebuildDifferences
-    }
+    private struct Undone: Error { let differences: RebuildDifferences }
 
     /// Once more if the connection was lost: the server ends a transaction whose process stands
     /// still, as this one does while it is suspended, and nothing of it is left.
     ///
     /// - Parameter kept: purchases whose owners and rows are not written.
-    private func rebuild(
-        _ purchases: [PurchaseKey],
-        isReplacing: Bool,
-        keeping kept: Set<PurchaseScope> = []
-    ) async throws -> RebuildDifferences {
-        do {
-            return try await rebuildOnce(purchases, isReplacing, kept)
-        } catch let error as PostgresError where error.code == .connectionLost {
-            return try await rebuildOnce(purchases, isReplacing, kept)
-        }
+    private func rebuild(_ purchases: [PurchaseKey], isReplacing: Bool, keeping kept: Set<PurchaseScope> = [])
+        async throws -> RebuildDifferences
+    {
+        do { return try await rebuildOnce(purchases, isReplacing, kept) } catch let error as PostgresError
+            where error.code == .connectionLost
+        { return try await rebuildOnce(purchases, isReplacing, kept) }
     }
 
     /// With the purchases besides of which facts turn up in rows of the given ones.
-    private func rebuildOnce(
-        _ purchases: [PurchaseKey],
-        _ isReplacing: Bool,
-        _ kept: Set<PurchaseScope>
-    ) async throws -> RebuildDifferences {
+    private func rebuildOnce(_ purchases: [PurchaseKey], _ isReplacing: Bool, _ kept: Set<PurchaseScope>) async throws
+        -> RebuildDifferences
+    {
         var purchases = purchases
         var attempt = 1
         while true {
-            do {
-                return try await rebuildTogether(purchases, isReplacing, kept)
-            } catch let missing as ScopesMissing where attempt < Self.attemptsMax {
+            do { return try await rebuildTogether(purchases, isReplacing, kept) } catch let missing as ScopesMissing
+                where attempt < Self.attemptsMax
+            {
                 purchases += missing.scopes.map { $0.purchase("") }
                 attempt += 1
             }
@@ -161,11 +150,9 @@ struct Rebuilding {
 
     /// Facts, owners and rows in one transaction: what a purchase grants follows from what was
     /// signed, and from whose it should be.
-    private func rebuildTogether(
-        _ purchases: [PurchaseKey],
-        _ isReplacing: Bool,
-        _ kept: Set<PurchaseScope>
-    ) async throws -> RebuildDifferences {
+    private func rebuildTogether(_ purchases: [PurchaseKey], _ isReplacing: Bool, _ kept: Set<PurchaseScope>)
+        async throws -> RebuildDifferences
+    {
         let scopes = Set(purchases.map(\.scope))
         let projected = purchases.filter { !kept.contains($0.scope) }
         func facts(_ connection: PostgresConnection) async throws -> [FactFinding] {
@@ -177,32 +164,19 @@ struct Rebuilding {
                 return try await client.transaction { connection in
                     _ = try await connection.run(Locks.projection, Array(scopes))
                     let found = RebuildDifferences(facts: try await facts(connection))
-                    return try await rebuild(
-                        projected,
-                        found,
-                        isReplacing: isReplacing,
-                        on: connection
-                    )
+                    return try await rebuild(projected, found, isReplacing: isReplacing, on: connection)
                 }
             }
-            return try await review.transaction(
-                about: purchases,
-                keeping: kept,
-                mending: facts
-            ) { connection, facts, owners in
+            return try await review.transaction(about: purchases, keeping: kept, mending: facts) {
+                connection, facts, owners in
                 let found = RebuildDifferences(facts: facts, owners: owners)
                 return try await rebuild(projected, found, isReplacing: isReplacing, on: connection)
             }
-        } catch let undone as Undone {
-            return undone.differences
-        }
+        } catch let undone as Undone { return undone.differences }
     }
 
     private func rebuild(
-        _ purchases: [PurchaseKey],
-        _ found: RebuildDifferences,
-        isReplacing: Bool,
-        on connection: PostgresConnection
+        _ purchases: [PurchaseKey], _ found: RebuildDifferences, isReplacing: Bool, on connection: PostgresConnection
     ) async throws -> RebuildDifferences {
         var differences = found
         differences.rows = try await reprojector.replace(purchases, kind: .rebuild, on: connection)

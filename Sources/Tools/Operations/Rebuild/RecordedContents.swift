@@ -22,10 +22,7 @@ struct RecordedContents {
 
         fileprivate var name: RevisionTable.Name {
             RevisionTable.Name(
-                subject: subject,
-                trust: subject.kind == .renewal ? trust.text : "",
-                contentHash: revision.contentHash
-            )
+                subject: subject, trust: subject.kind == .renewal ? trust.text : "", contentHash: revision.contentHash)
         }
     }
 
@@ -48,9 +45,7 @@ struct RecordedContents {
                 let question = part[start + answer.index]
                 body(start + answer.index, Self.reading(answer.json, question))
             }
-            for index in isThere.indices where !isThere[index] {
-                body(start + index, .missing)
-            }
+            for index in isThere.indices where !isThere[index] { body(start + index, .missing) }
             start = part.endIndex
         }
     }
@@ -58,13 +53,10 @@ struct RecordedContents {
     private static func reading(_ payload: JSONText, _ question: Question) -> Reading {
         guard let json = try? JSONDocument(parsing: Array(payload.bytes), limits: .accepted).root,
             let facts = try? SignedFacts(
-                of: payloads(json, question.subject.kind),
-                environment: question.subject.environment,
+                of: payloads(json, question.subject.kind), environment: question.subject.environment,
                 bundleID: question.subject.kind == .renewal ? nil : question.subject.bundleID,
-                track: question.subject.track,
-                trust: question.trust
-            ),
-            facts.isContent(question.revision), facts.subject == question.subject
+                track: question.subject.track, trust: question.trust), facts.isContent(question.revision),
+            facts.subject == question.subject
         else { return .unreadable }
         return .facts(facts)
     }

@@ -44,11 +44,7 @@ protocol OwnedFact: ReviewedFact {
 extension OwnedFact {
     /// The key of the row in the ownership table.
     var ownershipKey: OwnershipKey {
-        OwnershipKey(
-            purchase: purchase,
-            subject: subject,
-            trust: subject.kind == .renewal ? trust : nil
-        )
+        OwnershipKey(purchase: purchase, subject: subject, trust: subject.kind == .renewal ? trust : nil)
     }
 
     func ownershipFact(_ known: Self) -> Self { newest(known) }
@@ -123,12 +119,8 @@ extension TransactionFact: ReviewedFact, OwnedFact {
 
     var subject: RevisionTable.Subject {
         RevisionTable.Subject(
-            kind: .transaction,
-            environment: value.key.environment,
-            bundleID: value.key.bundleID,
-            id: value.key.transactionID,
-            track: value.track
-        )
+            kind: .transaction, environment: value.key.environment, bundleID: value.key.bundleID,
+            id: value.key.transactionID, track: value.track)
     }
 
     var purchase: PurchaseScope? { value.purchaseKey.scope }
@@ -160,10 +152,7 @@ extension TransactionFact: ReviewedFact, OwnedFact {
 
 extension RenewalFact: OwnedFact {
     static let table = ReviewedTable(name: "renewals", replace: RenewalTable.replace)
-    static let ownershipTable = ReviewedTable(
-        name: "ownership_renewals",
-        replace: OwnershipFactTables.replaceRenewals
-    )
+    static let ownershipTable = ReviewedTable(name: "ownership_renewals", replace: OwnershipFactTables.replaceRenewals)
 
     static var signed: KeyPath<SignedFacts, RenewalFact?> { \.renewal }
 
@@ -185,13 +174,7 @@ extension AppTransactionFact: ReviewedFact {
     static var signed: KeyPath<SignedFacts, AppTransactionFact?> { \.appTransaction }
 
     var subject: RevisionTable.Subject {
-        RevisionTable.Subject(
-            kind: .appTransaction,
-            environment: environment,
-            bundleID: bundleID,
-            id: id,
-            track: track
-        )
+        RevisionTable.Subject(kind: .appTransaction, environment: environment, bundleID: bundleID, id: id, track: track)
     }
 
     var purchase: PurchaseScope? { nil }
@@ -201,19 +184,10 @@ extension PurchaseScope {
     /// The subject of its renewal infos, under any trust.
     var renewals: RevisionTable.Subject {
         RevisionTable.Subject(
-            kind: .renewal,
-            environment: environment,
-            bundleID: "",
-            id: originalTransactionID,
-            track: .jws
-        )
+            kind: .renewal, environment: environment, bundleID: "", id: originalTransactionID, track: .jws)
     }
 
     func renewalKey(_ trust: Trust) -> RenewalKey {
-        RenewalKey(
-            environment: environment,
-            originalTransactionID: originalTransactionID,
-            trust: trust
-        )
+        RenewalKey(environment: environment, originalTransactionID: originalTransactionID, trust: trust)
     }
 }

@@ -29,11 +29,7 @@ extension FactFinding {
         let subject = content.name.subject
         let (table, original, fault): (String, Identifier?, Fault) =
             switch subject.kind {
-            case .transaction:
-                (
-                    TransactionFact.table.name, content.originalTransactionID,
-                    .rowMissingUntrusted
-                )
+            case .transaction: (TransactionFact.table.name, content.originalTransactionID, .rowMissingUntrusted)
             case .renewal: (RenewalFact.table.name, subject.id, .rowMissingAmbiguous)
             case .appTransaction: (AppTransactionFact.table.name, nil, .rowMissingUntrusted)
             }

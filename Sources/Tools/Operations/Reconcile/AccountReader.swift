@@ -28,45 +28,29 @@ package struct AccountReader: Sendable {
         let topics = try await partitions()
         let cluster = try await admin.clusterID(deadline: Self.deadline)
         var commits: [StageDescription: [TopicPartition: CommittedOffset]] = [:]
-        for stage in Self.stages {
-            commits[stage] = try await committed(stage, topics[stage.inputTopic] ?? [])
-        }
-        let marks = try await admin.listOffsets(
-            topics.values.flatMap(\.self),
-            deadline: Self.deadline
-        )
+        for stage in Self.stages { commits[stage] = try await committed(stage, topics[stage.inputTopic] ?? []) }
+        let marks = try await admin.listOffsets(topics.values.flatMap(\.self), deadline: Self.deadline)
         let stages = Self.stages.map { stage in
             account(
-                stage,
-                cluster,
-                partitions: topics[stage.inputTopic] ?? [],
-                commits: commits[stage] ?? [:],
-                marks: marks
+                stage, cluster, partitions: topics[stage.inputTopic] ?? [], commits: commits[stage] ?? [:], marks: marks
             )
         }
         return Reconciliation(stages: stages, flows: flows(stages, topics, marks))
     }
 
     /// A stage's commits, and the cluster that they are read from.
-    func commits(
-        of stage: StageDescription
-    ) async throws -> (cluster: String, commits: [TopicPartition: CommittedOffset]) {
+    func commits(of stage: StageDescription) async throws -> (
+        cluster: String, commits: [TopicPartition: CommittedOffset]
+    ) {
         let metadata = try await admin.metadata(deadline: Self.deadline)
         let partitions = try metadata.partitions(of: settings.topic(stage.inputTopic))
         let cluster = try await admin.clusterID(deadline: Self.deadline)
         return (cluster, try await committed(stage, partitions))
     }
 
-    private func committed(
-        _ stage: StageDescription,
-        _ partitions: [TopicPartition]
-    ) async throws -> [TopicPartition: CommittedOffset] {
-        try await admin.committedOffsets(
-            group: settings.group(stage),
-            partitions,
-            deadline: Self.deadline
-        )
-    }
+    private func committed(_ stage: StageDescription, _ partitions: [TopicPartition]) async throws -> [TopicPartition:
+        CommittedOffset]
+    { try await admin.committedOffsets(group: settings.group(stage), partitions, deadline: Self.deadline) }
 
     /// The partitions of every topic, by its name without the prefix.
     private func partitions() async throws -> [String: [TopicPartition]] {
@@ -79,31 +63,21 @@ package struct AccountReader: Sendable {
     }
 
     private func account(
-        _ stage: StageDescription,
-        _ cluster: String,
-        partitions: [TopicPartition],
-        commits: [TopicPartition: CommittedOffset],
-        marks: [TopicPartition: Watermarks]
+        _ stage: StageDescription, _ cluster: String, partitions: [TopicPartition],
+        commits: [TopicPartition: CommittedOffset], marks: [TopicPartition: Watermarks]
     ) -> StageAccount {
         StageAccount(
-            stage: stage,
-            group: settings.group(stage),
-            topic: settings.topic(stage.inputTopic),
+            stage: stage, group: settings.group(stage), topic: settings.topic(stage.inputTopic),
             partitions: partitions.map { partition in
                 let held = marks[partition].map { $0.low..<max($0.low, $0.high) }
                 return PartitionAccount(
-                    partition: partition.partition,
-                    held: held ?? 0..<0,
-                    standing: PartitionAccount.Standing(commits[partition], of: stage, in: cluster)
-                )
-            }
-        )
+                    partition: partition.partition, held: held ?? 0..<0,
+                    standing: PartitionAccount.Standing(commits[partition], of: stage, in: cluster))
+            })
     }
 
     private func flows(
-        _ stages: [StageAccount],
-        _ topics: [String: [TopicPartition]],
-        _ marks: [TopicPartition: Watermarks]
+        _ stages: [StageAccount], _ topics: [String: [TopicPartition]], _ marks: [TopicPartition: Watermarks]
     ) -> [Flow] {
         func sum(_ topic: String, _ count: (Watermarks) -> Int64) -> Int64 {
             (topics[topic] ?? []).reduce(0) { $0 + (marks[$1].map(count) ?? 0) }
@@ -111,24 +85,17 @@ package struct AccountReader: Sendable {
         let forwards = stages.compactMap { account in
             account.stage.outputTopic.map { topic in
                 Flow(
-                    writers: [account.stage],
-                    topic: settings.topic(topic),
-                    counted: account.forwarded,
-                    given: sum(topic) { $0.high },
-                    held: sum(topic) { $0.high - $0.low },
-                    isCountedFromStart: account.isCountedFromStart
-                )
+                    writers: [account.stage], topic: settings.topic(topic), counted: account.forwarded,
+                    given: sum(topic) { $0.high }, held: sum(topic) { $0.high - $0.low },
+                    isCountedFromStart: account.isCountedFromStart)
             }
         }
         let refusing = stages.filter(\.stage.refusesRecords)
         let deadLetters = Flow(
-            writers: refusing.map(\.stage),
-            topic: settings.topic(Topic.deadLetter),
+            writers: refusing.map(\.stage), topic: settings.topic(Topic.deadLetter),
             counted: refusing.reduce(0) { $0 + ($1.counts[.deadLettered] ?? 0) },
-            given: sum(Topic.deadLetter) { $0.high },
-            held: sum(Topic.deadLetter) { $0.high - $0.low },
-            isCountedFromStart: refusing.allSatisfy(\.isCountedFromStart)
-        )
+            given: sum(Topic.deadLetter) { $0.high }, held: sum(Topic.deadLetter) { $0.high - $0.low },
+            isCountedFromStart: refusing.allSatisfy(\.isCountedFromStart))
         return forwards + [deadLetters]
     }
 }
@@ -139,30 +106,21 @@ extension ClusterMetadata {
             throw CommandError(
                 ExitCode.unavailable,
                 "topic \(topic) is missing or not authorized: create it with "
-                    + "'\(PipelineTool.name) topics', or give its prefix"
-            )
+                    + "'\(PipelineTool.name) topics', or give its prefix")
         }
         return found.partitions
     }
 }
 
 extension PartitionAccount.Standing {
-    fileprivate init(
-        _ commit: CommittedOffset?,
-        of stage: StageDescription,
-        in cluster: String
-    ) {
+    fileprivate init(_ commit: CommittedOffset?, of stage: StageDescription, in cluster: String) {
         guard let commit, let offset = commit.offset else {
             self = .notBegun
             return
         }
         let text = commit.metadata
         if let metadata = CommitMetadata(text, counting: stage.dispositions, in: cluster) {
-            self = .counted(
-                committed: offset,
-                tally: metadata.tally,
-                statement: metadata.statement
-            )
+            self = .counted(committed: offset, tally: metadata.tally, statement: metadata.statement)
         } else {
             self = .withoutTally(committed: offset)
         }

@@ -22,10 +22,7 @@ struct ExactCounter {
     ///
     /// - Parameter output: reads a record; nil for those that answer none.
     private func count(
-        _ topic: String,
-        by stages: [StageAccount],
-        _ progress: Progress,
-        counted: (StageTally) -> Int64,
+        _ topic: String, by stages: [StageAccount], _ progress: Progress, counted: (StageTally) -> Int64,
         output: (ConsumerRecord) throws -> Output?
     ) async throws -> [ExactCount] {
         var sets: [StageDescription: [Int32: PositionSet]] = [:]
@@ -33,48 +30,32 @@ struct ExactCounter {
             sets[stage.stage] = Dictionary(
                 uniqueKeysWithValues: stage.partitions.map { partition in
                     (partition.partition, PositionSet(partition.settledRange))
-                }
-            )
+                })
         }
         let beginnings = try await beginnings(of: stages)
         var repeated: [StageDescription: Int64] = [:]
         var former: [StageDescription: Int64] = [:]
-        let removed = try await reader.visit(
-            topic,
-            progress: { progress(topic, $0, $1) }
-        ) { record in
+        let removed = try await reader.visit(topic, progress: { progress(topic, $0, $1) }) { record in
             guard let output = try output(record) else { return }
             let (stage, input) = (output.stage, output.input)
-            guard sets[stage]?[input.partition]?.contains(offset: input.offset) == true else {
-                return
-            }
+            guard sets[stage]?[input.partition]?.contains(offset: input.offset) == true else { return }
             if let first = beginnings[stage]?[input.partition], input.offset >= first.offset,
                 let time = first.timestampMilliseconds, output.writtenAt ?? time < time
             {
                 former[stage, default: 0] += 1
                 return
             }
-            let isNew = try sets[stage]?[input.partition]?.insert(
-                offset: input.offset,
-                index: input.index
-            )
+            let isNew = try sets[stage]?[input.partition]?.insert(offset: input.offset, index: input.index)
             if isNew == false { repeated[stage, default: 0] += 1 }
         }
         return stages.map { stage in
             ExactCount(
-                writer: stage.stage,
-                input: stage.topic,
+                writer: stage.stage, input: stage.topic,
                 partitions: stage.partitions.map { partition in
                     ExactCount.Partition(
-                        partition: partition.partition,
-                        counted: partition.tally.map(counted) ?? 0,
-                        found: sets[stage.stage]?[partition.partition]?.count ?? 0
-                    )
-                },
-                repeated: repeated[stage.stage] ?? 0,
-                former: former[stage.stage] ?? 0,
-                removed: removed
-            )
+                        partition: partition.partition, counted: partition.tally.map(counted) ?? 0,
+                        found: sets[stage.stage]?[partition.partition]?.count ?? 0)
+                }, repeated: repeated[stage.stage] ?? 0, former: former[stage.stage] ?? 0, removed: removed)
         }
     }
 
@@ -83,9 +64,7 @@ struct ExactCounter {
     /// An output of an earlier record, at an offset that the partition still holds, was made of a
     /// former topic of that name. Nothing is compared where producers set the timestamps, as these
     /// are in no order.
-    private func beginnings(
-        of stages: [StageAccount]
-    ) async throws -> [StageDescription: [Int32: ConsumerRecord]] {
+    private func beginnings(of stages: [StageAccount]) async throws -> [StageDescription: [Int32: ConsumerRecord]] {
         var beginnings: [StageDescription: [Int32: ConsumerRecord]] = [:]
         for stage in stages where !stage.stage.readsObservations {
             guard try await reader.hasBrokersTimestamps(stage.topic) else { continue }
@@ -112,9 +91,7 @@ extension ExactCounter {
             var flow = flow
             let only = stages.count == 1 ? stages.first?.stage : nil
             flow.exact = try await count(
-                flow.topic,
-                by: stages,
-                progress,
+                flow.topic, by: stages, progress,
                 counted: { only == nil ? $0.counts[.deadLettered] ?? 0 : $0.forwarded }
             ) { record in
                 guard let only else { return Self.deadLettered(record, stages) }
@@ -130,50 +107,36 @@ extension ExactCounter {
     /// Nil for an observation of no record, and for what no stage has written.
     ///
     /// - Throws: `CommandError` for what a later version has written, which cannot be counted.
-    private static func observed(
-        _ record: ConsumerRecord,
-        by stage: StageDescription
-    ) throws(CommandError) -> Output? {
+    private static func observed(_ record: ConsumerRecord, by stage: StageDescription) throws(CommandError) -> Output? {
         do {
             let observation = try Observation(record)
             return observation.inputPosition.map { input in
-                Output(
-                    stage: stage,
-                    input: input,
-                    writtenAt: observation.source?.timestamp?.milliseconds
-                )
+                Output(stage: stage, input: input, writtenAt: observation.source?.timestamp?.milliseconds)
             }
         } catch {
             guard let version = error.newerVersion else { return nil }
             throw CommandError(
                 ExitCode.data,
                 "\(RecordPosition(record)) is an observation of version \(version), which this "
-                    + "program cannot read: reconcile with the newest one"
-            )
+                    + "program cannot read: reconcile with the newest one")
         }
     }
 
     /// A dead letter, by the stage that refused its record.
-    private static func deadLettered(
-        _ record: ConsumerRecord,
-        _ stages: [StageAccount]
-    ) -> Output? {
+    private static func deadLettered(_ record: ConsumerRecord, _ stages: [StageAccount]) -> Output? {
         func text(_ name: String) -> String? {
-            record.headers.last { $0.name == name }?.value
-                .map { String(decoding: $0, as: UTF8.self) }
+            record.headers.last { $0.name == name }?.value.map { String(decoding: $0, as: UTF8.self) }
         }
-        guard let name = text(DeadLetterHeader.stage),
-            let topic = text(DeadLetterHeader.sourceTopic),
+        guard let name = text(DeadLetterHeader.stage), let topic = text(DeadLetterHeader.sourceTopic),
             let stage = stages.first(where: { $0.stage.name == name && $0.topic == topic })?.stage,
             let partition = text(DeadLetterHeader.sourcePartition).flatMap({ Int32($0) }),
             let offset = text(DeadLetterHeader.sourceOffset).flatMap({ Int64($0) })
         else { return nil }
         return Output(
-            stage: stage,
-            input: InputPosition(partition: partition, offset: offset, index: 0),
-            writtenAt: text(DeadLetterHeader.sourceTimestamp)
-                .flatMap { Int64($0).map { Timestamp(milliseconds: $0).milliseconds } }
-        )
+            stage: stage, input: InputPosition(partition: partition, offset: offset, index: 0),
+            writtenAt: text(DeadLetterHeader.sourceTimestamp).flatMap {
+                Int64($0).map { Timestamp(milliseconds: $0).milliseconds }
+            })
     }
 }
 
@@ -220,17 +183,13 @@ struct PositionSet {
     mutating func insert(offset: Int64, index: Int) throws(CommandError) -> Bool {
         let place = Int(offset - range.lowerBound)
         let (word, bit) = (place / 64, UInt64(1) << UInt64(place % 64))
-        let isNew =
-            index == 0
-            ? insertFirst(word, bit) : try insertFurther(Word(number: word, index: index), bit)
+        let isNew = index == 0 ? insertFirst(word, bit) : try insertFurther(Word(number: word, index: index), bit)
         count += isNew ? 1 : 0
         return isNew
     }
 
     private mutating func insertFirst(_ word: Int, _ bit: UInt64) -> Bool {
-        if word >= firsts.count {
-            firsts += Array(repeating: 0, count: word + 1 - firsts.count)
-        }
+        if word >= firsts.count { firsts += Array(repeating: 0, count: word + 1 - firsts.count) }
         guard firsts[word] & bit == 0 else { return false }
         firsts[word] |= bit
         return true
@@ -243,8 +202,7 @@ struct PositionSet {
             throw CommandError(
                 ExitCode.data,
                 "the records of one partition brought out more outputs than the exact count can "
-                    + "hold in memory: reconcile without --exact"
-            )
+                    + "hold in memory: reconcile without --exact")
         }
         further[word] = bits | bit
         return true

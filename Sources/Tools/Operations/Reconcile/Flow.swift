@@ -22,13 +22,9 @@ package struct Flow: Hashable, Sendable {
     package var exact: [ExactCount] = []
 
     /// Records that no tally accounts for; nil if they may be older than the tallies.
-    package var beyond: Int64? {
-        isCountedFromStart ? max(0, given - counted) : nil
-    }
+    package var beyond: Int64? { isCountedFromStart ? max(0, given - counted) : nil }
 
-    package var problems: [String] {
-        [problem].compactMap { $0 } + exact.flatMap { $0.problems(topic) }
-    }
+    package var problems: [String] { [problem].compactMap { $0 } + exact.flatMap { $0.problems(topic) } }
 
     package var problem: String? {
         guard given < counted else { return nil }
@@ -76,8 +72,7 @@ package struct ExactCount: Hashable, Sendable {
     package func problems(_ topic: String) -> [String] {
         guard removed == 0 else { return [] }
         return partitions.filter { $0.found < $0.counted }.map { partition in
-            "\(topic): \(writer.name) counted "
-                + "\(Quantity.counted(partition.counted, "record")) written for "
+            "\(topic): \(writer.name) counted " + "\(Quantity.counted(partition.counted, "record")) written for "
                 + "\(input)[\(partition.partition)], and \(Quantity.grouped(partition.found)) are "
                 + "there: \(Quantity.grouped(partition.counted - partition.found)) lost"
         }
@@ -89,9 +84,7 @@ package struct ExactCount: Hashable, Sendable {
             return "\(topic): retention has removed \(Quantity.counted(removed, "record")), so the "
                 + "exact count proves nothing"
         }
-        let rest =
-            beyond == 0
-            ? "" : "; \(Quantity.grouped(beyond)) that are not counted could hide losses"
+        let rest = beyond == 0 ? "" : "; \(Quantity.grouped(beyond)) that are not counted could hide losses"
         let old = former == 0 ? "" : "; \(Quantity.grouped(former)) made of a former \(input)"
         return "\(topic) from \(writer.name): \(Quantity.grouped(found)) distinct, "
             + "\(Quantity.grouped(repeated)) written again" + rest + old

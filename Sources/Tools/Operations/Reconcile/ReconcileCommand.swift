@@ -27,27 +27,18 @@ extension ToolCommand {
             + "instead, by what became of them here, and those that are missing are listed. "
             + "It asks the database, for which recovery-worker has read Apple's list. Exit "
             + "code 1 where one is missing, or a list was not read over the whole time.",
-        options: CommandOption.kafka
-            + [
-                .groupPrefix, .postgres, .config, .json, .wide,
-                CommandOption("with-apple", "Count against Apple's own list."),
-                CommandOption(
-                    "since",
-                    argument: "DATE",
-                    "With --with-apple: what was signed from then on; of the last 7 days "
-                        + "unless given."
-                ),
-                CommandOption("exact", "Read the topics and count each output once."),
-                .skippedMax,
-                MetricsFile.option("Also write the result as metrics"),
-            ]
+        options: CommandOption.kafka + [
+            .groupPrefix, .postgres, .config, .json, .wide,
+            CommandOption("with-apple", "Count against Apple's own list."),
+            CommandOption(
+                "since", argument: "DATE",
+                "With --with-apple: what was signed from then on; of the last 7 days unless given."),
+            CommandOption("exact", "Read the topics and count each output once."), .skippedMax,
+            MetricsFile.option("Also write the result as metrics"),
+        ]
     ) { context in
-        if context.arguments.isSet("with-apple") {
-            return try await reconcileWithApple(context)
-        }
-        guard context.arguments.value("since") == nil else {
-            throw UsageError("--since goes with --with-apple")
-        }
+        if context.arguments.isSet("with-apple") { return try await reconcileWithApple(context) }
+        guard context.arguments.value("since") == nil else { throw UsageError("--since goes with --with-apple") }
         let settings = try context.settings(.kafka)
         let metricsFile = try MetricsFile(context.arguments)
         let skippedMax = try context.arguments.skippedMax
@@ -75,9 +66,7 @@ extension ToolCommand {
             throw UsageError("--\(option) does not go with --with-apple")
         }
         let since = try arguments.value("since", as: .instant)
-        let week = Timestamp(
-            milliseconds: WallClock.milliseconds - 7 * Timestamp.millisecondsPerDay
-        )
+        let week = Timestamp(milliseconds: WallClock.milliseconds - 7 * Timestamp.millisecondsPerDay)
         let settings = try context.settings(.database)
         let account = try await AppleAccount.read(since: since ?? week, settings)
         context.console.print(account, arguments)
@@ -87,14 +76,9 @@ extension ToolCommand {
 
 extension CommandOption {
     static let skippedMax = CommandOption(
-        "skipped-max",
-        argument: "N",
-        "Skipped offsets of all stages that are dealt with; 0 unless given."
-    )
+        "skipped-max", argument: "N", "Skipped offsets of all stages that are dealt with; 0 unless given.")
 }
 
 extension CommandArguments {
-    var skippedMax: Int64 {
-        get throws(UsageError) { Int64(try value("skipped-max", as: .int(0...Int.max)) ?? 0) }
-    }
+    var skippedMax: Int64 { get throws(UsageError) { Int64(try value("skipped-max", as: .int(0...Int.max)) ?? 0) } }
 }

@@ -4,19 +4,15 @@ package import Records
 
 extension Reconciliation: JSONRepresentable {
     package var json: JSONContent {
-        [
-            "is_balanced": isBalanced, "is_settled": isSettled, "problems": problems,
-            "stages": stages, "topics": flows,
-        ]
+        ["is_balanced": isBalanced, "is_settled": isSettled, "problems": problems, "stages": stages, "topics": flows]
     }
 }
 
 extension StageAccount: JSONRepresentable {
     package var json: JSONContent {
         [
-            "stage": stage.name, "group": group, "topic": topic, "settled": settled,
-            "waiting": lag, "dispositions": stage.json(counts),
-            "partitions": partitions.map { $0.json(of: stage) },
+            "stage": stage.name, "group": group, "topic": topic, "settled": settled, "waiting": lag,
+            "dispositions": stage.json(counts), "partitions": partitions.map { $0.json(of: stage) },
         ]
     }
 }
@@ -25,9 +21,9 @@ extension PartitionAccount {
     /// Without a tally nothing is known of what became of its records.
     fileprivate func json(of stage: StageDescription) -> JSONContent {
         [
-            "partition": partition, "low": held.lowerBound, "end": held.upperBound,
-            "committed": committed, "waiting": lag, "began": tally?.began, "stated": statement,
-            "unaccounted": unaccounted, "dispositions": tally.map { stage.json($0.counts) },
+            "partition": partition, "low": held.lowerBound, "end": held.upperBound, "committed": committed,
+            "waiting": lag, "began": tally?.began, "stated": statement, "unaccounted": unaccounted,
+            "dispositions": tally.map { stage.json($0.counts) },
         ]
     }
 }
@@ -48,15 +44,13 @@ extension Flow: JSONRepresentable {
 extension ExactCount: JSONRepresentable {
     package var json: JSONContent {
         [
-            "writer": writer.name, "distinct": found, "repeated": repeated, "beyond": beyond,
-            "former": former, "removed": removed,
+            "writer": writer.name, "distinct": found, "repeated": repeated, "beyond": beyond, "former": former,
+            "removed": removed,
         ]
     }
 }
 
 extension StageDescription {
     /// Counts by the dispositions' names, in their order.
-    func json(_ counts: [Disposition: Int64]) -> JSONContent {
-        .object(sorted(counts).map { ($0.name, .int($1)) })
-    }
+    func json(_ counts: [Disposition: Int64]) -> JSONContent { .object(sorted(counts).map { ($0.name, .int($1)) }) }
 }

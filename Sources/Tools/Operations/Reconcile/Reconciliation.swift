@@ -8,9 +8,7 @@ package struct Reconciliation: Hashable, Sendable {
     /// How many offsets without a record an operator has looked into; more are a problem.
     package var skippedMax: Int64 = 0
 
-    package var problems: [String] {
-        stages.flatMap(\.problems) + flows.flatMap(\.problems) + skippedProblems
-    }
+    package var problems: [String] { stages.flatMap(\.problems) + flows.flatMap(\.problems) + skippedProblems }
 
     /// Offsets of all stages that were passed over: each may have been a purchase.
     private var skippedProblems: [String] {
@@ -21,13 +19,9 @@ package struct Reconciliation: Hashable, Sendable {
     package var isBalanced: Bool { problems.isEmpty }
 
     /// Whether nothing is left to do for any stage on the way of a record.
-    package var isSettled: Bool {
-        stages.allSatisfy { !$0.stage.refusesRecords || $0.isSettled }
-    }
+    package var isSettled: Bool { stages.allSatisfy { !$0.stage.refusesRecords || $0.isSettled } }
 
-    package subscript(stage: StageDescription) -> StageAccount? {
-        stages.first { $0.stage == stage }
-    }
+    package subscript(stage: StageDescription) -> StageAccount? { stages.first { $0.stage == stage } }
 }
 
 extension Reconciliation: Report {
@@ -40,13 +34,12 @@ extension Reconciliation: Report {
             return [.line("Nothing has been published yet, so there is nothing to account for.")]
         }
         var table = TextTable([
-            .init("stage"), .init("reads"), .init("settled", .right), .init("="),
-            .init("waiting", .right),
+            .init("stage"), .init("reads"), .init("settled", .right), .init("="), .init("waiting", .right),
         ])
         for stage in stages {
             table.add([
-                stage.stage.name, stage.topic, Quantity.grouped(stage.settled),
-                Self.sum(stage.counts, of: stage.stage), Quantity.grouped(stage.lag),
+                stage.stage.name, stage.topic, Quantity.grouped(stage.settled), Self.sum(stage.counts, of: stage.stage),
+                Quantity.grouped(stage.lag),
             ])
             for partition in stage.partitions where !partition.isUntouched {
                 table.add(Self.row(partition, of: stage.stage))
@@ -71,25 +64,21 @@ extension Reconciliation: Report {
         case .notBegun: (settled, sum) = ("0", "nothing committed yet")
         case .withoutTally: (settled, sum) = ("?", "committed without a tally")
         case .counted(let committed, let tally, _):
-            (settled, sum) = (
-                Quantity.grouped(committed - tally.began), Self.sum(tally.counts, of: stage)
-            )
+            (settled, sum) = (Quantity.grouped(committed - tally.began), Self.sum(tally.counts, of: stage))
         }
         return ["", "  partition \(partition.partition)", settled, sum, "\(partition.lag)"]
     }
 
     /// `1,872 forwarded + 3 ignored`, the dispositions in their order.
     static func sum(_ counts: [Disposition: Int64], of stage: StageDescription) -> String {
-        let terms = stage.sorted(counts).map { disposition, count in
-            "\(Quantity.grouped(count)) \(disposition.phrase)"
+        let terms = stage.sorted(counts).map { disposition, count in "\(Quantity.grouped(count)) \(disposition.phrase)"
         }
         return terms.isEmpty ? "0" : terms.joined(separator: " + ")
     }
 
     private var flowParts: [TextPart] {
         var table = TextTable([
-            .init("topic"), .init("was given", .right), .init("counted by its writers", .right),
-            .init("", rank: 1),
+            .init("topic"), .init("was given", .right), .init("counted by its writers", .right), .init("", rank: 1),
         ])
         for flow in flows {
             let remark =
@@ -101,9 +90,7 @@ extension Reconciliation: Report {
                         + "former topic's records, or link observations"
                         + (flow.exact.isEmpty ? "; --exact finds losses among them" : "")
                 }
-            table.add([
-                flow.topic, Quantity.grouped(flow.given), Quantity.grouped(flow.counted), remark,
-            ])
+            table.add([flow.topic, Quantity.grouped(flow.given), Quantity.grouped(flow.counted), remark])
         }
         let exact = flows.flatMap { flow in flow.exact.map { $0.line(flow.topic) } }
         let counts = exact.map { TextPart.line($0) } + (exact.isEmpty ? [] : [.blank])
@@ -112,8 +99,7 @@ extension Reconciliation: Report {
 
     private var verdict: [TextPart] {
         guard isBalanced else {
-            return (["It does NOT add up:"] + problems.map { "  \($0)" })
-                .map { .line($0, isBad: true) }
+            return (["It does NOT add up:"] + problems.map { "  \($0)" }).map { .line($0, isBad: true) }
         }
         let waiting = stages.reduce(0) { $0 + $1.lag }
         let settled =
@@ -133,8 +119,4 @@ extension Reconciliation: Report {
     }
 }
 
-extension Disposition {
-    package var phrase: String {
-        name.split(separator: "_").joined(separator: "-")
-    }
-}
+extension Disposition { package var phrase: String { name.split(separator: "_").joined(separator: "-") } }

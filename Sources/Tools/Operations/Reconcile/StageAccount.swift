@@ -26,9 +26,7 @@ package struct StageAccount: Hashable, Sendable {
     }
 
     /// The records written to the next topic since the tallies began.
-    package var forwarded: Int64 {
-        partitions.reduce(0) { $0 + ($1.tally?.forwarded ?? 0) }
-    }
+    package var forwarded: Int64 { partitions.reduce(0) { $0 + ($1.tally?.forwarded ?? 0) } }
 
     /// Whether the tallies hold everything that the stage has ever done.
     package var isCountedFromStart: Bool {
@@ -45,26 +43,19 @@ package struct StageAccount: Hashable, Sendable {
 
     /// Why the account does not add up; empty when it does.
     package var problems: [String] {
-        partitions.flatMap { partition in
-            partition.problems.map { "\(place(partition)): \($0)" }
-        }
+        partitions.flatMap { partition in partition.problems.map { "\(place(partition)): \($0)" } }
     }
 
     /// The statements about offsets that no tally counts, in words.
     package var statements: [String] {
         partitions.compactMap { partition in
-            guard let statement = partition.statement, let began = partition.tally?.began else {
-                return nil
-            }
+            guard let statement = partition.statement, let began = partition.tally?.began else { return nil }
             return "\(place(partition)): \(Quantity.counted(began, "offset")) before "
-                + "\(Quantity.grouped(began)): \(statement.by), \(statement.at): "
-                + statement.reason
+                + "\(Quantity.grouped(began)): \(statement.by), \(statement.at): " + statement.reason
         }
     }
 
-    private func place(_ partition: PartitionAccount) -> String {
-        "\(stage.name): \(topic)[\(partition.partition)]"
-    }
+    private func place(_ partition: PartitionAccount) -> String { "\(stage.name): \(topic)[\(partition.partition)]" }
 }
 
 /// The dispositions of one partition of a stage's input, from its last commit.
@@ -125,29 +116,20 @@ package struct PartitionAccount: Hashable, Sendable {
         if let committed, committed > held.upperBound {
             problems.append(
                 "offset \(committed) is committed, but the topic ends at \(held.upperBound): it "
-                    + "was recreated, or has lost records"
-            )
+                    + "was recreated, or has lost records")
         }
         switch standing {
         case .withoutTally(let committed) where committed > 0:
             problems.append(
-                "offset \(committed) is committed without a tally of this cluster, so "
-                    + unknown(before: committed)
-            )
+                "offset \(committed) is committed without a tally of this cluster, so " + unknown(before: committed))
         case .counted(_, let tally, nil) where tally.began > 0:
-            problems.append(
-                "the counts begin at offset \(tally.began), so " + unknown(before: tally.began)
-            )
+            problems.append("the counts begin at offset \(tally.began), so " + unknown(before: tally.began))
         default: break
         }
         if let unaccounted, unaccounted > 0 {
-            problems.append(
-                "\(Quantity.counted(unaccounted, "settled record")) without a disposition"
-            )
+            problems.append("\(Quantity.counted(unaccounted, "settled record")) without a disposition")
         } else if let unaccounted, unaccounted < 0 {
-            problems.append(
-                "\(Quantity.counted(-unaccounted, "disposition")) more than records settled"
-            )
+            problems.append("\(Quantity.counted(-unaccounted, "disposition")) more than records settled")
         }
         return problems
     }

@@ -38,11 +38,9 @@ struct FeedVersions {
     }
 
     /// - Returns: how many users' versions were raised.
-    func raise(
-        _ published: [Identifier: Int64],
-        on connection: PostgresConnection,
-        report: (Int) -> Void
-    ) async throws -> Int {
+    func raise(_ published: [Identifier: Int64], on connection: PostgresConnection, report: (Int) -> Void) async throws
+        -> Int
+    {
         let users = published.sorted { $0.key < $1.key }
         var raised = 0
         for start in stride(from: 0, to: users.count, by: Self.usersPerTransaction) {
@@ -65,10 +63,7 @@ struct FeedVersions {
     /// Throws `CommandError` if entitle-worker publishes nothing for a while.
     ///
     /// - Returns: how many users.
-    func republish(
-        on connection: PostgresConnection,
-        report: (Int64) -> Void
-    ) async throws -> Int64 {
+    func republish(on connection: PostgresConnection, report: (Int64) -> Void) async throws -> Int64 {
         var total: Int64 = 0
         var last: Identifier = ""
         while true {
@@ -94,8 +89,7 @@ struct FeedVersions {
                     ExitCode.unavailable,
                     "\(Quantity.counted(waiting, "change")) wait to be published and get no fewer "
                         + "within \(stallMax.components.seconds) s: start entitle-worker, and run "
-                        + "the command again"
-                )
+                        + "the command again")
             }
             try await Task.sleep(for: Self.backlogPause)
         }

@@ -19,23 +19,14 @@ extension ToolCommand {
             + "Apple's server has asked for. Exit code 1 where Apple does not know one, or refuses "
             + "it, where the user has no purchase, and where there is nothing to ask or to end.",
         options: [
-            CommandOption(
-                "ids",
-                argument: "FILE",
-                "Transaction IDs, one a line; standard input for \"-\"."
-            ),
+            CommandOption("ids", argument: "FILE", "Transaction IDs, one a line; standard input for \"-\"."),
             CommandOption("user", argument: "USER", "The purchases of this user."),
             CommandOption("order", argument: "ID", "An order ID; may be given several times."),
             CommandOption("unfinished", "What Apple has refused within the last week, again."),
-            CommandOption("lift", "Let recovery-worker ask again what Apple wants to wait."),
-            .environment,
+            CommandOption("lift", "Let recovery-worker ask again what Apple wants to wait."), .environment,
             CommandOption(
-                "bundle",
-                argument: "ID",
-                "The app; may be left out where recovery-worker asks about one only."
-            ),
-            CommandOption("no-wait", "Queue the questions and end."),
-            .postgres, .config, .json, .wide,
+                "bundle", argument: "ID", "The app; may be left out where recovery-worker asks about one only."),
+            CommandOption("no-wait", "Queue the questions and end."), .postgres, .config, .json, .wide,
         ]
     ) { context in
         let isLifting = context.arguments.isSet("lift")
@@ -43,11 +34,7 @@ extension ToolCommand {
         let environment = Environment(rawValue: try context.environment())
         let bundleID = context.arguments.value("bundle").map { Identifier($0) }
         return try await context.withDatabase { connection in
-            let questions = AppleQuestions(
-                connection: connection,
-                environment: environment,
-                bundleID: bundleID
-            )
+            let questions = AppleQuestions(connection: connection, environment: environment, bundleID: bundleID)
             guard let source else { return try await lift(questions, context.console) }
             let requests = try await questions.add(source)
             guard !requests.isEmpty else {
@@ -64,21 +51,15 @@ extension ToolCommand {
             }
             progress.clear()
             let done = RecoveryRequestTable.Result.done.rawValue
-            context.console.print(states, AppleQuestions.columns, context.arguments) {
-                $0.result != done
-            }
+            context.console.print(states, AppleQuestions.columns, context.arguments) { $0.result != done }
             return ExitCode.answer(states.allSatisfy { $0.result == done })
         }
     }
 
-    private static func lift(_ questions: AppleQuestions, _ console: Console) async throws -> Int32
-    {
+    private static func lift(_ questions: AppleQuestions, _ console: Console) async throws -> Int32 {
         let count = try await questions.connection.run(
             RecoveryLimitTable.lift,
-            (
-                questions.environment, questions.bundleID,
-                Timestamp(milliseconds: WallClock.milliseconds)
-            )
+            (questions.environment, questions.bundleID, Timestamp(milliseconds: WallClock.milliseconds))
         ).affectedCount
         console.note("\(Quantity.counted(count, "wait")) ended")
         return count > 0 ? ExitCode.success : ExitCode.negative
@@ -102,10 +83,7 @@ struct AppleQuestions {
         init(_ arguments: CommandArguments) throws {
             let orders = arguments.values("order")
             let isUnfinished = arguments.isSet("unfinished")
-            let given = [
-                arguments.value("ids"), arguments.value("user"), orders.first,
-                isUnfinished ? "" : nil,
-            ]
+            let given = [arguments.value("ids"), arguments.value("user"), orders.first, isUnfinished ? "" : nil]
             guard given.count(where: { $0 != nil }) == 1 else {
                 throw UsageError("expected one of --ids, --user, --order, --unfinished and --lift")
             }
@@ -130,9 +108,7 @@ struct AppleQuestions {
                 let origin = "\(BodySource.name(of: path)), line \(lines.lineNumber)"
                 let id = try id(text, in: origin)
                 guard seen.insert(id).inserted else { continue }
-                guard ids.count < idsMax else {
-                    throw UsageError("--ids: expected at most \(idsMax) transaction IDs")
-                }
+                guard ids.count < idsMax else { throw UsageError("--ids: expected at most \(idsMax) transaction IDs") }
                 ids.append(id)
             }
             return ids
@@ -158,9 +134,7 @@ struct AppleQuestions {
     /// - Throws: a `UsageError` if `recovery-worker` does not ask about the app.
     func add(_ source: Source) async throws -> [Request] {
         let requests = try await requests(source)
-        for batch in Self.batches(requests) {
-            _ = try await connection.run(RecoveryRequestTable.add, batch)
-        }
+        for batch in Self.batches(requests) { _ = try await connection.run(RecoveryRequestTable.add, batch) }
         return requests
     }
 
@@ -173,9 +147,7 @@ struct AppleQuestions {
     private func requests(_ source: Source) async throws -> [Request] {
         switch source {
         case .unfinished:
-            return Array(
-                try await connection.run(RecoveryRequestTable.unfinished, (environment, bundleID))
-            )
+            return Array(try await connection.run(RecoveryRequestTable.unfinished, (environment, bundleID)))
         case .orders(let ids):
             let app = try await app()
             return ids.map { Request(app: app, kind: .order, subject: $0) }
@@ -185,14 +157,10 @@ struct AppleQuestions {
         case .user(let user):
             let apps = try await apps()
             let purchases = try await connection.run(
-                UserPurchases.all,
-                PurchaseDetails.Subject(id: user, environment: environment.rawValue)
-            )
+                UserPurchases.all, PurchaseDetails.Subject(id: user, environment: environment.rawValue))
             return purchases.flatMap { purchase -> [Request] in
                 let app = RecoveredApp(environment: environment, bundleID: purchase.bundleID)
-                guard apps.contains(app), bundleID.map({ $0 == app.bundleID }) ?? true else {
-                    return []
-                }
+                guard apps.contains(app), bundleID.map({ $0 == app.bundleID }) ?? true else { return [] }
                 return Self.history(app, purchase.originalTransactionID)
             }
         }
@@ -214,9 +182,7 @@ struct AppleQuestions {
         if let asked {
             guard apps.contains(asked) else {
                 throw UsageError(
-                    "--bundle: recovery-worker has never asked about \(asked.bundleID) in "
-                        + environment.rawValue
-                )
+                    "--bundle: recovery-worker has never asked about \(asked.bundleID) in " + environment.rawValue)
             }
             return asked
         }
@@ -224,28 +190,19 @@ struct AppleQuestions {
             throw UsageError(
                 apps.isEmpty
                     ? "recovery-worker has never asked about an app in \(environment.rawValue)"
-                    : "--bundle: expected one of "
-                        + apps.map(\.bundleID.text).sorted().joined(separator: ", ")
-            )
+                    : "--bundle: expected one of " + apps.map(\.bundleID.text).sorted().joined(separator: ", "))
         }
         return app
     }
 
-    func answers(
-        to requests: [Request],
-        progress: (Int) -> Void
-    ) async throws -> [RecoveryRequestTable.State] {
+    func answers(to requests: [Request], progress: (Int) -> Void) async throws -> [RecoveryRequestTable.State] {
         var answered: [Request: RecoveryRequestTable.State] = [:]
         var open = requests
         while true {
             var waiting: Set<Request> = []
             for batch in Self.batches(open) {
                 for state in try await connection.run(RecoveryRequestTable.states, batch) {
-                    if state.result == nil {
-                        waiting.insert(state.request)
-                    } else {
-                        answered[state.request] = state
-                    }
+                    if state.result == nil { waiting.insert(state.request) } else { answered[state.request] = state }
                 }
             }
             // One that is gone was answered, and has been forgotten since.
@@ -257,10 +214,9 @@ struct AppleQuestions {
     }
 
     static let columns: [ReportColumn<RecoveryRequestTable.State>] = [
-        .member("environment", \.request.app.environment.rawValue),
-        .init("id", \.request.subject), .init("kind", title: "question", \.request.kind.rawValue),
-        .init("result", title: "answer", \.result) { $0.result ?? "waiting" },
-        .init("published", rank: 1, \.published),
+        .member("environment", \.request.app.environment.rawValue), .init("id", \.request.subject),
+        .init("kind", title: "question", \.request.kind.rawValue),
+        .init("result", title: "answer", \.result) { $0.result ?? "waiting" }, .init("published", rank: 1, \.published),
         .init("bundle_id", title: "bundle", rank: 2, \.request.app.bundleID),
     ]
 }

@@ -13,8 +13,7 @@ extension ToolCommand {
             + "With --republish, the newest states of all users are published again, for a "
             + "new cluster whose topics are empty; that needs a running entitle-worker.",
         options: CommandOption.kafka + [
-            CommandOption("republish", "Publish the newest states of all users again."),
-            .postgres, .config, .json,
+            CommandOption("republish", "Publish the newest states of all users again."), .postgres, .config, .json,
         ]
     ) { context in
         let isRepublishing = context.arguments.isSet("republish")
@@ -42,11 +41,8 @@ extension ToolCommand {
         context.print(["published": count, "raised": raised, "queued": queued]) { console in
             console.print(
                 "\(Quantity.counted(count, "user")) in the feed, "
-                    + "\(Quantity.grouped(raised)) of them go on above what was published"
-            )
-            if isRepublishing {
-                console.print("\(Quantity.counted(queued, "user")) will be published again")
-            }
+                    + "\(Quantity.grouped(raised)) of them go on above what was published")
+            if isRepublishing { console.print("\(Quantity.counted(queued, "user")) will be published again") }
         }
         return ExitCode.success
     }

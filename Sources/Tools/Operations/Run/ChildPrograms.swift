@@ -23,37 +23,30 @@ package final class ChildPrograms: Sendable {
     init(in executables: String, logs: String) throws(CommandError) {
         self.executables = executables
         self.logs = logs
-        do {
-            try FileManager.default.createDirectory(atPath: logs, withIntermediateDirectories: true)
-        } catch {
+        do { try FileManager.default.createDirectory(atPath: logs, withIntermediateDirectories: true) } catch {
             throw CommandError(ExitCode.noInput, "cannot make a folder at \(logs)")
         }
     }
 
     /// Fails if a program has not been built.
     package static func require(_ names: [String], in executables: String) throws(CommandError) {
-        let missing = names.filter { name in
-            !FileManager.default.isExecutableFile(atPath: "\(executables)/\(name)")
-        }
+        let missing = names.filter { name in !FileManager.default.isExecutableFile(atPath: "\(executables)/\(name)") }
         guard missing.isEmpty else {
             throw CommandError(
                 ExitCode.noInput,
                 "\(missing.joined(separator: ", ")) not found in \(executables): build all of the "
-                    + "package with 'swift build'"
-            )
+                    + "package with 'swift build'")
         }
     }
 
     func start(_ name: String, _ arguments: [String], _ environment: [String: String]) throws {
         let path = self.path(of: name)
-        guard FileManager.default.createFile(atPath: path, contents: nil),
-            let log = FileHandle(forWritingAtPath: path)
+        guard FileManager.default.createFile(atPath: path, contents: nil), let log = FileHandle(forWritingAtPath: path)
         else { throw CommandError(ExitCode.noInput, "cannot write \(path)") }
         let process = Process()
         // A child inherits ignored signals, and this process ignores those that it waits for.
         process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments =
-            ["--default-signal=HUP,INT,TERM", "\(executables)/\(name)"] + arguments
+        process.arguments = ["--default-signal=HUP,INT,TERM", "\(executables)/\(name)"] + arguments
         process.environment = environment
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = log
@@ -92,14 +85,12 @@ package final class ChildPrograms: Sendable {
     func requireRunning() throws(CommandError) {
         let ended = children.withLock { $0.first { !$0.process.isRunning } }
         guard let ended else { return }
-        let words = (FileManager.default.contents(atPath: path(of: ended.name)) ?? Data())
-            .suffix(16_384)
+        let words = (FileManager.default.contents(atPath: path(of: ended.name)) ?? Data()).suffix(16_384)
         let lines = String(decoding: words, as: UTF8.self).split(separator: "\n").suffix(5)
         throw CommandError(
             ExitCode.software,
             "\(ended.name) has ended with \(ended.process.terminationStatus):\n"
-                + lines.map { "  \($0)" }.joined(separator: "\n")
-        )
+                + lines.map { "  \($0)" }.joined(separator: "\n"))
     }
 
     /// Asks all to finish, waits for them, and kills those that do not.
@@ -110,16 +101,10 @@ package final class ChildPrograms: Sendable {
         while processes.contains(where: \.isRunning), ContinuousClock.now < end {
             try? await Task.sleep(for: Self.pause)
         }
-        for process in processes where process.isRunning {
-            kill(process.processIdentifier, SIGKILL)
-        }
+        for process in processes where process.isRunning { kill(process.processIdentifier, SIGKILL) }
         let guarding = watchdog.withLock { $0 }
-        if let guarding {
-            kill(guarding.shell.processIdentifier, SIGKILL)
-        }
+        if let guarding { kill(guarding.shell.processIdentifier, SIGKILL) }
     }
 
-    private func path(of name: String) -> String {
-        "\(logs)/\(name).log"
-    }
+    private func path(of name: String) -> String { "\(logs)/\(name).log" }
 }

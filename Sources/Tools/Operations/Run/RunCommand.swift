@@ -11,26 +11,17 @@ extension ToolCommand {
             + "One copy of each, with this command's environment and settings file, and any "
             + "free port for health and metrics, which its log names. All end with this "
             + "command. When one of them ends by itself, its last words are shown and the "
-            + "others are stopped: nothing is started again. In production each worker is a "
-            + "service of its own.",
+            + "others are stopped: nothing is started again. In production each worker is a service of its own.",
         options: [
             .config,
-            CommandOption(
-                "logs",
-                argument: "FOLDER",
-                "Where each program writes its log; ./logs unless given."
-            ),
+            CommandOption("logs", argument: "FOLDER", "Where each program writes its log; ./logs unless given."),
         ]
     ) { context in
         let trial = Trial(
             settings: try context.settings(.kafka),
             options: context.arguments.value("config").map { ["--config", $0] } ?? [],
-            logs: context.arguments.value("logs") ?? "logs",
-            context: context.process
-        )
-        do {
-            try await Interruption.cancelling { try await trial.run() }
-        } catch is CancellationError {}
+            logs: context.arguments.value("logs") ?? "logs", context: context.process)
+        do { try await Interruption.cancelling { try await trial.run() } } catch is CancellationError {}
         return ExitCode.success
     }
 }
@@ -64,9 +55,7 @@ private struct Trial: Sendable {
         do {
             var environment = context.environment
             environment["HTTP_PORT"] = "0"
-            for (program, arguments) in commandLines {
-                try children.start(program, arguments, environment)
-            }
+            for (program, arguments) in commandLines { try children.start(program, arguments, environment) }
             try children.guardAll()
             try await watch(children, admin)
         } catch {
@@ -83,9 +72,7 @@ private struct Trial: Sendable {
             do {
                 let reconciliation = try await AccountReader(admin, settings).read()
                 progress.show("running, logs in \(logs)", reconciliation.progress)
-            } catch let error as KafkaError {
-                progress.show("waiting for Kafka", error.name)
-            }
+            } catch let error as KafkaError { progress.show("waiting for Kafka", error.name) }
             try await Task.sleep(for: Self.pause)
         }
     }
@@ -94,10 +81,7 @@ private struct Trial: Sendable {
 extension Reconciliation {
     /// `verify 1,200 of 2,000, dedupe 1,100 of 1,190`.
     package var progress: String {
-        stages.map { stage in
-            "\(stage.stage.name) \(Quantity.grouped(stage.settled)) of "
-                + Quantity.grouped(stage.end)
-        }
-        .joined(separator: ", ")
+        stages.map { stage in "\(stage.stage.name) \(Quantity.grouped(stage.settled)) of " + Quantity.grouped(stage.end)
+        }.joined(separator: ", ")
     }
 }

@@ -9,10 +9,7 @@ struct AppleWait: CustomStringConvertible, Sendable {
     private static let shortMax: Int64 = 3_600_000
 
     static func read(_ connection: PostgresConnection, at now: Int64) async throws -> [AppleWait] {
-        let limits = try await connection.run(
-            RecoveryLimitTable.held,
-            Timestamp(milliseconds: now + shortMax)
-        )
+        let limits = try await connection.run(RecoveryLimitTable.held, Timestamp(milliseconds: now + shortMax))
         return limits.map { AppleWait(limit: $0) }
     }
 

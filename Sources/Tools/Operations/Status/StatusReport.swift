@@ -32,30 +32,23 @@ struct StatusReport: Report, Sendable {
     func parts(since former: StatusReport?) -> [TextPart] {
         var table = TextTable(
             [
-                .init("stage"), .init("reads", rank: 2), .init("members", .right, rank: 1),
-                .init("settled", .right),
-                former.map { _ in .init("per second", .right, rank: 1) },
-                .init("waiting", .right), .init("oldest waiting"),
-                former.map { _ in .init("drained in") },
+                .init("stage"), .init("reads", rank: 2), .init("members", .right, rank: 1), .init("settled", .right),
+                former.map { _ in .init("per second", .right, rank: 1) }, .init("waiting", .right),
+                .init("oldest waiting"), former.map { _ in .init("drained in") },
                 .init("what became of the settled", rank: 3),
-            ].compactMap(\.self)
-        )
+            ].compactMap(\.self))
         for stage in reconciliation.stages {
             table.add(
                 [
-                    stage.stage.name, stage.topic,
-                    members[stage.stage].map { Quantity.grouped($0.count) } ?? "-",
+                    stage.stage.name, stage.topic, members[stage.stage].map { Quantity.grouped($0.count) } ?? "-",
                     Quantity.grouped(stage.settled), former.map { rate(of: stage, since: $0) },
-                    Quantity.grouped(stage.lag),
-                    age(of: stage.stage), former.map { drain(of: stage, since: $0) },
+                    Quantity.grouped(stage.lag), age(of: stage.stage), former.map { drain(of: stage, since: $0) },
                     Reconciliation.sum(stage.counts, of: stage.stage),
-                ].compactMap(\.self)
-            )
+                ].compactMap(\.self))
         }
         let findings = (idle + problems).map { TextPart.line($0, isBad: true) }
         let shares = former == nil ? memberParts : []
-        return [.table(table), .blank] + shares + [.line(deadLetters)] + findings
-            + gaps.map { .line($0) }
+        return [.table(table), .blank] + shares + [.line(deadLetters)] + findings + gaps.map { .line($0) }
     }
 
     /// For a log: a line for each stage and one for each finding, each with the time.
@@ -66,8 +59,7 @@ struct StatusReport: Report, Sendable {
             let waiting = stage.lag > 0 ? " for \(age(of: stage.stage))" : ""
             let drain = former.map { self.drain(of: stage, since: $0) } ?? "-"
             return "\(stage.stage.name): \(Quantity.grouped(stage.settled)) settled\(rate), "
-                + "\(Quantity.grouped(stage.lag)) waiting\(waiting)"
-                + (drain == "-" ? "" : ", drained in \(drain)")
+                + "\(Quantity.grouped(stage.lag)) waiting\(waiting)" + (drain == "-" ? "" : ", drained in \(drain)")
         }
         return (stages + [deadLetters] + idle + problems + gaps).map { "\(time) \($0)" }
     }
@@ -75,14 +67,12 @@ struct StatusReport: Report, Sendable {
     /// Each member with its partitions and what waits in them.
     private var memberParts: [TextPart] {
         var table = TextTable([
-            .init("member"), .init("of"), .init("on", rank: 1), .init("partitions", .right),
-            .init("waiting", .right),
+            .init("member"), .init("of"), .init("on", rank: 1), .init("partitions", .right), .init("waiting", .right),
         ])
         for stage in reconciliation.stages {
             for member in members[stage.stage] ?? [] {
                 table.add([
-                    member.client, stage.stage.name, member.host,
-                    Quantity.grouped(member.partitions.count),
+                    member.client, stage.stage.name, member.host, Quantity.grouped(member.partitions.count),
                     Quantity.grouped(stage.lag(of: member)),
                 ])
             }
@@ -99,43 +89,36 @@ struct StatusReport: Report, Sendable {
 
     private var deadLetters: String {
         let counted = reconciliation.stages.reduce(0) { $0 + ($1.counts[.deadLettered] ?? 0) }
-        return "dead letters: \(Quantity.grouped(counted)) counted, "
-            + "\(Quantity.grouped(deadLettersHeld)) held"
+        return "dead letters: \(Quantity.grouped(counted)) counted, \(Quantity.grouped(deadLettersHeld)) held"
     }
 
     var problems: [String] {
-        differences.map { "HARMFUL: \($0.description)" }
-            + reconciliation.problems.map { "does not add up: \($0)" } + waits.map(\.description)
+        differences.map { "HARMFUL: \($0.description)" } + reconciliation.problems.map { "does not add up: \($0)" }
+            + waits.map(\.description)
     }
 
-    private var gaps: [String] {
-        unanswered.map { "not answered by the brokers: \($0)" }
-    }
+    private var gaps: [String] { unanswered.map { "not answered by the brokers: \($0)" } }
 
     private var unanswered: [String] { [topicsUnanswered, membersUnanswered].compactMap(\.self) }
 
     var json: JSONContent {
         [
-            "stages": reconciliation.stages.map(json(of:)),
-            "dead_letters_held": deadLettersHeld,
-            "harmful_differences": differences.map(\.description),
-            "problems": reconciliation.problems, "apple_waits": waits.map(\.description),
-            "unanswered": unanswered,
+            "stages": reconciliation.stages.map(json(of:)), "dead_letters_held": deadLettersHeld,
+            "harmful_differences": differences.map(\.description), "problems": reconciliation.problems,
+            "apple_waits": waits.map(\.description), "unanswered": unanswered,
         ]
     }
 
     private func json(of stage: StageAccount) -> JSONContent {
         let age = oldestWaiting[stage.stage].map { WallClock.age(of: $0, at: now) }
         return [
-            "stage": stage.stage.name, "group": stage.group, "topic": stage.topic,
-            "settled": stage.settled, "waiting": stage.lag,
-            "oldest_waiting_seconds": age.map { Duration.milliseconds($0) },
+            "stage": stage.stage.name, "group": stage.group, "topic": stage.topic, "settled": stage.settled,
+            "waiting": stage.lag, "oldest_waiting_seconds": age.map { Duration.milliseconds($0) },
             "dispositions": stage.stage.json(stage.counts),
             "members": members[stage.stage].map { members in
                 members.map { member -> JSONContent in
                     [
-                        "client": member.client, "host": member.host,
-                        "partitions": member.partitions.map(\.partition),
+                        "client": member.client, "host": member.host, "partitions": member.partitions.map(\.partition),
                         "waiting": stage.lag(of: member),
                     ]
                 }
@@ -153,11 +136,9 @@ struct StatusReport: Report, Sendable {
     /// The time until nothing waits for a stage, at the rate by which less has waited since an
     /// earlier report; a dash if nothing waits or it does not get less.
     private func drain(of stage: StageAccount, since former: StatusReport) -> String {
-        guard stage.lag > 0, now > former.now, let before = former.reconciliation[stage.stage],
-            before.lag > stage.lag
+        guard stage.lag > 0, now > former.now, let before = former.reconciliation[stage.stage], before.lag > stage.lag
         else { return "-" }
-        let milliseconds =
-            Int128(stage.lag) * Int128(now - former.now) / Int128(before.lag - stage.lag)
+        let milliseconds = Int128(stage.lag) * Int128(now - former.now) / Int128(before.lag - stage.lag)
         return Quantity.span(milliseconds: Int64(clamping: milliseconds))
     }
 

@@ -12,11 +12,7 @@ struct StatusWatch: Sendable {
     private let countMax: Int?
     private let isJSON: Bool
 
-    init(
-        _ reader: StatusReader,
-        _ arguments: CommandArguments,
-        _ console: Console
-    ) throws(UsageError) {
+    init(_ reader: StatusReader, _ arguments: CommandArguments, _ console: Console) throws(UsageError) {
         self.reader = reader
         self.console = console
         let bounds = Duration.milliseconds(100)...(.seconds(3_600))
@@ -33,9 +29,7 @@ struct StatusWatch: Sendable {
     /// A question that Kafka does not answer is shown and asked again; it throws only errors that
     /// no waiting mends.
     func run() async throws -> Int32 {
-        do {
-            try await Interruption.cancelling { try await watch() }
-        } catch is CancellationError {}
+        do { try await Interruption.cancelling { try await watch() } } catch is CancellationError {}
         return ExitCode.success
     }
 

@@ -19,10 +19,7 @@ package struct TopicDeployment: Sendable {
     /// Copies are never changed. Partitions are only added, to the topics that stages read, and
     /// where asked to: a purchase's history then continues in another one, which costs its readable
     /// order in the log and no correctness.
-    package func run(
-        isAltering: Bool,
-        isAddingPartitions: Bool = false
-    ) async throws -> TopicReport {
+    package func run(isAltering: Bool, isAddingPartitions: Bool = false) async throws -> TopicReport {
         var report = TopicReport()
         report.created = try await create()
         let existing = layout.plans.filter { !report.created.contains($0.name) }
@@ -45,11 +42,9 @@ package struct TopicDeployment: Sendable {
     /// Compares again and again, as the brokers need a moment to pass on what was changed.
     ///
     /// - Parameter isPassing: whether a difference is to be waited for.
-    private func compare(
-        _ plans: [TopicPlan],
-        _ report: inout TopicReport,
-        until isPassing: (TopicDifference) -> Bool
-    ) async throws {
+    private func compare(_ plans: [TopicPlan], _ report: inout TopicReport, until isPassing: (TopicDifference) -> Bool)
+        async throws
+    {
         let end = ContinuousClock.now + Self.deadline
         while ContinuousClock.now < end {
             report.differences = []
@@ -67,14 +62,9 @@ package struct TopicDeployment: Sendable {
         let failures = try await admin.createTopics(
             fitting.plans.filter { names.contains($0.name) }.map { plan in
                 NewTopic(
-                    name: plan.name,
-                    partitions: Int(plan.partitions),
-                    replication: plan.replication.map(Int.init) ?? -1,
-                    configuration: plan.configuration
-                )
-            },
-            deadline: Self.deadline
-        )
+                    name: plan.name, partitions: Int(plan.partitions),
+                    replication: plan.replication.map(Int.init) ?? -1, configuration: plan.configuration)
+            }, deadline: Self.deadline)
         // Another program may be creating them at this moment.
         let failed = failures.filter { $0.value.code != .topicAlreadyExists }
         if let first = failed.min(by: { $0.key < $1.key }) {
@@ -84,18 +74,13 @@ package struct TopicDeployment: Sendable {
         return names.filter { failures[$0] == nil }
     }
 
-    private static func refusal(
-        of topic: String,
-        _ error: KafkaError,
-        _ brokerCount: Int
-    ) -> any Error {
+    private static func refusal(of topic: String, _ error: KafkaError, _ brokerCount: Int) -> any Error {
         let named = error.naming(topic: topic)
         guard error.name == "INVALID_REPLICATION_FACTOR" else { return named }
         return CommandError(
             ExitCode.usage,
             "\(named)\nthe cluster has \(Quantity.counted(brokerCount, "broker", "brokers")): "
-                + "--replication \(brokerCount) is the most"
-        )
+                + "--replication \(brokerCount) is the most")
     }
 
     /// The controller creates a topic, and the brokers know it a moment later.
@@ -105,9 +90,7 @@ package struct TopicDeployment: Sendable {
             let metadata = try await admin.metadata(deadline: Self.deadline)
             let unknown = layout.plans.first { !metadata.knows($0.name) }
             guard let unknown else { return }
-            guard ContinuousClock.now < end else {
-                throw KafkaError.deadline("waiting for topic \(unknown.name)")
-            }
+            guard ContinuousClock.now < end else { throw KafkaError.deadline("waiting for topic \(unknown.name)") }
             try await Task.sleep(for: Self.propagationPause)
         }
     }
@@ -115,16 +98,12 @@ package struct TopicDeployment: Sendable {
     private func compare(_ plans: [TopicPlan], _ report: inout TopicReport) async throws {
         let metadata = try await admin.metadata(deadline: Self.deadline)
         let answer = try await admin.topicConfigurations(plans.map(\.name), deadline: Self.deadline)
-        if case .unanswered(let error) = answer {
-            report.unanswered = error.description
-        }
+        if case .unanswered(let error) = answer { report.unanswered = error.description }
         for plan in plans {
             guard let topic = metadata[topic: plan.name] else { continue }
             report.differences += TopicDifference.between(
-                plan,
-                partitions: Int32(clamping: topic.partitionCount),
-                configuration: answer.value?[plan.name]?.mapValues(\.value) ?? [:]
-            )
+                plan, partitions: Int32(clamping: topic.partitionCount),
+                configuration: answer.value?[plan.name]?.mapValues(\.value) ?? [:])
         }
     }
 
@@ -136,35 +115,23 @@ package struct TopicDeployment: Sendable {
             totals[difference.topic] = Int(difference.planned)
         }
         let failures = try await admin.createPartitions(totals, deadline: Self.deadline)
-        if let first = failures.min(by: { $0.key < $1.key }) {
-            throw first.value.naming(topic: first.key)
-        }
+        if let first = failures.min(by: { $0.key < $1.key }) { throw first.value.naming(topic: first.key) }
         return totals.keys.sorted()
     }
 
     private func alter(_ differences: [TopicDifference]) async throws -> [String] {
         let changes = Dictionary(grouping: differences.filter(\.isSetting), by: \.topic)
         for (topic, settings) in changes {
-            let values = Dictionary(
-                uniqueKeysWithValues: settings.map { ($0.property, $0.planned) }
-            )
-            let answer = try await admin.setTopicConfiguration(
-                topic,
-                values,
-                deadline: Self.deadline
-            )
-            if case .unanswered(let error) = answer {
-                throw error.naming(topic: topic)
-            }
+            let values = Dictionary(uniqueKeysWithValues: settings.map { ($0.property, $0.planned) })
+            let answer = try await admin.setTopicConfiguration(topic, values, deadline: Self.deadline)
+            if case .unanswered(let error) = answer { throw error.naming(topic: topic) }
         }
         return changes.keys.sorted()
     }
 }
 
 extension ClusterMetadata {
-    fileprivate func knows(_ topic: String) -> Bool {
-        self[topic: topic].map { $0.error == nil } ?? false
-    }
+    fileprivate func knows(_ topic: String) -> Bool { self[topic: topic].map { $0.error == nil } ?? false }
 }
 
 extension TopicDifference {
@@ -173,9 +140,7 @@ extension TopicDifference {
 
     /// Whether the topic has fewer partitions than planned.
     fileprivate var isMissingPartitions: Bool {
-        guard property == "partitions", let planned = Int(planned), let found = Int(found) else {
-            return false
-        }
+        guard property == "partitions", let planned = Int(planned), let found = Int(found) else { return false }
         return found < planned
     }
 }
@@ -183,11 +148,6 @@ extension TopicDifference {
 extension KafkaError {
     fileprivate func naming(topic: String) -> KafkaError {
         KafkaError(
-            code: code,
-            name: name,
-            message: "topic \(topic): \(message)",
-            isRetriable: isRetriable,
-            isFatal: isFatal
-        )
+            code: code, name: name, message: "topic \(topic): \(message)", isRetriable: isRetriable, isFatal: isFatal)
     }
 }

@@ -7,8 +7,7 @@ package struct TopicLayout: Hashable, Sendable {
     /// The topics that stages read, in the order of the flow, without the prefix.
     package static let flow = Topology.stages.map(\.inputTopic)
     /// Other topics that workers write.
-    package static let written =
-        [Topic.deadLetter, Topic.outcomes] + Topology.stages.flatMap(\.otherTopics)
+    package static let written = [Topic.deadLetter, Topic.outcomes] + Topology.stages.flatMap(\.otherTopics)
 
     package var prefix: String
     /// One purchase's history stays in one partition; more of them allow more copies of a worker.
@@ -55,37 +54,24 @@ package struct TopicLayout: Hashable, Sendable {
 
     private var deadLetterPlan: TopicPlan {
         var letters = plan(
-            Topic.deadLetter,
-            retention: deadLetterRetentionMilliseconds,
-            option: "dead-letter-retention"
-        )
+            Topic.deadLetter, retention: deadLetterRetentionMilliseconds, option: "dead-letter-retention")
         letters.properties["retention.bytes"] = "-1"
         letters.bytesMax = deadLetterBytesMax
         if givenOptions.contains("dead-letter-size") { letters.given.insert("retention.bytes") }
         return letters
     }
 
-    private func plan(
-        _ name: String,
-        retention: Int64?,
-        option: String? = nil
-    ) -> TopicPlan {
+    private func plan(_ name: String, retention: Int64?, option: String? = nil) -> TopicPlan {
         let need = TopicNeed(prefix + name, Topic.requiredSettings(of: name))
         var properties = need.settings
         properties["retention.ms"] = String(retention ?? -1)
         properties["compression.type"] = properties["compression.type"] ?? compression
         // An acknowledged record has to survive the loss of one broker, and one broker that is
         // down must not stop the pipeline.
-        if let replication, replication >= 3 {
-            properties["min.insync.replicas"] = String(replication - 1)
-        }
+        if let replication, replication >= 3 { properties["min.insync.replicas"] = String(replication - 1) }
         return TopicPlan(
-            need: need,
-            partitions: partitions,
-            replication: replication,
-            given: option.map(givenOptions.contains) == true ? ["retention.ms"] : [],
-            properties: properties
-        )
+            need: need, partitions: partitions, replication: replication,
+            given: option.map(givenOptions.contains) == true ? ["retention.ms"] : [], properties: properties)
     }
 }
 
@@ -116,9 +102,7 @@ package struct TopicPlan: Hashable, Sendable {
     ///
     /// - Parameter found: the topic's present properties.
     func configuration(keeping found: [String: String], partitions: Int32) -> [String: String] {
-        func limit(_ text: String?) -> Int64 {
-            text.flatMap { Int64($0) }.map { $0 < 0 ? .max : $0 } ?? 0
-        }
+        func limit(_ text: String?) -> Int64 { text.flatMap { Int64($0) }.map { $0 < 0 ? .max : $0 } ?? 0 }
         var planned = configuration(partitions: partitions)
         for retention in Set(["retention.ms", "retention.bytes"]).subtracting(given)
         where limit(found[retention]) > limit(planned[retention]) {
@@ -133,8 +117,6 @@ package struct TopicPlan: Hashable, Sendable {
         // Kafka counts by partition, and keeps one segment more than is configured.
         let partition = bytesMax / max(Int(partitions), 1)
         let segment = min(max(partition / 8, Self.segmentBytesMin), Self.segmentBytesMax)
-        return properties.merging([
-            "retention.bytes": String(partition), "segment.bytes": String(segment),
-        ]) { $1 }
+        return properties.merging(["retention.bytes": String(partition), "segment.bytes": String(segment)]) { $1 }
     }
 }

@@ -23,12 +23,9 @@ package struct TopicReport: Hashable, Report, Sendable {
         parts += differences.map { difference in
             .line(
                 (difference.isHarmful ? "HARMFUL    " : "differs    ") + difference.description,
-                isBad: difference.isHarmful
-            )
+                isBad: difference.isHarmful)
         }
-        if let unanswered {
-            parts.append(.line("The broker does not tell its topics' settings: \(unanswered)"))
-        }
+        if let unanswered { parts.append(.line("The broker does not tell its topics' settings: \(unanswered)")) }
         return parts
     }
 
@@ -42,23 +39,15 @@ package struct TopicReport: Hashable, Report, Sendable {
 
 extension TopicDifference {
     /// Compares what was planned with what the cluster says; what it does not say is not compared.
-    package static func between(
-        _ plan: TopicPlan,
-        partitions: Int32,
-        configuration: [String: String]
-    ) -> [TopicDifference] {
+    package static func between(_ plan: TopicPlan, partitions: Int32, configuration: [String: String])
+        -> [TopicDifference]
+    {
         var found: [TopicDifference] = []
         func compare(_ property: String, _ planned: String, _ value: String, isHarmful: Bool) {
             guard planned != value else { return }
             found.append(
                 TopicDifference(
-                    topic: plan.name,
-                    property: property,
-                    planned: planned,
-                    found: value,
-                    isHarmful: isHarmful
-                )
-            )
+                    topic: plan.name, property: property, planned: planned, found: value, isHarmful: isHarmful))
         }
         compare("partitions", String(plan.partitions), String(partitions), isHarmful: false)
         let planned = plan.configuration(keeping: configuration, partitions: partitions)

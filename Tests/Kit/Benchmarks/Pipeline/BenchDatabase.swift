@@ -15,9 +15,7 @@ enum BenchDatabase {
                     SELECT 'account_token',
                         '7e3fb20b-4cdb-47cc-936d-' || lpad(to_hex(i), 12, '0'), 'user-' || i
                     FROM generate_series($1::bigint, $2) AS i
-                    """,
-                    [.int8(Int64(range.lowerBound)), .int8(Int64(range.upperBound - 1))]
-                )
+                    """, [.int8(Int64(range.lowerBound)), .int8(Int64(range.upperBound - 1))])
             }
             try await connection.execute(script: "ALTER TABLE account_links ENABLE TRIGGER USER")
         }
@@ -26,21 +24,16 @@ enum BenchDatabase {
 
     /// When the contents of IDs from one on were committed, in UNIX microseconds; nil if the
     /// server does not keep that.
-    static func commits(
-        from id: String,
-        on connection: PostgresConnection
-    ) async throws -> [(id: String, microseconds: Int64)]? {
-        let isTracked = try await connection.query(
-            "SELECT current_setting('track_commit_timestamp') = 'on'"
-        )[0].bool(0)
+    static func commits(from id: String, on connection: PostgresConnection) async throws -> [(
+        id: String, microseconds: Int64
+    )]? {
+        let isTracked = try await connection.query("SELECT current_setting('track_commit_timestamp') = 'on'")[0].bool(0)
         guard isTracked else { return nil }
         let rows = try await connection.query(
             """
             SELECT id, (extract(epoch FROM pg_xact_commit_timestamp(xmin)) * 1000000)::int8
             FROM revisions WHERE id >= $1 AND length(id) = length($1)
-            """,
-            [.text(id)]
-        )
+            """, [.text(id)])
         return rows.map { ($0.text(0), $0.int8(1)) }
     }
 
@@ -54,10 +47,9 @@ enum BenchDatabase {
         }
     }
 
-    private static func patiently(
-        _ database: PostgresOptions,
-        _ body: (PostgresConnection) async throws -> Void
-    ) async throws {
+    private static func patiently(_ database: PostgresOptions, _ body: (PostgresConnection) async throws -> Void)
+        async throws
+    {
         var options = database
         options.statementDeadline = .seconds(3_600)
         try await PostgresConnection.lend(options, body)

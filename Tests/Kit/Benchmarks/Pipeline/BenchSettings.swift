@@ -10,13 +10,10 @@ struct BenchSettings {
     let rootFile: String
 
     var json: [UInt8] {
-        let kafka: JSONContent = [
-            "bootstrap": bootstrap, "topic_prefix": prefix, "group_prefix": prefix,
-        ]
+        let kafka: JSONContent = ["bootstrap": bootstrap, "topic_prefix": prefix, "group_prefix": prefix]
         let app: JSONContent = [
             "bundle_id": BenchTransaction.bundleID, "environment": "Production",
-            "app_apple_id": BenchTransaction.appAppleID, "roots": [rootFile],
-            "test_root_in_production": true,
+            "app_apple_id": BenchTransaction.appAppleID, "roots": [rootFile], "test_root_in_production": true,
         ]
         let settings: JSONContent = [
             "kafka": kafka, "database": ["url": databaseURL] as JSONContent,

@@ -37,8 +37,7 @@ enum BenchTraffic {
 
     static func body(_ index: Int, _ authority: CertificateAuthority) throws -> [UInt8] {
         let (part, payload) = payload(at: index)
-        return part == .forged
-            ? try authority.forge(payload, .flippedSignature) : try authority.sign(payload)
+        return part == .forged ? try authority.forge(payload, .flippedSignature) : try authority.sign(payload)
     }
 
     /// A first purchase that has nothing to do with the other records.
@@ -52,12 +51,9 @@ enum BenchTraffic {
         for index in range {
             let number = shuffled(index)
             let part = part(number)
-            if part.isPurchase || part == .renewal {
-                indexes[BenchTransaction.id(number)] = index
-            }
+            if part.isPurchase || part == .renewal { indexes[BenchTransaction.id(number)] = index }
         }
-        for number in range.lowerBound..<(range.upperBound + distanceMax)
-        where part(number) == .revoked {
+        for number in range.lowerBound..<(range.upperBound + distanceMax) where part(number) == .revoked {
             indexes[BenchTransaction.id(purchase(before: number))] = nil
         }
         return indexes
@@ -115,9 +111,7 @@ enum BenchTraffic {
         let isRenewal = part(number) == .renewal
         let nearest = number - 1 - Int(random(number, 1) % UInt64(distanceMax - 100))
         for other in stride(from: nearest, through: 0, by: -1)
-        where isRenewal ? part(other) == .first : part(other).isPurchase {
-            return other
-        }
+        where isRenewal ? part(other) == .first : part(other).isPurchase { return other }
         return 0
     }
 

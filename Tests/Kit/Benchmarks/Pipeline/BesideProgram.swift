@@ -19,19 +19,13 @@ struct BesideProgram {
     /// Records per second of the measured records, while the workers stand still.
     func recordsPerSecond(_ rig: PipelineRig, _ options: PipelineOptions) async throws -> Double {
         let own = [
-            "KAFKA_BOOTSTRAP": options.kafka,
-            "RAW_TOPIC": rig.layout.prefix + StageDescription.verify.inputTopic,
-            "KAFKA_GROUP": rig.layout.prefix + Self.group,
-            "DATABASE_URL": rig.database.connectionString,
-            "ROOT_FILE": rig.rootFile.path,
-            "BUNDLE_ID": BenchTransaction.bundleID,
+            "KAFKA_BOOTSTRAP": options.kafka, "RAW_TOPIC": rig.layout.prefix + StageDescription.verify.inputTopic,
+            "KAFKA_GROUP": rig.layout.prefix + Self.group, "DATABASE_URL": rig.database.connectionString,
+            "ROOT_FILE": rig.rootFile.path, "BUNDLE_ID": BenchTransaction.bundleID,
         ]
         let process = try ChildProcess(
-            executable: path,
-            environment: ProcessInfo.processInfo.environment.merging(own) { $1 },
-            standardOutput: .inherited,
-            standardError: .inherited
-        )
+            executable: path, environment: ProcessInfo.processInfo.environment.merging(own) { $1 },
+            standardOutput: .inherited, standardError: .inherited)
         for stage in Topology.stages { rig.signal(SIGSTOP, to: stage) }
         let seconds = try await closing {
             _ = try? await process.stop(grace: .seconds(10))
@@ -43,20 +37,13 @@ struct BesideProgram {
     }
 
     /// The records before the measured ones warm it up, as they did the workers.
-    private func measure(
-        _ process: ChildProcess,
-        _ rig: PipelineRig,
-        _ options: PipelineOptions
-    ) async throws -> Double {
+    private func measure(_ process: ChildProcess, _ rig: PipelineRig, _ options: PipelineOptions) async throws -> Double
+    {
         try await KafkaAdmin.lend(rig.kafka) { admin in
             func wait(_ count: Int) async throws {
                 try await rig.waitUntilCommitted(
-                    Int64(count),
-                    of: .verify,
-                    by: rig.layout.prefix + Self.group,
-                    asking: admin,
-                    check: { try requireRunning(process) }
-                )
+                    Int64(count), of: .verify, by: rig.layout.prefix + Self.group, asking: admin,
+                    check: { try requireRunning(process) })
             }
             try await wait(options.warmUpCount)
             let start = ContinuousClock.now

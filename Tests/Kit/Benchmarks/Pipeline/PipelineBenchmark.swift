@@ -28,19 +28,12 @@ struct PipelineBenchmark {
         if options.beside != nil { console.note("measuring the program beside") }
         let beside = try await options.beside?.recordsPerSecond(rig, options)
         return PipelineMeasurement(
-            setup: setup,
-            recordCount: options.recordCount,
-            recordsPerSecond: full.recordsPerSecond,
-            verificationMicroseconds: full.verificationMicroseconds,
-            cpu: full.cpu,
+            setup: setup, recordCount: options.recordCount, recordsPerSecond: full.recordsPerSecond,
+            verificationMicroseconds: full.verificationMicroseconds, cpu: full.cpu,
             walBytes: full.found.walBytes / Double(options.recordCount),
-            scannedRows: full.found.scannedRows / Double(options.recordCount),
-            activity: full.activity,
-            lockShares: full.lockShares,
-            residentBytesMax: rig.residentBytesMax,
-            latency: latency,
-            besideRecordsPerSecond: beside
-        )
+            scannedRows: full.found.scannedRows / Double(options.recordCount), activity: full.activity,
+            lockShares: full.lockShares, residentBytesMax: rig.residentBytesMax, latency: latency,
+            besideRecordsPerSecond: beside)
     }
 
     private struct FullLoad {
@@ -53,8 +46,7 @@ struct PipelineBenchmark {
         /// The waits as shares of the time in which each stage processes.
         var lockShares: [StageDescription: Double] {
             activity.reduce(into: [:]) { shares, element in
-                guard let waiting = found.lockSeconds[element.key], element.value.processing > 0
-                else { return }
+                guard let waiting = found.lockSeconds[element.key], element.value.processing > 0 else { return }
                 shares[element.key] = waiting / element.value.processing
             }
         }
@@ -81,20 +73,16 @@ struct PipelineBenchmark {
         let unitAfter = try VerificationUnit.measure(rig.authority, for: .seconds(1))
         return FullLoad(
             cpu: run.after.since(run.before, records: indices.count),
-            activity: WorkerActivity.difference(activity, activityBefore),
-            found: found,
+            activity: WorkerActivity.difference(activity, activityBefore), found: found,
             recordsPerSecond: Double(indices.count) / run.seconds,
-            verificationMicroseconds: (unitBefore + unitAfter) / 2
-        )
+            verificationMicroseconds: (unitBefore + unitAfter) / 2)
     }
 
     /// The processor time used so far.
     private func usage() -> CPUMicroseconds {
         CPUMicroseconds(
-            workers: rig.cpuMicroseconds,
-            broker: options.brokerProcessID.flatMap(ProcessUsage.cpuMicroseconds),
-            postgres: rig.postmaster.flatMap(ProcessUsage.treeMicroseconds)
-        )
+            workers: rig.cpuMicroseconds, broker: options.brokerProcessID.flatMap(ProcessUsage.cpuMicroseconds),
+            postgres: rig.postmaster.flatMap(ProcessUsage.treeMicroseconds))
     }
 
     private func record(_ body: [UInt8], _ topic: String) -> ProducerRecord {
@@ -105,10 +93,7 @@ struct PipelineBenchmark {
 extension PipelineBenchmark {
     /// Publishes one at a time, then at a steady rate, and asks PostgreSQL afterwards when each row
     /// was committed.
-    private func latency(
-        from first: Int,
-        rate: Double
-    ) async throws -> PipelineMeasurement.Latency? {
+    private func latency(from first: Int, rate: Double) async throws -> PipelineMeasurement.Latency? {
         guard options.latencySeconds > 0 else { return nil }
         let topic = rig.layout.prefix + Topic.raw
         let loneStart = Int64(Date.now.timeIntervalSince1970 * 1_000)
@@ -116,8 +101,7 @@ extension PipelineBenchmark {
             rig,
             try (0..<LonePurchases.allRoundsCount).map { number in
                 record(try BenchTraffic.lonePurchase(number, rig.authority), topic)
-            }
-        )
+            })
         let loneHops = try await HopLatency.measure(rig, since: loneStart)
         let count = Int(rate * Double(options.latencySeconds))
         console.note("publishing \(Quantity.grouped(Int(rate))) records/s for the latency")
@@ -150,20 +134,13 @@ extension PipelineBenchmark {
         let activity = WorkerActivity.difference(rig.activity, activityBefore)
         try await rig.waitUntilSettled(by: .entitle)
         let usageAfter = usage()
-        let publishedAt = BenchTraffic.indexes(first..<(first + count))
-            .mapValues { published[$0 - first] }
+        let publishedAt = BenchTraffic.indexes(first..<(first + count)).mapValues { published[$0 - first] }
         guard let milliseconds = try await milliseconds(since: publishedAt) else { return nil }
         return PipelineMeasurement.Latency(
-            recordsPerSecond: rate,
-            p50: PipelineMeasurement.percentile(50, of: milliseconds) ?? .nan,
-            p99: PipelineMeasurement.percentile(99, of: milliseconds) ?? .nan,
-            lone: lone,
-            loneHops: loneHops,
-            idleShare: idle,
-            cpu: usageAfter.since(usageBefore, records: count),
-            activity: activity,
-            hops: try await HopLatency.measure(rig, since: (published.first ?? 0) / 1_000)
-        )
+            recordsPerSecond: rate, p50: PipelineMeasurement.percentile(50, of: milliseconds) ?? .nan,
+            p99: PipelineMeasurement.percentile(99, of: milliseconds) ?? .nan, lone: lone, loneHops: loneHops,
+            idleShare: idle, cpu: usageAfter.since(usageBefore, records: count), activity: activity,
+            hops: try await HopLatency.measure(rig, since: (published.first ?? 0) / 1_000))
     }
 
     /// From publishing to commit, sorted.

@@ -12,11 +12,7 @@ enum PipelineCommand {
         for setup in options.setups {
             console.note("measuring with \(setup.text)")
             let rig = try await PipelineRig.build(
-                bootstrap: options.kafka,
-                postgres: options.postgres,
-                setup,
-                console: console
-            )
+                bootstrap: options.kafka, postgres: options.postgres, setup, console: console)
             let benchmark = PipelineBenchmark(rig: rig, options: options, console: console)
             let measurement = try await closing {
                 await rig.remove()
@@ -70,33 +66,22 @@ struct PipelineOptions {
             CommandOption("latency-seconds", argument: "N", "How long at half load (10)."),
             CommandOption("partitions", argument: "N,…", "Of each topic (4); several: compared."),
             CommandOption(
-                "copies",
-                argument: "N,…",
-                "Of each worker (1); several: each with each number of partitions."
-            ),
+                "copies", argument: "N,…", "Of each worker (1); several: each with each number of partitions."),
             CommandOption(
-                "beside",
-                argument: "PROGRAM",
-                "Measure it on the same records (Tests/Reference/direct/run)."
-            ),
-            .json,
-        ]
-    )
+                "beside", argument: "PROGRAM", "Measure it on the same records (Tests/Reference/direct/run)."), .json,
+        ])
 
     init(_ options: CommandArguments) throws(UsageError) {
         kafka = try BenchOptions.kafka(options)
         postgres = options.value("postgres")
-        brokerProcessID = try BenchOptions.number(options, "broker-pid", in: 1...4_194_304)
-            .map { Int32($0) }
+        brokerProcessID = try BenchOptions.number(options, "broker-pid", in: 1...4_194_304).map { Int32($0) }
         recordCount = try BenchOptions.number(options, "records", in: 100...10_000_000) ?? 50_000
         warmUpCount = try BenchOptions.number(options, "warm-up", in: 1...10_000_000) ?? 40_000
         latencySeconds = try BenchOptions.number(options, "latency-seconds", in: 0...600) ?? 10
         beside = options.value("beside").map(BesideProgram.init)
         let partitions = try BenchOptions.numbers(options, "partitions", in: 1...1_000) ?? [4]
         let copies = try BenchOptions.numbers(options, "copies", in: 1...64) ?? [1]
-        setups = partitions.flatMap { partitions in
-            copies.map { Setup(partitions: partitions, copies: $0) }
-        }
+        setups = partitions.flatMap { partitions in copies.map { Setup(partitions: partitions, copies: $0) } }
         guard postgres == nil || setups.count == 1 else {
             throw UsageError("--postgres: one database serves one measurement only")
         }
@@ -106,7 +91,7 @@ struct PipelineOptions {
 extension PipelineOptions.Setup {
     /// `4 partitions, 3 copies of each worker`.
     var text: String {
-        Quantity.counted(partitions, "partition") + ", "
-            + Quantity.counted(copies, "copy", "copies") + " of each worker"
+        Quantity.counted(partitions, "partition") + ", " + Quantity.counted(copies, "copy", "copies")
+            + " of each worker"
     }
 }

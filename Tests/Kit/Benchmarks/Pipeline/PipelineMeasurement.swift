@@ -48,9 +48,7 @@ struct PipelineMeasurement {
         let hops: [StageDescription: [Double]]
 
         /// A percentile of `lone`.
-        func lonePercentile(_ percent: Int) -> Double {
-            percentile(percent, of: lone) ?? .nan
-        }
+        func lonePercentile(_ percent: Int) -> Double { percentile(percent, of: lone) ?? .nan }
     }
 
     /// A percentile of sorted values; nil without any.
@@ -59,9 +57,7 @@ struct PipelineMeasurement {
     }
 
     /// A time as a number of verifications.
-    func verifications(_ microseconds: Double) -> Double {
-        microseconds / verificationMicroseconds
-    }
+    func verifications(_ microseconds: Double) -> Double { microseconds / verificationMicroseconds }
 }
 
 /// Processor time of the workers, all copies of a stage together, and of broker and PostgreSQL
@@ -84,10 +80,7 @@ struct CPUMicroseconds {
         return CPUMicroseconds(
             workers: workers.reduce(into: [:]) { result, element in
                 result[element.key] = perRecord(element.value, before.workers[element.key])
-            },
-            broker: perRecord(broker, before.broker),
-            postgres: perRecord(postgres, before.postgres)
-        )
+            }, broker: perRecord(broker, before.broker), postgres: perRecord(postgres, before.postgres))
     }
 }
 
@@ -96,26 +89,19 @@ enum HopLatency {
     /// In milliseconds, by the stage that reads the topic; both timestamps are clients' clocks.
     ///
     /// - Parameter since: raw records from this time on, in milliseconds since 1970.
-    static func measure(
-        _ rig: PipelineRig,
-        since: Int64
-    ) async throws -> [StageDescription: [Double]] {
+    static func measure(_ rig: PipelineRig, since: Int64) async throws -> [StageDescription: [Double]] {
         let reader = TopicReader(rig.kafka)
         var ages: [StageDescription: [Double]] = [:]
         for stage in Topology.stages.dropFirst() {
             let topic = rig.layout.prefix + stage.inputTopic
-            ages[stage] = try await reader.records(of: topic)
-                .compactMap { age($0, since: since) }
-                .sorted()
+            ages[stage] = try await reader.records(of: topic).compactMap { age($0, since: since) }.sorted()
         }
         return ages
     }
 
     private static func age(_ record: ConsumerRecord, since: Int64) -> Double? {
-        guard let written = record.timestampMilliseconds, written >= since,
-            let observation = try? Observation(record),
-            let source = observation.source?.timestamp?.milliseconds,
-            source >= since
+        guard let written = record.timestampMilliseconds, written >= since, let observation = try? Observation(record),
+            let source = observation.source?.timestamp?.milliseconds, source >= since
         else { return nil }
         return Double(written - source)
     }
@@ -164,17 +150,14 @@ enum ProcessUsage {
     static func residentBytesMax(_ processID: Int32) -> Int? {
         guard let text = read("/proc/\(processID)/status") else { return nil }
         for line in text.split(separator: "\n") where line.hasPrefix("VmHWM:") {
-            return line.split(separator: " ").dropFirst().first.flatMap { Int($0) }
-                .map { $0 * 1_024 }
+            return line.split(separator: " ").dropFirst().first.flatMap { Int($0) }.map { $0 * 1_024 }
         }
         return nil
     }
 
     /// The fields of `stat` behind the name: state, parent, and so on (proc(5)).
     private static func fields(_ processID: Int32) -> [Substring]? {
-        guard let text = read("/proc/\(processID)/stat"),
-            let end = text.lastIndex(of: ")")
-        else { return nil }
+        guard let text = read("/proc/\(processID)/stat"), let end = text.lastIndex(of: ")") else { return nil }
         let fields = text[text.index(after: end)...].split(separator: " ")
         return fields.count > 14 ? fields : nil
     }

@@ -14,23 +14,16 @@ struct PipelineReport: BenchReport {
     private func table(_ item: PipelineMeasurement) -> [String] {
         var table = TextTable([
             .init("process"), .init("CPU µs/record", .right), .init("verifications", .right),
-            .init("at half load", .right), .init("waits for locks", .right),
-            .init("MiB resident", .right),
+            .init("at half load", .right), .init("waits for locks", .right), .init("MiB resident", .right),
         ])
-        func cost(
-            _ name: String,
-            _ more: [String] = ["", ""],
-            _ microseconds: (CPUMicroseconds) -> Double?
-        ) {
+        func cost(_ name: String, _ more: [String] = ["", ""], _ microseconds: (CPUMicroseconds) -> Double?) {
             let time = microseconds(item.cpu) ?? .nan
             let atHalfLoad = item.latency.flatMap { microseconds($0.cpu) } ?? .nan
             table.add(
                 [
-                    name, FixedPoint.text(time, digits: 1),
-                    FixedPoint.text(item.verifications(time), digits: 2),
+                    name, FixedPoint.text(time, digits: 1), FixedPoint.text(item.verifications(time), digits: 2),
                     FixedPoint.text(item.verifications(atHalfLoad), digits: 2),
-                ] + more
-            )
+                ] + more)
         }
         for stage in Topology.stages {
             let resident = item.residentBytesMax[stage].map { Double($0) / 1_048_576 }
@@ -46,32 +39,23 @@ struct PipelineReport: BenchReport {
             "\(item.setup.text): \(Quantity.grouped(Int(item.recordsPerSecond))) records/s; "
             + (item.besideRecordsPerSecond.map {
                 "\(FixedPoint.text(item.recordsPerSecond / $0, digits: 2)) of the program beside; "
-            } ?? "") + "a verification takes "
-            + "\(FixedPoint.text(item.verificationMicroseconds, digits: 1)) µs, "
+            } ?? "") + "a verification takes \(FixedPoint.text(item.verificationMicroseconds, digits: 1)) µs, "
             + "the log of PostgreSQL \(Quantity.grouped(Int(item.walBytes))) bytes/record, "
             + "rows scanned \(FixedPoint.text(item.scannedRows, digits: 1))/record"
-        return [head] + table.lines(indent: 2) + activityLines(item.activity, "at full load")
-            + latencyLines(item)
+        return [head] + table.lines(indent: 2) + activityLines(item.activity, "at full load") + latencyLines(item)
     }
 
     /// The parts of the time by what a worker did; what is left it waited for records.
-    private func activityLines(
-        _ activity: [StageDescription: WorkerActivity],
-        _ load: String
-    ) -> [String] {
+    private func activityLines(_ activity: [StageDescription: WorkerActivity], _ load: String) -> [String] {
         var table = TextTable(
-            [.init(load)] + Self.activities.map { .init("\($0)", .right) }
-                + [.init("records/batch", .right)]
-        )
+            [.init(load)] + Self.activities.map { .init("\($0)", .right) } + [.init("records/batch", .right)])
         for stage in Topology.stages {
             guard let seconds = activity[stage] else { continue }
             let all = TimeAccount.Activity.allCases.reduce(0) { $0 + seconds[$1] }
             table.add(
-                [stage.program]
-                    + Self.activities.map {
-                        FixedPoint.text(seconds[$0] / all * 100, digits: 0) + " %"
-                    } + [FixedPoint.text(seconds.recordsPerBatch, digits: 0)]
-            )
+                [stage.program] + Self.activities.map { FixedPoint.text(seconds[$0] / all * 100, digits: 0) + " %" } + [
+                    FixedPoint.text(seconds.recordsPerBatch, digits: 0)
+                ])
         }
         return table.lines(indent: 2)
     }
@@ -98,20 +82,16 @@ struct PipelineReport: BenchReport {
                 let age = PipelineMeasurement.percentile(percent, of: ages) ?? .nan
                 return "p\(percent) \(FixedPoint.text(age, digits: 0)) ms"
             }
-            return "    until \(stage.inputTopic) was written: "
-                + percentiles.joined(separator: ", ")
+            return "    until \(stage.inputTopic) was written: " + percentiles.joined(separator: ", ")
         }
     }
 
-    var json: JSONContent {
-        ["benchmark": "pipeline", "measurements": measurements.map(json(of:))]
-    }
+    var json: JSONContent { ["benchmark": "pipeline", "measurements": measurements.map(json(of:))] }
 
     private func json(of item: PipelineMeasurement) -> JSONContent {
         let latency = item.latency
         let setup: JSONContent = [
-            "partitions": item.setup.partitions, "copies": item.setup.copies,
-            "records": item.recordCount,
+            "partitions": item.setup.partitions, "copies": item.setup.copies, "records": item.recordCount,
         ]
         let atFullLoad: JSONContent = [
             "records_per_second": item.recordsPerSecond.rounded(),
@@ -119,8 +99,8 @@ struct PipelineReport: BenchReport {
             "verification_microseconds": JSONContent.figure(item.verificationMicroseconds),
             "wal_bytes_per_record": JSONContent.figure(item.walBytes),
             "rows_scanned_per_record": JSONContent.figure(item.scannedRows),
-            "lock_share": perStage { item.lockShares[$0] },
-            "seconds": json(item.activity), "cpu_microseconds_per_record": json(item.cpu),
+            "lock_share": perStage { item.lockShares[$0] }, "seconds": json(item.activity),
+            "cpu_microseconds_per_record": json(item.cpu),
             "resident_bytes_max": perStage { item.residentBytesMax[$0].map(Double.init) },
         ]
         let milliseconds: JSONContent = [
@@ -130,8 +110,7 @@ struct PipelineReport: BenchReport {
         ]
         return setup + atFullLoad + [
             "latency_milliseconds": milliseconds,
-            "cpu_microseconds_per_record_at_half_load":
-                json(latency?.cpu ?? CPUMicroseconds(workers: [:])),
+            "cpu_microseconds_per_record_at_half_load": json(latency?.cpu ?? CPUMicroseconds(workers: [:])),
             "seconds_at_half_load": json(latency?.activity ?? [:]),
             "idle_share_at_half_load": JSONContent.figure(latency?.idleShare),
         ]
@@ -143,8 +122,7 @@ struct PipelineReport: BenchReport {
 
     private func json(_ cpu: CPUMicroseconds) -> JSONContent {
         perStage { cpu.workers[$0] } + [
-            "broker": JSONContent.figure(cpu.broker),
-            "postgresql": JSONContent.figure(cpu.postgres),
+            "broker": JSONContent.figure(cpu.broker), "postgresql": JSONContent.figure(cpu.postgres),
         ]
     }
 
@@ -155,7 +133,6 @@ struct PipelineReport: BenchReport {
                 let figures = Self.activities.map { ("\($0)", JSONContent.figure(seconds[$0])) }
                 let batch = ("records_per_batch", JSONContent.figure(seconds.recordsPerBatch))
                 return (stage.program, .object(figures + [batch]))
-            }
-        )
+            })
     }
 }

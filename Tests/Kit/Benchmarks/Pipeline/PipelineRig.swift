@@ -32,12 +32,9 @@ struct PipelineRig {
     /// - Parameters:
     ///   - bootstrap: a Kafka that is there.
     ///   - postgres: a database to fill; nil starts a server for it.
-    static func build(
-        bootstrap: String,
-        postgres: String?,
-        _ setup: PipelineOptions.Setup,
-        console: Console
-    ) async throws -> PipelineRig {
+    static func build(bootstrap: String, postgres: String?, _ setup: PipelineOptions.Setup, console: Console)
+        async throws -> PipelineRig
+    {
         let prefix = "bench-\(String(UInt32.random(in: .min ... .max), radix: 16))."
         let layout = TopicLayout(prefix: prefix, partitions: Int32(setup.partitions))
         let kafka = ["bootstrap.servers": bootstrap, "client.id": "bench"]
@@ -53,35 +50,18 @@ struct PipelineRig {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let root = folder.appending(path: rootFileName)
         try authority.rootPEM.write(to: root, atomically: true, encoding: .utf8)
-        let file = BenchSettings(
-            bootstrap: bootstrap,
-            prefix: prefix,
-            databaseURL: url,
-            rootFile: root.path
-        )
+        let file = BenchSettings(bootstrap: bootstrap, prefix: prefix, databaseURL: url, rootFile: root.path)
         let path = folder.appending(path: "settings.json")
         try Data(file.json).write(to: path)
         return PipelineRig(
-            authority: authority,
-            settings: try BenchSettings.read(path.path),
-            kafka: kafka,
-            layout: layout,
+            authority: authority, settings: try BenchSettings.read(path.path), kafka: kafka, layout: layout,
             database: database,
-            workers: try RigWorker.start(
-                copies: setup.copies,
-                arguments: ["--config", path.path],
-                logs: folder
-            ),
-            postmaster: await server?.processID,
-            server: server,
-            folder: folder
-        )
+            workers: try RigWorker.start(copies: setup.copies, arguments: ["--config", path.path], logs: folder),
+            postmaster: await server?.processID, server: server, folder: folder)
     }
 
-    private static func createTopics(_ layout: TopicLayout, _ kafka: [String: String]) async throws
-    {
-        try await KafkaAdmin.lend(kafka) { admin in
-            _ = try await TopicDeployment(admin, layout).run(isAltering: false)
+    private static func createTopics(_ layout: TopicLayout, _ kafka: [String: String]) async throws {
+        try await KafkaAdmin.lend(kafka) { admin in _ = try await TopicDeployment(admin, layout).run(isAltering: false)
         }
     }
 
@@ -89,9 +69,7 @@ struct PipelineRig {
     private static func startPostgres() async throws -> PrivatePostgres {
         var configuration = PrivatePostgres.Configuration()
         configuration.isDurable = true
-        configuration.settings = [
-            "track_commit_timestamp": "on", "wal_level": "replica", "max_wal_senders": "10",
-        ]
+        configuration.settings = ["track_commit_timestamp": "on", "wal_level": "replica", "max_wal_senders": "10"]
         return try await PrivatePostgres.start(configuration)
     }
 
@@ -99,17 +77,12 @@ struct PipelineRig {
         let migrations = try MigrationFolder.find().migrations()
         try await PostgresConnection.lend(database) { connection in
             _ = try await Migrator(migrations).run(on: connection)
-            _ = try await CatalogTable.apply(
-                json: Array(BenchTransaction.catalog.utf8),
-                on: connection
-            )
+            _ = try await CatalogTable.apply(json: Array(BenchTransaction.catalog.utf8), on: connection)
         }
     }
 
     func remove() async {
-        for worker in workers.values.joined() {
-            _ = try? await worker.process.stop(grace: .seconds(30))
-        }
+        for worker in workers.values.joined() { _ = try? await worker.process.stop(grace: .seconds(30)) }
         if let admin = try? KafkaAdmin(configuration: kafka) {
             _ = try? await admin.deleteTopics(layout.plans.map(\.name), deadline: .seconds(15))
             await admin.close()
@@ -141,16 +114,12 @@ extension PipelineRig {
         }
     }
 
-    func signal(_ number: Int32, to stage: StageDescription) {
-        workers[stage]?.forEach { $0.process.signal(number) }
-    }
+    func signal(_ number: Int32, to stage: StageDescription) { workers[stage]?.forEach { $0.process.signal(number) } }
 
     /// Processor time of all copies so far.
     var cpuMicroseconds: [StageDescription: Double] {
         workers.mapValues { copies in
-            copies.reduce(0) {
-                $0 + (ProcessUsage.cpuMicroseconds($1.process.processID) ?? .nan)
-            }
+            copies.reduce(0) { $0 + (ProcessUsage.cpuMicroseconds($1.process.processID) ?? .nan) }
         }
     }
 
@@ -164,8 +133,7 @@ extension PipelineRig {
     /// The activity of all copies so far, from their metrics.
     var activity: [StageDescription: WorkerActivity] {
         workers.mapValues { copies in
-            copies.reduce(into: WorkerActivity()) { sum, worker in
-                sum += worker.metrics()?.activity ?? WorkerActivity()
+            copies.reduce(into: WorkerActivity()) { sum, worker in sum += worker.metrics()?.activity ?? WorkerActivity()
             }
         }
     }
@@ -186,16 +154,12 @@ extension PipelineRig {
 
     /// Publishes a record for each index and waits until the broker has taken them all.
     func publish(
-        _ indices: Range<Int>,
-        to stage: StageDescription,
-        _ record: (Int, _ topic: String) throws -> ProducerRecord
+        _ indices: Range<Int>, to stage: StageDescription, _ record: (Int, _ topic: String) throws -> ProducerRecord
     ) async throws {
         let topic = layout.prefix + stage.inputTopic
         let producer = try KafkaProducer(configuration: kafka)
         var publisher = Publisher(producer, topic: topic)
-        for index in indices {
-            await publisher.add(try record(index, topic), origin: BodyOrigin("bench"))
-        }
+        for index in indices { await publisher.add(try record(index, topic), origin: BodyOrigin("bench")) }
         let report = await publisher.finish()
         await producer.close(deadline: .seconds(10))
         if let failure = report.failures.first {
@@ -213,12 +177,10 @@ extension PipelineRig {
         }
     }
 
-    private func waitUntilSettled(
-        by stage: StageDescription,
-        asking admin: KafkaAdmin
-    ) async throws {
-        let count = try await admin.listOffsets(partitions(of: stage), deadline: .seconds(30))
-            .values.reduce(0) { $0 + $1.high }
+    private func waitUntilSettled(by stage: StageDescription, asking admin: KafkaAdmin) async throws {
+        let count = try await admin.listOffsets(partitions(of: stage), deadline: .seconds(30)).values.reduce(0) {
+            $0 + $1.high
+        }
         try await waitUntilCommitted(count, of: stage, by: settings.group(stage), asking: admin)
     }
 
@@ -226,10 +188,7 @@ extension PipelineRig {
     ///
     /// - Parameter check: throws if the group's program has ended.
     func waitUntilCommitted(
-        _ count: Int64,
-        of stage: StageDescription,
-        by group: String,
-        asking admin: KafkaAdmin,
+        _ count: Int64, of stage: StageDescription, by group: String, asking admin: KafkaAdmin,
         check: () throws -> Void = {}
     ) async throws {
         var last: Int64 = -1
@@ -237,10 +196,7 @@ extension PipelineRig {
         while true {
             try requireRunning()
             let committed = try await admin.committedOffsets(
-                group: group,
-                partitions(of: stage),
-                deadline: .seconds(30)
-            )
+                group: group, partitions(of: stage), deadline: .seconds(30))
             let settled = committed.values.reduce(0) { $0 + ($1.offset ?? 0) }
             if settled >= count { return }
             try check()
@@ -254,8 +210,6 @@ extension PipelineRig {
     }
 
     private func partitions(of stage: StageDescription) -> [TopicPartition] {
-        (0..<layout.partitions).map {
-            TopicPartition(topic: layout.prefix + stage.inputTopic, partition: $0)
-        }
+        (0..<layout.partitions).map { TopicPartition(topic: layout.prefix + stage.inputTopic, partition: $0) }
     }
 }

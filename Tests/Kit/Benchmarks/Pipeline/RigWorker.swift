@@ -12,57 +12,45 @@ struct RigWorker: Sendable {
     private let log: String
 
     /// Starts the copies of each stage's worker, with logs of their own.
-    static func start(
-        copies: Int,
-        arguments: [String],
-        logs: URL
-    ) throws -> [StageDescription: [RigWorker]] {
+    static func start(copies: Int, arguments: [String], logs: URL) throws -> [StageDescription: [RigWorker]] {
         let executables = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
         // Properties of librdkafka and bounds on batches are passed to the workers, so that they
         // can be tuned by measuring.
-        let properties = ProcessInfo.processInfo.environment
-            .filter { name, _ in name.hasPrefix("RDKAFKA_") || name.hasPrefix("BATCH_") }
+        let properties = ProcessInfo.processInfo.environment.filter { name, _ in
+            name.hasPrefix("RDKAFKA_") || name.hasPrefix("BATCH_")
+        }
         let environment = properties.merging(["PATH": "/usr/bin:/bin", "HTTP_PORT": "0"]) { $1 }
         var workers: [StageDescription: [RigWorker]] = [:]
         for stage in Topology.stages {
             workers[stage] = try (0..<copies).map { copy in
                 let log = logs.appending(path: "\(stage.program)-\(copy).log").path
                 let process = try ChildProcess(
-                    executable: executables.appending(path: stage.program).path,
-                    arguments: arguments,
-                    environment: environment,
-                    standardOutput: .file(path: log),
-                    standardError: .file(path: log)
-                )
+                    executable: executables.appending(path: stage.program).path, arguments: arguments,
+                    environment: environment, standardOutput: .file(path: log), standardError: .file(path: log))
                 return RigWorker(process: process, log: log)
             }
         }
         return workers
     }
 
-    var endOfLog: String {
-        String(text.suffix(2_000))
-    }
+    var endOfLog: String { String(text.suffix(2_000)) }
 
     /// The worker's metrics; nil while it starts or does not answer.
     func metrics() -> WorkerMetricsPage? {
         let request = "GET /metrics HTTP/1.1\r\nHost: worker\r\nConnection: close\r\n\r\n"
-        return port.flatMap { try? RawClient.exchange(request, port: $0) }
-            .flatMap { $0.isEmpty ? nil : WorkerMetricsPage($0) }
+        return port.flatMap { try? RawClient.exchange(request, port: $0) }.flatMap {
+            $0.isEmpty ? nil : WorkerMetricsPage($0)
+        }
     }
 
     /// The worker has chosen it, and says so in its log.
     private var port: UInt16? {
         let line = text.split(separator: "\n").last { $0.contains("\"worker started\"") }
-        guard let line, let event = try? JSONDocument(parsing: Array(line.utf8)).root else {
-            return nil
-        }
+        guard let line, let event = try? JSONDocument(parsing: Array(line.utf8)).root else { return nil }
         return event["http.port"]?.int64.flatMap { UInt16(exactly: $0) }
     }
 
-    private var text: String {
-        (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
-    }
+    private var text: String { (try? String(contentsOfFile: log, encoding: .utf8)) ?? "" }
 }
 
 /// The activity of a worker so far: seconds by kind, and batches.
@@ -74,9 +62,7 @@ struct WorkerActivity {
     var recordsPerBatch: Double { records / batches }
 
     /// How long a batch was worked on, or waited for the database.
-    var processing: Double {
-        self[.process] + self[.database]
-    }
+    var processing: Double { self[.process] + self[.database] }
 
     subscript(activity: TimeAccount.Activity) -> Double {
         get { seconds[activity] ?? 0 }
@@ -90,10 +76,9 @@ struct WorkerActivity {
     }
 
     /// The activity of each stage's workers from `before` to `after`.
-    static func difference(
-        _ after: [StageDescription: WorkerActivity],
-        _ before: [StageDescription: WorkerActivity]
-    ) -> [StageDescription: WorkerActivity] {
+    static func difference(_ after: [StageDescription: WorkerActivity], _ before: [StageDescription: WorkerActivity])
+        -> [StageDescription: WorkerActivity]
+    {
         after.reduce(into: [:]) { result, element in
             result[element.key] = element.value.since(before[element.key] ?? WorkerActivity())
         }
@@ -101,9 +86,7 @@ struct WorkerActivity {
 
     private func since(_ before: WorkerActivity) -> WorkerActivity {
         var difference = WorkerActivity()
-        for activity in TimeAccount.Activity.allCases {
-            difference[activity] = self[activity] - before[activity]
-        }
+        for activity in TimeAccount.Activity.allCases { difference[activity] = self[activity] - before[activity] }
         difference.batches = batches - before.batches
         difference.records = records - before.records
         return difference
@@ -114,13 +97,9 @@ struct WorkerActivity {
 struct WorkerMetricsPage {
     private let lines: [Substring]
 
-    init(_ text: String) {
-        lines = text.split(separator: "\n")
-    }
+    init(_ text: String) { lines = text.split(separator: "\n") }
 
-    var assignedPartitions: Int {
-        value("entitlements_assigned_partitions").map { Int($0) } ?? 0
-    }
+    var assignedPartitions: Int { value("entitlements_assigned_partitions").map { Int($0) } ?? 0 }
 
     var activity: WorkerActivity {
         var sum = WorkerActivity()

@@ -34,15 +34,12 @@ final class ServerActivity: Sendable {
     private let samples = Mutex(Samples())
     private let isEnding = Atomic(false)
 
-    private init(_ connection: PostgresConnection) {
-        self.connection = connection
-    }
+    private init(_ connection: PostgresConnection) { self.connection = connection }
 
     /// Samples while `body` runs, on a connection of its own that ends with it.
-    static func sampled<Result>(
-        _ database: PostgresOptions,
-        during body: () async throws -> Result
-    ) async throws -> (Result, Findings) {
+    static func sampled<Result>(_ database: PostgresOptions, during body: () async throws -> Result) async throws -> (
+        Result, Findings
+    ) {
         try await PostgresConnection.lend(database) { connection in
             let activity = ServerActivity(connection)
             let before = try await activity.counters()
@@ -56,10 +53,8 @@ final class ServerActivity: Sendable {
             let seconds = (ContinuousClock.now - start) / .seconds(1)
             let after = try await activity.counters()
             let findings = Findings(
-                lockSeconds: activity.waits(of: seconds),
-                walBytes: after.walPosition - before.walPosition,
-                scannedRows: after.scannedRows - before.scannedRows
-            )
+                lockSeconds: activity.waits(of: seconds), walBytes: after.walPosition - before.walPosition,
+                scannedRows: after.scannedRows - before.scannedRows)
             return (result, findings)
         }
     }
@@ -72,8 +67,7 @@ final class ServerActivity: Sendable {
             uniqueKeysWithValues: Topology.stages.map { stage in
                 let waiting = Double(samples.waiting[stage.program] ?? 0)
                 return (stage, waiting * seconds / Double(samples.count))
-            }
-        )
+            })
     }
 
     private func sampleRepeatedly() async throws {
@@ -93,13 +87,10 @@ final class ServerActivity: Sendable {
               AND wait_event_type = 'Lock' AND wait_event <> 'extend'
               AND pid <> pg_backend_pid()
             GROUP BY 1
-            """
-        )
+            """)
         samples.withLock { samples in
             samples.count += 1
-            for row in rows {
-                samples.waiting[row.text(0), default: 0] += Int(row.int8(1))
-            }
+            for row in rows { samples.waiting[row.text(0), default: 0] += Int(row.int8(1)) }
         }
     }
 
@@ -108,8 +99,7 @@ final class ServerActivity: Sendable {
             """
             SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8,
                    (SELECT coalesce(sum(seq_tup_read), 0) FROM pg_stat_user_tables)::float8
-            """
-        )[0]
+            """)[0]
         return Counters(walPosition: row.float8(0), scannedRows: row.float8(1))
     }
 }

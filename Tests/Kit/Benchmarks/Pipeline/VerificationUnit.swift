@@ -5,8 +5,7 @@ import Simulation
 /// pipeline's figures, which makes them comparable between machines.
 enum VerificationUnit {
     /// In microseconds of processor time, measured on one thread for so long.
-    static func measure(_ authority: CertificateAuthority, for duration: Duration) throws -> Double
-    {
+    static func measure(_ authority: CertificateAuthority, for duration: Duration) throws -> Double {
         guard let key = try Certificate(der: authority.leaf).p256Key else {
             preconditionFailure("a throw-away leaf has a P-256 key")
         }
@@ -19,7 +18,6 @@ enum VerificationUnit {
                 let isValid = baseline.verify(der: signature, over: message)
                 precondition(isValid, "the benchmark's own signature does not verify")
             }
-        }
-        .cpuMicroseconds
+        }.cpuMicroseconds
     }
 }

@@ -16,11 +16,7 @@ enum RateMeter {
     /// Makes the work on each thread, starts all threads together, and returns what they did.
     ///
     /// - Parameter makeWork: called on each thread; the work gets the number of its call.
-    static func rate(
-        threads: Int,
-        duration: Duration,
-        _ makeWork: @escaping @Sendable () -> (Int) -> Void
-    ) -> Rate {
+    static func rate(threads: Int, duration: Duration, _ makeWork: @escaping @Sendable () -> (Int) -> Void) -> Rate {
         let gate = StartGate(threads: threads)
         let total = Mutex(Rate())
         let group = DispatchGroup()
@@ -29,9 +25,7 @@ enum RateMeter {
             let thread = Thread {
                 let work = makeWork()
                 // The first calls fill caches, tables and the branch predictor.
-                for index in 0..<Self.stepsPerLook {
-                    work(index)
-                }
+                for index in 0..<Self.stepsPerLook { work(index) }
                 gate.pass()
                 let rate = run(work, for: duration)
                 total.withLock { total in
@@ -60,8 +54,7 @@ enum RateMeter {
             guard elapsed < duration else {
                 return Rate(
                     perSecond: Double(count) / (elapsed / .seconds(1)),
-                    cpuMicroseconds: (threadMicroseconds() - cpuStart) / Double(count)
-                )
+                    cpuMicroseconds: (threadMicroseconds() - cpuStart) / Double(count))
             }
         }
     }
@@ -79,18 +72,14 @@ final class StartGate: Sendable {
     private let condition = NSCondition()
     private nonisolated(unsafe) var missing: Int
 
-    init(threads: Int) {
-        missing = threads
-    }
+    init(threads: Int) { missing = threads }
 
     /// Returns when as many threads as the gate waits for have called it.
     func pass() {
         condition.withLock {
             missing -= 1
             guard missing > 0 else { return condition.broadcast() }
-            while missing > 0 {
-                condition.wait()
-            }
+            while missing > 0 { condition.wait() }
         }
     }
 }

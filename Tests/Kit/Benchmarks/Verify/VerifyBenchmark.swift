@@ -25,9 +25,7 @@ struct VerifyBenchmark {
         var recordsPerSecond: Double { Self.median(rounds.map(\.perSecond)) }
         var cpuMicroseconds: Double { Self.median(rounds.map(\.cpuMicroseconds)) }
 
-        static func median(_ values: [Double]) -> Double {
-            values.sorted()[values.count / 2]
-        }
+        static func median(_ values: [Double]) -> Double { values.sorted()[values.count / 2] }
     }
 
     let fixture: VerifyFixture
@@ -39,21 +37,15 @@ struct VerifyBenchmark {
     private static let rounds = 15
 
     func run() -> [Measurement] {
-        let plan: [(Case, Int)] =
-            cases.map { ($0, 1) }
-            + (threads > 1 ? [(.raw, threads), (.warm, threads)] : [])
+        let plan: [(Case, Int)] = cases.map { ($0, 1) } + (threads > 1 ? [(.raw, threads), (.warm, threads)] : [])
         var rates = [[RateMeter.Rate]](repeating: [], count: plan.count)
         let slice = duration / (plan.count * Self.rounds)
         for _ in 0..<Self.rounds {
             for (index, (item, threads)) in plan.enumerated() {
-                rates[index].append(
-                    RateMeter.rate(threads: threads, duration: slice) { work(item) }
-                )
+                rates[index].append(RateMeter.rate(threads: threads, duration: slice) { work(item) })
             }
         }
-        return zip(plan, rates).map { plan, rates in
-            Measurement(case: plan.0, threads: plan.1, rounds: rates)
-        }
+        return zip(plan, rates).map { plan, rates in Measurement(case: plan.0, threads: plan.1, rounds: rates) }
     }
 
     private func work(_ item: Case) -> (Int) -> Void {
@@ -66,18 +58,12 @@ struct VerifyBenchmark {
                 let isValid = baseline.verify(der: record.signature, over: record.message)
                 precondition(isValid, "the benchmark's own signature does not verify")
             }
-        case .warm:
-            return verifying(fixture.good, with: verifier)
-        case .withoutTable:
-            return verifying(fixture.good, with: fixture.verifier(knowing: .chains))
-        case .newLeaf:
-            return verifying(fixture.good, with: fixture.verifier(knowing: .intermediates))
-        case .newChain:
-            return verifying(fixture.good, with: fixture.verifier(knowing: .nothing))
-        case .foreignChain:
-            return verifying(fixture.foreignChain, with: verifier, expecting: .rootUntrusted)
-        case .forgedLeaf:
-            return verifying(fixture.forgedLeaf, with: verifier, expecting: .chainInvalid)
+        case .warm: return verifying(fixture.good, with: verifier)
+        case .withoutTable: return verifying(fixture.good, with: fixture.verifier(knowing: .chains))
+        case .newLeaf: return verifying(fixture.good, with: fixture.verifier(knowing: .intermediates))
+        case .newChain: return verifying(fixture.good, with: fixture.verifier(knowing: .nothing))
+        case .foreignChain: return verifying(fixture.foreignChain, with: verifier, expecting: .rootUntrusted)
+        case .forgedLeaf: return verifying(fixture.forgedLeaf, with: verifier, expecting: .chainInvalid)
         case .forgedSignature:
             // Forgeries come under a header that genuine records have made known.
             _ = verifier.verify(fixture.good[0])
@@ -85,16 +71,13 @@ struct VerifyBenchmark {
         }
     }
 
-    private func verifying(
-        _ bodies: [[UInt8]],
-        with verifier: Verifier,
-        expecting reason: RefusalReason? = nil
-    ) -> (Int) -> Void {
+    private func verifying(_ bodies: [[UInt8]], with verifier: Verifier, expecting reason: RefusalReason? = nil) -> (
+        Int
+    ) -> Void {
         { index in
             switch verifier.verify(bodies[index % bodies.count]) {
             case .success: precondition(reason == nil, "a forgery was accepted")
-            case .failure(let refusal):
-                precondition(refusal.reason == reason, "refused: \(refusal.reason)")
+            case .failure(let refusal): precondition(refusal.reason == reason, "refused: \(refusal.reason)")
             }
         }
     }
@@ -111,10 +94,8 @@ enum VerifyCommand {
         options: [
             CommandOption("seconds", argument: "N", "How long to measure each of the two (10)."),
             CommandOption("records", argument: "N", "How many different records (500)."),
-            CommandOption("threads", argument: "N", "How many threads \"all\" are (all cores)."),
-            .json,
-        ]
-    )
+            CommandOption("threads", argument: "N", "How many threads \"all\" are (all cores)."), .json,
+        ])
 
     static let command = ToolCommand(syntax: syntax) { options, context in
         let cores = ProcessInfo.processInfo.activeProcessorCount
@@ -122,12 +103,8 @@ enum VerifyCommand {
         let records = try BenchOptions.number(options, "records", in: 1...100_000) ?? 500
         let threads = try BenchOptions.number(options, "threads", in: 1...256) ?? cores
         let benchmark = VerifyBenchmark(
-            fixture: try VerifyFixture(recordCount: records),
-            threads: threads,
-            duration: .seconds(seconds)
-        )
-        VerifyReport(measurements: benchmark.run(), threads: threads)
-            .publish(options, context.console)
+            fixture: try VerifyFixture(recordCount: records), threads: threads, duration: .seconds(seconds))
+        VerifyReport(measurements: benchmark.run(), threads: threads).publish(options, context.console)
         return ExitCode.success
     }
 }

@@ -39,16 +39,13 @@ struct VerifyFixture: Sendable {
         forgedLeaf = try payloads.map { try forger.sign($0, headerSegment: header) }
         forgedSignature = try payloads.map { try authority.forge($0, .flippedSignature) }
         raw = try payloads.map { payload in
-            let message =
-                authority.headerSegment + [UInt8(ascii: ".")] + Base64Text.url(payload)
+            let message = authority.headerSegment + [UInt8(ascii: ".")] + Base64Text.url(payload)
             let signature = try authority.leafKey.sign(message, digest: .sha256)
             return Raw(message: message, signature: signature)
         }
     }
 
-    func verifier() -> Verifier {
-        Verifier(configuration: running)
-    }
+    func verifier() -> Verifier { Verifier(configuration: running) }
 
     /// Without tables of keys, so that a good record is not cheaper than the bodies beside it.
     func verifier(knowing caches: Caches) -> Verifier {
@@ -60,18 +57,14 @@ struct VerifyFixture: Sendable {
     }
 
     /// The certificates that a verifier remembers.
-    enum Caches {
-        case chains, intermediates, nothing
-    }
+    enum Caches { case chains, intermediates, nothing }
 }
 
 extension CertificateAuthority {
     /// A forger who copies the intermediate and the root, and signs a leaf that names them.
     ///
     /// - Parameter blueprint: of this authority.
-    func leafForger(
-        _ blueprint: AuthorityBlueprint
-    ) throws -> (forger: CertificateAuthority, headerSegment: [UInt8]) {
+    func leafForger(_ blueprint: AuthorityBlueprint) throws -> (forger: CertificateAuthority, headerSegment: [UInt8]) {
         var forged = blueprint
         forged.leafSigner = try .generate(.p384)
         let forger = try CertificateAuthority(forged)

@@ -12,15 +12,9 @@ struct VerifyReport: BenchReport {
     }
 
     /// The median of each round's ratio, so that a busy moment of the machine moves both sides.
-    private func cost(
-        of item: VerifyBenchmark.Case,
-        to other: VerifyBenchmark.Case,
-        threads: Int = 1
-    ) -> Double {
+    private func cost(of item: VerifyBenchmark.Case, to other: VerifyBenchmark.Case, threads: Int = 1) -> Double {
         let pairs = zip(rounds(item, threads: threads), rounds(other, threads: threads))
-        return VerifyBenchmark.Measurement.median(
-            pairs.map { $0.cpuMicroseconds / $1.cpuMicroseconds }
-        )
+        return VerifyBenchmark.Measurement.median(pairs.map { $0.cpuMicroseconds / $1.cpuMicroseconds })
     }
 
     /// The verifier's gain by more threads, relative to OpenSSL's gain in the same round.
@@ -30,8 +24,7 @@ struct VerifyReport: BenchReport {
         return VerifyBenchmark.Measurement.median(
             zip(raw, warm).map { raw, warm in
                 (warm.1.perSecond / warm.0.perSecond) / (raw.1.perSecond / raw.0.perSecond)
-            }
-        )
+            })
     }
 
     /// The verifier's rate where the chain is known, of OpenSSL's rate over the same bytes.
@@ -44,29 +37,15 @@ struct VerifyReport: BenchReport {
         var goals = [
             warmToRaw,
             Goal(
-                "cost of a forged chain / a good record without a table",
-                "foreign_chain_cost",
-                cost(of: .foreignChain, to: .withoutTable),
-                atMost: 3
-            ),
+                "cost of a forged chain / a good record without a table", "foreign_chain_cost",
+                cost(of: .foreignChain, to: .withoutTable), atMost: 3),
+            Goal("cost of a new leaf / a new chain", "new_leaf_cost", cost(of: .newLeaf, to: .newChain), atMost: 0.70),
             Goal(
-                "cost of a new leaf / a new chain",
-                "new_leaf_cost",
-                cost(of: .newLeaf, to: .newChain),
-                atMost: 0.70
-            ),
+                "cost of a forged leaf / a good record without a table", "forged_leaf_cost",
+                cost(of: .forgedLeaf, to: .withoutTable), atMost: 16),
             Goal(
-                "cost of a forged leaf / a good record without a table",
-                "forged_leaf_cost",
-                cost(of: .forgedLeaf, to: .withoutTable),
-                atMost: 16
-            ),
-            Goal(
-                "cost of a forged signature / a good record",
-                "forged_signature_cost",
-                cost(of: .forgedSignature, to: .warm),
-                atMost: 1
-            ),
+                "cost of a forged signature / a good record", "forged_signature_cost",
+                cost(of: .forgedSignature, to: .warm), atMost: 1),
         ]
         if threads > 1 {
             let name = "verifier's gain by \(threads) threads / OpenSSL's gain"
@@ -86,8 +65,7 @@ struct VerifyReport: BenchReport {
                 "\($0.case)"
             } cell: {
                 $0.case.rawValue
-            },
-            .init("threads", \.threads),
+            }, .init("threads", \.threads),
             .init("cpu_microseconds_per_record", title: "CPU µs/record") {
                 ($0.cpuMicroseconds * 100).rounded() / 100
             } cell: {
@@ -105,9 +83,6 @@ struct VerifyReport: BenchReport {
     }
 
     var json: JSONContent {
-        [
-            "benchmark": "verify",
-            "measurements": measurements.map { JSONContent($0, columns) },
-        ] + Goal.json(goals)
+        ["benchmark": "verify", "measurements": measurements.map { JSONContent($0, columns) }] + Goal.json(goals)
     }
 }

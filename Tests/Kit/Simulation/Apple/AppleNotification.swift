@@ -22,21 +22,14 @@ extension AppleNotification {
         let about = parts.lazy.compactMap { payload[$0] }.first
         // An external purchase tells its environment by its ID alone.
         let isSandbox = about?["externalPurchaseId"]?.string?.hasPrefix("SANDBOX") ?? false
-        guard let type = payload["notificationType"]?.string,
-            let uuid = payload["notificationUUID"]?.string,
+        guard let type = payload["notificationType"]?.string, let uuid = payload["notificationUUID"]?.string,
             let signedDate = payload["signedDate"]?.int64
         else { return nil }
         self.init(
-            uuid: uuid,
-            type: type,
-            subtype: payload["subtype"]?.string,
-            bundleID: about?["bundleId"]?.string ?? "",
+            uuid: uuid, type: type, subtype: payload["subtype"]?.string, bundleID: about?["bundleId"]?.string ?? "",
             environment: about?["environment"]?.string ?? (isSandbox ? "Sandbox" : "Production"),
-            signedDate: signedDate,
-            transactionID: transaction?["originalTransactionId"]?.string,
-            failure: nil,
-            jws: { jws }
-        )
+            signedDate: signedDate, transactionID: transaction?["originalTransactionId"]?.string, failure: nil,
+            jws: { jws })
     }
 
     func attempts(until now: Int64) -> [SendAttempt] {
@@ -55,9 +48,7 @@ struct GeneratedNotifications: Sendable {
     let script: DemoScript
 
     /// Milliseconds from each to the next.
-    private var step: Int64 {
-        (dates.upperBound - dates.lowerBound) / Int64(count)
-    }
+    private var step: Int64 { (dates.upperBound - dates.lowerBound) / Int64(count) }
 
     /// A range that holds all indices in a window, and one more at each end.
     func indices(in window: ClosedRange<Int64>) -> Range<Int> {
@@ -71,32 +62,18 @@ struct GeneratedNotifications: Sendable {
         let number = seed &+ UInt64(index)
         let mixed = Self.identifier(number)
         let date = dates.lowerBound + step * Int64(index)
-        let transactionID = String(
-            4_000_000_000_000_000 + Int64(seed % 100_000) * 10_000_000_000 + Int64(index)
-        )
-        let failures: [SendAttempt.Result] = [
-            .timedOut, .tlsIssue, .unsuccessfulHTTPResponseCode, .socketIssue,
-        ]
+        let transactionID = String(4_000_000_000_000_000 + Int64(seed % 100_000) * 10_000_000_000 + Int64(index))
+        let failures: [SendAttempt.Result] = [.timedOut, .tlsIssue, .unsuccessfulHTTPResponseCode, .socketIssue]
         let isFailing = mixed.hash % 100 < UInt64(failingPercent)
         return AppleNotification(
-            uuid: mixed.uuid,
-            type: "SUBSCRIBED",
-            subtype: "INITIAL_BUY",
-            bundleID: app.bundleID,
-            environment: app.environment,
-            signedDate: date,
-            transactionID: transactionID,
+            uuid: mixed.uuid, type: "SUBSCRIBED", subtype: "INITIAL_BUY", bundleID: app.bundleID,
+            environment: app.environment, signedDate: date, transactionID: transactionID,
             failure: isFailing ? failures[Int(mixed.hash / 100 % 4)] : nil
         ) { [script, app] in
             var script = script
             script.generator = SeededGenerator(seed: number)
             var purchase = DemoPurchase(
-                .monthly,
-                id: transactionID,
-                app: app,
-                token: Self.identifier(~number).uuid,
-                purchaseDate: date - 1_000
-            )
+                .monthly, id: transactionID, app: app, token: Self.identifier(~number).uuid, purchaseDate: date - 1_000)
             purchase.cover(until: date + 30 * DemoScript.day)
             return try script.signedNotification("SUBSCRIBED", "INITIAL_BUY", of: purchase)
         }

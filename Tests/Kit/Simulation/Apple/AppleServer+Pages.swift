@@ -6,28 +6,19 @@ extension AppleServer {
     /// Answers a request whose token is good from the world.
     ///
     /// - Throws: an `AppleError`, or the failure of a signature.
-    func page(
-        _ request: HTTPRequest,
-        _ seen: AppleRequest,
-        bundleID: String,
-        fault: AppleFault?
-    ) throws -> HTTPResponse {
+    func page(_ request: HTTPRequest, _ seen: AppleRequest, bundleID: String, fault: AppleFault?) throws -> HTTPResponse
+    {
         switch seen.endpoint {
-        case .notificationHistory:
-            return try notifications(request, seen, bundleID: bundleID, fault: fault)
-        case .subscriptionStatuses:
-            return try statuses(of: purchase(seen.id, bundleID))
+        case .notificationHistory: return try notifications(request, seen, bundleID: bundleID, fault: fault)
+        case .subscriptionStatuses: return try statuses(of: purchase(seen.id, bundleID))
         case .transactionHistory:
-            guard ["ASCENDING", nil].contains(request.query["sort"]) else {
-                throw AppleError.invalidSort
-            }
+            guard ["ASCENDING", nil].contains(request.query["sort"]) else { throw AppleError.invalidSort }
             let all = try purchase(seen.id, bundleID)
             return try transactionPage(all, request, bundleID: bundleID, fault: fault)
         case .refundHistory:
             let revoked = try purchase(seen.id, bundleID).filter(\.isRevoked)
             return try transactionPage(revoked, request, bundleID: bundleID, fault: fault)
-        case .orderLookup:
-            return order(seen.id, bundleID)
+        case .orderLookup: return order(seen.id, bundleID)
         case .finish:
             _ = try purchase(seen.id, bundleID)
             world.state.withLock { $0.finished.append(seen.id) }
@@ -36,27 +27,22 @@ extension AppleServer {
     }
 
     /// The transactions of the purchase that a transaction belongs to, the last changed one last.
-    private func purchase(
-        _ transactionID: String,
-        _ bundleID: String
-    ) throws(AppleError) -> [AppleWorld.Transaction] {
-        guard !transactionID.isEmpty, transactionID.utf8.allSatisfy({ (48...57).contains($0) })
-        else { throw .invalidTransactionID }
+    private func purchase(_ transactionID: String, _ bundleID: String) throws(AppleError) -> [AppleWorld.Transaction] {
+        guard !transactionID.isEmpty, transactionID.utf8.allSatisfy({ (48...57).contains($0) }) else {
+            throw .invalidTransactionID
+        }
         let transactions = world.state.withLock { state in
             state.originals[transactionID].flatMap { state.purchases[$0] } ?? []
         }
-        guard let first = transactions.first, first.bundleID == bundleID,
-            first.environment == environment
-        else { throw .transactionNotFound }
+        guard let first = transactions.first, first.bundleID == bundleID, first.environment == environment else {
+            throw .transactionNotFound
+        }
         return transactions
     }
 
-    private func notifications(
-        _ request: HTTPRequest,
-        _ seen: AppleRequest,
-        bundleID: String,
-        fault: AppleFault?
-    ) throws -> HTTPResponse {
+    private func notifications(_ request: HTTPRequest, _ seen: AppleRequest, bundleID: String, fault: AppleFault?)
+        throws -> HTTPResponse
+    {
         let query = try NotificationQuery(request.body, environment: environment, now: seen.time)
         var start = NotificationPosition()
         var given: String?
@@ -66,12 +52,7 @@ extension AppleServer {
             start = try position(request.query["paginationToken"], query, at: seen.time)
         }
         var (items, next) = world.page(
-            of: query,
-            from: start,
-            bundleID: bundleID,
-            environment: environment,
-            now: seen.time
-        )
+            of: query, from: start, bundleID: bundleID, environment: environment, now: seen.time)
         switch fault {
         case .emptyPage: (items, next) = ([], start)
         case .foreignItem: items.insert(stranger("TEST", "com.example.foreign", seen.time), at: 0)
@@ -80,26 +61,18 @@ extension AppleServer {
         }
         var entries = try items.map { try $0.json() }
         if case .unreadableEntry = fault { entries.insert([:], at: 0) }
-        let page: JSONContent = [
-            "hasMore": next != nil || given != nil, "notificationHistory": entries,
-        ]
+        let page: JSONContent = ["hasMore": next != nil || given != nil, "notificationHistory": entries]
         let issued = next.map { PaginationToken($0, of: query, issued: seen.time).text }
         guard let token = given ?? issued else { return .json(page.bytes) }
         return .json((["paginationToken": token] + page).bytes)
     }
 
-    private func position(
-        _ token: String?,
-        _ query: NotificationQuery,
-        at now: Int64
-    ) throws(AppleError) -> NotificationPosition {
+    private func position(_ token: String?, _ query: NotificationQuery, at now: Int64) throws(AppleError)
+        -> NotificationPosition
+    {
         guard let token else { return NotificationPosition() }
-        guard let known = PaginationToken(text: token), known.query == "\(query)" else {
-            throw .invalidPaginationToken
-        }
-        guard now < known.issued + Int64(tokenLifetime / .milliseconds(1)) else {
-            throw .paginationTokenExpired
-        }
+        guard let known = PaginationToken(text: token), known.query == "\(query)" else { throw .invalidPaginationToken }
+        guard now < known.issued + Int64(tokenLifetime / .milliseconds(1)) else { throw .paginationTokenExpired }
         return known.position
     }
 
@@ -116,44 +89,25 @@ extension AppleServer {
         fields.data = data.json
         let (authority, payload) = (world.authority, fields.json)
         let notification = AppleNotification(
-            uuid: fields.notificationUUID ?? "",
-            type: type,
-            subtype: nil,
-            bundleID: bundleID,
-            environment: environment,
-            signedDate: now,
-            transactionID: nil,
-            failure: nil
+            uuid: fields.notificationUUID ?? "", type: type, subtype: nil, bundleID: bundleID, environment: environment,
+            signedDate: now, transactionID: nil, failure: nil
         ) { try authority.sign(payload) }
-        return AppleWorld.Listed(
-            notification: notification,
-            attempts: notification.attempts(until: now)
-        )
+        return AppleWorld.Listed(notification: notification, attempts: notification.attempts(until: now))
     }
 
     private func statuses(of transactions: [AppleWorld.Transaction]) -> HTTPResponse {
-        guard let newest = transactions.last,
-            let renewal = world.state.withLock({ $0.renewals[newest.originalID] })
+        guard let newest = transactions.last, let renewal = world.state.withLock({ $0.renewals[newest.originalID] })
         else { return .json(Array(#"{"data":[]}"#.utf8)) }
         return .json(
             Body.subscriptionStatuses(
-                environment: environment,
-                bundleID: newest.bundleID,
-                originalTransactionID: newest.originalID,
-                transaction: newest.jws,
-                renewal: renewal.jws,
-                status: Int(renewal.status)
-            )
-        )
+                environment: environment, bundleID: newest.bundleID, originalTransactionID: newest.originalID,
+                transaction: newest.jws, renewal: renewal.jws, status: Int(renewal.status)))
     }
 
     /// The changes after a revision, in their order: a transaction that has changed between two
     /// pages comes again.
     private func transactionPage(
-        _ transactions: [AppleWorld.Transaction],
-        _ request: HTTPRequest,
-        bundleID: String,
-        fault: AppleFault?
+        _ transactions: [AppleWorld.Transaction], _ request: HTTPRequest, bundleID: String, fault: AppleFault?
     ) throws -> HTTPResponse {
         let revision = request.query["revision"] ?? "0"
         guard let changes = Int(revision) else { throw AppleError.invalidRevision }
@@ -176,13 +130,9 @@ extension AppleServer {
             Body.history(
                 signed,
                 members: [
-                    "revision": "\"\(next)\"",
-                    "hasMore": "\(hasMore)",
-                    "bundleId": "\"\(bundleID)\"",
+                    "revision": "\"\(next)\"", "hasMore": "\(hasMore)", "bundleId": "\"\(bundleID)\"",
                     "environment": "\"\(environment)\"",
-                ]
-            )
-        )
+                ]))
     }
 
     /// Status 0 with the order's transactions, or 1 for an order that nobody knows.

@@ -43,9 +43,7 @@ package final class AppleServer: Sendable {
     ///   - clock: shows the time by which tokens, windows and `Retry-After` are judged.
     ///   - tokenLifetime: the time after which a pagination token has expired.
     package init(
-        _ world: AppleWorld,
-        environment: String = "Production",
-        clock: SimulatedClock = SimulatedClock(),
+        _ world: AppleWorld, environment: String = "Production", clock: SimulatedClock = SimulatedClock(),
         tokenLifetime: Duration = .seconds(3_600)
     ) throws {
         self.world = world
@@ -65,9 +63,7 @@ package final class AppleServer: Sendable {
         limits.answersMax = 256
         limits.requestDurationMax = .seconds(600)
         let server = try HTTPServer(
-            address: "127.0.0.1",
-            port: listener.withLock(\.port),
-            limits: limits,
+            address: "127.0.0.1", port: listener.withLock(\.port), limits: limits,
             identity: authority.identity(of: hosts)
         ) { await self.answer($0) }
         listener.withLock { $0 = Listener(server: server, port: server.port) }
@@ -79,41 +75,27 @@ package final class AppleServer: Sendable {
         running?.stop()
     }
 
-    package var baseURL: String {
-        "https://localhost:\(listener.withLock(\.port))"
-    }
+    package var baseURL: String { "https://localhost:\(listener.withLock(\.port))" }
 
     /// The authority that a client has to trust, in PEM.
     package var rootPEM: String { authority.rootPEM }
 
     /// Accepts tokens signed with a key, in place of an earlier one of this ID.
-    package func register(_ key: AppleAPIKey) {
-        state.withLock { $0.keys[key.id] = key }
-    }
+    package func register(_ key: AppleAPIKey) { state.withLock { $0.keys[key.id] = key } }
 
-    package func revoke(keyID: String) {
-        state.withLock { $0.keys[keyID] = nil }
-    }
+    package func revoke(keyID: String) { state.withLock { $0.keys[keyID] = nil } }
 
     /// Asks the function, before each answer to a request with a good token, for a fault to show.
-    package func inject(_ faults: @escaping Faults) {
-        state.withLock { $0.faults = faults }
-    }
+    package func inject(_ faults: @escaping Faults) { state.withLock { $0.faults = faults } }
 
     /// Waits for the function before each answer to a request with a good token is sent.
-    package func delay(_ latency: @escaping Latency) {
-        state.withLock { $0.latency = latency }
-    }
+    package func delay(_ latency: @escaping Latency) { state.withLock { $0.latency = latency } }
 
     /// Ends the waits of `rateLimit`.
-    package func forgetLimits() {
-        state.withLock { $0.retryTimes = [:] }
-    }
+    package func forgetLimits() { state.withLock { $0.retryTimes = [:] } }
 
     /// All requests in their order.
-    package var requests: [AppleRequest] {
-        state.withLock(\.requests)
-    }
+    package var requests: [AppleRequest] { state.withLock(\.requests) }
 
     private func answer(_ request: HTTPRequest) async -> HTTPResponse {
         let method = request.method.rawValue
@@ -125,12 +107,7 @@ package final class AppleServer: Sendable {
             let number = state.counts[endpoint, default: 0] + 1
             state.counts[endpoint] = number
             let seen = AppleRequest(
-                endpoint: endpoint,
-                number: number,
-                time: clock.now,
-                id: id,
-                isFurtherPage: page != nil
-            )
+                endpoint: endpoint, number: number, time: clock.now, id: id, isFurtherPage: page != nil)
             state.requests.append(seen)
             return (seen, state.requests.count - 1)
         }
@@ -148,11 +125,7 @@ package final class AppleServer: Sendable {
         let (keys, faults) = state.withLock { ($0.keys, $0.faults) }
         let bundleID: String
         do {
-            bundleID = try AppleToken.bundleID(
-                of: request.headers["authorization"],
-                keys: keys,
-                now: seen.time
-            )
+            bundleID = try AppleToken.bundleID(of: request.headers["authorization"], keys: keys, now: seen.time)
         } catch {
             seen.tokenFault = error
             return AppleError.unauthorized.response
@@ -166,31 +139,22 @@ package final class AppleServer: Sendable {
             return response
         }
         switch fault {
-        case .unauthorized:
-            return AppleError.unauthorized.response
-        case .error(let status, let code):
-            return AppleError(status, code, "A simulated error.").response
-        case .expiredToken where seen.isFurtherPage:
-            return AppleError.paginationTokenExpired.response
-        default:
-            return answer(request, seen, bundleID: bundleID, fault: fault)
+        case .unauthorized: return AppleError.unauthorized.response
+        case .error(let status, let code): return AppleError(status, code, "A simulated error.").response
+        case .expiredToken where seen.isFurtherPage: return AppleError.paginationTokenExpired.response
+        default: return answer(request, seen, bundleID: bundleID, fault: fault)
         }
     }
 
     /// When a limited caller may come again: before this request, and from now on; nil if it is not
     /// limited.
-    private func retryTime(
-        of seen: AppleRequest,
-        bundleID: String,
-        fault: AppleFault?
-    ) -> (former: Int64, now: Int64)? {
+    private func retryTime(of seen: AppleRequest, bundleID: String, fault: AppleFault?) -> (former: Int64, now: Int64)?
+    {
         let caller = Caller(endpoint: seen.endpoint, bundleID: bundleID)
         return state.withLock { state in
             let former = state.retryTimes[caller] ?? 0
             var now = former
-            if case .rateLimit(let delay) = fault {
-                now = max(former, seen.time + Int64(delay / .milliseconds(1)))
-            }
+            if case .rateLimit(let delay) = fault { now = max(former, seen.time + Int64(delay / .milliseconds(1))) }
             guard seen.time < now else { return nil }
             state.retryTimes[caller] = now
             return (former, now)
@@ -198,29 +162,20 @@ package final class AppleServer: Sendable {
     }
 
     /// The world's answer, changed or sent as the fault demands.
-    private func answer(
-        _ request: HTTPRequest,
-        _ seen: AppleRequest,
-        bundleID: String,
-        fault: AppleFault?
-    ) -> HTTPResponse {
+    private func answer(_ request: HTTPRequest, _ seen: AppleRequest, bundleID: String, fault: AppleFault?)
+        -> HTTPResponse
+    {
         var response: HTTPResponse
-        do {
-            response = try page(request, seen, bundleID: bundleID, fault: fault)
-        } catch let error as AppleError {
+        do { response = try page(request, seen, bundleID: bundleID, fault: fault) } catch let error as AppleError {
             return error.response
-        } catch {
-            return AppleError.general.response
-        }
+        } catch { return AppleError.general.response }
         let bytes = response.body.count
         switch fault {
         case .cutBody:
             response.body.removeLast(bytes - bytes / 2)
             response.transfer = HTTPTransfer(announcedBytes: max(1, bytes))
-        case .wrongContentLength:
-            response.transfer = HTTPTransfer(announcedBytes: bytes / 2)
-        case .drip(let pause):
-            response.transfer = HTTPTransfer(announcedBytes: bytes, bytePause: pause)
+        case .wrongContentLength: response.transfer = HTTPTransfer(announcedBytes: bytes / 2)
+        case .drip(let pause): response.transfer = HTTPTransfer(announcedBytes: bytes, bytePause: pause)
         default: break
         }
         return response

@@ -9,12 +9,7 @@ package struct AppleAPIKey: Sendable {
     let publicKey: P256PublicKey
 
     /// - Parameter key: on P-256.
-    package init(
-        id: String,
-        issuerID: String,
-        bundleIDs: Set<String>,
-        key: PrivateKey
-    ) throws(KeyError) {
+    package init(id: String, issuerID: String, bundleIDs: Set<String>, key: PrivateKey) throws(KeyError) {
         guard let publicKey = key.p256PublicKey else { throw .notP256 }
         self.id = id
         self.issuerID = issuerID
@@ -51,28 +46,21 @@ enum AppleToken {
     ///   - authorization: the header field's value.
     ///   - keys: by their ID.
     ///   - now: in milliseconds since 1970.
-    static func bundleID(
-        of authorization: String?,
-        keys: [String: AppleAPIKey],
-        now: Int64
-    ) throws(AppleTokenFault) -> String {
+    static func bundleID(of authorization: String?, keys: [String: AppleAPIKey], now: Int64) throws(AppleTokenFault)
+        -> String
+    {
         let scheme = "Bearer "
         guard let authorization, authorization.hasPrefix(scheme) else { throw .missing }
         guard let jwt = UnverifiedJWS(Array(authorization.utf8.dropFirst(scheme.utf8.count))),
-            jwt.header["alg"]?.isString("ES256") == true,
-            jwt.header["typ"]?.isString("JWT") == true
+            jwt.header["alg"]?.isString("ES256") == true, jwt.header["typ"]?.isString("JWT") == true
         else { throw .malformed }
         guard let key = jwt.header["kid"]?.string.flatMap({ keys[$0] }) else { throw .unknownKey }
         let verifier = P256Verifier(key: key.publicKey)
-        guard verifier.verify(signature: jwt.signature, over: jwt.signedBytes) == .valid else {
-            throw .badSignature
-        }
+        guard verifier.verify(signature: jwt.signature, over: jwt.signedBytes) == .valid else { throw .badSignature }
         let claims = jwt.payload
         guard claims["iss"]?.isString(key.issuerID) == true else { throw .wrongIssuer }
         guard claims["aud"]?.isString("appstoreconnect-v1") == true else { throw .wrongAudience }
-        guard let bundleID = claims["bid"]?.string, key.bundleIDs.contains(bundleID) else {
-            throw .wrongApp
-        }
+        guard let bundleID = claims["bid"]?.string, key.bundleIDs.contains(bundleID) else { throw .wrongApp }
         guard let issued = claims["iat"]?.int64, let expiry = claims["exp"]?.int64,
             (issued...issued + lifetimeMax).contains(expiry)
         else { throw .badLifetime }

@@ -60,11 +60,7 @@ package final class AppleWorld: Sendable {
     }
 
     /// Adds everything that Apple has signed of the demo's traffic.
-    package func add(_ traffic: DemoTraffic) {
-        for jws in traffic.signedByApple {
-            add(jws)
-        }
-    }
+    package func add(_ traffic: DemoTraffic) { for jws in traffic.signedByApple { add(jws) } }
 
     /// Adds notifications of as many new purchases, which are signed when they are listed.
     ///
@@ -72,22 +68,12 @@ package final class AppleWorld: Sendable {
     ///   - dates: the signed dates of the first and last, in milliseconds since 1970.
     ///   - failingPercent: how many of a hundred have never been delivered.
     package func generateNotifications(
-        count: Int,
-        dates: ClosedRange<Int64>,
-        of app: DemoApp = .pro,
-        failingPercent: Int = 0,
-        seed: UInt64 = 1
+        count: Int, dates: ClosedRange<Int64>, of app: DemoApp = .pro, failingPercent: Int = 0, seed: UInt64 = 1
     ) {
         let milliseconds = dates.upperBound - dates.lowerBound
         precondition((1...milliseconds).contains(Int64(count)), "each has a millisecond of its own")
         let generated = GeneratedNotifications(
-            count: count,
-            dates: dates,
-            app: app,
-            seed: seed,
-            failingPercent: failingPercent,
-            script: script
-        )
+            count: count, dates: dates, app: app, seed: seed, failingPercent: failingPercent, script: script)
         state.withLock { $0.generated.append(generated) }
     }
 
@@ -95,14 +81,10 @@ package final class AppleWorld: Sendable {
         state.withLock { $0.attempts[uuid, default: []].append(attempt) }
     }
 
-    package func attempts(ofNotification uuid: String) -> [SendAttempt] {
-        state.withLock { $0.attempts[uuid] ?? [] }
-    }
+    package func attempts(ofNotification uuid: String) -> [SendAttempt] { state.withLock { $0.attempts[uuid] ?? [] } }
 
     /// The transaction IDs that were finished, in their order, each as often as it was.
-    package var finished: [String] {
-        state.withLock(\.finished)
-    }
+    package var finished: [String] { state.withLock(\.finished) }
 }
 
 extension DemoTraffic {
@@ -140,11 +122,7 @@ extension AppleWorld.State {
         }
     }
 
-    private mutating func add(
-        notification jws: [UInt8],
-        _ payload: JSONValue,
-        _ attempts: [SendAttempt]?
-    ) {
+    private mutating func add(notification jws: [UInt8], _ payload: JSONValue, _ attempts: [SendAttempt]?) {
         let (data, transactionName) = (payload["data"], "signedTransactionInfo")
         let transaction = data?[transactionName]?.stringBytes
         let transactionPayload = transaction.flatMap { UnverifiedJWS($0)?.payload }
@@ -152,19 +130,14 @@ extension AppleWorld.State {
         guard let made, uuids.insert(made.uuid).inserted else { return }
         given.append(made)
         self.attempts[made.uuid] = attempts
-        if let transaction, let transactionPayload {
-            add(transaction: transaction, transactionPayload)
-        }
-        if let renewal = data?["signedRenewalInfo"]?.stringBytes,
-            let renewalPayload = UnverifiedJWS(renewal)?.payload
-        {
+        if let transaction, let transactionPayload { add(transaction: transaction, transactionPayload) }
+        if let renewal = data?["signedRenewalInfo"]?.stringBytes, let renewalPayload = UnverifiedJWS(renewal)?.payload {
             add(renewal: renewal, renewalPayload, status: data?["status"]?.int64 ?? 1)
         }
     }
 
     private mutating func add(transaction jws: [UInt8], _ payload: JSONValue) {
-        guard let id = payload["transactionId"]?.string,
-            let originalID = payload["originalTransactionId"]?.string,
+        guard let id = payload["transactionId"]?.string, let originalID = payload["originalTransactionId"]?.string,
             let signedDate = payload["signedDate"]?.int64
         else { return }
         var transactions = purchases[originalID] ?? []
@@ -175,23 +148,15 @@ extension AppleWorld.State {
         changes += 1
         transactions.append(
             AppleWorld.Transaction(
-                id: id,
-                originalID: originalID,
-                bundleID: payload["bundleId"]?.string ?? "",
-                environment: payload["environment"]?.string ?? "",
-                signedDate: signedDate,
-                isRevoked: payload["revocationDate"] != nil,
-                change: changes,
-                jws: jws
-            )
-        )
+                id: id, originalID: originalID, bundleID: payload["bundleId"]?.string ?? "",
+                environment: payload["environment"]?.string ?? "", signedDate: signedDate,
+                isRevoked: payload["revocationDate"] != nil, change: changes, jws: jws))
         purchases[originalID] = transactions
         originals[id] = originalID
     }
 
     private mutating func add(renewal jws: [UInt8], _ payload: JSONValue, status: Int64) {
-        guard let originalID = payload["originalTransactionId"]?.string,
-            let signedDate = payload["signedDate"]?.int64,
+        guard let originalID = payload["originalTransactionId"]?.string, let signedDate = payload["signedDate"]?.int64,
             renewals[originalID].map({ $0.signedDate < signedDate }) ?? true
         else { return }
         renewals[originalID] = AppleWorld.Renewal(signedDate: signedDate, status: status, jws: jws)

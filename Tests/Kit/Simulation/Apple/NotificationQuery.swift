@@ -13,9 +13,7 @@ struct NotificationQuery: Equatable {
 
     /// - Parameter now: in milliseconds since 1970.
     init(_ body: [UInt8], environment: String, now: Int64) throws(AppleError) {
-        guard let root = try? JSONDocument(parsing: body).root, root.kind == .object else {
-            throw .badRequest
-        }
+        guard let root = try? JSONDocument(parsing: body).root, root.kind == .object else { throw .badRequest }
         guard let start = root["startDate"]?.int64, start > 0 else { throw .invalidStartDate }
         guard let given = root["endDate"]?.int64, given > 0 else { throw .invalidEndDate }
         let end = min(given, now)
@@ -32,8 +30,7 @@ struct NotificationQuery: Equatable {
     }
 
     func selects(_ notification: AppleNotification) -> Bool {
-        (startDate...endDate).contains(notification.signedDate)
-            && (type == nil || type == notification.type)
+        (startDate...endDate).contains(notification.signedDate) && (type == nil || type == notification.type)
             && (subtype == nil || subtype == notification.subtype)
             && (transactionID == nil || transactionID == notification.transactionID)
     }
@@ -62,12 +59,9 @@ struct PaginationToken {
         let bytes = Array(text.utf8)
         guard let decoded = Base64.url.decode(bytes.span) else { return nil }
         let parts = String(decoding: decoded, as: UTF8.self).split(
-            separator: "|",
-            maxSplits: 3,
-            omittingEmptySubsequences: false
-        )
-        guard parts.count == 4, let list = Int(parts[0]), let index = Int(parts[1]),
-            let issued = Int64(parts[2]), list >= 0, index >= 0
+            separator: "|", maxSplits: 3, omittingEmptySubsequences: false)
+        guard parts.count == 4, let list = Int(parts[0]), let index = Int(parts[1]), let issued = Int64(parts[2]),
+            list >= 0, index >= 0
         else { return nil }
         position = NotificationPosition(list: list, index: index)
         query = String(parts[3])
@@ -94,11 +88,7 @@ extension AppleWorld {
 
     /// A page, and where the next one begins; nil after the last.
     func page(
-        of query: NotificationQuery,
-        from start: NotificationPosition,
-        bundleID: String,
-        environment: String,
-        now: Int64
+        of query: NotificationQuery, from start: NotificationPosition, bundleID: String, environment: String, now: Int64
     ) -> (items: [Listed], next: NotificationPosition?) {
         let state = state.withLock { $0 }
         var items: [Listed] = []
@@ -111,9 +101,7 @@ extension AppleWorld {
                 guard seen < Self.pageScanMax else { return (items, position) }
                 seen += 1
                 let notification = state.notification(at: position)
-                let attempts =
-                    state.attempts[notification.uuid]
-                    ?? notification.attempts(until: now)
+                let attempts = state.attempts[notification.uuid] ?? notification.attempts(until: now)
                 let isListed =
                     query.selects(notification) && notification.bundleID == bundleID
                     && notification.environment == environment && !attempts.isEmpty
@@ -133,12 +121,10 @@ extension AppleWorld {
 extension AppleWorld.State {
     /// The given notifications are the first list, each generated series is one more.
     fileprivate func indices(of list: Int, _ query: NotificationQuery) -> Range<Int> {
-        list == 0
-            ? given.indices : generated[list - 1].indices(in: query.startDate...query.endDate)
+        list == 0 ? given.indices : generated[list - 1].indices(in: query.startDate...query.endDate)
     }
 
     fileprivate func notification(at position: NotificationPosition) -> AppleNotification {
-        position.list == 0
-            ? given[position.index] : generated[position.list - 1][position.index]
+        position.list == 0 ? given[position.index] : generated[position.list - 1][position.index]
     }
 }

@@ -35,11 +35,7 @@ package final class NotificationSender: Sendable {
     ///   - silenceSecondsMax: of the machine's clock; a service that is silent for longer has timed
     ///     out.
     package init(
-        _ world: AppleWorld,
-        clock: SimulatedClock,
-        port: UInt16,
-        path: String = "/",
-        concurrentMax: Int = 4,
+        _ world: AppleWorld, clock: SimulatedClock, port: UInt16, path: String = "/", concurrentMax: Int = 4,
         silenceSecondsMax: Int = 5
     ) {
         self.world = world
@@ -62,17 +58,11 @@ package final class NotificationSender: Sendable {
     }
 
     /// Notifications that are still to be sent, for the first time or again.
-    package var waitingCount: Int {
-        state.withLock { $0.waiting.count + $0.sendingCount }
-    }
+    package var waitingCount: Int { state.withLock { $0.waiting.count + $0.sendingCount } }
 
     /// Sends until every notification is delivered or its plan has ended, or the task is cancelled.
     package func run() async {
-        await withTaskGroup { group in
-            for _ in 0..<concurrentMax {
-                group.addTask { await self.runOne() }
-            }
-        }
+        await withTaskGroup { group in for _ in 0..<concurrentMax { group.addTask { await self.runOne() } } }
     }
 
     private func runOne() async {
@@ -89,8 +79,7 @@ package final class NotificationSender: Sendable {
         let date = clock.now
         let result = await withCheckedContinuation { continuation in
             // The client blocks, which no task may.
-            Thread.detachNewThread { [self] in
-                continuation.resume(returning: post(Body.notification(notification.jws)))
+            Thread.detachNewThread { [self] in continuation.resume(returning: post(Body.notification(notification.jws)))
             }
         }
         world.record(SendAttempt(date: date, result: result), ofNotification: notification.uuid)
@@ -126,23 +115,18 @@ extension NotificationSender {
         var visited: Set<String> = []
         var target = path
         while visited.insert(target).inserted {
-            guard let client = try? RawClient(port: port, silenceMax: silenceSecondsMax) else {
-                return .socketIssue
-            }
+            guard let client = try? RawClient(port: port, silenceMax: silenceSecondsMax) else { return .socketIssue }
             client.send(
                 "POST \(target) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n"
                     + "Content-Type: application/json; charset=utf-8\r\n"
                     + "Content-Length: \(body.count)\r\nConnection: close\r\n\r\n"
-                    + String(decoding: body, as: UTF8.self)
-            )
+                    + String(decoding: body, as: UTF8.self))
             let message = client.readMessage()
             guard RawClient.isWhole(Array(message.utf8)) else {
                 return Self.result(ofPart: message, isClosed: client.isClosed)
             }
             let response = SentResponse(message)
-            guard let next = response.redirectedPath else {
-                return response.result
-            }
+            guard let next = response.redirectedPath else { return response.result }
             target = next
         }
         return .circularRedirect
@@ -162,14 +146,9 @@ private struct SentResponse {
     private let headers: [String: String]
 
     init(_ message: String) {
-        let lines = (message.components(separatedBy: "\r\n\r\n").first ?? "")
-            .components(separatedBy: "\r\n")
+        let lines = (message.components(separatedBy: "\r\n\r\n").first ?? "").components(separatedBy: "\r\n")
         let parts = (lines.first ?? "").split(separator: " ")
-        status =
-            parts.first?.hasPrefix("HTTP/1.") == true
-            ? parts.dropFirst().first.flatMap {
-                Int($0)
-            } : nil
+        status = parts.first?.hasPrefix("HTTP/1.") == true ? parts.dropFirst().first.flatMap { Int($0) } : nil
         let fields = lines.dropFirst().compactMap { line -> (String, String)? in
             guard let colon = line.firstIndex(of: ":") else { return nil }
             let value = line[line.index(after: colon)...]

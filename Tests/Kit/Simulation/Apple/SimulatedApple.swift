@@ -48,9 +48,7 @@ package final class SimulatedApple: Sendable {
     /// Writes a new key to the file and registers it, in place of an earlier one.
     package func replaceKey() throws {
         let key = try PrivateKey.generate(.p256)
-        server.register(
-            try AppleAPIKey(id: Self.keyID, issuerID: "issuer", bundleIDs: bundleIDs, key: key)
-        )
+        server.register(try AppleAPIKey(id: Self.keyID, issuerID: "issuer", bundleIDs: bundleIDs, key: key))
         try key.pem.write(toFile: "\(folder)/key.p8", atomically: true, encoding: .utf8)
     }
 
@@ -70,11 +68,9 @@ extension DemoTraffic {
     /// - Returns: indices of items.
     package func lostNotifications(now: Int64) -> Set<Int> {
         let listed = items.indices.filter { index in
-            guard items[index].expectedRefusal == nil,
-                let value = items[index].value,
+            guard items[index].expectedRefusal == nil, let value = items[index].value,
                 let token = try? JSONDocument(parsing: value).root["signedPayload"]?.stringBytes,
-                let payload = UnverifiedJWS(token)?.payload,
-                let signedDate = payload["signedDate"]?.int64
+                let payload = UnverifiedJWS(token)?.payload, let signedDate = payload["signedDate"]?.int64
             else { return false }
             return payload["data"]?["environment"]?.isString(Self.listedEnvironment) == true
                 && signedDate > now - Self.listedMilliseconds

@@ -22,7 +22,5 @@ package final class SimulatedClock: Sendable {
         return start.withLock { $0 } + Int64(elapsed)
     }
 
-    package func advance(by step: Duration) {
-        start.withLock { $0 += Int64(step / .milliseconds(1)) }
-    }
+    package func advance(by step: Duration) { start.withLock { $0 += Int64(step / .milliseconds(1)) } }
 }

@@ -12,10 +12,8 @@ struct UnverifiedJWS {
     /// Nil if it is not three segments, the first two of them JSON.
     init?(_ bytes: [UInt8]) {
         let segments = bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        guard segments.count == 3,
-            let header = Self.decode(segments[0]).flatMap(Self.json),
-            let payload = Self.decode(segments[1]).flatMap(Self.json),
-            let signature = Self.decode(segments[2])
+        guard segments.count == 3, let header = Self.decode(segments[0]).flatMap(Self.json),
+            let payload = Self.decode(segments[1]).flatMap(Self.json), let signature = Self.decode(segments[2])
         else { return nil }
         self.header = header
         self.payload = payload
@@ -28,7 +26,5 @@ struct UnverifiedJWS {
         return Base64.url.decode(copy.span)
     }
 
-    private static func json(_ bytes: [UInt8]) -> JSONValue? {
-        try? JSONDocument(parsing: bytes).root
-    }
+    private static func json(_ bytes: [UInt8]) -> JSONValue? { try? JSONDocument(parsing: bytes).root }
 }

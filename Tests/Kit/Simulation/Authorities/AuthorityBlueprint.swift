@@ -19,33 +19,19 @@ package struct AuthorityBlueprint: Sendable {
     /// - Parameters:
     ///   - name: distinguishes the authority's subjects from another's.
     ///   - validity: of all three, in seconds since 1970.
-    package init(
-        name: String,
-        validity: ClosedRange<Int64> = CertificateAuthority.standardValidity
-    ) throws(KeyError) {
+    package init(name: String, validity: ClosedRange<Int64> = CertificateAuthority.standardValidity) throws(KeyError) {
         self.init(
-            name: name,
-            rootName: "\(name) Root CA - G3",
-            validity: validity,
-            rootKey: try .generate(.p384),
-            intermediateKey: try .generate(.p384),
-            leafKey: try .generate(.p256)
-        )
+            name: name, rootName: "\(name) Root CA - G3", validity: validity, rootKey: try .generate(.p384),
+            intermediateKey: try .generate(.p384), leafKey: try .generate(.p256))
     }
 
     /// An authority for receipts: RSA keys, signed over SHA-256, as Apple's are today.
-    package static func receipts(
-        name: String,
-        validity: ClosedRange<Int64> = CertificateAuthority.standardValidity
-    ) throws(KeyError) -> AuthorityBlueprint {
+    package static func receipts(name: String, validity: ClosedRange<Int64> = CertificateAuthority.standardValidity)
+        throws(KeyError) -> AuthorityBlueprint
+    {
         var blueprint = AuthorityBlueprint(
-            name: name,
-            rootName: "\(name) Root CA",
-            validity: validity,
-            rootKey: try .generate(.rsa(bits: 2048)),
-            intermediateKey: try .generate(.rsa(bits: 2048)),
-            leafKey: try .generate(.rsa(bits: 2048))
-        )
+            name: name, rootName: "\(name) Root CA", validity: validity, rootKey: try .generate(.rsa(bits: 2048)),
+            intermediateKey: try .generate(.rsa(bits: 2048)), leafKey: try .generate(.rsa(bits: 2048)))
         blueprint.root.signatureDigest = .sha256
         blueprint.intermediate.signatureDigest = .sha256
         blueprint.leaf.signatureDigest = .sha256
@@ -53,11 +39,7 @@ package struct AuthorityBlueprint: Sendable {
     }
 
     private init(
-        name: String,
-        rootName: String,
-        validity: ClosedRange<Int64>,
-        rootKey: PrivateKey,
-        intermediateKey: PrivateKey,
+        name: String, rootName: String, validity: ClosedRange<Int64>, rootKey: PrivateKey, intermediateKey: PrivateKey,
         leafKey: PrivateKey
     ) {
         self.rootKey = rootKey
@@ -68,24 +50,16 @@ package struct AuthorityBlueprint: Sendable {
         root.isCA = true
         root.keyUsage = [.keyCertSign, .crlSign]
         root.subjectKeyIdentifier = rootKey.keyIdentifier
-        intermediate = CertificateBuilder(
-            subject: intermediateName,
-            issuer: rootName,
-            validity: validity
-        )
+        intermediate = CertificateBuilder(subject: intermediateName, issuer: rootName, validity: validity)
         intermediate.isCA = true
         intermediate.pathLengthMax = 0
         intermediate.keyUsage = [.keyCertSign, .crlSign]
         intermediate.subjectKeyIdentifier = intermediateKey.keyIdentifier
         intermediate.authorityKeyIdentifier = rootKey.keyIdentifier
-        intermediate.extensions = [
-            .init(oid: AppleMarker.intermediate), Self.policy(bytes: 340),
-        ]
+        intermediate.extensions = [.init(oid: AppleMarker.intermediate), Self.policy(bytes: 340)]
         leaf = CertificateBuilder(
-            subject: "\(name) Mac App Store and iTunes Store Receipt Signing",
-            issuer: intermediateName,
-            validity: validity
-        )
+            subject: "\(name) Mac App Store and iTunes Store Receipt Signing", issuer: intermediateName,
+            validity: validity)
         leaf.isCA = false
         leaf.keyUsage = .digitalSignature
         leaf.subjectKeyIdentifier = leafKey.keyIdentifier
@@ -113,10 +87,9 @@ extension AuthorityBlueprint {
     }
 
     /// The same root with its next intermediate, and a leaf below it.
-    package func withNextIntermediate(
-        named name: String,
-        validity: ClosedRange<Int64>
-    ) throws(KeyError) -> AuthorityBlueprint {
+    package func withNextIntermediate(named name: String, validity: ClosedRange<Int64>) throws(KeyError)
+        -> AuthorityBlueprint
+    {
         var next = self
         next.intermediateKey = try .generate(.p384)
         next.intermediate.serialNumber += 1

@@ -4,26 +4,17 @@ extension CertificateAuthority {
     /// A JWS of `payload` that must be refused, for exactly one reason.
     package func forge(_ payload: [UInt8], _ forgery: Forgery) throws(KeyError) -> [UInt8] {
         switch forgery {
-        case .algorithmNone:
-            return try sign(payload, headerSegment: header(algorithm: "none"))
-        case .algorithmHS256:
-            return try sign(payload, headerSegment: header(algorithm: "HS256"))
+        case .algorithmNone: return try sign(payload, headerSegment: header(algorithm: "none"))
+        case .algorithmHS256: return try sign(payload, headerSegment: header(algorithm: "HS256"))
         case .withoutCertificates:
             return try sign(payload, headerSegment: Base64Text.url(Array(#"{"alg":"ES256"}"#.utf8)))
-        case .criticalMember:
-            return try sign(payload, headerSegment: header(trailing: #","crit":["exp"]"#))
-        case .unencodedPayload:
-            return try sign(payload, headerSegment: header(trailing: #","b64":false"#))
-        case .truncated:
-            return Array(try sign(payload).dropLast(40))
-        case .fourSegments:
-            return try sign(payload) + Array(".AAAA".utf8)
-        case .paddedSegment:
-            return try sign(payload) + [UInt8(ascii: "=")]
-        case .flippedPayload:
-            return try flippingPayload(of: payload)
-        case .flippedSignature, .foreignKey, .zeroR, .highestS, .signatureInDER, .shortSignature,
-            .longSignature:
+        case .criticalMember: return try sign(payload, headerSegment: header(trailing: #","crit":["exp"]"#))
+        case .unencodedPayload: return try sign(payload, headerSegment: header(trailing: #","b64":false"#))
+        case .truncated: return Array(try sign(payload).dropLast(40))
+        case .fourSegments: return try sign(payload) + Array(".AAAA".utf8)
+        case .paddedSegment: return try sign(payload) + [UInt8(ascii: "=")]
+        case .flippedPayload: return try flippingPayload(of: payload)
+        case .flippedSignature, .foreignKey, .zeroR, .highestS, .signatureInDER, .shortSignature, .longSignature:
             let signed = headerSegment + [UInt8(ascii: ".")] + Base64Text.url(payload)
             let signature = try forgedSignature(over: signed, forgery)
             return signed + [UInt8(ascii: ".")] + Base64Text.url(signature)
@@ -34,18 +25,13 @@ extension CertificateAuthority {
     private func flippingPayload(of payload: [UInt8]) throws(KeyError) -> [UInt8] {
         var other = payload
         // A digit becomes another one, so that the payload stays JSON of the same kind.
-        if let index = other.lastIndex(where: { (0x31...0x38).contains($0) }) {
-            other[index] += 1
-        }
+        if let index = other.lastIndex(where: { (0x31...0x38).contains($0) }) { other[index] += 1 }
         let signed = headerSegment + [UInt8(ascii: ".")] + Base64Text.url(payload)
         let shown = headerSegment + [UInt8(ascii: ".")] + Base64Text.url(other)
         return shown + [UInt8(ascii: ".")] + Base64Text.url(try leafKey.sign(signed))
     }
 
-    private func forgedSignature(
-        over signed: [UInt8],
-        _ forgery: Forgery
-    ) throws(KeyError) -> [UInt8] {
+    private func forgedSignature(over signed: [UInt8], _ forgery: Forgery) throws(KeyError) -> [UInt8] {
         var signature = try leafKey.sign(signed)
         switch forgery {
         case .flippedSignature: signature[40] ^= 0x10

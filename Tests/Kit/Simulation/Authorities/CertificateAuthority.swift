@@ -20,8 +20,7 @@ package struct CertificateAuthority: Sendable {
 extension CertificateAuthority {
     /// Generates keys and issues the three certificates, after `adjust` has changed the blueprint.
     package init(
-        name: String = "Demo",
-        validity: ClosedRange<Int64> = standardValidity,
+        name: String = "Demo", validity: ClosedRange<Int64> = standardValidity,
         adjusting adjust: (inout AuthorityBlueprint) throws(KeyError) -> Void = { _ in }
     ) throws(KeyError) {
         var blueprint = try AuthorityBlueprint(name: name, validity: validity)
@@ -32,28 +31,19 @@ extension CertificateAuthority {
     package init(_ blueprint: AuthorityBlueprint) throws(KeyError) {
         let root = try blueprint.root.der(for: blueprint.rootKey, signedBy: blueprint.rootKey)
         let intermediate = try blueprint.intermediate.der(
-            for: blueprint.intermediateKey,
-            signedBy: blueprint.intermediateSigner ?? blueprint.rootKey
-        )
+            for: blueprint.intermediateKey, signedBy: blueprint.intermediateSigner ?? blueprint.rootKey)
         let leaf = try blueprint.leaf.der(
-            for: blueprint.leafKey,
-            signedBy: blueprint.leafSigner ?? blueprint.intermediateKey
-        )
+            for: blueprint.leafKey, signedBy: blueprint.leafSigner ?? blueprint.intermediateKey)
         self.init(
-            root: root,
-            intermediate: intermediate,
-            leaf: leaf,
-            leafKey: blueprint.leafKey,
+            root: root, intermediate: intermediate, leaf: leaf, leafKey: blueprint.leafKey,
             headerSegment: Self.headerSegment(certificates: [leaf, intermediate, root]),
-            signerIdentifier: blueprint.leaf.issuerAndSerialNumber
-        )
+            signerIdentifier: blueprint.leaf.issuerAndSerialNumber)
     }
 
     /// One self-signed certificate, as Xcode's local StoreKit testing has it: with a P-256 key for
     /// JWS, with an RSA key for receipts.
     package static func xcode(
-        validity: ClosedRange<Int64> = standardValidity,
-        key algorithm: PrivateKey.Algorithm = .p256
+        validity: ClosedRange<Int64> = standardValidity, key algorithm: PrivateKey.Algorithm = .p256
     ) throws(KeyError) -> CertificateAuthority {
         let key = try PrivateKey.generate(algorithm)
         let name = "StoreKit Testing in Xcode"
@@ -62,25 +52,16 @@ extension CertificateAuthority {
         builder.keyUsage = .digitalSignature
         let der = try builder.der(for: key, signedBy: key)
         return CertificateAuthority(
-            root: der,
-            intermediate: der,
-            leaf: der,
-            leafKey: key,
-            headerSegment: headerSegment(
-                certificates: [der],
-                leading: #""kid":"Apple_Xcode_Key","typ":"JWT","#
-            ),
-            signerIdentifier: builder.issuerAndSerialNumber
-        )
+            root: der, intermediate: der, leaf: der, leafKey: key,
+            headerSegment: headerSegment(certificates: [der], leading: #""kid":"Apple_Xcode_Key","typ":"JWT","#),
+            signerIdentifier: builder.issuerAndSerialNumber)
     }
 
     /// The certificates as `x5c` has them.
     package var chain: [[UInt8]] { [leaf, intermediate, root] }
 
     /// The root as a file for the workers' settings.
-    package var rootPEM: String {
-        PEM.encode(root, label: "CERTIFICATE")
-    }
+    package var rootPEM: String { PEM.encode(root, label: "CERTIFICATE") }
 
     /// A compact JWS of exactly these payload bytes.
     package func sign(_ payload: [UInt8]) throws(KeyError) -> [UInt8] {
@@ -97,14 +78,9 @@ extension CertificateAuthority {
     ///   - leading: members before `alg`, each with its comma.
     ///   - trailing: members after `x5c`, each with its comma before it.
     package static func headerSegment(
-        algorithm: String = "ES256",
-        certificates: [[UInt8]],
-        leading: String = "",
-        trailing: String = ""
+        algorithm: String = "ES256", certificates: [[UInt8]], leading: String = "", trailing: String = ""
     ) -> [UInt8] {
-        let chain = certificates.map {
-            "\"" + String(decoding: Base64Text.standard($0), as: UTF8.self) + "\""
-        }
+        let chain = certificates.map { "\"" + String(decoding: Base64Text.standard($0), as: UTF8.self) + "\"" }
         let x5c = "\"x5c\":[" + chain.joined(separator: ",") + "]"
         return Base64Text.url(Array("{\(leading)\"alg\":\"\(algorithm)\",\(x5c)\(trailing)}".utf8))
     }

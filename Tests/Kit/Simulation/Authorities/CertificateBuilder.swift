@@ -46,21 +46,14 @@ package struct CertificateBuilder: Sendable {
     }
 
     /// The certificate of `key`'s public half, signed by `issuerKey`.
-    package func der(for key: PrivateKey, signedBy issuerKey: PrivateKey) throws(KeyError)
-        -> [UInt8]
-    {
+    package func der(for key: PrivateKey, signedBy issuerKey: PrivateKey) throws(KeyError) -> [UInt8] {
         let algorithm = try signatureAlgorithm(of: issuerKey)
         let body = DER.sequence([
-            version == 1 ? [] : DER.element(0xA0, DER.integer(version - 1)),
-            DER.integer(serialNumber),
-            algorithm,
+            version == 1 ? [] : DER.element(0xA0, DER.integer(version - 1)), DER.integer(serialNumber), algorithm,
             Self.name(issuer),
             DER.sequence([
-                notBeforeElement ?? Self.date(validity.lowerBound),
-                notAfterElement ?? Self.date(validity.upperBound),
-            ]),
-            Self.name(subject),
-            subjectPublicKeyInfo ?? key.subjectPublicKeyInfo,
+                notBeforeElement ?? Self.date(validity.lowerBound), notAfterElement ?? Self.date(validity.upperBound),
+            ]), Self.name(subject), subjectPublicKeyInfo ?? key.subjectPublicKeyInfo,
             version < 3 ? [] : DER.element(0xA3, DER.sequence(encodedExtensions)),
         ])
         let signature = try issuerKey.sign(body, digest: signatureDigest)
@@ -68,14 +61,10 @@ package struct CertificateBuilder: Sendable {
     }
 
     /// How a PKCS #7 signer names the certificate.
-    package var issuerAndSerialNumber: [UInt8] {
-        DER.sequence([Self.name(issuer), DER.integer(serialNumber)])
-    }
+    package var issuerAndSerialNumber: [UInt8] { DER.sequence([Self.name(issuer), DER.integer(serialNumber)]) }
 
     private static func name(_ commonName: String) -> [UInt8] {
-        let attribute = DER.sequence([
-            DER.objectIdentifier("2.5.4.3"), DER.utf8String(commonName),
-        ])
+        let attribute = DER.sequence([DER.objectIdentifier("2.5.4.3"), DER.utf8String(commonName)])
         return DER.sequence([DER.set(attribute)])
     }
 
@@ -84,16 +73,13 @@ package struct CertificateBuilder: Sendable {
         let iso8601 = Timestamp(milliseconds: seconds * 1_000).description
         let text = iso8601.filter { !"-:T".contains($0) }
         return ("1950"..<"2050").contains(iso8601)
-            ? DER.element(0x17, Array(text.utf8.dropFirst(2)))
-            : DER.element(0x18, Array(text.utf8))
+            ? DER.element(0x17, Array(text.utf8.dropFirst(2))) : DER.element(0x18, Array(text.utf8))
     }
 
     private var encodedExtensions: [[UInt8]] {
         (standardExtensions + extensions).map { item in
             DER.sequence([
-                DER.objectIdentifier(item.oid),
-                item.isCritical ? DER.boolean(true) : [],
-                DER.octetString(item.value),
+                DER.objectIdentifier(item.oid), item.isCritical ? DER.boolean(true) : [], DER.octetString(item.value),
             ])
         }
     }
@@ -101,9 +87,7 @@ package struct CertificateBuilder: Sendable {
     private var standardExtensions: [Extension] {
         var all: [Extension] = []
         if let isCA {
-            let value = DER.sequence([
-                isCA ? DER.boolean(true) : [], pathLengthMax.map(DER.integer) ?? [],
-            ])
+            let value = DER.sequence([isCA ? DER.boolean(true) : [], pathLengthMax.map(DER.integer) ?? []])
             all.append(Extension(oid: "2.5.29.19", isCritical: true, value: value))
         }
         if let keyUsage {
@@ -144,15 +128,11 @@ package struct CertificateBuilder: Sendable {
 extension CertificateBuilder.Extension {
     /// Names an OCSP responder (RFC 5280 §4.2.2.1).
     package static func ocspResponder(at address: String) -> Self {
-        let access = DER.sequence([
-            DER.objectIdentifier("1.3.6.1.5.5.7.48.1"), DER.element(0x86, Array(address.utf8)),
-        ])
+        let access = DER.sequence([DER.objectIdentifier("1.3.6.1.5.5.7.48.1"), DER.element(0x86, Array(address.utf8))])
         return Self(oid: "1.3.6.1.5.5.7.1.1", value: DER.sequence([access]))
     }
 
     /// Authorises the certificate to sign OCSP answers (RFC 6960 §4.2.2.2).
     package static let ocspSigning = Self(
-        oid: "2.5.29.37",
-        value: DER.sequence([DER.objectIdentifier("1.3.6.1.5.5.7.3.9")])
-    )
+        oid: "2.5.29.37", value: DER.sequence([DER.objectIdentifier("1.3.6.1.5.5.7.3.9")]))
 }

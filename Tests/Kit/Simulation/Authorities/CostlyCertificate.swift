@@ -14,9 +14,7 @@ package enum CostlyCertificate: String, CaseIterable, Sendable {
     case namesAllowed = "108 names in each certificate"
 
     /// Whether the certificate is refused for its own form, whatever its issuer.
-    package var isMalformed: Bool {
-        [.manyNames, .manyPurposes, .manyExtensions, .manyPlaces].contains(self)
-    }
+    package var isMalformed: Bool { [.manyNames, .manyPurposes, .manyExtensions, .manyPlaces].contains(self) }
 
     /// Room for the chain in a header of 16 KiB.
     private static let bytes = 6_600
@@ -24,33 +22,17 @@ package enum CostlyCertificate: String, CaseIterable, Sendable {
     /// Within the allowed size.
     fileprivate func adjust(_ blueprint: inout AuthorityBlueprint) throws(KeyError) {
         switch self {
-        case .rsa16384:
-            blueprint.intermediate.subjectPublicKeyInfo = Self.rsa(
-                modulusBytes: 2_048,
-                exponentBytes: 8
-            )
+        case .rsa16384: blueprint.intermediate.subjectPublicKeyInfo = Self.rsa(modulusBytes: 2_048, exponentBytes: 8)
         case .longExponent:
-            blueprint.intermediate.subjectPublicKeyInfo = Self.rsa(
-                modulusBytes: 384,
-                exponentBytes: 384
-            )
-        case .explicitParameters:
-            blueprint.intermediateKey = try .generate(.p256ExplicitParameters)
-        case .p521:
-            blueprint.intermediateKey = try .generate(.p521)
-        case .manyNames:
-            blueprint.intermediate.extensions = [
-                Self.filled("2.5.29.17", with: [0x82, 0x01, 0x61])
-            ]
+            blueprint.intermediate.subjectPublicKeyInfo = Self.rsa(modulusBytes: 384, exponentBytes: 384)
+        case .explicitParameters: blueprint.intermediateKey = try .generate(.p256ExplicitParameters)
+        case .p521: blueprint.intermediateKey = try .generate(.p521)
+        case .manyNames: blueprint.intermediate.extensions = [Self.filled("2.5.29.17", with: [0x82, 0x01, 0x61])]
         case .manyPurposes:
-            blueprint.intermediate.extensions = [
-                Self.filled("2.5.29.37", with: [0x06, 0x02, 0x2A, 0x03])
-            ]
+            blueprint.intermediate.extensions = [Self.filled("2.5.29.37", with: [0x06, 0x02, 0x2A, 0x03])]
         case .manyExtensions:
             let count = Self.bytes / 18
-            blueprint.intermediate.extensions = (0..<count).map {
-                .init(oid: "1.3.6.1.4.1.32473.\($0)")
-            }
+            blueprint.intermediate.extensions = (0..<count).map { .init(oid: "1.3.6.1.4.1.32473.\($0)") }
         case .manyPlaces:
             let point: [UInt8] = [0x30, 0x06, 0xA0, 0x04, 0xA0, 0x02, 0x82, 0x00]
             blueprint.intermediate.extensions = [Self.filled("2.5.29.31", with: point)]
@@ -62,18 +44,11 @@ package enum CostlyCertificate: String, CaseIterable, Sendable {
         }
     }
 
-    private static func filled(
-        _ oid: String,
-        with element: [UInt8]
-    ) -> CertificateBuilder.Extension {
+    private static func filled(_ oid: String, with element: [UInt8]) -> CertificateBuilder.Extension {
         list(oid, element, bytes / element.count)
     }
 
-    private static func list(
-        _ oid: String,
-        _ element: [UInt8],
-        _ count: Int
-    ) -> CertificateBuilder.Extension {
+    private static func list(_ oid: String, _ element: [UInt8], _ count: Int) -> CertificateBuilder.Extension {
         let elements = [[UInt8]](repeating: element, count: count)
         return .init(oid: oid, value: DER.sequence(elements))
     }
@@ -82,12 +57,9 @@ package enum CostlyCertificate: String, CaseIterable, Sendable {
     private static func rsa(modulusBytes: Int, exponentBytes: Int) -> [UInt8] {
         func odd(_ count: Int) -> [UInt8] { [0x7F] + [UInt8](repeating: 0xFF, count: count - 1) }
         let key = DER.sequence([
-            DER.element(0x02, [0x00, 0xFF] + odd(modulusBytes).dropFirst()),
-            DER.element(0x02, odd(exponentBytes)),
+            DER.element(0x02, [0x00, 0xFF] + odd(modulusBytes).dropFirst()), DER.element(0x02, odd(exponentBytes)),
         ])
-        let algorithm = DER.sequence([
-            DER.objectIdentifier("1.2.840.113549.1.1.1"), DER.element(0x05, []),
-        ])
+        let algorithm = DER.sequence([DER.objectIdentifier("1.2.840.113549.1.1.1"), DER.element(0x05, [])])
         return DER.sequence([algorithm, DER.bitString(key)])
     }
 }
@@ -95,10 +67,8 @@ package enum CostlyCertificate: String, CaseIterable, Sendable {
 extension AuthorityBlueprint {
     /// The same authority with an intermediate that is costly to read and that its root has not
     /// signed.
-    package func forged(
-        with certificate: CostlyCertificate,
-        signer: PrivateKey
-    ) throws(KeyError) -> AuthorityBlueprint {
+    package func forged(with certificate: CostlyCertificate, signer: PrivateKey) throws(KeyError) -> AuthorityBlueprint
+    {
         var forged = self
         try certificate.adjust(&forged)
         forged.intermediateSigner = signer

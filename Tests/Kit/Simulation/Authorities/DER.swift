@@ -1,16 +1,10 @@
 /// Writes DER elements, for the certificates that `CertificateBuilder` issues.
 package enum DER {
-    package static func element(_ tag: UInt8, _ content: [UInt8]) -> [UInt8] {
-        [tag] + length(content.count) + content
-    }
+    package static func element(_ tag: UInt8, _ content: [UInt8]) -> [UInt8] { [tag] + length(content.count) + content }
 
-    package static func sequence(_ parts: [[UInt8]]) -> [UInt8] {
-        element(0x30, Array(parts.joined()))
-    }
+    package static func sequence(_ parts: [[UInt8]]) -> [UInt8] { element(0x30, Array(parts.joined())) }
 
-    package static func set(_ part: [UInt8]) -> [UInt8] {
-        element(0x31, part)
-    }
+    package static func set(_ part: [UInt8]) -> [UInt8] { element(0x31, part) }
 
     /// A non-negative integer.
     package static func integer(_ value: Int) -> [UInt8] {
@@ -24,21 +18,15 @@ package enum DER {
         return element(0x02, bytes[0] >= 0x80 ? [0] + bytes : bytes)
     }
 
-    package static func boolean(_ value: Bool) -> [UInt8] {
-        element(0x01, [value ? 0xFF : 0])
-    }
+    package static func boolean(_ value: Bool) -> [UInt8] { element(0x01, [value ? 0xFF : 0]) }
 
-    package static func octetString(_ bytes: [UInt8]) -> [UInt8] {
-        element(0x04, bytes)
-    }
+    package static func octetString(_ bytes: [UInt8]) -> [UInt8] { element(0x04, bytes) }
 
     package static func bitString(_ bytes: [UInt8], unusedBits: UInt8 = 0) -> [UInt8] {
         element(0x03, [unusedBits] + bytes)
     }
 
-    package static func utf8String(_ text: String) -> [UInt8] {
-        element(0x0C, Array(text.utf8))
-    }
+    package static func utf8String(_ text: String) -> [UInt8] { element(0x0C, Array(text.utf8)) }
 
     /// An object identifier in dotted decimal, of at least two numbers.
     package static func objectIdentifier(_ dotted: String) -> [UInt8] {

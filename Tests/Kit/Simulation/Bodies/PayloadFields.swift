@@ -26,9 +26,7 @@ extension PayloadFields {
                 members.append((name, .raw(bytes)))
             }
         }
-        for (name, raw) in overrides.sorted(by: { $0.key < $1.key }) {
-            members.append((name, .raw(Array(raw.utf8))))
-        }
+        for (name, raw) in overrides.sorted(by: { $0.key < $1.key }) { members.append((name, .raw(Array(raw.utf8)))) }
         return JSONContent.object(members).bytes
     }
 }

@@ -22,16 +22,11 @@ package struct ReceiptFields: Sendable {
     /// The signed content: the SET of all attributes.
     package var content: [UInt8] {
         var attributes: [[UInt8]?] = [
-            receiptType.map { Self.attribute(0, text: $0) },
-            appAppleID.map { Self.attribute(1, integer: $0) },
-            bundleID.map { Self.attribute(2, text: $0) },
-            applicationVersion.map { Self.attribute(3, text: $0) },
-            Self.attribute(4, version: 2, Array(1...16)),
-            Self.attribute(5, Array(SHA256.digest([1]).bytes.prefix(20))),
-            Self.attribute(8, date: ""),
-            creationDate.map { Self.attribute(12, date: $0) },
-            Self.attribute(14, integer: 229),
-            originalPurchaseDate.map { Self.attribute(18, date: $0) },
+            receiptType.map { Self.attribute(0, text: $0) }, appAppleID.map { Self.attribute(1, integer: $0) },
+            bundleID.map { Self.attribute(2, text: $0) }, applicationVersion.map { Self.attribute(3, text: $0) },
+            Self.attribute(4, version: 2, Array(1...16)), Self.attribute(5, Array(SHA256.digest([1]).bytes.prefix(20))),
+            Self.attribute(8, date: ""), creationDate.map { Self.attribute(12, date: $0) },
+            Self.attribute(14, integer: 229), originalPurchaseDate.map { Self.attribute(18, date: $0) },
             originalApplicationVersion.map { Self.attribute(19, text: $0) },
             expirationDate.map { Self.attribute(21, date: $0) },
         ]
@@ -44,13 +39,9 @@ package struct ReceiptFields: Sendable {
         DER.sequence([DER.integer(number), DER.integer(version), DER.octetString(value)])
     }
 
-    package static func attribute(_ number: Int, text: String) -> [UInt8] {
-        attribute(number, DER.utf8String(text))
-    }
+    package static func attribute(_ number: Int, text: String) -> [UInt8] { attribute(number, DER.utf8String(text)) }
 
-    package static func attribute(_ number: Int, integer: Int) -> [UInt8] {
-        attribute(number, DER.integer(integer))
-    }
+    package static func attribute(_ number: Int, integer: Int) -> [UInt8] { attribute(number, DER.integer(integer)) }
 
     /// - Parameter date: the text, valid or not.
     package static func attribute(_ number: Int, date: String) -> [UInt8] {
@@ -102,19 +93,15 @@ package struct ReceiptRecordFields: Sendable {
     package var content: [UInt8] {
         typealias Fields = ReceiptFields
         let attributes: [[UInt8]?] = [
-            quantity.map { Fields.attribute(1701, integer: $0) },
-            productID.map { Fields.attribute(1702, text: $0) },
+            quantity.map { Fields.attribute(1701, integer: $0) }, productID.map { Fields.attribute(1702, text: $0) },
             transactionID.map { Fields.attribute(1703, text: $0) },
             purchaseDate.map { Fields.attribute(1704, date: $0) },
             originalTransactionID.map { Fields.attribute(1705, text: $0) },
             originalPurchaseDate.map { Fields.attribute(1706, date: $0) },
             productType.map { Fields.attribute(1707, integer: $0) },
-            expiresDate.map { Fields.attribute(1708, date: $0) }
-                ?? Fields.attribute(1708, date: ""),
-            Fields.attribute(1710, integer: 0),
-            webOrderLineItemID.map { Fields.attribute(1711, integer: $0) },
-            cancellationDate.map { Fields.attribute(1712, date: $0) }
-                ?? Fields.attribute(1712, date: ""),
+            expiresDate.map { Fields.attribute(1708, date: $0) } ?? Fields.attribute(1708, date: ""),
+            Fields.attribute(1710, integer: 0), webOrderLineItemID.map { Fields.attribute(1711, integer: $0) },
+            cancellationDate.map { Fields.attribute(1712, date: $0) } ?? Fields.attribute(1712, date: ""),
             isInIntroOfferPeriod.map { Fields.attribute(1719, integer: $0 ? 1 : 0) },
         ]
         return DER.set(Array((attributes.compactMap { $0 } + further).joined()))
@@ -158,7 +145,5 @@ package struct ReceiptForm: Sendable {
 
     package init() {}
 
-    var digestOID: String {
-        digestAlgorithm ?? (digest == .sha1 ? "1.3.14.3.2.26" : "2.16.840.1.101.3.4.2.1")
-    }
+    var digestOID: String { digestAlgorithm ?? (digest == .sha1 ? "1.3.14.3.2.26" : "2.16.840.1.101.3.4.2.1") }
 }

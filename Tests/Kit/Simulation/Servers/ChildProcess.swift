@@ -31,23 +31,14 @@ package final class ChildProcess: Sendable {
     ///   - environment: all of it; `ProcessInfo.processInfo.environment` passes ours on.
     ///   - signalOnOurDeath: the signal sent when this process ends, by its short name (`KILL`).
     package init(
-        executable: String,
-        arguments: [String] = [],
-        environment: [String: String],
-        standardOutput: Output = .discarded,
-        standardError: Output = .discarded,
-        signalOnOurDeath: String = "KILL"
+        executable: String, arguments: [String] = [], environment: [String: String],
+        standardOutput: Output = .discarded, standardError: Output = .discarded, signalOnOurDeath: String = "KILL"
     ) throws {
         let output = try OutputDescriptor(standardOutput, inherited: STDOUT_FILENO)
         let errors = try OutputDescriptor(standardError, inherited: STDERR_FILENO)
         let spawn = SpawnRequest(
-            executable: executable,
-            arguments: arguments,
-            environment: environment,
-            standardInput: nil,
-            standardOutput: output.childEnd,
-            standardError: errors.childEnd
-        )
+            executable: executable, arguments: arguments, environment: environment, standardInput: nil,
+            standardOutput: output.childEnd, standardError: errors.childEnd)
         processID = try spawn.start()
         name = (executable as NSString).lastPathComponent
         output.startReading()
@@ -57,36 +48,23 @@ package final class ChildProcess: Sendable {
     }
 
     /// How the program ended, or nil while it runs.
-    package var end: ProcessEnd? {
-        state.withLock(\.end)
-    }
+    package var end: ProcessEnd? { state.withLock(\.end) }
 
-    package var isRunning: Bool {
-        end == nil
-    }
+    package var isRunning: Bool { end == nil }
 
     /// Sends the signal; does nothing once the program has ended.
     package func signal(_ number: Int32) {
-        state.withLock { state in
-            if state.end == nil {
-                _ = Foundation.kill(processID, number)
-            }
-        }
+        state.withLock { state in if state.end == nil { _ = Foundation.kill(processID, number) } }
     }
 
-    package func terminate() {
-        signal(SIGTERM)
-    }
+    package func terminate() { signal(SIGTERM) }
 
-    package func kill() {
-        signal(SIGKILL)
-    }
+    package func kill() { signal(SIGKILL) }
 
     /// Waits until the program has ended.
     ///
     /// - Throws: when it is still running at the deadline; it is left running.
-    @discardableResult
-    package func waitForEnd(deadline: Duration) async throws -> ProcessEnd {
+    @discardableResult package func waitForEnd(deadline: Duration) async throws -> ProcessEnd {
         let (id, timer) = (newWaiterID(), Task { try? await Task.sleep(for: deadline) })
         let expiry = Task {
             await timer.value
@@ -94,30 +72,21 @@ package final class ChildProcess: Sendable {
         }
         await withCheckedContinuation { continuation in
             let isEnded = state.withLock { state in
-                if state.end == nil {
-                    state.waiters[id] = continuation
-                }
+                if state.end == nil { state.waiters[id] = continuation }
                 return state.end != nil
             }
-            if isEnded {
-                continuation.resume()
-            }
+            if isEnded { continuation.resume() }
         }
         timer.cancel()
         _ = expiry
-        guard let end else {
-            throw LocalServerError("\(name) (process \(processID)) still runs after \(deadline)")
-        }
+        guard let end else { throw LocalServerError("\(name) (process \(processID)) still runs after \(deadline)") }
         return end
     }
 
     /// Asks the program to end, and kills it after `grace`.
-    @discardableResult
-    package func stop(grace: Duration, signal number: Int32 = SIGTERM) async throws -> ProcessEnd {
+    @discardableResult package func stop(grace: Duration, signal number: Int32 = SIGTERM) async throws -> ProcessEnd {
         signal(number)
-        do {
-            return try await waitForEnd(deadline: grace)
-        } catch {
+        do { return try await waitForEnd(deadline: grace) } catch {
             kill()
             return try await waitForEnd(deadline: Self.killDeadline)
         }
@@ -132,17 +101,13 @@ package final class ChildProcess: Sendable {
         }
     }
 
-    private func resume(_ id: UInt64) {
-        state.withLock { $0.waiters.removeValue(forKey: id) }?.resume()
-    }
+    private func resume(_ id: UInt64) { state.withLock { $0.waiters.removeValue(forKey: id) }?.resume() }
 
     /// Blocks a thread until the program ends, and records the end before its number is reused.
     private func startReaping() {
         Thread.detachNewThread { [self] in
             var information = siginfo_t()
-            while waitid(P_PID, id_t(processID), &information, WEXITED | WNOWAIT) != 0,
-                errno == EINTR
-            {}
+            while waitid(P_PID, id_t(processID), &information, WEXITED | WNOWAIT) != 0, errno == EINTR {}
             let waiters = state.withLock { state in
                 var status: Int32 = 0
                 while waitpid(processID, &status, 0) < 0, errno == EINTR {}
@@ -184,30 +149,20 @@ final class OutputDescriptor {
 
     init(_ output: ChildProcess.Output, inherited: Int32) throws {
         switch output {
-        case .discarded:
-            (childEnd, isOwned, reader) = (nil, false, nil)
-        case .inherited:
-            (childEnd, isOwned, reader) = (inherited, false, nil)
+        case .discarded: (childEnd, isOwned, reader) = (nil, false, nil)
+        case .inherited: (childEnd, isOwned, reader) = (inherited, false, nil)
         case .file(let path):
             let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
-            guard descriptor >= 0 else {
-                throw LocalServerError("cannot write to \(path)", errno: errno)
-            }
+            guard descriptor >= 0 else { throw LocalServerError("cannot write to \(path)", errno: errno) }
             (childEnd, isOwned, reader) = (descriptor, true, nil)
         case .lines(let line):
             var ends: [Int32] = [-1, -1]
-            guard pipe(&ends) == 0 else {
-                throw LocalServerError("no pipe for a child's output", errno: errno)
-            }
+            guard pipe(&ends) == 0 else { throw LocalServerError("no pipe for a child's output", errno: errno) }
             (childEnd, isOwned, reader) = (ends[1], true, (ends[0], line))
         }
     }
 
-    deinit {
-        if isOwned, let childEnd {
-            close(childEnd)
-        }
-    }
+    deinit { if isOwned, let childEnd { close(childEnd) } }
 
     /// Reads until the child and all that it started have closed their end.
     func startReading() {
@@ -225,9 +180,7 @@ final class OutputDescriptor {
                     pending.removeSubrange(...end)
                 }
             }
-            if !pending.isEmpty {
-                line(String(decoding: pending, as: UTF8.self))
-            }
+            if !pending.isEmpty { line(String(decoding: pending, as: UTF8.self)) }
             close(descriptor)
         }
     }

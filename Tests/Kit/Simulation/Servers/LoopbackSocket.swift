@@ -8,15 +8,12 @@ package struct LoopbackSocket: Sendable {
     /// - Parameter isListening: whether connections may come from here on.
     package init(isListening: Bool) throws {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        guard descriptor >= 0 else {
-            throw LocalServerError("no socket on 127.0.0.1", errno: errno)
-        }
+        guard descriptor >= 0 else { throw LocalServerError("no socket on 127.0.0.1", errno: errno) }
         var address = sockaddr_in.loopback(port: 0)
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let code = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
-                bind(descriptor, generic, length) == 0
-                    && (!isListening || listen(descriptor, 8) == 0)
+                bind(descriptor, generic, length) == 0 && (!isListening || listen(descriptor, 8) == 0)
                     ? getsockname(descriptor, generic, &length) : -1
             }
         }

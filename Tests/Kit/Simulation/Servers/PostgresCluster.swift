@@ -14,11 +14,8 @@ struct PostgresCluster: Sendable {
     static func make() async throws -> PostgresCluster {
         let name = "private-postgres-\(UUID().uuidString)"
         let cluster = PostgresCluster(
-            password: UUID().uuidString,
-            folder: FileManager.default.temporaryDirectory.appending(path: name).path,
-            binaries: try PostgresBinaries.find(),
-            user: try UnprivilegedUser.needed()
-        )
+            password: UUID().uuidString, folder: FileManager.default.temporaryDirectory.appending(path: name).path,
+            binaries: try PostgresBinaries.find(), user: try UnprivilegedUser.needed())
         do {
             try cluster.makeFolder()
             try await cluster.initialize()
@@ -29,9 +26,7 @@ struct PostgresCluster: Sendable {
         return cluster
     }
 
-    func remove() {
-        try? FileManager.default.removeItem(atPath: folder)
-    }
+    func remove() { try? FileManager.default.removeItem(atPath: folder) }
 
     /// A command line that runs one of PostgreSQL's programs as the user it needs.
     func command(_ program: String, _ arguments: [String]) -> [String] {
@@ -54,10 +49,7 @@ struct PostgresCluster: Sendable {
     private func makeFolder() throws {
         try ProcessWatchdog.shared.guardFolder(folder)
         try FileManager.default.createDirectory(
-            atPath: folder,
-            withIntermediateDirectories: false,
-            attributes: [.posixPermissions: 0o700]
-        )
+            atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
         try user?.takeOwnership(ofPath: folder)
     }
 
@@ -68,32 +60,22 @@ struct PostgresCluster: Sendable {
         let command = command(
             "initdb",
             [
-                "--pgdata=\(data)", "--username=postgres", "--pwfile=\(passwordFile)",
-                "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync",
-                "--no-instructions",
-            ]
-        )
+                "--pgdata=\(data)", "--username=postgres", "--pwfile=\(passwordFile)", "--auth=scram-sha-256",
+                "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync", "--no-instructions",
+            ])
         let child = try ChildProcess(
-            executable: command[0],
-            arguments: Array(command.dropFirst()),
-            environment: Self.environment,
-            standardOutput: .file(path: log),
-            standardError: .file(path: log)
-        )
+            executable: command[0], arguments: Array(command.dropFirst()), environment: Self.environment,
+            standardOutput: .file(path: log), standardError: .file(path: log))
         let end = try await child.stop(afterAtMost: Self.initializeDeadline)
         try FileManager.default.removeItem(atPath: passwordFile)
-        guard end == .exited(code: 0) else {
-            throw LocalServerError("initdb failed: \(endOfLog)")
-        }
+        guard end == .exited(code: 0) else { throw LocalServerError("initdb failed: \(endOfLog)") }
     }
 }
 
 extension ChildProcess {
     /// Waits for a program that should end by itself, and kills it at the deadline.
     fileprivate func stop(afterAtMost deadline: Duration) async throws -> ProcessEnd {
-        do {
-            return try await waitForEnd(deadline: deadline)
-        } catch {
+        do { return try await waitForEnd(deadline: deadline) } catch {
             kill()
             throw error
         }
@@ -118,8 +100,7 @@ package struct PostgresBinaries: Hashable, Sendable {
         guard let complete else {
             throw LocalServerError(
                 "PostgreSQL's server programs (initdb, postgres) are neither under"
-                    + " /usr/lib/postgresql nor in the PATH; on Debian: apt-get install postgresql"
-            )
+                    + " /usr/lib/postgresql nor in the PATH; on Debian: apt-get install postgresql")
         }
         return PostgresBinaries(folder: complete)
     }
@@ -139,16 +120,10 @@ struct UnprivilegedUser {
 
     /// Nil if this process is not root and needs no other user.
     static func needed() throws -> UnprivilegedUser? {
-        if geteuid() != 0 {
-            return nil
-        }
+        if geteuid() != 0 { return nil }
         for name in ["postgres", "nobody"] {
             if let entry = getpwnam(name) {
-                return UnprivilegedUser(
-                    name: name,
-                    userID: entry.pointee.pw_uid,
-                    groupID: entry.pointee.pw_gid
-                )
+                return UnprivilegedUser(name: name, userID: entry.pointee.pw_uid, groupID: entry.pointee.pw_gid)
             }
         }
         throw LocalServerError("as root, PostgreSQL needs a user `postgres` or `nobody` to run as")
@@ -165,8 +140,8 @@ struct UnprivilegedUser {
     /// Both programs replace themselves, so that the process identifier is the command's own.
     var commandPrefix: [String] {
         [
-            "/usr/bin/env", "--chdir=/", "/usr/bin/setpriv", "--reuid=\(userID)",
-            "--regid=\(groupID)", "--clear-groups", "--",
+            "/usr/bin/env", "--chdir=/", "/usr/bin/setpriv", "--reuid=\(userID)", "--regid=\(groupID)",
+            "--clear-groups", "--",
         ]
     }
 }

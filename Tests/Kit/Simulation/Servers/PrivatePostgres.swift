@@ -44,9 +44,7 @@ package actor PrivatePostgres {
     private var server: ChildProcess?
 
     /// Makes a cluster and starts its server.
-    package static func start(
-        _ configuration: Configuration = Configuration()
-    ) async throws -> PrivatePostgres {
+    package static func start(_ configuration: Configuration = Configuration()) async throws -> PrivatePostgres {
         let cluster = try await PostgresCluster.make()
         var failure: (any Error)?
         for _ in 0..<portAttemptsMax {
@@ -54,9 +52,7 @@ package actor PrivatePostgres {
                 let server = PrivatePostgres(cluster, port: try LoopbackPort.free(), configuration)
                 try await server.start()
                 return server
-            } catch {
-                failure = error
-            }
+            } catch { failure = error }
         }
         cluster.remove()
         throw failure ?? LocalServerError("PostgreSQL did not start")
@@ -64,8 +60,7 @@ package actor PrivatePostgres {
 
     /// Lends a server to `body` and removes it afterwards, however that ends.
     package static func lend<Value>(
-        _ configuration: Configuration = Configuration(),
-        _ body: (PrivatePostgres) async throws -> Value
+        _ configuration: Configuration = Configuration(), _ body: (PrivatePostgres) async throws -> Value
     ) async throws -> Value {
         let server = try await start(configuration)
         return try await closing {
@@ -88,32 +83,20 @@ package actor PrivatePostgres {
         "postgresql://postgres:\(cluster.password)@127.0.0.1:\(port)/\(database)"
     }
 
-    package nonisolated func options(
-        _ applicationName: String,
-        database: String = "postgres"
-    ) -> PostgresOptions {
-        PostgresOptions(
-            connectionString: connectionString(database: database),
-            applicationName: applicationName
-        )
+    package nonisolated func options(_ applicationName: String, database: String = "postgres") -> PostgresOptions {
+        PostgresOptions(connectionString: connectionString(database: database), applicationName: applicationName)
     }
 
     /// The postmaster's process ID; nil while the server is stopped.
-    package var processID: Int32? {
-        server?.isRunning == true ? server?.processID : nil
-    }
+    package var processID: Int32? { server?.isRunning == true ? server?.processID : nil }
 
     /// Starts the server again after a stop, on the same port.
     package func start() async throws {
         precondition(processID == nil, "this server runs already")
         let command = cluster.command("postgres", ["-D", cluster.data] + settings)
         let server = try ChildProcess(
-            executable: command[0],
-            arguments: Array(command.dropFirst()),
-            environment: PostgresCluster.environment,
-            standardError: .file(path: cluster.log),
-            signalOnOurDeath: "QUIT"
-        )
+            executable: command[0], arguments: Array(command.dropFirst()), environment: PostgresCluster.environment,
+            standardError: .file(path: cluster.log), signalOnOurDeath: "QUIT")
         self.server = server
         try await waitUntilReady(server)
     }
@@ -134,13 +117,8 @@ package actor PrivatePostgres {
 
     private var settings: [String] {
         var settings = [
-            "port": "\(port)",
-            "listen_addresses": "127.0.0.1",
-            "unix_socket_directories": "",
-            "wal_level": "minimal",
-            "max_wal_senders": "0",
-            "log_min_messages": "error",
-            "log_min_error_statement": "panic",
+            "port": "\(port)", "listen_addresses": "127.0.0.1", "unix_socket_directories": "", "wal_level": "minimal",
+            "max_wal_senders": "0", "log_min_messages": "error", "log_min_error_statement": "panic",
         ]
         if !configuration.isDurable {
             settings["fsync"] = "off"
@@ -171,15 +149,9 @@ package actor PrivatePostgres {
 package struct LocalServerError: Error, Hashable, Sendable, CustomStringConvertible {
     package let message: String
 
-    package init(_ message: String) {
-        self.message = message
-    }
+    package init(_ message: String) { self.message = message }
 
-    init(_ message: String, errno code: Int32) {
-        self.message = "\(message): \(String(cString: strerror(code)))"
-    }
+    init(_ message: String, errno code: Int32) { self.message = "\(message): \(String(cString: strerror(code)))" }
 
-    package var description: String {
-        message
-    }
+    package var description: String { message }
 }

@@ -11,21 +11,13 @@ package final class ProcessWatchdog: Sendable {
 
     package static let shared = ProcessWatchdog()
 
-    deinit {
-        if let end = pipeEnd.withLock(\.self) {
-            close(end)
-        }
-    }
+    deinit { if let end = pipeEnd.withLock(\.self) { close(end) } }
 
     /// Registers the child: `signal` is sent to it when this process ends, and then SIGKILL.
-    func guardProcess(_ processID: Int32, signal: String) throws {
-        try send("guard \(processID):\(signal)")
-    }
+    func guardProcess(_ processID: Int32, signal: String) throws { try send("guard \(processID):\(signal)") }
 
     /// Call this when the child has been reaped: another process may get its number.
-    func releaseProcess(_ processID: Int32) {
-        try? send("release \(processID)")
-    }
+    func releaseProcess(_ processID: Int32) { try? send("release \(processID)") }
 
     /// Registers the folder: it is deleted when this process ends, after the children.
     package func guardFolder(_ path: String) throws {
@@ -46,18 +38,11 @@ package final class ProcessWatchdog: Sendable {
 
     private func start() throws -> Int32 {
         var ends: [Int32] = [-1, -1]
-        guard pipe(&ends) == 0 else {
-            throw LocalServerError("no pipe for the watchdog", errno: errno)
-        }
+        guard pipe(&ends) == 0 else { throw LocalServerError("no pipe for the watchdog", errno: errno) }
         defer { close(ends[0]) }
         let spawn = SpawnRequest(
-            executable: "/bin/sh",
-            arguments: ["-c", Self.script],
-            environment: [:],
-            standardInput: ends[0],
-            standardOutput: nil,
-            standardError: nil
-        )
+            executable: "/bin/sh", arguments: ["-c", Self.script], environment: [:], standardInput: ends[0],
+            standardOutput: nil, standardError: nil)
         _ = try spawn.start()
         return ends[1]
     }

@@ -4,9 +4,7 @@ import Foundation
 package struct RawClient: ~Copyable {
     private let descriptor: Int32
 
-    package enum Failure: Error {
-        case notConnected(Int32)
-    }
+    package enum Failure: Error { case notConnected(Int32) }
 
     /// - Parameters:
     ///   - source: the last byte of the loopback address to come from: 127.0.0.x.
@@ -14,22 +12,14 @@ package struct RawClient: ~Copyable {
     package init(port: UInt16, from source: UInt8 = 1, silenceMax: Int = 20) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var timeout = timeval(tv_sec: silenceMax, tv_usec: 0)
-        setsockopt(
-            descriptor,
-            SOL_SOCKET,
-            SO_RCVTIMEO,
-            &timeout,
-            socklen_t(MemoryLayout<timeval>.size)
-        )
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
         var address = sockaddr_in.loopback(port: port)
         if source != 1 {
             address.sin_port = 0
             address.sin_addr.s_addr = (UInt32(0x7F00_0000) + UInt32(source)).bigEndian
             let size = socklen_t(MemoryLayout<sockaddr_in>.size)
             _ = withUnsafePointer(to: &address) { pointer in
-                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    bind(descriptor, $0, size)
-                }
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, size) }
             }
             address = .loopback(port: port)
         }
@@ -45,13 +35,10 @@ package struct RawClient: ~Copyable {
         }
     }
 
-    deinit {
-        close(descriptor)
-    }
+    deinit { close(descriptor) }
 
     /// Sends all of the text; false when the other end has closed.
-    @discardableResult
-    package func send(_ text: String) -> Bool {
+    @discardableResult package func send(_ text: String) -> Bool {
         let bytes = Array(text.utf8)
         var sent = 0
         while sent < bytes.count {
@@ -65,14 +52,10 @@ package struct RawClient: ~Copyable {
     }
 
     /// Everything until the end of the connection.
-    package func readAll() -> String {
-        read { _ in false }
-    }
+    package func readAll() -> String { read { _ in false } }
 
     /// One HTTP message with its length, from an end that keeps the connection open.
-    package func readMessage() -> String {
-        read(until: Self.isWhole)
-    }
+    package func readMessage() -> String { read(until: Self.isWhole) }
 
     private func read(until isWhole: ([UInt8]) -> Bool) -> String {
         var received: [UInt8] = []
@@ -102,11 +85,7 @@ package struct RawClient: ~Copyable {
     }
 
     /// Sends one request on a connection of its own and returns the whole answer.
-    package static func exchange(
-        _ request: String,
-        port: UInt16,
-        from source: UInt8 = 1
-    ) throws -> String {
+    package static func exchange(_ request: String, port: UInt16, from source: UInt8 = 1) throws -> String {
         let client = try RawClient(port: port, from: source)
         client.send(request)
         return client.readAll()

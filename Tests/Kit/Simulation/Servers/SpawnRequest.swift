@@ -24,9 +24,7 @@ struct SpawnRequest {
                 posix_spawn_file_actions_addopen(&actions, Int32(number), "/dev/null", O_RDWR, 0)
             }
         }
-        for descriptor in 3...(3 + Self.descriptorMax()) {
-            posix_spawn_file_actions_addclose(&actions, descriptor)
-        }
+        for descriptor in 3...(3 + Self.descriptorMax()) { posix_spawn_file_actions_addclose(&actions, descriptor) }
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -56,36 +54,23 @@ struct SpawnRequest {
         return (open ?? []).compactMap(Int32.init).reduce(64, max) + 64
     }
 
-    private func spawn(
-        _ actions: inout posix_spawn_file_actions_t,
-        _ attributes: inout posix_spawnattr_t
-    ) throws -> Int32 {
+    private func spawn(_ actions: inout posix_spawn_file_actions_t, _ attributes: inout posix_spawnattr_t) throws
+        -> Int32
+    {
         var processID: pid_t = 0
         let variables = environment.map { "\($0.key)=\($0.value)" }
         let code = withCStrings([executable] + arguments) { argumentPointers in
             withCStrings(variables) { variablePointers in
-                posix_spawn(
-                    &processID,
-                    executable,
-                    &actions,
-                    &attributes,
-                    argumentPointers,
-                    variablePointers
-                )
+                posix_spawn(&processID, executable, &actions, &attributes, argumentPointers, variablePointers)
             }
         }
-        guard code == 0 else {
-            throw LocalServerError("cannot start \(executable)", errno: code)
-        }
+        guard code == 0 else { throw LocalServerError("cannot start \(executable)", errno: code) }
         return processID
     }
 }
 
 /// Calls `body` with a null-terminated array of C strings, valid for the call.
-private func withCStrings<R>(
-    _ strings: [String],
-    _ body: ([UnsafeMutablePointer<CChar>?]) -> R
-) -> R {
+private func withCStrings<R>(_ strings: [String], _ body: ([UnsafeMutablePointer<CChar>?]) -> R) -> R {
     let copies = strings.map { strdup($0) }
     defer { copies.forEach { free($0) } }
     return body(copies + [nil])

@@ -108,10 +108,7 @@ package struct DemoApp: Sendable, Hashable {
     package static let proSandbox = DemoApp(bundleID: "com.example.pro", environment: "Sandbox")
     /// Sells in Production only: its Sandbox records are misrouted.
     package static let coins = DemoApp(
-        bundleID: "com.example.coins",
-        environment: "Production",
-        appAppleID: 2_345_678_901
-    )
+        bundleID: "com.example.coins", environment: "Production", appAppleID: 2_345_678_901)
 
     package static let all = [pro, proSandbox, coins]
 }

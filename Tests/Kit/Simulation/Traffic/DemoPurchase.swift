@@ -8,11 +8,7 @@ struct DemoPurchase {
 
     /// - Parameter token: nil for purchases that name no user.
     init(
-        _ product: DemoProduct,
-        id: String,
-        app: DemoApp,
-        token: String?,
-        appTransactionID: String? = nil,
+        _ product: DemoProduct, id: String, app: DemoApp, token: String?, appTransactionID: String? = nil,
         purchaseDate: Int64
     ) {
         self.app = app
@@ -91,11 +87,7 @@ package struct DemoItem: Sendable {
     package let expectedRefusal: RefusalReason?
 
     package init(
-        kind: DemoKind,
-        key: [UInt8]?,
-        value: [UInt8]?,
-        headers: [Header] = [],
-        expectedRefusal: RefusalReason? = nil
+        kind: DemoKind, key: [UInt8]?, value: [UInt8]?, headers: [Header] = [], expectedRefusal: RefusalReason? = nil
     ) {
         self.kind = kind
         self.key = key

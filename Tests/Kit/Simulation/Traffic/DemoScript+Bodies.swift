@@ -14,47 +14,30 @@ extension DemoScript {
                     claims: [
                         "productID": Self.quoted(purchase.transaction.productID),
                         "transactionID": Self.quoted(purchase.transaction.transactionID),
-                    ]
-                )
+                    ])
             }
         post(body, as: .purchase, bundleID: purchase.app.bundleID)
     }
 
     /// Apple posts a notification with the transaction, and the renewal info of a subscription.
     mutating func notify(
-        _ type: String,
-        _ subtype: String? = nil,
-        of purchase: DemoPurchase,
-        as kind: DemoKind,
-        status: Int64? = nil
+        _ type: String, _ subtype: String? = nil, of purchase: DemoPurchase, as kind: DemoKind, status: Int64? = nil
     ) throws(KeyError) {
         let value = try notification(type, subtype, of: purchase, status: status)
         publish(value, as: kind, key: Array(purchase.app.bundleID.utf8))
     }
 
     mutating func notification(
-        _ type: String,
-        _ subtype: String? = nil,
-        of purchase: DemoPurchase,
-        status: Int64? = nil,
+        _ type: String, _ subtype: String? = nil, of purchase: DemoPurchase, status: Int64? = nil,
         adjusting adjust: (inout NotificationDataFields) -> Void = { _ in }
     ) throws(KeyError) -> [UInt8] {
-        let signed = try signedNotification(
-            type,
-            subtype,
-            of: purchase,
-            status: status,
-            adjusting: adjust
-        )
+        let signed = try signedNotification(type, subtype, of: purchase, status: status, adjusting: adjust)
         return Body.notification(signed)
     }
 
     /// The JWS alone; the UUID is the first number that it draws.
     mutating func signedNotification(
-        _ type: String,
-        _ subtype: String?,
-        of purchase: DemoPurchase,
-        status: Int64? = nil,
+        _ type: String, _ subtype: String?, of purchase: DemoPurchase, status: Int64? = nil,
         adjusting adjust: (inout NotificationDataFields) -> Void = { _ in }
     ) throws(KeyError) -> [UInt8] {
         var data = NotificationDataFields()
@@ -76,14 +59,10 @@ extension DemoScript {
         return try authority.sign(notification.json)
     }
 
-    static func text(_ bytes: [UInt8]) -> String {
-        String(decoding: bytes, as: UTF8.self)
-    }
+    static func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
 
     /// A JSON string of plain characters, or null.
-    static func quoted(_ text: String?) -> String {
-        text.map { "\"\($0)\"" } ?? "null"
-    }
+    static func quoted(_ text: String?) -> String { text.map { "\"\($0)\"" } ?? "null" }
 }
 
 extension DemoScript {
@@ -104,9 +83,7 @@ extension DemoScript {
         var purchases: [DemoPurchase] = []
         for (product, daysAgo) in [(DemoProduct.monthly, Int64(12)), (.lifetime, 900)] {
             var purchase = buy(product, token: nil, at: now - daysAgo * Self.day)
-            if product == .monthly {
-                purchase.cover(until: now + 18 * Self.day)
-            }
+            if product == .monthly { purchase.cover(until: now + 18 * Self.day) }
             purchases.append(purchase)
             let id = purchase.transaction.originalTransactionID ?? ""
             link(.originalTransactionID, id, to: user)
@@ -115,14 +92,9 @@ extension DemoScript {
         try post(receiptWith: purchases, at: now - 3 * Self.day)
     }
 
-    private mutating func post(
-        receiptWith purchases: [DemoPurchase],
-        at date: Int64
-    ) throws(KeyError) {
+    private mutating func post(receiptWith purchases: [DemoPurchase], at date: Int64) throws(KeyError) {
         var form = ReceiptForm()
-        if Bool.random(using: &generator) {
-            form.pieceBytes = 1_000
-        }
+        if Bool.random(using: &generator) { form.pieceBytes = 1_000 }
         let text = try receiptAuthority.receiptText(receipt(of: purchases, at: date), form)
         let isBare = Bool.random(using: &generator)
         let body = isBare ? text : Body.receipt(text)

@@ -101,20 +101,13 @@ extension DemoScript {
             publish(jws, as: .truncatedToken, refusal: .jwsMalformed)
         case 1:
             let body = Body.transaction(try authority.sign(purchase.transaction.json))
-            publish(
-                Array(body.prefix(body.count / 2)),
-                as: .truncatedEnvelope,
-                refusal: .envelopeMalformed
-            )
+            publish(Array(body.prefix(body.count / 2)), as: .truncatedEnvelope, refusal: .envelopeMalformed)
         case 2:
             let bytes = (0..<200).map { _ in UInt8.random(in: 0x80...0xFF, using: &generator) }
             publish(bytes, as: .garbage, key: bytes, refusal: .bodyUnrecognized)
-        case 3:
-            publish(legacyReceipt(of: purchase), as: .legacyReceipt, refusal: .receiptUnsupported)
-        case 4:
-            publish([], as: .emptyValue, refusal: .bodyUnrecognized)
-        default:
-            publish(nil, as: .nullValue, refusal: .bodyUnrecognized)
+        case 3: publish(legacyReceipt(of: purchase), as: .legacyReceipt, refusal: .receiptUnsupported)
+        case 4: publish([], as: .emptyValue, refusal: .bodyUnrecognized)
+        default: publish(nil, as: .nullValue, refusal: .bodyUnrecognized)
         }
     }
 }

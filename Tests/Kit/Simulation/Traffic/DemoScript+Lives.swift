@@ -3,9 +3,7 @@ import OpenSSL
 extension DemoScript {
     /// One customer of every kind, so that the smallest demo shows each.
     mutating func writeOneOfEachLife() throws(KeyError) {
-        for dice in stride(from: 0, to: 100, by: 5) {
-            try writeLife(dice)
-        }
+        for dice in stride(from: 0, to: 100, by: 5) { try writeLife(dice) }
     }
 
     /// - Parameter dice: 0 to 99; selects the kind of history, the common ones more often.
@@ -33,10 +31,7 @@ extension DemoScript {
     /// Buys a month and renews it; the current period has twenty days to go.
     mutating func writeSubscriber() throws(KeyError) {
         let user = customer()
-        let purchase = try writeSubscription(
-            of: user,
-            months: Int.random(in: 1...6, using: &generator)
-        )
+        let purchase = try writeSubscription(of: user, months: Int.random(in: 1...6, using: &generator))
         users[user].entitlements.formUnion(DemoProduct.monthly.entitlements)
         settled.append(purchase.transaction)
     }
@@ -49,12 +44,9 @@ extension DemoScript {
     }
 
     /// Writes periods of thirty days; the last began ten days before `end`.
-    mutating func writeSubscription(
-        of user: Int,
-        months: Int,
-        lastPeriodBegan: Int64? = nil,
-        app: DemoApp = .pro
-    ) throws(KeyError) -> DemoPurchase {
+    mutating func writeSubscription(of user: Int, months: Int, lastPeriodBegan: Int64? = nil, app: DemoApp = .pro)
+        throws(KeyError) -> DemoPurchase
+    {
         let month = 30 * Self.day
         let last = lastPeriodBegan ?? now - 10 * Self.day
         let start = last - Int64(months - 1) * month
@@ -76,12 +68,7 @@ extension DemoScript {
         var purchase = try writeSubscription(of: user, months: 3, lastPeriodBegan: began)
         purchase.renewal.autoRenewStatus = 0
         purchase.sign(at: began + 5 * Self.day)
-        try notify(
-            "DID_CHANGE_RENEWAL_STATUS",
-            "AUTO_RENEW_DISABLED",
-            of: purchase,
-            as: .renewalStatus
-        )
+        try notify("DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_DISABLED", of: purchase, as: .renewalStatus)
         purchase.renewal.expirationIntent = 1
         purchase.sign(at: now - 10 * Self.day + 60_000)
         try notify("EXPIRED", "VOLUNTARY", of: purchase, as: .expiry, status: 2)

@@ -34,9 +34,7 @@ extension DemoScript {
         purchase.renew(id: nextTransactionID(), until: start + 60 * Self.day)
         try notify("DID_RENEW", of: purchase, as: .renewal)
         publish(try authority.sign(purchase.renewal.json), as: .renewalInfo)
-        if let user {
-            users[user].entitlements.formUnion(DemoProduct.monthly.entitlements)
-        }
+        if let user { users[user].entitlements.formUnion(DemoProduct.monthly.entitlements) }
     }
 
     /// Buys in the Sandbox, which must grant nothing in Production.
@@ -65,20 +63,13 @@ extension DemoScript {
         publish(
             Body.history(
                 history,
-                members: [
-                    "environment": "\"Production\"", "bundleId": "\"com.example.pro\"",
-                    "hasMore": "false",
-                ]
-            ),
-            as: .history
-        )
+                members: ["environment": "\"Production\"", "bundleId": "\"com.example.pro\"", "hasMore": "false"]),
+            as: .history)
         let statuses = Body.subscriptionStatuses(
-            environment: "Production",
-            bundleID: DemoApp.pro.bundleID,
+            environment: "Production", bundleID: DemoApp.pro.bundleID,
             originalTransactionID: purchase.transaction.originalTransactionID ?? "",
             transaction: try authority.sign(purchase.transaction.json),
-            renewal: try authority.sign(purchase.renewal.json)
-        )
+            renewal: try authority.sign(purchase.renewal.json))
         publish(statuses, as: .status)
         users[user].entitlements.formUnion(DemoProduct.monthly.entitlements)
     }
@@ -101,8 +92,7 @@ extension DemoScript {
             {"environment":"Production","appAppleId":1234567890,"bundleId":"com.example.pro",\
             "productId":"com.example.pro.monthly","requestIdentifier":"\(generator.uuid())",\
             "storefrontCountryCodes":["USA","FRA"],"succeededCount":5,"failedCount":2}
-            """.utf8
-        )
+            """.utf8)
         publish(Body.notification(try authority.sign(summary.json)), as: .notice)
         publish(Body.history([]), as: .emptyResponse)
     }

@@ -33,9 +33,7 @@ struct DemoScript {
     /// Histories until four fifths are written, then defects, then repetitions up to the count.
     mutating func write(bodyCount: Int, impostors: DemoImpostors) throws(KeyError) {
         try writeOneOfEachLife()
-        while items.count < bodyCount * 4 / 5 {
-            try writeLife(.random(in: 0..<100, using: &generator))
-        }
+        while items.count < bodyCount * 4 / 5 { try writeLife(.random(in: 0..<100, using: &generator)) }
         try writeDefects(count: bodyCount / 12, impostors)
         try writeResigned(count: bodyCount / 40)
         writeRepetitions(count: bodyCount - items.count)
@@ -73,20 +71,11 @@ struct DemoScript {
 
     /// A new purchase, of which nothing is signed yet.
     mutating func buy(
-        _ product: DemoProduct,
-        app: DemoApp = .pro,
-        token: String?,
-        appTransactionID: String? = nil,
-        at date: Int64
+        _ product: DemoProduct, app: DemoApp = .pro, token: String?, appTransactionID: String? = nil, at date: Int64
     ) -> DemoPurchase {
         DemoPurchase(
-            product,
-            id: nextTransactionID(),
-            app: app,
-            token: token,
-            appTransactionID: appTransactionID,
-            purchaseDate: date
-        )
+            product, id: nextTransactionID(), app: app, token: token, appTransactionID: appTransactionID,
+            purchaseDate: date)
     }
 
     /// Publishes what an app posts: it waits for an answer, so there is a correlation ID.
@@ -95,25 +84,15 @@ struct DemoScript {
         let trace = String(generator.next() | 1 << 63, radix: 16)
         let headers = [
             DemoItem.Header(name: "correlation-id", value: Array("demo-\(correlationCount)".utf8)),
-            DemoItem.Header(
-                name: "traceparent",
-                value: Array("00-\(trace)\(trace)-\(trace)-01".utf8)
-            ),
+            DemoItem.Header(name: "traceparent", value: Array("00-\(trace)\(trace)-\(trace)-01".utf8)),
         ]
         publish(value, as: kind, key: bundleID.map { Array($0.utf8) }, headers: headers)
     }
 
     mutating func publish(
-        _ value: [UInt8]?,
-        as kind: DemoKind,
-        key: [UInt8]? = nil,
-        headers: [DemoItem.Header] = [],
+        _ value: [UInt8]?, as kind: DemoKind, key: [UInt8]? = nil, headers: [DemoItem.Header] = [],
         refusal: RefusalReason? = nil
-    ) {
-        items.append(
-            DemoItem(kind: kind, key: key, value: value, headers: headers, expectedRefusal: refusal)
-        )
-    }
+    ) { items.append(DemoItem(kind: kind, key: key, value: value, headers: headers, expectedRefusal: refusal)) }
 }
 
 extension DemoScript {
@@ -132,12 +111,7 @@ extension DemoScript {
         for _ in 0..<max(0, count) {
             guard let item = genuine.randomElement(using: &generator) else { return }
             let isNotification = item.headers.isEmpty && item.key != nil
-            publish(
-                item.value,
-                as: isNotification ? .retried : .duplicate,
-                key: item.key,
-                headers: item.headers
-            )
+            publish(item.value, as: isNotification ? .retried : .duplicate, key: item.key, headers: item.headers)
         }
     }
 }

@@ -21,17 +21,11 @@ package struct DemoTraffic: Sendable {
     ///   - bodyCount: how many records; at least `bodyCountMin`.
     ///   - now: the moment at which the customers hold what `users` says, in milliseconds since
     ///     1970. Periods that run then run for ten days more at least.
-    package init(
-        seed: UInt64 = 1,
-        bodyCount: Int = 2_000,
-        now: Int64 = WallClock.milliseconds
-    ) throws(KeyError) {
+    package init(seed: UInt64 = 1, bodyCount: Int = 2_000, now: Int64 = WallClock.milliseconds) throws(KeyError) {
         precondition(bodyCount >= Self.bodyCountMin, "too few bodies for one of each kind")
         let blueprint = try AuthorityBlueprint(name: "Demo")
         let signers = DemoSigners(
-            jws: try CertificateAuthority(blueprint),
-            receipts: try CertificateAuthority(.receipts(name: "Demo"))
-        )
+            jws: try CertificateAuthority(blueprint), receipts: try CertificateAuthority(.receipts(name: "Demo")))
         var script = DemoScript(seed: seed, now: now, signers: signers)
         try script.write(bodyCount: bodyCount, impostors: DemoImpostors(of: blueprint))
         authority = script.authority
@@ -50,10 +44,7 @@ package struct DemoTraffic: Sendable {
 
     /// Traffic made elsewhere, for the same apps.
     package init(
-        authority: CertificateAuthority,
-        receiptAuthority: CertificateAuthority,
-        catalog: String,
-        items: [DemoItem],
+        authority: CertificateAuthority, receiptAuthority: CertificateAuthority, catalog: String, items: [DemoItem],
         links: [DemoLink]
     ) {
         self.authority = authority
@@ -104,9 +95,7 @@ struct DemoImpostors {
 package struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
-    package init(seed: UInt64) {
-        state = seed
-    }
+    package init(seed: UInt64) { state = seed }
 
     package mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
@@ -121,8 +110,7 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
         let digits = Self.hex(next() & 0xFFFF_FFFF_FFFF_0FFF | 0x4000)
         let rest = Self.hex(next() >> 2 | 0x8000_0000_0000_0000)
         let parts = [
-            digits.prefix(8), digits.dropFirst(8).prefix(4), digits.dropFirst(12),
-            rest.prefix(4), rest.dropFirst(4),
+            digits.prefix(8), digits.dropFirst(8).prefix(4), digits.dropFirst(12), rest.prefix(4), rest.dropFirst(4),
         ]
         return parts.joined(separator: "-")
     }

@@ -28,24 +28,20 @@ package struct SampleTraffic: Sendable {
     package var catalog: [UInt8] {
         let isConsumable = kind == .consumable
         let subscriptionID = isConsumable ? app.bundleID + Self.pro : productID
-        let consumable: JSONContent = [
-            "type": "consumable", "credits": ["coins": 100] as JSONContent,
-        ]
+        let consumable: JSONContent = ["type": "consumable", "credits": ["coins": 100] as JSONContent]
         var products: [String: JSONContent] = [:]
         products[app.bundleID + Self.coins] = consumable
         products[subscriptionID] = subscription(["pro"], level: 2)
         products[subscriptionID + Self.premium] = subscription(["pro", "premium"], level: 1)
-        if isConsumable {
-            products[productID] = consumable
-        }
+        if isConsumable { products[productID] = consumable }
         let catalog: JSONContent = ["products": products]
         return catalog.bytes
     }
 
     private func subscription(_ entitlements: [String], level: Int) -> JSONContent {
         [
-            "type": "auto-renewable", "entitlements": entitlements,
-            "group": DemoProduct.subscriptionGroup, "level": level,
+            "type": "auto-renewable", "entitlements": entitlements, "group": DemoProduct.subscriptionGroup,
+            "level": level,
         ]
     }
 
@@ -55,11 +51,9 @@ package struct SampleTraffic: Sendable {
     ///   - tokens: the account token of each customer.
     ///   - now: the moment at which their subscriptions run, in milliseconds since 1970.
     /// - Returns: also the original transaction ID of each customer's purchase.
-    package func bodies(
-        of tokens: [String],
-        now: Int64,
-        signers: DemoSigners
-    ) throws(KeyError) -> (bodies: [[UInt8]], originals: [String]) {
+    package func bodies(of tokens: [String], now: Int64, signers: DemoSigners) throws(KeyError) -> (
+        bodies: [[UInt8]], originals: [String]
+    ) {
         var script = DemoScript(seed: .random(in: .min ... .max), now: now, signers: signers)
         script.drawTransactionIDs()
         var originals: [String] = []
@@ -71,29 +65,18 @@ package struct SampleTraffic: Sendable {
         return (script.items.compactMap(\.value), originals)
     }
 
-    private func write(
-        _ token: String,
-        _ id: String,
-        to script: inout DemoScript
-    ) throws(KeyError) {
+    private func write(_ token: String, _ id: String, to script: inout DemoScript) throws(KeyError) {
         let (month, now) = (30 * DemoScript.day, script.now)
         let isOver = kind == .renewal || kind == .grace
         var purchase = DemoPurchase(
-            kind == .consumable ? .coins100 : .monthly,
-            id: id,
-            app: app,
-            token: token,
-            purchaseDate: now - (isOver ? 40 : 10) * DemoScript.day
-        )
+            kind == .consumable ? .coins100 : .monthly, id: id, app: app, token: token,
+            purchaseDate: now - (isOver ? 40 : 10) * DemoScript.day)
         purchase.name(productID)
         let end = (purchase.transaction.purchaseDate ?? now) + month
-        if kind != .consumable {
-            purchase.cover(until: end)
-        }
+        if kind != .consumable { purchase.cover(until: end) }
         let payload = purchase.transaction.json
         switch kind {
-        case .notification:
-            return try script.notify("SUBSCRIBED", "INITIAL_BUY", of: purchase, as: .subscribed)
+        case .notification: return try script.notify("SUBSCRIBED", "INITIAL_BUY", of: purchase, as: .subscribed)
         case .receipt:
             let receipt = script.receipt(of: [purchase], at: now)
             let text = try script.receiptAuthority.receiptText(receipt)
@@ -120,13 +103,7 @@ package struct SampleTraffic: Sendable {
             purchase.renewal.expirationIntent = 2
             purchase.renewal.gracePeriodExpiresDate = end + 16 * DemoScript.day
             purchase.sign(at: end + 1_000)
-            try script.notify(
-                "DID_FAIL_TO_RENEW",
-                "GRACE_PERIOD",
-                of: purchase,
-                as: .billingRetry,
-                status: 4
-            )
+            try script.notify("DID_FAIL_TO_RENEW", "GRACE_PERIOD", of: purchase, as: .billingRetry, status: 4)
         case .upgrade:
             let date = now - 5 * DemoScript.day
             purchase.name(productID + Self.premium)

@@ -12,11 +12,8 @@ package struct ScenarioBodies {
     ///   - app: stands for the scenario's, in its environment or another.
     ///   - renaming: takes a member's name and text, and returns its text in the bodies; nil leaves
     ///     it as it is.
-    package init(
-        app: DemoApp,
-        signers: DemoSigners,
-        renaming: @escaping (_ member: String, _ text: String) -> String?
-    ) {
+    package init(app: DemoApp, signers: DemoSigners, renaming: @escaping (_ member: String, _ text: String) -> String?)
+    {
         self.app = app
         self.signers = signers
         self.renaming = renaming
@@ -25,12 +22,8 @@ package struct ScenarioBodies {
     /// - Parameter notificationUUID: of the event's notification, if it has one.
     package func body(of event: ScenarioEvent, notificationUUID: String) throws -> [UInt8] {
         let transaction = try event.transaction()
-        if event.json["track"]?.string == "receipt" {
-            return try receipt(of: transaction, event)
-        }
-        if let app = try event.appTransaction() {
-            return Body.appTransactionInfo(try sign(app))
-        }
+        if event.json["track"]?.string == "receipt" { return try receipt(of: transaction, event) }
+        if let app = try event.appTransaction() { return Body.appTransactionInfo(try sign(app)) }
         let renewal = try event.renewalInfo()
         let signedTransaction = try transaction.map { try sign($0) }
         let signedRenewal = try renewal.map { try sign($0, isRenewal: true) }
@@ -51,17 +44,12 @@ package struct ScenarioBodies {
         }
         if let signedTransaction, let signedRenewal {
             return Body.subscriptionStatuses(
-                environment: event.environment,
-                bundleID: app.bundleID,
+                environment: event.environment, bundleID: app.bundleID,
                 originalTransactionID: text("originalTransactionId", of: transaction) ?? "",
-                transaction: signedTransaction,
-                renewal: signedRenewal
-            )
+                transaction: signedTransaction, renewal: signedRenewal)
         }
         if let signedRenewal { return Body.renewalInfo(signedRenewal) }
-        guard let signedTransaction else {
-            throw ScenarioError("event \(event.offset) has no payload")
-        }
+        guard let signedTransaction else { throw ScenarioError("event \(event.offset) has no payload") }
         return Body.transaction(signedTransaction)
     }
 
@@ -78,11 +66,7 @@ package struct ScenarioBodies {
         record.cancellationDate = transaction?["revocationDate"]?.int64
         let isSubscription = transaction?["type"]?.isString("Auto-Renewable Subscription")
         record.productType = isSubscription == true ? 3 : nil
-        let app = DemoApp(
-            bundleID: app.bundleID,
-            environment: event.environment,
-            appAppleID: app.appAppleID
-        )
+        let app = DemoApp(bundleID: app.bundleID, environment: event.environment, appAppleID: app.appAppleID)
         var receipt = ReceiptFields(of: app)
         receipt.creationDate = event.signedDate.milliseconds
         receipt.records = [record]
@@ -101,32 +85,24 @@ package struct ScenarioBodies {
     ///
     /// A renewal info differs from other payloads by its status, so Apple never leaves it out.
     package static func payload(
-        _ payload: JSONValue,
-        isRenewal: Bool = false,
-        renaming: (_ member: String, _ text: String) -> String?
+        _ payload: JSONValue, isRenewal: Bool = false, renaming: (_ member: String, _ text: String) -> String?
     ) -> [UInt8] {
         let object = object(payload, renaming)
         let lacksStatus = isRenewal && payload["autoRenewStatus"] == nil
         return (lacksStatus ? object + ["autoRenewStatus": 1] : object).bytes
     }
 
-    private static func object(
-        _ value: JSONValue,
-        _ renaming: (String, String) -> String?
-    ) -> JSONContent {
+    private static func object(_ value: JSONValue, _ renaming: (String, String) -> String?) -> JSONContent {
         .object(
             value.members.map { key, member in
                 let name = key.string ?? ""
                 return (name, content(member, of: name, renaming))
-            }
-        )
+            })
     }
 
-    private static func content(
-        _ value: JSONValue,
-        of name: String,
-        _ renaming: (String, String) -> String?
-    ) -> JSONContent {
+    private static func content(_ value: JSONValue, of name: String, _ renaming: (String, String) -> String?)
+        -> JSONContent
+    {
         if let renamed = value.string.flatMap({ renaming(name, $0) }) { return .string(renamed) }
         switch value.kind {
         case .object: return object(value, renaming)

@@ -29,9 +29,8 @@ package struct ScenarioEvent: Sendable {
     package func transaction() throws -> JSONValue? {
         try json["transaction"].map { short in
             let defaults: KeyValuePairs<String, any JSONRepresentable> = [
-                "originalTransactionId": short["transactionId"]?.string ?? "",
-                "bundleId": Self.bundleID, "environment": environment,
-                "type": "Auto-Renewable Subscription", "quantity": 1,
+                "originalTransactionId": short["transactionId"]?.string ?? "", "bundleId": Self.bundleID,
+                "environment": environment, "type": "Auto-Renewable Subscription", "quantity": 1,
             ]
             return try payload(short, defaults, date: "signedDate")
         }
@@ -39,46 +38,31 @@ package struct ScenarioEvent: Sendable {
 
     /// The payload of its renewal info; nil if it has none.
     package func renewalInfo() throws -> JSONValue? {
-        try json["renewalInfo"].map {
-            try payload($0, ["environment": environment], date: "signedDate")
-        }
+        try json["renewalInfo"].map { try payload($0, ["environment": environment], date: "signedDate") }
     }
 
     /// The payload of its app transaction, Apple's statement about a copy of the app; nil if it has
     /// none.
     package func appTransaction() throws -> JSONValue? {
         try json["appTransaction"].map {
-            try payload(
-                $0,
-                ["bundleId": Self.bundleID, "receiptType": environment],
-                date: "receiptCreationDate"
-            )
+            try payload($0, ["bundleId": Self.bundleID, "receiptType": environment], date: "receiptCreationDate")
         }
     }
 
     /// - Parameter date: the member that holds the signed date.
-    private func payload(
-        _ short: JSONValue,
-        _ defaults: KeyValuePairs<String, any JSONRepresentable>,
-        date: String
-    ) throws -> JSONValue {
-        var members = try short.members.map { key, value in
-            (key.string ?? "", try content(of: key.string ?? "", value))
+    private func payload(_ short: JSONValue, _ defaults: KeyValuePairs<String, any JSONRepresentable>, date: String)
+        throws -> JSONValue
+    {
+        var members = try short.members.map { key, value in (key.string ?? "", try content(of: key.string ?? "", value))
         }
-        for (name, value) in defaults where short[name] == nil {
-            members.append((name, value.json))
-        }
+        for (name, value) in defaults where short[name] == nil { members.append((name, value.json)) }
         members.append((date, signedDate.milliseconds.json))
         return try JSONDocument(parsing: JSONContent.object(members).bytes).root
     }
 
     private func content(of name: String, _ value: JSONValue) throws -> JSONContent {
-        guard name.hasSuffix("Date"), let text = value.string else {
-            return .raw(Array(value.rawBytes))
-        }
-        guard let date = Timestamp(iso8601: text) else {
-            throw ScenarioError("event \(offset): \(name) is no date")
-        }
+        guard name.hasSuffix("Date"), let text = value.string else { return .raw(Array(value.rawBytes)) }
+        guard let date = Timestamp(iso8601: text) else { throw ScenarioError("event \(offset): \(name) is no date") }
         return date.milliseconds.json
     }
 }
@@ -87,7 +71,5 @@ package struct ScenarioEvent: Sendable {
 package struct ScenarioError: Error, CustomStringConvertible {
     package let description: String
 
-    package init(_ description: String) {
-        self.description = description
-    }
+    package init(_ description: String) { self.description = description }
 }

@@ -9,14 +9,10 @@ package struct EntitlementFold: Sendable {
     package let projected: [PurchaseKey: ProjectedPurchase]
 
     package init(
-        _ facts: FactSet,
-        links: AccountLinks = AccountLinks(),
-        rules: OwnershipRules = OwnershipRules(),
+        _ facts: FactSet, links: AccountLinks = AccountLinks(), rules: OwnershipRules = OwnershipRules(),
         catalog: Catalog
     ) {
-        let grouped = Dictionary(grouping: facts.transactions.values) { tracks in
-            tracks.values.first?.purchaseKey
-        }
+        let grouped = Dictionary(grouping: facts.transactions.values) { tracks in tracks.values.first?.purchaseKey }
         var purchases: [PurchaseKey: PurchaseFacts] = [:]
         var ownershipFacts: [PurchaseKey: OwnershipFacts] = [:]
         for (key, transactions) in grouped {
@@ -29,63 +25,42 @@ package struct EntitlementFold: Sendable {
         projected = Self.project(purchases, ownership, catalog)
     }
 
-    private static func purchase(
-        _ transactions: [[Track: TransactionFact]],
-        _ key: PurchaseKey,
-        _ facts: FactSet
-    ) -> PurchaseFacts {
+    private static func purchase(_ transactions: [[Track: TransactionFact]], _ key: PurchaseKey, _ facts: FactSet)
+        -> PurchaseFacts
+    {
         let spans = renewalKeys(of: transactions, key).flatMap { facts.spans[$0] ?? [] }
         return PurchaseFacts(
             transactions: transactions.compactMap { MergedTransaction(tracks: Array($0.values)) },
-            spans: Array(Set(spans))
-        )
+            spans: Array(Set(spans)))
     }
 
     /// Renewal info names no app: it joins by the trust that vouched for the transactions.
-    private static func renewalKeys(
-        of transactions: [[Track: TransactionFact]],
-        _ key: PurchaseKey
-    ) -> Set<RenewalKey> {
+    private static func renewalKeys(of transactions: [[Track: TransactionFact]], _ key: PurchaseKey) -> Set<RenewalKey>
+    {
         let trusts = transactions.flatMap { $0.values.map(\.trust) }
         return Set(
             Set(trusts).map { trust in
-                RenewalKey(
-                    environment: key.environment,
-                    originalTransactionID: key.originalTransactionID,
-                    trust: trust
-                )
-            }
-        )
+                RenewalKey(environment: key.environment, originalTransactionID: key.originalTransactionID, trust: trust)
+            })
     }
 
-    private static func ownershipFacts(
-        _ transactions: [[Track: TransactionFact]],
-        _ key: PurchaseKey,
-        _ facts: FactSet
-    ) -> OwnershipFacts {
+    private static func ownershipFacts(_ transactions: [[Track: TransactionFact]], _ key: PurchaseKey, _ facts: FactSet)
+        -> OwnershipFacts
+    {
         OwnershipFacts(
-            of: key,
-            transactions: transactions.flatMap(\.values),
+            of: key, transactions: transactions.flatMap(\.values),
             renewals: facts.renewals.values.filter { renewal in
                 renewal.key.environment == key.environment
                     && renewal.key.originalTransactionID == key.originalTransactionID
-            },
-            claims: Array(facts.claims[key] ?? [])
-        )
+            }, claims: Array(facts.claims[key] ?? []))
     }
 
-    private static func ownership(
-        _ facts: [PurchaseKey: OwnershipFacts],
-        links: AccountLinks,
-        rules: OwnershipRules
-    ) -> [PurchaseKey: Ownership] {
+    private static func ownership(_ facts: [PurchaseKey: OwnershipFacts], links: AccountLinks, rules: OwnershipRules)
+        -> [PurchaseKey: Ownership]
+    {
         let groups = Dictionary(grouping: facts.keys) { key in
             facts[key]?.appTransactionID.map { id in
-                AppTransactionGroup(
-                    environment: key.environment,
-                    bundleID: key.bundleID,
-                    appTransactionID: id
-                )
+                AppTransactionGroup(environment: key.environment, bundleID: key.bundleID, appTransactionID: id)
             }
         }
         var ownership: [PurchaseKey: Ownership] = [:]
@@ -101,9 +76,7 @@ package struct EntitlementFold: Sendable {
     }
 
     private static func project(
-        _ purchases: [PurchaseKey: PurchaseFacts],
-        _ ownership: [PurchaseKey: Ownership],
-        _ catalog: Catalog
+        _ purchases: [PurchaseKey: PurchaseFacts], _ ownership: [PurchaseKey: Ownership], _ catalog: Catalog
     ) -> [PurchaseKey: ProjectedPurchase] {
         let projection = Projection(catalog: catalog)
         var stacked: [StackedPurchase] = []
@@ -117,7 +90,6 @@ package struct EntitlementFold: Sendable {
                 let owner = ownership[key] ?? Ownership(spans: [], rule: .unlinked)
                 let projected = projection.project(facts, of: key, ownership: owner, stacks: stacks)
                 return (key, projected)
-            }
-        )
+            })
     }
 }

@@ -17,12 +17,9 @@ package struct FactSet: Sendable {
     ///
     /// - Returns: the field that contradicts what is known of the ID; the fact was not added then,
     ///   as what came first stands until a person decides.
-    @discardableResult
-    package mutating func add(_ fact: TransactionFact) -> ImmutableField? {
+    @discardableResult package mutating func add(_ fact: TransactionFact) -> ImmutableField? {
         let known = transactions[fact.key] ?? [:]
-        if case .conflict(let field) = fact.part.verdict(against: known.values.map(\.part)) {
-            return field
-        }
+        if case .conflict(let field) = fact.part.verdict(against: known.values.map(\.part)) { return field }
         let former = known[fact.track]
         transactions[fact.key, default: [:]][fact.track] = former?.joined(with: fact) ?? fact
         return nil
@@ -31,9 +28,7 @@ package struct FactSet: Sendable {
     /// Adds a fact; the greatest revision stays, with what an older one named, and every span that
     /// one ever stated.
     package mutating func add(_ fact: RenewalFact) {
-        if !fact.spans.isEmpty {
-            spans[fact.key, default: []].formUnion(fact.spans)
-        }
+        if !fact.spans.isEmpty { spans[fact.key, default: []].formUnion(fact.spans) }
         renewals[fact.key] = renewals[fact.key]?.joined(with: fact) ?? fact
     }
 
@@ -46,18 +41,11 @@ extension FactSet {
     /// Adds what an observation states.
     ///
     /// - Returns: as `add(_:)` of a transaction.
-    @discardableResult
-    package mutating func add(_ observation: Observation) -> ImmutableField? {
-        if let fact = observation.facts.renewal {
-            add(fact)
-        }
+    @discardableResult package mutating func add(_ observation: Observation) -> ImmutableField? {
+        if let fact = observation.facts.renewal { add(fact) }
         guard let fact = observation.facts.transaction else { return nil }
-        if let conflict = add(fact) {
-            return conflict
-        }
-        if let claim = observation.claim {
-            add(claim, on: fact.purchaseKey)
-        }
+        if let conflict = add(fact) { return conflict }
+        if let claim = observation.claim { add(claim, on: fact.purchaseKey) }
         return nil
     }
 }

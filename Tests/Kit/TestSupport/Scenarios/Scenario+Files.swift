@@ -1,10 +1,9 @@
 package import Foundation
 
 extension Scenario {
-    package static let folder = URL(fileURLWithPath: #filePath)
-        .deletingLastPathComponent()
-        .appendingPathComponent("../../../EntitlementsTests/Scenarios", isDirectory: true)
-        .standardizedFileURL
+    package static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
+        "../../../EntitlementsTests/Scenarios", isDirectory: true
+    ).standardizedFileURL
 
     /// The names of all scenarios, sorted.
     package static let names: [String] = {
@@ -16,10 +15,6 @@ extension Scenario {
     ///   says.
     package static func load(_ name: String, signedLater: Int64 = 0) throws -> Scenario {
         let file = folder.appendingPathComponent(name + ".json")
-        return try Scenario(
-            name: name,
-            json: [UInt8](Data(contentsOf: file)),
-            signedLater: signedLater
-        )
+        return try Scenario(name: name, json: [UInt8](Data(contentsOf: file)), signedLater: signedLater)
     }
 }

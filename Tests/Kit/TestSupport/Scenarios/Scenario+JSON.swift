@@ -16,10 +16,8 @@ extension Scenario {
         catalogJSON = Array(products.rawBytes)
         let linking = root["linking"]
         rules = OwnershipRules(
-            policy: try Self.policy(linking?["policy"]),
-            tokensAreUserIDs: linking?["identity"]?.bool ?? false,
-            trustsIngestion: linking?["trustsIngestion"]?.bool ?? false
-        )
+            policy: try Self.policy(linking?["policy"]), tokensAreUserIDs: linking?["identity"]?.bool ?? false,
+            trustsIngestion: linking?["trustsIngestion"]?.bool ?? false)
         links = try Self.links(root["links"])
         areLinksLate = root["links"]?.elements.contains { $0["linked"] != nil } ?? false
         events = try Self.member("events", of: root).elements.enumerated().map {
@@ -48,9 +46,7 @@ extension Scenario {
 
     private static func policy(_ value: JSONValue?) throws -> OwnershipPolicy {
         guard let name = value?.string else { return .transfer }
-        guard let policy = OwnershipPolicy(rawValue: name) else {
-            throw ScenarioError("no policy is named \(name)")
-        }
+        guard let policy = OwnershipPolicy(rawValue: name) else { throw ScenarioError("no policy is named \(name)") }
         return policy
     }
 
@@ -72,9 +68,7 @@ extension Scenario {
         return links
     }
 
-    private static func entitlements(
-        _ users: JSONValue?
-    ) throws -> [Identifier: [Identifier: PeriodSet]] {
+    private static func entitlements(_ users: JSONValue?) throws -> [Identifier: [Identifier: PeriodSet]] {
         var entitlements: [Identifier: [Identifier: PeriodSet]] = [:]
         guard let users else { return entitlements }
         for (user, keys) in users.members {
@@ -92,15 +86,10 @@ extension Scenario {
             for (key, purchases) in keys.members {
                 for (original, terms) in purchases.members {
                     let (user, key) = (user.identifier ?? "", key.identifier ?? "")
-                    held[user, default: [:]][key, default: [:]][original.identifier ?? ""] =
-                        EntitlementTerms(
-                            ownershipType: terms["ownershipType"]?.string.map {
-                                OwnershipType(rawValue: $0)
-                            },
-                            seats: terms["seats"]?.int64,
-                            additionalTransactionReason:
-                                terms["additionalTransactionReason"]?.string
-                        )
+                    held[user, default: [:]][key, default: [:]][original.identifier ?? ""] = EntitlementTerms(
+                        ownershipType: terms["ownershipType"]?.string.map { OwnershipType(rawValue: $0) },
+                        seats: terms["seats"]?.int64,
+                        additionalTransactionReason: terms["additionalTransactionReason"]?.string)
                 }
             }
         }
@@ -113,12 +102,8 @@ extension Scenario {
         guard ends.count == 2, let start = Timestamp(iso8601: String(ends[0])) else {
             throw ScenarioError("no period: \(text)")
         }
-        if ends[1] == ".." {
-            return Period(start: start, end: nil)
-        }
-        guard let end = Timestamp(iso8601: String(ends[1])) else {
-            throw ScenarioError("no period: \(text)")
-        }
+        if ends[1] == ".." { return Period(start: start, end: nil) }
+        guard let end = Timestamp(iso8601: String(ends[1])) else { throw ScenarioError("no period: \(text)") }
         return Period(start: start, end: end)
     }
 
@@ -127,8 +112,7 @@ extension Scenario {
         guard let users else { return balances }
         for (user, currencies) in users.members {
             for (currency, balance) in currencies.members {
-                balances[user.identifier ?? "", default: [:]][currency.identifier ?? ""] =
-                    balance.int64
+                balances[user.identifier ?? "", default: [:]][currency.identifier ?? ""] = balance.int64
             }
         }
         return balances

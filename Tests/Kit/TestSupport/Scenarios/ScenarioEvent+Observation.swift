@@ -14,22 +14,15 @@ extension ScenarioEvent {
         return try Observation(
             SignedPayloads(transaction: transaction, renewalInfo: renewalInfo, appTransaction: app),
             source: ObservationSource(RecordPosition(topic: "raw", partition: 0, offset: offset)),
-            environment: Environment(rawValue: environment),
-            bundleID: (transaction ?? app)?["bundleId"]?.identifier,
-            verification: verification(),
-            notification: notification(),
-            ingestUserID: json["userID"]?.identifier
-        )
+            environment: Environment(rawValue: environment), bundleID: (transaction ?? app)?["bundleId"]?.identifier,
+            verification: verification(), notification: notification(), ingestUserID: json["userID"]?.identifier)
     }
 
     private func notification() -> ObservedNotification? {
         json["notification"].map { notification in
             ObservedNotification(
-                type: notification["type"]?.string ?? "",
-                subtype: notification["subtype"]?.string,
-                uuid: notification["uuid"]?.string ?? "notification-\(offset)",
-                signedDate: signedDate
-            )
+                type: notification["type"]?.string ?? "", subtype: notification["subtype"]?.string,
+                uuid: notification["uuid"]?.string ?? "notification-\(offset)", signedDate: signedDate)
         }
     }
 
@@ -38,12 +31,7 @@ extension ScenarioEvent {
         let isForeign = json["trust"]?.string == "test"
         let isReceipt = json["track"]?.string == "receipt"
         return VerificationFacts(
-            signedDate: signedDate,
-            leaf: SHA256.digest(Array("leaf".utf8)),
-            root: root,
-            trust: isForeign ? .configured(root) : .apple,
-            method: isReceipt ? .receipt : .jws,
-            verifier: "scenario"
-        )
+            signedDate: signedDate, leaf: SHA256.digest(Array("leaf".utf8)), root: root,
+            trust: isForeign ? .configured(root) : .apple, method: isReceipt ? .receipt : .jws, verifier: "scenario")
     }
 }

@@ -15,16 +15,12 @@ struct AnswerReading {
         let userID: Identifier?
 
         /// The user whose entitlements are listed; nil for all but the last record of a body.
-        var listedUserID: Identifier? {
-            record.source?.isLast ?? true ? userID : nil
-        }
+        var listedUserID: Identifier? { record.source?.isLast ?? true ? userID : nil }
     }
 
     private let questions: [Question]
 
-    init(_ questions: [Question]) {
-        self.questions = questions
-    }
+    init(_ questions: [Question]) { self.questions = questions }
 
     /// The answers, by index in the batch.
     ///
@@ -32,25 +28,18 @@ struct AnswerReading {
     /// themselves. A record that is read again after a crash is no duplicate of itself.
     func answers(_ connection: PostgresConnection) async throws -> [Int: UserAnswer] {
         var pipeline = Pipeline()
-        let holding = pipeline.add(
-            HeldEntitlements.read,
-            Array(Set(questions.compactMap(\.listedUserID)))
-        )
+        let holding = pipeline.add(HeldEntitlements.read, Array(Set(questions.compactMap(\.listedUserID))))
         let bringing = pipeline.add(RevisionTable.brought, origins)
         let answers = try await connection.run(pipeline)
-        let held = Dictionary(grouping: answers[holding], by: \.userID)
-            .mapValues { $0.map(\.held) }
+        let held = Dictionary(grouping: answers[holding], by: \.userID).mapValues { $0.map(\.held) }
         let brought = Set(answers[bringing])
         var found: [Int: UserAnswer] = [:]
         for (index, question) in questions.enumerated() {
             let environment = question.record.environment.rawValue
             found[question.index] = UserAnswer(
                 userID: question.userID,
-                held: question.listedUserID.map { user in
-                    (held[user] ?? []).filter { $0.environment == environment }
-                },
-                hasBroughtContent: brought.contains(index)
-            )
+                held: question.listedUserID.map { user in (held[user] ?? []).filter { $0.environment == environment } },
+                hasBroughtContent: brought.contains(index))
         }
         return found
     }
@@ -59,9 +48,7 @@ struct AnswerReading {
         questions.enumerated().flatMap { index, question -> [RevisionTable.Origin] in
             let record = question.record
             guard let source = record.source else { return [] }
-            let ids = [
-                record.transaction?.key.transactionID, record.renewal?.key.originalTransactionID,
-            ]
+            let ids = [record.transaction?.key.transactionID, record.renewal?.key.originalTransactionID]
             return ids.compactMap { $0 }.map { id in
                 (index: index, environment: record.environment, id: id, source: source)
             }

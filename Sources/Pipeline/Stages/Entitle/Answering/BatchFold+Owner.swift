@@ -13,13 +13,10 @@ extension BatchFold {
         }
         if let renewal = record.renewal {
             guard let state = state(of: renewal.key.scope) else { return nil }
-            return state.bundleIDs(joinedBy: renewal.key).sorted()
-                .lazy.compactMap { state[$0].ownership.userID }.first
+            return state.bundleIDs(joinedBy: renewal.key).sorted().lazy.compactMap { state[$0].ownership.userID }.first
         }
         return record.owner?.userID
     }
 
-    private func state(of scope: PurchaseScope) -> ScopeState? {
-        stateIndexes[scope].map { states[$0] }
-    }
+    private func state(of scope: PurchaseScope) -> ScopeState? { stateIndexes[scope].map { states[$0] } }
 }

@@ -15,12 +15,8 @@ struct UserAnswer {
 
     func outcome(_ outcome: EntitleOutcome, isAboutPurchase: Bool) -> Outcome {
         var answer = Outcome(status(outcome, isAboutPurchase: isAboutPurchase))
-        if let userID {
-            answer.add(userID, holds: held)
-        }
-        if case .conflict = outcome {
-            answer.reason = RefusalReason.transactionConflict.rawValue
-        }
+        if let userID { answer.add(userID, holds: held) }
+        if case .conflict = outcome { answer.reason = RefusalReason.transactionConflict.rawValue }
         return answer
     }
 

@@ -37,9 +37,7 @@ final class CatalogStore: Sendable {
 
     static func read(_ version: Int64, _ connection: PostgresConnection) async throws -> Catalog {
         let content = try await connection.run(CatalogTable.content, version)[0]
-        do throws(CatalogError) {
-            return try Catalog(json: Array(content.bytes))
-        } catch {
+        do throws(CatalogError) { return try Catalog(json: Array(content.bytes)) } catch {
             throw Unreadable(version: version, error: error)
         }
     }
@@ -49,11 +47,9 @@ final class CatalogStore: Sendable {
     ///
     /// Version 0 is before the first catalog: then no product was known. An unreadable version in
     /// between is passed over: no purchase was projected by it.
-    static func productIDs(
-        changedAfter first: Int64,
-        through last: Int64,
-        _ connection: PostgresConnection
-    ) async throws -> Set<Identifier>? {
+    static func productIDs(changedAfter first: Int64, through last: Int64, _ connection: PostgresConnection)
+        async throws -> Set<Identifier>?
+    {
         var changed: Set<Identifier> = []
         var former = Catalog()
         // One at a time, as each may be large.
@@ -62,9 +58,7 @@ final class CatalogStore: Sendable {
                 let catalog = try await read(version, connection)
                 if version > first { changed.formUnion(catalog.productIDs(differingFrom: former)) }
                 former = catalog
-            } catch is Unreadable where version < last {
-                if version == first { return nil }
-            }
+            } catch is Unreadable where version < last { if version == first { return nil } }
         }
         return changed
     }

@@ -22,19 +22,11 @@ actor Reprojection: Upkeep {
     /// How long to wait for a notification before the table is read anyway.
     private static let sweepInterval = Duration.milliseconds(1000)
     /// Before all purchases.
-    private static let start = PurchaseScope(
-        environment: Environment(rawValue: ""),
-        originalTransactionID: ""
-    )
+    private static let start = PurchaseScope(environment: Environment(rawValue: ""), originalTransactionID: "")
     /// Maximum purchases in one transaction.
     private static let purchasesMax = 200
 
-    init(
-        client: PostgresClient,
-        catalogs: CatalogStore,
-        metrics: EntitleMetrics,
-        refusals: Refusals
-    ) {
+    init(client: PostgresClient, catalogs: CatalogStore, metrics: EntitleMetrics, refusals: Refusals) {
         self.client = client
         standing = StandingConnection(client)
         self.catalogs = catalogs
@@ -64,29 +56,18 @@ actor Reprojection: Upkeep {
         }
     }
 
-    func close() async {
-        await standing.close()
-    }
+    func close() async { await standing.close() }
 }
 
 extension Reprojection {
     /// Works through one catalog change, from the progress in the table on.
-    private func reproject(
-        _ progress: CatalogProjection,
-        _ connection: PostgresConnection
-    ) async throws {
+    private func reproject(_ progress: CatalogProjection, _ connection: PostgresConnection) async throws {
         let target = try await target(progress, connection)
         var pipeline = Pipeline()
         pipeline.add(Locks.afterSharedCatalog)
-        if progress.target != target {
-            pipeline.add(CatalogProjection.begin, target)
-        }
+        if progress.target != target { pipeline.add(CatalogProjection.begin, target) }
         _ = try await connection.run(pipeline)
-        let changed = try await CatalogStore.productIDs(
-            changedAfter: progress.version,
-            through: target,
-            connection
-        )
+        let changed = try await CatalogStore.productIDs(changedAfter: progress.version, through: target, connection)
         var after = progress.target == target ? progress.after : Self.start
         while changed?.isEmpty != true {
             let sold = Array(try await connection.run(CatalogProjection.sold, after))
@@ -99,26 +80,20 @@ extension Reprojection {
     }
 
     /// The version under way, or the newest if that one cannot be read.
-    private func target(
-        _ progress: CatalogProjection,
-        _ connection: PostgresConnection
-    ) async throws -> Int64 {
+    private func target(_ progress: CatalogProjection, _ connection: PostgresConnection) async throws -> Int64 {
         guard let target = progress.target, target < progress.newest else { return progress.newest }
         do {
             _ = try await CatalogStore.read(target, connection)
             return target
-        } catch is CatalogStore.Unreadable {
-            return progress.newest
-        }
+        } catch is CatalogStore.Unreadable { return progress.newest }
     }
 
     /// The purchases to project because their products differ.
     ///
     /// - Parameter changed: nil for all products.
-    private static func scopes(
-        of sold: [CatalogProjection.Sold],
-        concernedBy changed: Set<Identifier>?
-    ) -> [PurchaseScope] {
+    private static func scopes(of sold: [CatalogProjection.Sold], concernedBy changed: Set<Identifier>?)
+        -> [PurchaseScope]
+    {
         func concerns(_ product: Identifier) -> Bool { changed?.contains(product) ?? true }
         var scopes: [PurchaseScope] = []
         for sold in sold where scopes.last != sold.scope {
@@ -127,9 +102,7 @@ extension Reprojection {
             }
         }
         // The last purchase may have more transactions than this page.
-        if sold.count == CatalogProjection.soldCountMax, let last = sold.last?.scope,
-            scopes.last != last
-        {
+        if sold.count == CatalogProjection.soldCountMax, let last = sold.last?.scope, scopes.last != last {
             scopes.append(last)
         }
         return scopes
@@ -152,11 +125,7 @@ extension Reprojection {
 
     private func project(part: [PurchaseScope]) async throws {
         let batch = try await client.transaction { [catalogs] connection in
-            try await EntitleTransaction(
-                connection: connection,
-                reprojected: part,
-                catalogs: catalogs
-            ).run()
+            try await EntitleTransaction(connection: connection, reprojected: part, catalogs: catalogs).run()
         }
         metrics.reprojected(part.count, batch)
     }

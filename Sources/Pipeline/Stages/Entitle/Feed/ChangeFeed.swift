@@ -44,13 +44,9 @@ final class ChangeFeed: Outbox {
     }
 
     /// Signals that this worker has committed changes.
-    func wake() {
-        signal.send()
-    }
+    func wake() { signal.send() }
 
-    func waitForWork() async throws {
-        await signal.wait(for: Self.sweepInterval)
-    }
+    func waitForWork() async throws { await signal.wait(for: Self.sweepInterval) }
 
     func empty(_ deliver: @escaping OutboxDelivery) async throws {
         try await reportBacklog()
@@ -80,9 +76,9 @@ extension ChangeFeed {
         guard lease.isFresh else { return true }
         state.withLock { $0.doubtful.formUnion(batch.userIDs) }
         let written = batch.records(topics, bytesMax: state.withLock { $0.recordBytesMax })
-        do {
-            try await renewing { try await deliver(written.records) }
-        } catch let undelivered as UndeliveredRecord where undelivered.error.isRecordFault {
+        do { try await renewing { try await deliver(written.records) } } catch let undelivered as UndeliveredRecord
+            where undelivered.error.isRecordFault
+        {
             state.withLock { $0.recordBytesMax = FeedLimits.smaller(than: $0.recordBytesMax) }
             throw undelivered
         }
@@ -111,11 +107,7 @@ extension ChangeFeed {
             size.exceeded(changesMax)
             throw error
         } catch let error as PostgresError where error.isRecordFault {
-            if changesMax == 1 {
-                try await passOverOldest(error)
-            } else {
-                size.exceeded(changesMax)
-            }
+            if changesMax == 1 { try await passOverOldest(error) } else { size.exceeded(changesMax) }
             return .empty
         }
     }
@@ -124,10 +116,7 @@ extension ChangeFeed {
         try await client.withConnection { connection in
             let held = try await lease.hold(changesMax: changesMax, connection)
             guard let suspectThrough = held else { return nil }
-            let batch = FeedBatch(
-                try await OutboxTable.read(on: connection),
-                suspectThrough: suspectThrough
-            )
+            let batch = FeedBatch(try await OutboxTable.read(on: connection), suspectThrough: suspectThrough)
             return batch.changes.isEmpty ? nil : batch
         }
     }
@@ -186,9 +175,7 @@ extension ChangeFeed {
         var pipeline = confirmation
         lease.republish(batch.userIDs, in: &pipeline)
         pipeline.add(FeedRepetitionTable.add, unlessEmpty: Array(suspects))
-        do {
-            _ = try await client.run(pipeline)
-        } catch let error as PostgresError where error.isRecordFault {
+        do { _ = try await client.run(pipeline) } catch let error as PostgresError where error.isRecordFault {
             // Repetitions first: what is not confirmed is published again.
             try await repeatStates(of: batch.userIDs, suspects: suspects)
             _ = try await client.run(confirmation)
@@ -201,9 +188,7 @@ extension ChangeFeed {
     private func reportBacklog() async throws {
         let now = ContinuousClock.now
         let isDue = state.withLock { state in
-            guard state.backlogReportedAt.map({ now - $0 >= Self.backlogInterval }) ?? true else {
-                return false
-            }
+            guard state.backlogReportedAt.map({ now - $0 >= Self.backlogInterval }) ?? true else { return false }
             state.backlogReportedAt = now
             return true
         }

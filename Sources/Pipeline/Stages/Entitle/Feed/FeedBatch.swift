@@ -27,14 +27,10 @@ struct FeedBatch {
         suspectThrough = 0
     }
 
-    var userIDs: Set<Identifier> {
-        Set(changes.map(\.change.userID))
-    }
+    var userIDs: Set<Identifier> { Set(changes.map(\.change.userID)) }
 
     /// Users of records that were sent before this batch and may still reach the broker.
-    var suspectUserIDs: Set<Identifier> {
-        Set(changes.filter { $0.id <= suspectThrough }.map(\.change.userID))
-    }
+    var suspectUserIDs: Set<Identifier> { Set(changes.filter { $0.id <= suspectThrough }.map(\.change.userID)) }
 
     /// The changes in their order, then each user's state, which contains them.
     ///
@@ -44,29 +40,17 @@ struct FeedBatch {
         var written = FeedRecords()
         for (_, change) in changes {
             let room = bytesMax - change.userID.utf8.count
-            written.append(
-                change.value(bytesMax: room),
-                topic: topics.changed,
-                userID: change.userID
-            )
+            written.append(change.value(bytesMax: room), topic: topics.changed, userID: change.userID)
         }
         for (userID, version) in versions {
             let room = bytesMax - userID.utf8.count
-            written.append(
-                state(of: userID, version, bytesMax: room),
-                topic: topics.current,
-                userID: userID
-            )
+            written.append(state(of: userID, version, bytesMax: room), topic: topics.current, userID: userID)
         }
         return written
     }
 
     /// A value by `entitlements.current.schema.json`; nil if nothing fits.
-    private func state(
-        of userID: Identifier,
-        _ version: Int64,
-        bytesMax: Int
-    ) -> (bytes: [UInt8], isWhole: Bool)? {
+    private func state(of userID: Identifier, _ version: Int64, bytesMax: Int) -> (bytes: [UInt8], isWhole: Bool)? {
         // Escaping makes at most six bytes of one byte of an ID.
         let room = bytesMax - 6 * userID.utf8.count - Self.frameBytes
         guard room > 0 else { return nil }

@@ -23,11 +23,7 @@ extension RecordedChange {
         return nil
     }
 
-    private func value(
-        _ old: [PostgresPeriod],
-        _ new: [PostgresPeriod],
-        omitted: (old: Int, new: Int)?
-    ) -> [UInt8] {
+    private func value(_ old: [PostgresPeriod], _ new: [PostgresPeriod], omitted: (old: Int, new: Int)?) -> [UInt8] {
         var writer = JSONWriter(reserving: 640 + 48 * (old.count + new.count))
         writer.beginFeedObject(userID: userID, version: version)
         writer.key("changedAt")

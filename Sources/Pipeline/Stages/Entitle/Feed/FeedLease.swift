@@ -52,9 +52,7 @@ final class FeedLease: Sendable {
     }
 
     /// Removes acknowledged changes from the outbox if this copy still holds the lease.
-    func confirm(_ ids: [Int64], in pipeline: inout Pipeline) {
-        pipeline.add(FeedLeaseTable.confirm, (holder, ids))
-    }
+    func confirm(_ ids: [Int64], in pipeline: inout Pipeline) { pipeline.add(FeedLeaseTable.confirm, (holder, ids)) }
 
     /// Publishes the newest states of users again, unless this copy has held the lease all the
     /// time.
@@ -63,7 +61,5 @@ final class FeedLease: Sendable {
     }
 
     /// Ends the lease, so that another copy can begin at once if nothing is in flight.
-    func release(_ client: PostgresClient) async throws {
-        _ = try await client.run(FeedLeaseTable.release, holder)
-    }
+    func release(_ client: PostgresClient) async throws { _ = try await client.run(FeedLeaseTable.release, holder) }
 }

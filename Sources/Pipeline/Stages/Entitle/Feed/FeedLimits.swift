@@ -6,7 +6,5 @@ enum FeedLimits {
 
     /// The next limit after a broker has refused a record of that size, whatever its topic should
     /// take.
-    static func smaller(than bytes: Int) -> Int {
-        max(recordBytesMin, bytes / 2)
-    }
+    static func smaller(than bytes: Int) -> Int { max(recordBytesMin, bytes / 2) }
 }

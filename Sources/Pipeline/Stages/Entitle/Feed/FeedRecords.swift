@@ -10,11 +10,7 @@ struct FeedRecords {
     var unwritableCount = 0
 
     /// - Parameter value: nil if nothing fits; with whether it is whole.
-    mutating func append(
-        _ value: (bytes: [UInt8], isWhole: Bool)?,
-        topic: String,
-        userID: Identifier
-    ) {
+    mutating func append(_ value: (bytes: [UInt8], isWhole: Bool)?, topic: String, userID: Identifier) {
         guard let value else {
             unwritableCount += 1
             return

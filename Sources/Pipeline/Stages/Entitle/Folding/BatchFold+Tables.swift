@@ -8,10 +8,7 @@ extension BatchFold {
     ///
     /// - Parameter pipeline: statements that come first, such as the locks.
     static func read(
-        _ scopes: [PurchaseScope],
-        after pipeline: Pipeline,
-        _ catalogs: CatalogStore,
-        _ connection: PostgresConnection
+        _ scopes: [PurchaseScope], after pipeline: Pipeline, _ catalogs: CatalogStore, _ connection: PostgresConnection
     ) async throws -> (fold: BatchFold, catalog: CatalogStore.Versioned) {
         var pipeline = pipeline
         let version = pipeline.add(CatalogTable.newestVersion)
@@ -25,30 +22,20 @@ extension BatchFold {
 
     /// Adds the stored facts of its scopes, before the records are added.
     mutating func add(_ reading: FactReading, _ answers: PipelineAnswers) {
-        for row in answers[reading.closedPeriods] {
-            withState(of: row.scope) { $0.add(row) }
-        }
+        for row in answers[reading.closedPeriods] { withState(of: row.scope) { $0.add(row) } }
         for fact in answers[reading.transactions] {
             withState(of: fact.purchaseKey.scope) { $0[fact.key.bundleID].add(fact) }
         }
-        for fact in answers[reading.renewals] {
-            withState(of: fact.key.scope) { $0.add(fact) }
-        }
-        for row in answers[reading.spans] {
-            withState(of: row.key.scope) { $0.add(row) }
-        }
+        for fact in answers[reading.renewals] { withState(of: fact.key.scope) { $0.add(fact) } }
+        for row in answers[reading.spans] { withState(of: row.key.scope) { $0.add(row) } }
         for row in answers[reading.owners] {
             withPurchase(row.key) { purchase in
                 purchase.ownership = row.owner.ownership
                 purchase.ownerChange = row.change
             }
         }
-        for row in answers[reading.entitlements] {
-            withPurchase(row.purchase) { $0.rows.append(row.row) }
-        }
-        for row in answers[reading.credits] {
-            withPurchase(row.purchase) { $0.credits.append(row.credit) }
-        }
+        for row in answers[reading.entitlements] { withPurchase(row.purchase) { $0.rows.append(row.row) } }
+        for row in answers[reading.credits] { withPurchase(row.purchase) { $0.credits.append(row.credit) } }
         for purchase in answers[reading.stackedPurchases] {
             withPurchase(purchase.purchaseKey) { $0.stacked.append(purchase) }
         }
@@ -89,9 +76,7 @@ extension BatchFold {
     fileprivate var newSpans: [RenewalTable.Span] {
         var added: [RenewalTable.Span] = []
         for index in states.indices {
-            for (key, spans) in states[index].newSpans {
-                added += spans.map { RenewalTable.Span(key: key, span: $0) }
-            }
+            for (key, spans) in states[index].newSpans { added += spans.map { RenewalTable.Span(key: key, span: $0) } }
         }
         return added
     }
@@ -112,10 +97,6 @@ extension Pipeline {
 
 extension StackedPurchase {
     var purchaseKey: PurchaseKey {
-        PurchaseKey(
-            environment: key.environment,
-            bundleID: key.bundleID,
-            originalTransactionID: originalTransactionID
-        )
+        PurchaseKey(environment: key.environment, bundleID: key.bundleID, originalTransactionID: originalTransactionID)
     }
 }

@@ -49,9 +49,7 @@ struct BatchFold {
     /// Visits each purchase: its scope's state and its index there, without a copy.
     func forEachPurchase(_ body: (borrowing ScopeState, _ purchase: Int) -> Void) {
         for index in states.indices {
-            for purchase in states[index].purchases.indices {
-                body(states[index], purchase)
-            }
+            for purchase in states[index].purchases.indices { body(states[index], purchase) }
         }
     }
 
@@ -63,13 +61,8 @@ struct BatchFold {
             var scopes: Set<PurchaseScope> = []
             record.insertScopes(into: &scopes)
             for scope in scopes {
-                guard let stateIndex = stateIndexes[scope], let closed = states[stateIndex].closed
-                else {
-                    continue
-                }
-                if closed.isReopened(by: record) {
-                    reopened.insert(scope)
-                }
+                guard let stateIndex = stateIndexes[scope], let closed = states[stateIndex].closed else { continue }
+                if closed.isReopened(by: record) { reopened.insert(scope) }
             }
         }
         return Array(reopened)
@@ -77,11 +70,7 @@ struct BatchFold {
 
     /// Replaces states that were read again.
     mutating func replace(_ states: [ScopeState]) {
-        for state in states {
-            if let stateIndex = stateIndexes[state.scope] {
-                self.states[stateIndex] = state
-            }
-        }
+        for state in states { if let stateIndex = stateIndexes[state.scope] { self.states[stateIndex] = state } }
     }
 
     mutating func add(_ record: EntitleRecord, refused: ImmutableField?) {
@@ -93,9 +82,7 @@ struct BatchFold {
     /// Marks all purchases to be projected, even if no record changes them.
     mutating func markAll(_ cause: ChangeCause) {
         for state in states {
-            for purchase in state.purchases {
-                occasions[state.scope.purchase(purchase.bundleID)] = .other(cause)
-            }
+            for purchase in state.purchases { occasions[state.scope.purchase(purchase.bundleID)] = .other(cause) }
         }
     }
 
@@ -124,9 +111,7 @@ struct BatchFold {
 
     /// Sets the outcome of the records that only report a changed owner: whether a row changed.
     mutating func settleRelinked(changed: Set<PurchaseKey>) {
-        for (index, key) in relinked where changed.contains(key) {
-            outcomes[index] = .applied
-        }
+        for (index, key) in relinked where changed.contains(key) { outcomes[index] = .applied }
     }
 
     private mutating func addParts(of record: EntitleRecord, at index: Int) -> EntitleOutcome {
@@ -137,9 +122,7 @@ struct BatchFold {
             return .unchanged
         }
         let transaction = record.transaction.map { add($0, of: record) }
-        if case .conflict(let field) = transaction {
-            return .conflict(field)
-        }
+        if case .conflict(let field) = transaction { return .conflict(field) }
         let renewal = record.renewal.map { add($0, of: record) }
         addHistory(of: record)
         guard transaction != nil || renewal != nil else { return .recorded }
@@ -149,18 +132,14 @@ struct BatchFold {
 
     private mutating func add(_ fact: TransactionFact, of record: EntitleRecord) -> PartVerdict {
         let purchase = fact.purchaseKey
-        guard let stateIndex = stateIndexes[purchase.scope] else {
-            return .conflict(.originalTransactionID)
-        }
+        guard let stateIndex = stateIndexes[purchase.scope] else { return .conflict(.originalTransactionID) }
         if fact.key.environment.reusesIDs {
             if let newer = takeOver(fact, record) { return newer }
         } else if let original = originals[fact.key], original != purchase.originalTransactionID {
             return .conflict(.originalTransactionID)
         }
         let (verdict, isFirst) = states[stateIndex][purchase.bundleID].apply(fact)
-        if case .conflict = verdict {
-            return verdict
-        }
+        if case .conflict = verdict { return verdict }
         originals[fact.key] = purchase.originalTransactionID
         mark(purchase, record, verdict)
         if verdict.isContent, let payload = record.payloads[.transaction] {
@@ -172,10 +151,7 @@ struct BatchFold {
     /// Removes a transaction whose ID was reused from its former purchase.
     ///
     /// - Returns: a verdict if the former purchase keeps the ID, because its revision is newer.
-    private mutating func takeOver(
-        _ fact: TransactionFact,
-        _ record: EntitleRecord
-    ) -> PartVerdict? {
+    private mutating func takeOver(_ fact: TransactionFact, _ record: EntitleRecord) -> PartVerdict? {
         let key = fact.purchaseKey
         for index in states.indices where states[index].scope != key.scope {
             guard let former = states[index][key.bundleID].known(as: fact) else { continue }
@@ -192,33 +168,21 @@ struct BatchFold {
         for bundleID in states[stateIndex].bundleIDs(joinedBy: fact.key) {
             mark(fact.key.scope.purchase(bundleID), record, verdict)
         }
-        if verdict.isContent, let payload = record.payloads[.renewalInfo] {
-            history.add(fact, payload, record)
-        }
+        if verdict.isContent, let payload = record.payloads[.renewalInfo] { history.add(fact, payload, record) }
         return verdict
     }
 
-    private mutating func mark(
-        _ purchase: PurchaseKey,
-        _ record: EntitleRecord,
-        _ verdict: PartVerdict
-    ) {
-        if verdict == .new || occasions[purchase] == nil {
-            occasions[purchase] = .record(record)
-        }
+    private mutating func mark(_ purchase: PurchaseKey, _ record: EntitleRecord, _ verdict: PartVerdict) {
+        if verdict == .new || occasions[purchase] == nil { occasions[purchase] = .record(record) }
     }
 
     private mutating func addHistory(of record: EntitleRecord) {
-        if let fact = record.facts.appTransaction,
-            let payload = record.payloads[.appTransaction]
-        {
+        if let fact = record.facts.appTransaction, let payload = record.payloads[.appTransaction] {
             history.add(fact, payload, record)
         }
         if let notification = record.notification, record.source != nil {
-            let meaning = NotificationMeaning(
-                type: notification.type,
-                subtype: notification.subtype
-            ).with(record.facts.renewal)
+            let meaning = NotificationMeaning(type: notification.type, subtype: notification.subtype).with(
+                record.facts.renewal)
             meanings.append(meaning)
             history.add(notification, meaning, record)
         }
@@ -227,7 +191,5 @@ struct BatchFold {
 
 extension PartVerdict {
     /// Whether the content may not be in the history yet.
-    fileprivate var isContent: Bool {
-        self == .new || self == .superseded
-    }
+    fileprivate var isContent: Bool { self == .new || self == .superseded }
 }

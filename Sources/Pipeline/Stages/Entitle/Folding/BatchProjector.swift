@@ -30,12 +30,7 @@ struct BatchProjector {
 
         var isInStack: Bool { !stacked.isEmpty || !state.stacked.isEmpty }
 
-        init(
-            facts: PurchaseFacts,
-            state: PurchaseState,
-            stacked: [StackedPurchase],
-            closed: ClosedPurchase?
-        ) {
+        init(facts: PurchaseFacts, state: PurchaseState, stacked: [StackedPurchase], closed: ClosedPurchase?) {
             self.facts = facts
             self.state = state
             self.stacked = stacked
@@ -58,23 +53,17 @@ struct BatchProjector {
     }
 
     /// Whether a purchase of the batch is or was in a stack: then `readStacks` must run first.
-    var isStacking: Bool {
-        purchases.values.contains(where: \.isInStack)
-    }
+    var isStacking: Bool { purchases.values.contains(where: \.isInStack) }
 
-    private static func purchase(
-        _ key: PurchaseKey,
-        _ state: borrowing ScopeState,
-        _ projection: Projection
-    ) -> Purchase {
+    private static func purchase(_ key: PurchaseKey, _ state: borrowing ScopeState, _ projection: Projection)
+        -> Purchase
+    {
         let stored = state[key.bundleID]
         let facts = state.facts(of: key.bundleID)
         return Purchase(
-            facts: facts,
-            state: stored,
+            facts: facts, state: stored,
             stacked: projection.stackedPurchases(of: facts, key, spans: stored.ownership.spans),
-            closed: state.newlyClosed(facts, of: key.bundleID)
-        )
+            closed: state.newlyClosed(facts, of: key.bundleID))
     }
 
     /// The closed periods to write.
@@ -84,11 +73,7 @@ struct BatchProjector {
 
     /// The changes of owners that this projection takes into account.
     var ownerChanges: [OwnerChangeTable.Projected] {
-        purchases.compactMap { key, purchase in
-            purchase.state.ownerChange.map {
-                (purchase: key, change: $0)
-            }
-        }
+        purchases.compactMap { key, purchase in purchase.state.ownerChange.map { (purchase: key, change: $0) } }
     }
 
     /// Counts transactions that the batch added or changed, and none that were stored before.
@@ -96,12 +81,8 @@ struct BatchProjector {
         for purchase in purchases.values {
             for index in purchase.state.changed {
                 let transaction = MergedTransaction(purchase.state.transactions[index])
-                if projection.catalog[transaction.productID] == nil {
-                    unknownProducts += 1
-                }
-                if projection.catalog.type(of: transaction)?.isUnknown ?? true {
-                    unknownTypes += 1
-                }
+                if projection.catalog[transaction.productID] == nil { unknownProducts += 1 }
+                if projection.catalog.type(of: transaction)?.isUnknown ?? true { unknownTypes += 1 }
             }
         }
     }
@@ -117,9 +98,7 @@ struct BatchProjector {
             changes.compare(stacked: purchase.state.stacked, with: purchase.stacked)
         }
         let moved = movedHolders()
-        for (key, neighbour) in neighbours {
-            compare(key, neighbour, moved: moved, to: &changes)
-        }
+        for (key, neighbour) in neighbours { compare(key, neighbour, moved: moved, to: &changes) }
         return changes
     }
 
@@ -128,30 +107,18 @@ struct BatchProjector {
         Dictionary(
             uniqueKeysWithValues: purchases.map { key, purchase in
                 let contributions = projection.contributions(
-                    of: purchase.facts,
-                    key,
-                    ownership: purchase.state.ownership,
-                    stacks: stacks
-                )
+                    of: purchase.facts, key, ownership: purchase.state.ownership, stacks: stacks)
                 return (key, contributions)
-            }
-        )
+            })
     }
 
     private func project(_ purchase: Purchase, _ key: PurchaseKey) -> ProjectedPurchase {
-        projection.project(
-            purchase.facts,
-            of: key,
-            ownership: purchase.state.ownership,
-            stacks: stacks
-        )
+        projection.project(purchase.facts, of: key, ownership: purchase.state.ownership, stacks: stacks)
     }
 
     /// Compares a neighbour's rows of those holders whose stacks have moved; no others are locked.
     private func compare(
-        _ key: PurchaseKey,
-        _ neighbour: Purchase,
-        moved: [StackedPurchaseTable.Holder: ProjectionOccasion],
+        _ key: PurchaseKey, _ neighbour: Purchase, moved: [StackedPurchaseTable.Holder: ProjectionOccasion],
         to changes: inout RowChanges
     ) {
         let projected = project(neighbour, key).rows
@@ -160,11 +127,8 @@ struct BatchProjector {
             let holder = StackedPurchaseTable.Holder(key, userID: user)
             guard let occasion = moved[holder] else { continue }
             changes.compare(
-                key,
-                rows: neighbour.state.rows.filter { $0.userID == user },
-                with: projected.filter { $0.userID == user },
-                occasion
-            )
+                key, rows: neighbour.state.rows.filter { $0.userID == user },
+                with: projected.filter { $0.userID == user }, occasion)
         }
     }
 
@@ -177,9 +141,7 @@ struct BatchProjector {
             let moved =
                 occasions[key]?.cause.kind == .catalog
                 ? stored.union(purchase.stacked) : stored.symmetricDifference(purchase.stacked)
-            for entry in moved {
-                holders[StackedPurchaseTable.Holder(entry.key)] = occasions[key]
-            }
+            for entry in moved { holders[StackedPurchaseTable.Holder(entry.key)] = occasions[key] }
         }
         return holders
     }
@@ -200,21 +162,14 @@ extension BatchProjector {
         pipeline.add(Locks.users, unlessEmpty: Array(users))
         let stored = pipeline.add(StackedPurchaseTable.ofHolders, Array(holders))
         let own = Set(purchases.keys)
-        let others = try await connection.run(pipeline)[stored]
-            .filter { !own.contains($0.purchaseKey) }
-        stacks = NonRenewingStacks(
-            others + purchases.values.flatMap(\.stacked),
-            catalog: projection.catalog
-        )
+        let others = try await connection.run(pipeline)[stored].filter { !own.contains($0.purchaseKey) }
+        stacks = NonRenewingStacks(others + purchases.values.flatMap(\.stacked), catalog: projection.catalog)
         try await readNeighbours(Set(others.map(\.purchaseKey)), connection)
     }
 
     /// Reads the neighbours, and again the rows of the batch's own purchases in a stack: another
     /// transaction could move these until the users were locked.
-    private mutating func readNeighbours(
-        _ keys: Set<PurchaseKey>,
-        _ connection: PostgresConnection
-    ) async throws {
+    private mutating func readNeighbours(_ keys: Set<PurchaseKey>, _ connection: PostgresConnection) async throws {
         let own = purchases.filter(\.value.isInStack)
         let scopes = Array(Set((keys.map(\.scope)) + own.keys.map(\.scope)))
         var pipeline = Pipeline()

@@ -15,9 +15,7 @@ struct ClosedPurchase {
 
     /// Whether a record may change a closed period, or only the facts can show whether it does.
     func isReopened(by record: EntitleRecord) -> Bool {
-        if let fact = record.transaction, !holds(against: fact) {
-            return true
-        }
+        if let fact = record.transaction, !holds(against: fact) { return true }
         return record.renewal.map { periods.mayDepend(on: $0) } ?? false
     }
 
@@ -25,13 +23,8 @@ struct ClosedPurchase {
     func rows(of scope: PurchaseScope) -> [ClosedPeriodTable.Row] {
         periods.periodsByProduct.map { productID, set in
             ClosedPeriodTable.Row(
-                scope: scope,
-                productID: productID,
-                bundleID: bundleID,
-                trust: trust,
-                before: periods.before,
-                periods: set
-            )
+                scope: scope, productID: productID, bundleID: bundleID, trust: trust, before: periods.before,
+                periods: set)
         }
     }
 
@@ -45,11 +38,9 @@ extension ScopeState {
     /// The periods with more of the known transactions closed; nil if not worth it, or not safe.
     func newlyClosed(_ facts: PurchaseFacts, of bundleID: Identifier) -> ClosedPurchase? {
         // A reused ID would remove a transaction from a closed period.
-        guard !scope.environment.reusesIDs,
-            facts.transactions.count > ClosedPurchase.openMax, purchases.count == 1,
-            let purchase = purchases.first, purchase.bundleID == bundleID,
-            purchase.state.trusts.count == 1, let trust = purchase.state.trusts.first,
-            purchase.state.transactions.allSatisfy({ $0.track == .jws }),
+        guard !scope.environment.reusesIDs, facts.transactions.count > ClosedPurchase.openMax, purchases.count == 1,
+            let purchase = purchases.first, purchase.bundleID == bundleID, purchase.state.trusts.count == 1,
+            let trust = purchase.state.trusts.first, purchase.state.transactions.allSatisfy({ $0.track == .jws }),
             let periods = facts.closed(keeping: ClosedPurchase.openMin)
         else { return nil }
         return ClosedPurchase(bundleID: bundleID, trust: trust, periods: periods)

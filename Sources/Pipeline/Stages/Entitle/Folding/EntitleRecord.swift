@@ -13,9 +13,7 @@ extension EntitleRecord {
 
     /// The scope of the record's purchase; nil for an app transaction, or a notification without a
     /// fact.
-    var scope: PurchaseScope? {
-        transaction?.purchaseKey.scope ?? renewal?.key.scope ?? relinkedPurchase?.scope
-    }
+    var scope: PurchaseScope? { transaction?.purchaseKey.scope ?? renewal?.key.scope ?? relinkedPurchase?.scope }
 
     /// Inserts the scopes to lock and read for this record.
     ///
@@ -27,12 +25,7 @@ extension EntitleRecord {
 
     /// The purchase of a record that only reports its changed owner; nil for any other record.
     var relinkedPurchase: PurchaseKey? {
-        guard let original = value.relinkedPurchase, let bundleID = value.bundleID
-        else { return nil }
-        return PurchaseKey(
-            environment: value.environment,
-            bundleID: bundleID,
-            originalTransactionID: original
-        )
+        guard let original = value.relinkedPurchase, let bundleID = value.bundleID else { return nil }
+        return PurchaseKey(environment: value.environment, bundleID: bundleID, originalTransactionID: original)
     }
 }

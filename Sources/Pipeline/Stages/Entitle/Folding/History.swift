@@ -14,23 +14,11 @@ struct History {
 
     var downloads: [AppTransactionFact] { Array(newestDownloads.values) }
 
-    mutating func add(
-        _ fact: TransactionFact,
-        isFirst: Bool,
-        _ payload: ArraySlice<UInt8>,
-        _ record: EntitleRecord
-    ) {
+    mutating func add(_ fact: TransactionFact, isFirst: Bool, _ payload: ArraySlice<UInt8>, _ record: EntitleRecord) {
         let row: RevisionTable.Row = (
-            kind: .transaction,
-            environment: record.environment,
-            bundleID: fact.key.bundleID,
-            id: fact.key.transactionID,
-            trust: "",
-            track: fact.track,
-            revision: fact.revision,
-            payload: payload,
-            notificationUUID: record.notification?.uuid,
-            source: record.source
+            kind: .transaction, environment: record.environment, bundleID: fact.key.bundleID,
+            id: fact.key.transactionID, trust: "", track: fact.track, revision: fact.revision, payload: payload,
+            notificationUUID: record.notification?.uuid, source: record.source
         )
         if isFirst { firstRevisions.append(row) } else { revisions.append(row) }
     }
@@ -38,67 +26,36 @@ struct History {
     mutating func add(_ fact: RenewalFact, _ payload: ArraySlice<UInt8>, _ record: EntitleRecord) {
         revisions.append(
             (
-                kind: .renewal,
-                environment: record.environment,
-                bundleID: "",
-                id: fact.key.originalTransactionID,
-                trust: fact.key.trust.text,
-                track: .jws,
-                revision: fact.revision,
-                payload: payload,
-                notificationUUID: record.notification?.uuid,
-                source: record.source
-            )
-        )
+                kind: .renewal, environment: record.environment, bundleID: "", id: fact.key.originalTransactionID,
+                trust: fact.key.trust.text, track: .jws, revision: fact.revision, payload: payload,
+                notificationUUID: record.notification?.uuid, source: record.source
+            ))
     }
 
     /// An app transaction without an `appTransactionId`, as signed before 2025, names no account:
     /// it is stored in `revisions` alone.
-    mutating func add(
-        _ fact: AppTransactionFact,
-        _ payload: ArraySlice<UInt8>,
-        _ record: EntitleRecord
-    ) {
+    mutating func add(_ fact: AppTransactionFact, _ payload: ArraySlice<UInt8>, _ record: EntitleRecord) {
         revisions.append(
             (
-                kind: .appTransaction,
-                environment: fact.environment,
-                bundleID: fact.bundleID,
-                id: fact.id,
-                trust: "",
-                track: fact.track,
-                revision: fact.revision,
-                payload: payload,
-                notificationUUID: record.notification?.uuid,
-                source: record.source
-            )
-        )
+                kind: .appTransaction, environment: fact.environment, bundleID: fact.bundleID, id: fact.id, trust: "",
+                track: fact.track, revision: fact.revision, payload: payload,
+                notificationUUID: record.notification?.uuid, source: record.source
+            ))
         guard let group = fact.group else { return }
         if let known = newestDownloads[group], known.revision >= fact.revision { return }
         newestDownloads[group] = fact
     }
 
     /// A notification without a UUID is stored under the position it was read from.
-    mutating func add(
-        _ notification: ObservedNotification,
-        _ meaning: NotificationMeaning,
-        _ record: EntitleRecord
-    ) {
+    mutating func add(_ notification: ObservedNotification, _ meaning: NotificationMeaning, _ record: EntitleRecord) {
         let source = record.source
         let position = source.map { "\($0.position)/\($0.index)" }
         notifications.append(
             (
-                environment: record.environment,
-                uuid: notification.uuid?.lowercased() ?? position,
-                bundleID: record.bundleID,
-                type: notification.type,
-                subtype: notification.subtype,
-                meaning: meaning,
-                signedDate: notification.signedDate,
-                originalTransactionID: record.scope?.originalTransactionID,
-                transactionID: record.transaction?.key.transactionID,
-                source: source
-            )
-        )
+                environment: record.environment, uuid: notification.uuid?.lowercased() ?? position,
+                bundleID: record.bundleID, type: notification.type, subtype: notification.subtype, meaning: meaning,
+                signedDate: notification.signedDate, originalTransactionID: record.scope?.originalTransactionID,
+                transactionID: record.transaction?.key.transactionID, source: source
+            ))
     }
 }

@@ -19,9 +19,7 @@ struct PurchaseState {
 
     var trusts: Set<Trust> {
         var trusts: Set<Trust> = []
-        for fact in transactions {
-            trusts.insert(fact.trust)
-        }
+        for fact in transactions { trusts.insert(fact.trust) }
         return trusts
     }
 
@@ -40,17 +38,12 @@ struct PurchaseState {
     mutating func apply(_ fact: TransactionFact) -> (PartVerdict, isFirst: Bool) {
         var known: [PartRevision] = []
         var position: Int?
-        for (index, other) in transactions.enumerated()
-        where other.key.transactionID == fact.key.transactionID {
+        for (index, other) in transactions.enumerated() where other.key.transactionID == fact.key.transactionID {
             known.append(other.part)
-            if other.track == fact.track {
-                position = index
-            }
+            if other.track == fact.track { position = index }
         }
         let verdict = fact.part.verdict(against: known)
-        if case .conflict = verdict {
-            return (verdict, false)
-        }
+        if case .conflict = verdict { return (verdict, false) }
         guard let position else {
             if transactions.isEmpty {
                 // A subscription's transactions arrive in groups, and each is large to move.
@@ -88,15 +81,14 @@ struct PurchaseState {
         guard transactions.contains(where: { $0.track == .receipt }) else {
             return transactions.map { MergedTransaction($0) }
         }
-        return Dictionary(grouping: transactions) { $0.key.transactionID }
-            .values.compactMap { MergedTransaction(tracks: $0) }
+        return Dictionary(grouping: transactions) { $0.key.transactionID }.values.compactMap {
+            MergedTransaction(tracks: $0)
+        }
     }
 
     /// Users whose rows may change.
     var users: Set<Identifier> {
-        Set(ownership.spans.map(\.userID))
-            .union(rows.map(\.userID))
-            .union(credits.map(\.userID))
-            .union(stacked.map(\.key.userID))
+        Set(ownership.spans.map(\.userID)).union(rows.map(\.userID)).union(credits.map(\.userID)).union(
+            stacked.map(\.key.userID))
     }
 }

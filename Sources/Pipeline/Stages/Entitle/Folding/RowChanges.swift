@@ -18,25 +18,16 @@ struct RowChanges {
 
     /// Users whose rows change, so that no other transaction may change them until this one ends.
     var users: Set<Identifier> {
-        Set(changed.map(\.change.userID))
-            .union(credited.map(\.credit.userID))
-            .union(uncredited.map(\.credit.userID))
+        Set(changed.map(\.change.userID)).union(credited.map(\.credit.userID)).union(uncredited.map(\.credit.userID))
     }
 
     mutating func compare(
-        _ purchase: PurchaseKey,
-        rows old: [EntitlementRow],
-        with new: [EntitlementRow],
-        _ occasion: ProjectionOccasion
+        _ purchase: PurchaseKey, rows old: [EntitlementRow], with new: [EntitlementRow], _ occasion: ProjectionOccasion
     ) {
         for change in EntitlementChange.changes(from: old, to: new) {
             let isGone = change.new.isEmpty
             let row = EntitlementRow(
-                key: change.key,
-                userID: change.userID,
-                periods: change.new,
-                terms: change.newTerms
-            )
+                key: change.key, userID: change.userID, periods: change.new, terms: change.newTerms)
             if isGone {
                 gone.append((purchase, row))
             } else if change.old.isEmpty {
@@ -49,11 +40,7 @@ struct RowChanges {
         }
     }
 
-    mutating func compare(
-        _ purchase: PurchaseKey,
-        credits old: [LedgerCredit],
-        with new: [LedgerCredit]
-    ) {
+    mutating func compare(_ purchase: PurchaseKey, credits old: [LedgerCredit], with new: [LedgerCredit]) {
         for credit in new where !old.contains(credit) {
             credited.append((purchase, credit))
             purchases.insert(purchase)
@@ -84,10 +71,7 @@ extension Pipeline {
         add(LedgerTable.remove, unlessEmpty: changes.uncredited)
         add(LedgerTable.write, unlessEmpty: changes.credited)
         if !changes.changed.isEmpty {
-            add(
-                ChangeTable.append,
-                ChangeTable.Batch(changes.changed, catalogVersion: catalogVersion)
-            )
+            add(ChangeTable.append, ChangeTable.Batch(changes.changed, catalogVersion: catalogVersion))
         }
     }
 }

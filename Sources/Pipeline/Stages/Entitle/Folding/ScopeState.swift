@@ -14,28 +14,20 @@ struct ScopeState {
     private(set) var changedRenewals: Set<RenewalKey> = []
     private(set) var newSpans: [RenewalKey: Set<RenewalSpan>] = [:]
 
-    init(_ scope: PurchaseScope) {
-        self.scope = scope
-    }
+    init(_ scope: PurchaseScope) { self.scope = scope }
 
     /// The state of an app's purchase; empty if the scope has none of it yet.
     subscript(bundleID: Identifier) -> PurchaseState {
-        get {
-            index(of: bundleID).map { purchases[$0].state } ?? PurchaseState()
-        }
+        get { index(of: bundleID).map { purchases[$0].state } ?? PurchaseState() }
         _modify {
             let index = index(of: bundleID) ?? purchases.count
-            if index == purchases.count {
-                purchases.append((bundleID, PurchaseState()))
-            }
+            if index == purchases.count { purchases.append((bundleID, PurchaseState())) }
             yield &purchases[index].state
         }
     }
 
     private func index(of bundleID: Identifier) -> Int? {
-        for index in purchases.indices where purchases[index].bundleID == bundleID {
-            return index
-        }
+        for index in purchases.indices where purchases[index].bundleID == bundleID { return index }
         return nil
     }
 
@@ -45,13 +37,9 @@ struct ScopeState {
         closed = ClosedPurchase(bundleID: row.bundleID, trust: row.trust, periods: periods)
     }
 
-    mutating func add(_ fact: RenewalFact) {
-        renewals.append(fact)
-    }
+    mutating func add(_ fact: RenewalFact) { renewals.append(fact) }
 
-    mutating func add(_ row: RenewalTable.Span) {
-        spans[row.key, default: []].insert(row.span)
-    }
+    mutating func add(_ row: RenewalTable.Span) { spans[row.key, default: []].insert(row.span) }
 
     /// Adds a renewal info of a record.
     ///
@@ -87,15 +75,9 @@ struct ScopeState {
     func facts(of bundleID: Identifier) -> PurchaseFacts {
         let purchase = self[bundleID]
         let closed = self.closed?.bundleID == bundleID ? self.closed?.periods : nil
-        guard !spans.isEmpty else {
-            return PurchaseFacts(transactions: purchase.mergedTransactions, closed: closed)
-        }
+        guard !spans.isEmpty else { return PurchaseFacts(transactions: purchase.mergedTransactions, closed: closed) }
         let trusts = purchase.trusts
         let joined = spans.filter { trusts.contains($0.key.trust) }.flatMap(\.value)
-        return PurchaseFacts(
-            transactions: purchase.mergedTransactions,
-            spans: Array(Set(joined)),
-            closed: closed
-        )
+        return PurchaseFacts(transactions: purchase.mergedTransactions, spans: Array(Set(joined)), closed: closed)
     }
 }

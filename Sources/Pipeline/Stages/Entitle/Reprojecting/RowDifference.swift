@@ -16,20 +16,14 @@ package struct RowDifference: Hashable, Sendable {
 }
 
 extension RowChanges {
-    var differences: [RowDifference] {
-        entitlementDifferences + creditDifferences
-    }
+    var differences: [RowDifference] { entitlementDifferences + creditDifferences }
 
     private var entitlementDifferences: [RowDifference] {
         changed.map { changed in
             RowDifference(
-                purchase: changed.purchase,
-                userID: changed.change.userID,
-                subject: changed.change.key.text,
-                isCredit: false,
-                found: changed.change.old.text(changed.change.oldTerms),
-                expected: changed.change.new.text(changed.change.newTerms)
-            )
+                purchase: changed.purchase, userID: changed.change.userID, subject: changed.change.key.text,
+                isCredit: false, found: changed.change.old.text(changed.change.oldTerms),
+                expected: changed.change.new.text(changed.change.newTerms))
         }
     }
 
@@ -38,16 +32,10 @@ extension RowChanges {
             let credit = row.credit
             let amount = "\(credit.amount) less \(credit.takenBack)"
             return RowDifference(
-                purchase: row.purchase,
-                userID: credit.userID,
-                subject: "\(credit.transactionID) \(credit.currency)",
-                isCredit: true,
-                found: isMissing ? "" : amount,
-                expected: isMissing ? amount : ""
-            )
+                purchase: row.purchase, userID: credit.userID, subject: "\(credit.transactionID) \(credit.currency)",
+                isCredit: true, found: isMissing ? "" : amount, expected: isMissing ? amount : "")
         }
-        return credited.map { difference($0, isMissing: true) }
-            + uncredited.map { difference($0, isMissing: false) }
+        return credited.map { difference($0, isMissing: true) } + uncredited.map { difference($0, isMissing: false) }
     }
 }
 
@@ -63,10 +51,6 @@ extension PeriodSet {
 
 extension EntitlementTerms {
     fileprivate var phrases: [String] {
-        [
-            ownershipType?.rawValue,
-            seats.map { "\($0) seats" },
-            additionalTransactionReason,
-        ].compactMap { $0 }
+        [ownershipType?.rawValue, seats.map { "\($0) seats" }, additionalTransactionReason].compactMap { $0 }
     }
 }

@@ -17,9 +17,7 @@ enum ReplayCommand: DeadLetterCommand {
     static let options: [CommandOption] = ReplayOptions.options + FilterOptions.options + [.wide]
 
     static func run(_ context: ToolContext) async throws -> Int32 {
-        do {
-            return try await perform(context)
-        } catch let error as ReplayError {
+        do { return try await perform(context) } catch let error as ReplayError {
             throw CommandError(exitCode(error), error.description)
         }
     }
@@ -34,9 +32,7 @@ enum ReplayCommand: DeadLetterCommand {
 
     private static func perform(_ context: ToolContext) async throws -> Int32 {
         let arguments = context.arguments
-        if let number = try ReplayOptions.replay("abandon", arguments) {
-            return try await abandon(number, context)
-        }
+        if let number = try ReplayOptions.replay("abandon", arguments) { return try await abandon(number, context) }
         let limits = try ReplayOptions.limits(arguments)
         if let number = try ReplayOptions.replay("continue", arguments) {
             let who = try context.auditor()
@@ -64,19 +60,11 @@ enum ReplayCommand: DeadLetterCommand {
         guard !plan.isHopeless || arguments.isSet("yes") else {
             context.console.note(
                 "today's verifier refuses all that would be sent; nothing was sent: mend the "
-                    + "settings first (--config), or add --yes"
-            )
+                    + "settings first (--config), or add --yes")
             return ExitCode.negative
         }
-        let (number, taken) = try await replays.begin(
-            plan,
-            who: who,
-            why: arguments.value("why") ?? "",
-            limits: limits
-        )
-        if taken > 0 {
-            context.console.note("\(taken) were taken by another replay: left out")
-        }
+        let (number, taken) = try await replays.begin(plan, who: who, why: arguments.value("why") ?? "", limits: limits)
+        if taken > 0 { context.console.note("\(taken) were taken by another replay: left out") }
         return try await send(number, who: who, replays, context)
     }
 
@@ -87,9 +75,7 @@ enum ReplayCommand: DeadLetterCommand {
         } else if !isSending {
             context.console.print(json: plan.json(shown: limit))
         }
-        if !isSending, plan.count > 0 {
-            context.console.note("nothing is sent yet: add --send --why TEXT")
-        }
+        if !isSending, plan.count > 0 { context.console.note("nothing is sent yet: add --send --why TEXT") }
     }
 
     private static func abandon(_ number: Int64, _ context: ToolContext) async throws -> Int32 {
@@ -102,41 +88,29 @@ enum ReplayCommand: DeadLetterCommand {
         return ExitCode.success
     }
 
-    private static func send(
-        _ number: Int64,
-        who: AuditorName,
-        _ replays: Replays,
-        _ context: ToolContext
-    ) async throws -> Int32 {
+    private static func send(_ number: Int64, who: AuditorName, _ replays: Replays, _ context: ToolContext) async throws
+        -> Int32
+    {
         context.console.note("replay \(number) is recorded; Ctrl-C ends it in order")
         do {
             let last = try await interruptibly(number, who: who, replays, context)
             context.console.print(last.json, or: ReplayText.progress(last), context.arguments)
             if last.state != .completed {
-                context.console.note(
-                    "\(last.note)\ngo on with 'dead-letter replay --continue \(number)'"
-                )
+                context.console.note("\(last.note)\ngo on with 'dead-letter replay --continue \(number)'")
             }
             if last.isAllAccepted { return ExitCode.success }
             return last.state == .interrupted ? ExitCode.unavailable : ExitCode.negative
-        } catch let error as ReplayError {
-            throw error
-        } catch {
+        } catch let error as ReplayError { throw error } catch {
             throw ReplayError(
                 .interrupted,
-                "replay \(number) was interrupted: \(error)\n"
-                    + "go on with 'dead-letter replay --continue \(number)'"
-            )
+                "replay \(number) was interrupted: \(error)\ngo on with 'dead-letter replay --continue \(number)'")
         }
     }
 
     /// Runs the replay so that the first Ctrl-C or SIGTERM ends it after the records in flight.
-    private static func interruptibly(
-        _ number: Int64,
-        who: AuditorName,
-        _ replays: Replays,
-        _ context: ToolContext
-    ) async throws -> ReplayProgress {
+    private static func interruptibly(_ number: Int64, who: AuditorName, _ replays: Replays, _ context: ToolContext)
+        async throws -> ReplayProgress
+    {
         let stop = ReplayStop()
         let console = context.console
         return try await Interruption.cancelling {
@@ -144,12 +118,8 @@ enum ReplayCommand: DeadLetterCommand {
             let work = Task {
                 var line = ProgressLine(console: console)
                 let last = try await replays.run(
-                    number,
-                    who: who,
-                    stop: stop,
-                    progress: { line.show(ReplayText.title($0), ReplayText.counts($0)) },
-                    limits: { try ReplayOptions.limits(context.arguments, over: $0) }
-                )
+                    number, who: who, stop: stop, progress: { line.show(ReplayText.title($0), ReplayText.counts($0)) },
+                    limits: { try ReplayOptions.limits(context.arguments, over: $0) })
                 line.clear()
                 return last
             }

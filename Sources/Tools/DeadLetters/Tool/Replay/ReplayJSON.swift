@@ -10,12 +10,10 @@ extension ReplayPlan {
             ["id": letter.id, "why": letter.why.name, "detail": letter.why.detail]
         }
         return [
-            "filter": selection.text, "note": note, "letters": count,
-            "on_no_chain": onNoChainCount, "differ_from_source": differingCount,
-            "oldest": oldest, "newest": newest, "topics": topics, "reasons": reasons,
-            "verdicts": verdicts, "left_out": skippedCounts,
-            "letters_shown": letters.prefix(limit).map { JSONContent($0, Self.columns) },
-            "left_out_shown": leftOut,
+            "filter": selection.text, "note": note, "letters": count, "on_no_chain": onNoChainCount,
+            "differ_from_source": differingCount, "oldest": oldest, "newest": newest, "topics": topics,
+            "reasons": reasons, "verdicts": verdicts, "left_out": skippedCounts,
+            "letters_shown": letters.prefix(limit).map { JSONContent($0, Self.columns) }, "left_out_shown": leftOut,
         ]
     }
 
@@ -27,17 +25,12 @@ extension ReplayPlan {
 }
 
 extension ReplayProgress {
-    var json: JSONContent {
-        ["replay": number, "letters": count, "state": state.rawValue, "note": note] + counts.json
-    }
+    var json: JSONContent { ["replay": number, "letters": count, "state": state.rawValue, "note": note] + counts.json }
 }
 
 extension ReplayCounts {
     fileprivate var json: JSONContent {
-        [
-            "sent": sent, "accepted": accepted, "refused": refused, "unsent": unsent,
-            "unknown": unknown,
-        ]
+        ["sent": sent, "accepted": accepted, "refused": refused, "unsent": unsent, "unknown": unknown]
     }
 }
 
@@ -45,24 +38,22 @@ extension ReplayRow {
     static let columns: [ReportColumn<ReplayRow>] = [
         .init("replay", \.number), .init("begun_at", title: "begun", rank: 3, \.begunAt),
         .init("who", rank: 4, lengthMax: 24, \.who), .init("state", \.effectiveState.rawValue),
-        .init("letters", \.count), .init("sent", rank: 2, \.counts.sent),
-        .init("accepted", \.counts.accepted), .init("refused", \.counts.refused),
-        .init("unsent", title: "not sent", rank: 1, \.counts.unsent),
-        .member("unknown", \.counts.unknown), .init("why", rank: 5, lengthMax: 60, \.why),
-        .member("filter", \.filter), .member("ended_at", \.endedAt), .member("note", \.note),
-        .member("rate_per_second", \.rate), .member("failing_share_max", \.failingShareMax),
+        .init("letters", \.count), .init("sent", rank: 2, \.counts.sent), .init("accepted", \.counts.accepted),
+        .init("refused", \.counts.refused), .init("unsent", title: "not sent", rank: 1, \.counts.unsent),
+        .member("unknown", \.counts.unknown), .init("why", rank: 5, lengthMax: 60, \.why), .member("filter", \.filter),
+        .member("ended_at", \.endedAt), .member("note", \.note), .member("rate_per_second", \.rate),
+        .member("failing_share_max", \.failingShareMax),
     ]
 }
 
 extension ReplayRecordRow {
     static let columns: [ReportColumn<ReplayRecordRow>] = [
-        .init("dead_letter_id", title: "letter", \.letterID),
-        .init("sent_to", rank: 2, \.sent?.description), .init("outcome", \.outcome?.rawValue),
+        .init("dead_letter_id", title: "letter", \.letterID), .init("sent_to", rank: 2, \.sent?.description),
+        .init("outcome", \.outcome?.rawValue),
         .words("because", rank: 1, lengthMax: 200) { record in
-            [record.outcomeReason, record.refusedAs.map { "now \($0)" } ?? ""]
-                .filter { !$0.isEmpty }.joined(separator: "; ")
-        },
-        .member("sent_at", \.sentAt), .member("reason", \.outcomeReason),
-        .member("refused_as", \.refusedAs), .member("outcome_at", \.outcomeAt),
+            [record.outcomeReason, record.refusedAs.map { "now \($0)" } ?? ""].filter { !$0.isEmpty }.joined(
+                separator: "; ")
+        }, .member("sent_at", \.sentAt), .member("reason", \.outcomeReason), .member("refused_as", \.refusedAs),
+        .member("outcome_at", \.outcomeAt),
     ]
 }

@@ -19,78 +19,44 @@ extension ToolContext {
 /// The options of `dead-letter replay`, except the filters.
 enum ReplayOptions {
     static let groupPrefix = CommandOption(
-        "group-prefix",
-        argument: "TEXT",
-        "Prefix of the workers' consumer groups; their committed offsets show what was accepted."
-    )
+        "group-prefix", argument: "TEXT",
+        "Prefix of the workers' consumer groups; their committed offsets show what was accepted.")
 
     static let options = [
         CommandOption("all", "All open letters; only without filters and IDs."),
         CommandOption("send", "Send the letters; without it nothing is sent or recorded."),
         CommandOption(
-            "why",
-            short: "w",
-            argument: "TEXT",
-            "The reason, for the history; required by --send and --abandon."
-        ),
+            "why", short: "w", argument: "TEXT", "The reason, for the history; required by --send and --abandon."),
         CommandOption("rate", argument: "N", "Records per second at most; 100 by default."),
         CommandOption(
-            "failing-share-max",
-            argument: "SHARE",
-            "Stop when more than this share of the last hundred letters is refused again; 0.1 by "
-                + "default."
-        ),
+            "failing-share-max", argument: "SHARE",
+            "Stop when more than this share of the last hundred letters is refused again; 0.1 by default."),
         CommandOption(
-            "wait-max",
-            argument: "DURATION",
-            "How long to wait without any outcome from the workers; 5m by default."
-        ),
-        CommandOption(
-            "include-resolved",
-            "Also resolved and suppressed letters; only with IDs."
-        ),
-        CommandOption(
-            "again",
-            "Also letters that an earlier replay has sent, unless another replay still holds them."
-        ),
+            "wait-max", argument: "DURATION", "How long to wait without any outcome from the workers; 5m by default."),
+        CommandOption("include-resolved", "Also resolved and suppressed letters; only with IDs."),
+        CommandOption("again", "Also letters that an earlier replay has sent, unless another replay still holds them."),
         CommandOption("continue", argument: "N", "Continue replay N where it stopped."),
         CommandOption(
-            "abandon",
-            argument: "N",
-            "Abandon the unsent letters of replay N; another replay may send them."
-        ),
+            "abandon", argument: "N", "Abandon the unsent letters of replay N; another replay may send them."),
         CommandOption(
-            "first",
-            argument: "N",
+            "first", argument: "N",
             "Only the N oldest letters that can be sent, as a trial; the next replay skips those "
-                + "that were accepted."
-        ),
+                + "that were accepted."),
+        CommandOption("yes", short: "y", "Send even if today's verifier refuses every letter."),
         CommandOption(
-            "yes",
-            short: "y",
-            "Send even if today's verifier refuses every letter."
-        ),
-        CommandOption(
-            "show",
-            argument: "N",
-            "How many of the letters that the verifier does not accept are shown; 20 by default."
-        ),
-        ToolContext.auditorOption, groupPrefix,
+            "show", argument: "N", "How many of the letters that the verifier does not accept are shown; 20 by default."
+        ), ToolContext.auditorOption, groupPrefix,
     ]
 
     /// The replay that an option names; nil without it.
     ///
     /// - Throws: if the command line also selects letters or names another replay, because a replay
     ///   keeps the letters that it was begun with.
-    static func replay(
-        _ option: String,
-        _ arguments: CommandArguments
-    ) throws(UsageError) -> Int64? {
+    static func replay(_ option: String, _ arguments: CommandArguments) throws(UsageError) -> Int64? {
         let number = try arguments.value(option, as: .int(1...Int(Int32.max)))
         guard let number else { return nil }
         let others =
-            FilterOptions.options.map(\.long)
-            + ["all", "first", "again", "include-resolved", "abandon", "continue"]
+            FilterOptions.options.map(\.long) + ["all", "first", "again", "include-resolved", "abandon", "continue"]
         if let other = others.first(where: { $0 != option && arguments.isSet($0) }) {
             throw UsageError("--\(option) takes the letters of its replay: leave out --\(other)")
         }
@@ -101,15 +67,12 @@ enum ReplayOptions {
     }
 
     /// The limits that the command line gives, in place of those of a replay or of the defaults.
-    static func limits(
-        _ arguments: CommandArguments,
-        over limits: ReplayLimits = ReplayLimits()
-    ) throws(UsageError) -> ReplayLimits {
+    static func limits(_ arguments: CommandArguments, over limits: ReplayLimits = ReplayLimits()) throws(UsageError)
+        -> ReplayLimits
+    {
         var limits = limits
         limits.rate = try arguments.value("rate", as: .int(ReplayLimits.rates)) ?? limits.rate
-        if let wait = try arguments.value("wait-max", as: .duration(ReplayLimits.waits)) {
-            limits.waitMax = wait
-        }
+        if let wait = try arguments.value("wait-max", as: .duration(ReplayLimits.waits)) { limits.waitMax = wait }
         if let text = arguments.value("failing-share-max") {
             guard let share = Double(text), (0...1).contains(share) else {
                 throw UsageError("--failing-share-max: expected 0 to 1, found \"\(text)\"")
@@ -135,9 +98,7 @@ enum ReplayOptions {
         selection.includesResolved = includesResolved
         selection.again = arguments.isSet("again")
         selection.first = try arguments.value("first", as: .int(1...ReplayPlan.lettersMax))
-        if let first = selection.first {
-            selection.text += ", the first \(first) that can be sent"
-        }
+        if let first = selection.first { selection.text += ", the first \(first) that can be sent" }
         return selection
     }
 
@@ -148,9 +109,8 @@ enum ReplayOptions {
             ("state", Set(query.states.map(\.rawValue))),
         ]
         let values = [
-            ("bundle", query.bundleID), ("environment", query.environment),
-            ("product", query.productID), ("transaction", query.transactionID),
-            ("certificate", query.certificate), ("worker", query.worker),
+            ("bundle", query.bundleID), ("environment", query.environment), ("product", query.productID),
+            ("transaction", query.transactionID), ("certificate", query.certificate), ("worker", query.worker),
             ("source", query.source?.description), ("since", query.since?.description),
             ("until", query.until?.description), ("group", query.group),
         ]
@@ -158,9 +118,7 @@ enum ReplayOptions {
             "\(name) \(values.sorted().joined(separator: " or "))"
         }
         parts += values.compactMap { name, value in value.map { "\(name) \($0)" } }
-        if !query.ids.isEmpty {
-            parts.append("\(query.ids.count) named by ID")
-        }
+        if !query.ids.isEmpty { parts.append("\(query.ids.count) named by ID") }
         return parts.isEmpty ? "all" : parts.joined(separator: ", ")
     }
 }

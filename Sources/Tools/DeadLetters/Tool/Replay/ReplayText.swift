@@ -19,9 +19,7 @@ enum ReplayText {
                     + "their source: none of these is sent",
             ])
         }
-        if let note = plan.note {
-            table.add(["note", note])
-        }
+        if let note = plan.note { table.add(["note", note]) }
         var parts: [TextPart] = [.table(table)]
         let skipped = Dictionary(grouping: plan.skipped, by: \.why.name)
         for (_, letters) in skipped.sorted(by: { $0.key < $1.key }) {
@@ -33,25 +31,19 @@ enum ReplayText {
         guard !doubtful.isEmpty, limit > 0 else { return parts }
         let shown = Array(doubtful.prefix(limit))
         parts += [.blank, .table(TextTable(shown, ReplayPlan.columns))]
-        if doubtful.count > limit {
-            parts.append(.line("and \(doubtful.count - limit) more: see --show"))
-        }
+        if doubtful.count > limit { parts.append(.line("and \(doubtful.count - limit) more: see --show")) }
         return parts
     }
 
     private static func counts(_ counts: [String: Int]) -> String {
-        counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
-            .map { "\(Printable.line($0.key, lengthMax: 60)) \($0.value)" }
-            .joined(separator: ", ")
+        counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map {
+            "\(Printable.line($0.key, lengthMax: 60)) \($0.value)"
+        }.joined(separator: ", ")
     }
 
-    static func progress(_ progress: ReplayProgress) -> String {
-        "\(title(progress)): \(counts(progress))"
-    }
+    static func progress(_ progress: ReplayProgress) -> String { "\(title(progress)): \(counts(progress))" }
 
-    static func title(_ progress: ReplayProgress) -> String {
-        "replay \(progress.number) \(progress.state.rawValue)"
-    }
+    static func title(_ progress: ReplayProgress) -> String { "replay \(progress.number) \(progress.state.rawValue)" }
 
     static func counts(_ progress: ReplayProgress) -> String {
         "\(progress.counts.sent) of \(progress.count) sent, " + outcomes(progress.counts)
@@ -71,10 +63,7 @@ enum ReplayText {
         facts.add(["why", row.why])
         facts.add(["letters", "\(row.count): \(row.filter)"])
         facts.add(["became", "\(row.counts.sent) sent, \(outcomes(row.counts))"])
-        facts.add([
-            "limits",
-            "\(row.rate) per second, stops above \(row.failingShareMax) refused again",
-        ])
+        facts.add(["limits", "\(row.rate) per second, stops above \(row.failingShareMax) refused again"])
         if let endedAt = row.endedAt { facts.add(["ended", "\(Timestamp(endedAt))"]) }
         if !row.note.isEmpty { facts.add(["note", row.note]) }
         guard !records.isEmpty else { return [.table(facts)] }

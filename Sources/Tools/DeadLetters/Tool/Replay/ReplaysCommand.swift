@@ -9,18 +9,9 @@ enum ReplaysCommand: DeadLetterCommand {
     static let operandCount = 0...1
     static let options: [CommandOption] = [
         CommandOption(
-            "outcome",
-            argument: "OUTCOME",
-            isRepeatable: true,
-            "Of one replay, only records with this outcome: accepted, refused, unsent or "
-                + "unknown."
-        ),
-        CommandOption(
-            "limit",
-            short: "n",
-            argument: "N",
-            "Maximum number of replays or records; 50 by default."
-        ),
+            "outcome", argument: "OUTCOME", isRepeatable: true,
+            "Of one replay, only records with this outcome: accepted, refused, unsent or unknown."),
+        CommandOption("limit", short: "n", argument: "N", "Maximum number of replays or records; 50 by default."),
         ReplayOptions.groupPrefix, .wide,
     ]
 
@@ -40,12 +31,9 @@ enum ReplaysCommand: DeadLetterCommand {
         return ExitCode.found(rows.count)
     }
 
-    private static func show(
-        _ number: Int64,
-        of replays: Replays,
-        limit: Int,
-        _ context: ToolContext
-    ) async throws -> Int32 {
+    private static func show(_ number: Int64, of replays: Replays, limit: Int, _ context: ToolContext) async throws
+        -> Int32
+    {
         guard let row = try await replays.replay(number) else {
             throw CommandError(ExitCode.negative, "there is no replay \(number)")
         }
@@ -54,9 +42,7 @@ enum ReplaysCommand: DeadLetterCommand {
         var after: Int64 = -1
         while records.count < limit {
             let page = try await replays.records(of: number, after: after, limit: pageMax)
-            let wanted = page.filter { record in
-                outcomes.isEmpty || record.outcome.map(outcomes.contains) ?? false
-            }
+            let wanted = page.filter { record in outcomes.isEmpty || record.outcome.map(outcomes.contains) ?? false }
             records += wanted.prefix(limit - records.count)
             guard page.count == pageMax, let last = page.last else { break }
             after = last.ordinal
