@@ -39,7 +39,7 @@ import Testing
         let folder = FileManager.default.temporaryDirectory.appending(path: "export-\(UUID())").path
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let commands = [
-            ["list"], ["list", "--from-topic"], ["search", "storekit.raw/3/1"], ["tail"], ["groups"], ["count"],
+            ["list"], ["tail", "--from-topic"], ["search", "storekit.raw/3/1"], ["tail"], ["groups"], ["count"],
             ["verify"], ["replay", "--all"], ["export", "--to", folder],
         ]
         for arguments in commands {

@@ -58,68 +58,36 @@ import Testing
         return runs
     }
 
-    @Test func `list shows each letter once, the newest first, and no token`() async throws {
-        let runs = try await Self.run([["list"], ["list", "--json"], ["list", "--limit=1"]])
+    @Test func `tail shows each letter once, the newest last, and no token`() async throws {
+        let runs = try await Self.run([["tail"], ["tail", "--json"], ["tail", "--limit=1"]])
         let lines = runs[0].result.split(separator: "\n")
-        #expect(lines.count == 5)
-        #expect(lines[0].hasPrefix("failed"))
-        #expect(lines[1].contains("storekit.raw/3/3"))
-        #expect(lines[1].contains("com.example"))
-        #expect(lines[4].contains("storekit.raw/3/1 "))
-        #expect(lines[4].contains("signature_invalid"))
+        #expect(lines.count == 4)
+        #expect(lines[3].contains("storekit.raw/3/3"))
+        #expect(lines[3].contains("com.example"))
+        #expect(lines[0].contains("storekit.raw/3/1 "))
+        #expect(lines[0].contains("signature_invalid"))
         #expect(runs[0].exitCode == 0)
         #expect(runs[0].notes.contains("6 records read, 1 repetitions folded, 1 records that are"))
         for run in runs { #expect(!(run.result + run.notes).contains(Self.token)) }
-        let first = try #require(runs[1].result.split(separator: "\n").first)
-        let json = try JSONDocument(parsing: Array(first.utf8)).root
+        let last = try #require(runs[1].result.split(separator: "\n").last)
+        let json = try JSONDocument(parsing: Array(last.utf8)).root
         #expect(json["reason"]?.string == "transaction_conflict")
         #expect(json["unverified"]?["transaction_id"]?.string == "7")
         #expect(runs[1].result.split(separator: "\n").count == 4)
-        #expect(runs[2].result.split(separator: "\n").count == 2)
-        #expect(runs[2].notes.hasPrefix("1 of 4 dead letters"))
+        #expect(runs[2].result.split(separator: "\n").count == 1)
     }
 
-    @Test func `list filters by the letters' facts`() async throws {
+    @Test func `tail filters by the letters' facts`() async throws {
         let counts: [([String], Int)] = [
             (["--reason=signature_invalid"], 3), (["--reason", "bundle_mismatch"], 0), (["--class=conflict"], 1),
             (["--transaction=5"], 1), (["--bundle=com.example"], 1), (["--bundle=com.other"], 0), (["--since=1h"], 4),
             (["--until=1h"], 0), (["--since=2026-01-01", "--reason=signature_invalid", "-n1"], 1),
         ]
-        let runs = try await Self.run(counts.map { ["list", "--json"] + $0.0 })
+        let runs = try await Self.run(counts.map { ["tail", "--json"] + $0.0 })
         for (run, (arguments, count)) in zip(runs, counts) {
             #expect(run.exitCode == ExitCode.found(count))
             #expect(run.result.split(separator: "\n").count == count, "\(arguments)")
         }
-    }
-
-    @Test func `count adds up by reason, class, stage and hour`() async throws {
-        let runs = try await Self.run([
-            ["count"], ["count", "--by=class", "--json"], ["count", "--by=stage", "--json"],
-            ["count", "--by=hour", "--json"], ["count", "--by=hour", "--since=3h", "--json"],
-            ["count", "--by=day", "--since=2d"], ["count", "--by=hour", "--since=2000-01-01"],
-        ])
-        let rows = runs[0].result.split(separator: "\n").map {
-            $0.split(separator: " ", omittingEmptySubsequences: true).joined(separator: " ")
-        }
-        #expect(rows == ["reason dead letters", "signature_invalid 3", "transaction_conflict 1", "total 4"])
-        let byClass = try JSONDocument(parsing: Array(runs[1].result.utf8.dropLast())).root
-        #expect(byClass["counts"]?["forged"]?.int64 == 3)
-        #expect(byClass["counts"]?["misrouted"] == nil)
-        #expect(byClass["total"]?.int64 == 4)
-        let byStage = try JSONDocument(parsing: Array(runs[2].result.utf8.dropLast())).root
-        #expect(byStage["counts"]?["dedupe"]?.int64 == 1)
-        let byHour = try JSONDocument(parsing: Array(runs[3].result.utf8.dropLast())).root
-        let hours = byHour["counts"].map { $0.members.map { $0.key.string ?? "" } } ?? []
-        #expect(!hours.isEmpty)
-        let ofThree = try JSONDocument(parsing: Array(runs[4].result.utf8.dropLast())).root
-        let counts = ofThree["counts"].map { $0.members.map { $0.value.int64 ?? -1 } } ?? []
-        #expect(counts.count == 4 && counts.reduce(0, +) == 4, "\(runs[4].result)")
-        #expect(counts.first == 0, "an hour without letters is shown too")
-        let days = runs[5].result.split(separator: "\n")
-        #expect(days.count == 5, "a title, three days and the total")
-        #expect(days[1].contains(/^\d{4}-\d\d-\d\d +0$/), "\(days)")
-        #expect(runs[6].result.split(separator: "\n").count <= 4, "no table of 200,000 hours")
-        #expect(hours.allSatisfy { $0.hasSuffix(":00:00Z") })
     }
 
     @Test func `show finds a letter by ID, by its beginning and by either position`() async throws {
@@ -221,7 +189,7 @@ import Testing
     }
 
     @Test func `a wrong librdkafka property is reported in its own words`() async {
-        let run = await ToolRun(["list"], environment: ["RDKAFKA_NO_SUCH_THING": "1"])
+        let run = await ToolRun(["tail"], environment: ["RDKAFKA_NO_SUCH_THING": "1"])
         #expect(run.exitCode == 78)
         #expect(run.notes.contains("no.such.thing"))
     }

@@ -12,8 +12,7 @@ import Testing
         try await rig.send(rig.letters(0..<40))
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path
         let runs = [
-            ("reading", await rig.tool("list", "--from-topic", isInteractive: true)),
-            ("reading", await rig.tool("count", "--from-topic", isInteractive: true)),
+            ("reading", await rig.tool("tail", "--from-topic", isInteractive: true)),
             ("verifying", await rig.tool("verify", isInteractive: true)),
             ("verifying", await rig.tool("anchor", isInteractive: true)),
             ("exporting", await rig.tool("export", "--to", folder, isInteractive: true)),
@@ -44,7 +43,7 @@ import Testing
         #expect(database.exitCode == ExitCode.unavailable)
         #expect(database.notes.hasPrefix("waiting for PostgreSQL at \(place), 3 s at most\n"))
         #expect(!database.notes.contains("secret"))
-        let kafka = await ToolRun(["list", "--kafka", place])
+        let kafka = await ToolRun(["tail", "--kafka", place])
         #expect(kafka.exitCode == ExitCode.unavailable)
         #expect(kafka.notes.hasPrefix("waiting for Kafka at \(place), 15 s at most\n"))
     }

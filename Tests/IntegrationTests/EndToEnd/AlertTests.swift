@@ -110,7 +110,7 @@ extension PipelineTests {
         @Test(.enabled(if: Promtool.path != nil, "promtool is not installed"))
         func `each near miss fires by a rule that is a little stricter`() throws {
             let fired = try Self.firing(Self.nearMisses) { text in
-                text.replace(/> (30|60|900|100000|3600|7200|129600|0)\b(?!\.)/) { ">= \($0.1)" }
+                text.replace(/> (30|60|300|900|100000|3600|7200|129600|0)\b(?!\.)/) { ">= \($0.1)" }
                 // A longer text before those that it contains.
                 for (rule, earlier) in Self.earlier.sorted(by: { $0.key.count > $1.key.count }) {
                     text = text.replacingOccurrences(of: rule, with: earlier)

@@ -67,7 +67,7 @@ final class MonitoringRig: Sendable {
                 let count = prometheus.query("count_over_time(\(series)[1m])")?.first?.value
                 return count ?? 0 >= 4
             } && prometheus.query("entitlements_reconcile_problems")?.isEmpty == false
-                && prometheus.query("entitlements_task_success_timestamp_seconds > 0")?.count == 3
+                && prometheus.query("entitlements_task_success_timestamp_seconds > 0")?.count == Prometheus.tasks.count
                 && prometheus.query("entitlements_dead_letter_open_records")?.isEmpty == false
                 && prometheus.query("min(entitlements_recovery_progress_ratio) == 1")?.isEmpty == false
                 && prometheus.query("entitlements_recovery_open_notifications == 0")?.isEmpty == false

@@ -51,7 +51,16 @@ package struct IndexStanding: Equatable, Sendable {
 
 extension ToolContext {
     /// How far the index has read, for the note beside an answer.
+    ///
+    /// - Throws: if it has read nothing of a topic that holds letters.
     func standing(of index: PostgresClient) async throws -> IndexStanding {
-        try await .read(topic.within(.seconds(2)), on: index, now: now)
+        let standing = try await IndexStanding.read(topic.within(.seconds(2)), on: index, now: now)
+        guard standing.asOf != nil else {
+            throw CommandError(
+                ExitCode.unavailable,
+                "nothing of \(topic.name) is indexed: start '\(DeadLetterTool.name) index'; 'tail' reads the topic itself"
+            )
+        }
+        return standing
     }
 }

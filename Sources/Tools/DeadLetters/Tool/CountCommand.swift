@@ -15,7 +15,7 @@ enum CountCommand: DeadLetterCommand {
             CommandOption(
                 "by", argument: "WHAT", choices: DeadLetterGrouping.allCases.map(\.rawValue),
                 "Group by reason (the default), class, stage, hour or day of failure, bundle, "
-                    + "certificate (the leaf's fingerprint), worker or state."), ToolContext.fromTopic,
+                    + "certificate (the leaf's fingerprint), worker or state."),
             MetricsFile.option("Write how many are open, by class, as metrics and no table"),
         ]
 
@@ -28,11 +28,12 @@ enum CountCommand: DeadLetterCommand {
         let query = try FilterOptions.query(context.arguments, now: context.now)
         if let file = try MetricsFile(context.arguments) { return try await write(query, to: file, context) }
         let by: DeadLetterGrouping = try context.arguments.value("by", as: .choice) ?? .reason
-        guard let index = try await context.index() else { return try await readTopic(query, by, context) }
+        let index = try await context.database()
+        let standing = try await context.standing(of: index)
         let counts = try await DeadLetterCounts.counts(by: by, query, limit: valuesMax, on: index)
         let total = try await DeadLetterCounts.count(query, on: index)
         report(by.withoutGaps(counts, query, context.now), total: total, by, context)
-        context.console.note(try await context.standing(of: index).text)
+        context.console.note(standing.text)
         if counts.count == valuesMax { context.console.note("only \(valuesMax) values are shown: narrow the filter") }
         return ExitCode.found(total)
     }
@@ -42,13 +43,9 @@ enum CountCommand: DeadLetterCommand {
         -> Int32
     {
         let isWhole = query == DeadLetterQuery() && context.arguments.value("by") == nil
-        guard isWhole, !context.arguments.isSet(ToolContext.fromTopic.long) else {
-            throw UsageError("--metrics counts the open letters by class: leave out the rest")
-        }
-        _ = try await context.database()
-        guard let index = try await context.index() else {
-            throw CommandError(ExitCode.configuration, IndexOnly.needed("--metrics"))
-        }
+        guard isWhole else { throw UsageError("--metrics counts the open letters by class: leave out the rest") }
+        let index = try await context.database()
+        _ = try await context.standing(of: index)
         var open = DeadLetterQuery()
         open.states = [.open]
         let limit = DeadLetterClass.allCases.count
@@ -63,34 +60,6 @@ enum CountCommand: DeadLetterCommand {
         }
         try file.write(registry)
         return ExitCode.success
-    }
-
-    private static func readTopic(_ query: DeadLetterQuery, _ by: DeadLetterGrouping, _ context: ToolContext)
-        async throws -> Int32
-    {
-        try IndexOnly.check(query)
-        guard by != .state else { throw UsageError(IndexOnly.needed("--by=state")) }
-        var fold = DeadLetterFold<CountedAs>()
-        var counts: [CountedAs: Int64] = [:]
-        let redactions = try await context.redactions()
-        let summary = try await context.readTopic(since: query.since) { letter, record in
-            var row = DeadLetterRow(letter, record)
-            row.checkRedaction(redactions)
-            let counted: CountedAs = query.matches(row) ? by.value(row).map { .value($0) } ?? .noValue : .unmatched
-            guard case .counts(let former) = fold.add(row, counted) else { return }
-            if let former { counts[former, default: 0] -= 1 }
-            counts[counted, default: 0] += 1
-        }
-        counts[.unmatched] = nil
-        let found = counts.filter { $0.value > 0 }.map { Count(value: $0.key.value, letters: $0.value) }
-        let sorted = found.sorted {
-            by.span != nil || $0.letters == $1.letters
-                ? ($0.value ?? "\u{10FFFF}") < ($1.value ?? "\u{10FFFF}") : $0.letters > $1.letters
-        }
-        let total = sorted.reduce(0) { $0 + $1.letters }
-        report(by.withoutGaps(sorted, query, context.now), total: total, by, context)
-        context.console.note(fold.notes(summary) + IndexOnly.note(context))
-        return ExitCode.found(total)
     }
 
     private static func report(_ counts: [Count], total: Int64, _ by: DeadLetterGrouping, _ context: ToolContext) {
@@ -116,31 +85,7 @@ enum CountCommand: DeadLetterCommand {
     }
 }
 
-/// The contribution of one letter to the counts.
-private enum CountedAs: Hashable {
-    /// The filter leaves the letter out.
-    case unmatched
-    case noValue
-    case value(String)
-
-    var value: String? { if case .value(let value) = self { value } else { nil } }
-}
-
 extension DeadLetterGrouping {
-    /// The value that a letter is counted under.
-    fileprivate func value(_ row: DeadLetterRow) -> String? {
-        switch self {
-        case .reason: row.reason
-        case .deadLetterClass: row.deadLetterClass
-        case .stage: row.stage
-        case .bundle: row.identifiers.bundleID
-        case .certificate: row.certificates.leaf
-        case .worker: row.worker
-        case .state: row.state.rawValue
-        case .hour, .day: span.map { text(Self.number(of: row.failedAt, $0), $0) }
-        }
-    }
-
     /// The number of the span of time that an instant lies in, counted from 1970.
     private static func number(of instant: Timestamp, _ span: Int64) -> Int64 {
         let milliseconds = instant.milliseconds

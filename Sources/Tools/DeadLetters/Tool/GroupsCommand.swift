@@ -14,10 +14,10 @@ enum GroupsCommand: DeadLetterCommand {
         let query = try FilterOptions.query(context.arguments, now: context.now)
         let limit = try ListCommand.limit(context.arguments)
         let index = try await context.database()
+        let standing = try await context.standing(of: index)
         let groups = try await DeadLetterGroupTable.largest(query, now: context.now, limit: limit, on: index)
         context.console.print(groups, columns, context.arguments) { $0.openLetters > 0 && $0.recent > $0.before }
         let bound = groups.count == limit ? " at most" : ""
-        let standing = try await context.standing(of: index)
         context.console.note("\(groups.count) groups\(bound), \(standing.text)")
         return ExitCode.found(groups.count)
     }

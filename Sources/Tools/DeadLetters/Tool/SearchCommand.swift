@@ -16,10 +16,10 @@ enum SearchCommand: DeadLetterCommand {
         guard !text.isEmpty else { throw UsageError("expected an identifier, found nothing") }
         let limit = try ListCommand.limit(context.arguments)
         let index = try await context.database()
+        let standing = try await context.standing(of: index)
         let rows = try await DeadLetterTable.search(text, limit: limit, on: index)
         ListCommand.print(rows, context)
         let total = rows.count < limit ? Int64(rows.count) : try await DeadLetterTable.searchTotal(text, on: index)
-        let standing = try await context.standing(of: index)
         context.console.note("\(rows.count) of \(total) dead letters, \(standing.text)")
         return ExitCode.found(rows.count)
     }

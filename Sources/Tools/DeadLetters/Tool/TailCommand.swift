@@ -1,5 +1,6 @@
 import JSON
 import Kafka
+import Records
 import Settings
 import Store
 
@@ -16,7 +17,7 @@ enum TailCommand: DeadLetterCommand {
 
     static func run(_ context: ToolContext) async throws -> Int32 {
         let query = try FilterOptions.query(context.arguments, now: context.now)
-        try IndexOnly.check(query)
+        guard query.states.isEmpty else { throw UsageError("--state needs the index: use 'list'") }
         let limit = try context.arguments.value("limit", as: .int(0...100_000)) ?? 10
         // The ends first: letters that arrive during the look-up are shown below.
         let ends = try await context.topic.watermarks().mapValues(\.high)
@@ -41,7 +42,19 @@ enum TailCommand: DeadLetterCommand {
         if let index = try await context.index() {
             return try await DeadLetterTable.page(query, limit: limit, on: index)
         }
-        return try await ListCommand.fromTopic(query, limit: limit, context).newest.sorted
+        var fold = DeadLetterFold<Bool>()
+        var newest = NewestLetters(limit: limit)
+        let redactions = try await context.redactions()
+        let summary = try await context.readTopic(since: query.since) { letter, record in
+            var row = DeadLetterRow(letter, record)
+            row.checkRedaction(redactions)
+            let matches = query.matches(row)
+            guard case .counts(let replacing) = fold.add(row, matches) else { return }
+            if replacing == true { newest.remove(letter.id) }
+            if matches { newest.insert(row) }
+        }
+        context.console.note(fold.notes(summary))
+        return newest.sorted
     }
 
     private static func print(_ row: DeadLetterRow, _ context: ToolContext) {
