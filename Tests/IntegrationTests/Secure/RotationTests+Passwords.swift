@@ -217,7 +217,8 @@ extension SecureKafka {
     fileprivate func rebalances(of pipeline: RunningPipeline) throws -> [String] {
         let log = folder.appending(path: "broker-0/server.log")
         return try String(contentsOf: log, encoding: .utf8).split(separator: "\n").map(String.init).filter { line in
-            line.contains(" group \(pipeline.layout.prefix)") && line.contains("generation")
+            let isOfStage = Topology.stages.contains { line.contains(" group \(pipeline.layout.prefix)\($0.name) ") }
+            return isOfStage && line.contains("generation")
         }
     }
 }
