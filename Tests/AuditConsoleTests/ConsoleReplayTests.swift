@@ -57,7 +57,7 @@ import Testing
         #expect(actions.last?.kind == .replayStarted)
     }
 
-    /// On a phone a list of many letters is a long way.
+    /// A list of many letters is long on a phone.
     @Test func `what can be decided stands before the letters`() async throws {
         let fixture = try await ConsoleFixture(letters: (0..<2).map { .plain($0) })
         let otto = try await fixture.client(as: "otto")

@@ -10,7 +10,9 @@ import Testing
 
 /// `dead-letter index --prune` removes only rows of letters that the topic has removed.
 @Suite(.timeLimit(.minutes(10))) struct DeadLetterPruneTests {
-    /// As retention does: only a real broker removes records and moves its watermark.
+    /// Removes letters as retention does.
+    ///
+    /// Only a real broker removes records and moves its watermark.
     private static func removeLetters(before offset: Int, _ rig: IndexRig) async throws {
         let file = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         defer { try? FileManager.default.removeItem(at: file) }

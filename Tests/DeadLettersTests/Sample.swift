@@ -63,7 +63,9 @@ enum Sample {
 }
 
 extension ProducerRecord {
-    /// The text of a header; nil if it is missing.
+    /// The text of a header.
+    ///
+    /// `nil` if it is missing.
     func text(_ name: String) -> String? {
         headers.last { $0.name == name }?.value.map { String(decoding: $0, as: UTF8.self) }
     }

@@ -4,7 +4,9 @@ import Testing
 
 /// Daily tasks write when they last succeeded, and 0 if they have found something.
 @Suite(.timeLimit(.minutes(10))) struct TaskMetricsTests {
-    /// The value of a task's metric in a file; nil without one.
+    /// The value of a task's metric in a file.
+    ///
+    /// `nil` without one.
     private static func success(of task: String, in file: URL) -> Int? {
         let text = (try? String(contentsOf: file, encoding: .utf8)) ?? ""
         return text.split(separator: "\n").lazy.compactMap { line in

@@ -9,7 +9,7 @@ import Testing
 
 /// The effect of signals on the program.
 @Suite(.timeLimit(.minutes(10))) struct ToolProcessTests {
-    /// As the build has put it beside this test bundle.
+    /// The path of the tool, which the build puts beside this test bundle.
     static let executable: String = {
         let own = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         return URL(filePath: own ?? CommandLine.arguments[0]).deletingLastPathComponent().appending(path: "dead-letter")

@@ -35,7 +35,7 @@ import Testing
         return try JSONDocument(parsing: Array(bytes)).root
     }
 
-    /// With the apps of `apps.json`.
+    /// A verifier of the apps in `apps.json`.
     private func verifier() throws -> Verifier {
         let apps = try file("apps.json").elements.map { entry in
             let root = try #require(entry["roots"]?.elements.first { _ in true }?.string)

@@ -3,7 +3,9 @@ import Entitlements
 import TestSupport
 
 extension EntitlementFold {
-    /// By user, then by key; the key of another environment than Production begins with its name.
+    /// The periods by user and key.
+    ///
+    /// A key outside Production has its environment as a prefix.
     func periodsByUserAndKey() -> [Identifier: [Identifier: PeriodSet]] {
         var periods: [Identifier: [Identifier: PeriodSet]] = [:]
         for (purchase, projected) in projected {
@@ -29,7 +31,9 @@ extension EntitlementFold {
         return terms
     }
 
-    /// By user, then by currency; that of another environment than Production begins with its name.
+    /// The balances by user and currency.
+    ///
+    /// A currency outside Production has its environment as a prefix.
     func balances() -> [Identifier: [Identifier: Int64]] {
         var balances: [Identifier: [Identifier: Int64]] = [:]
         for (purchase, projected) in projected {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Entitlements
 
-/// Random histories: whatever Apple might sign, order and repetition decide nothing.
+/// Random histories, in which order and repetition decide nothing.
 struct FoldPropertyTests {
     private static let catalog = Catalog([
         Product(id: "basic", type: .autoRenewable, entitlementKeys: ["basic"]),

@@ -38,7 +38,7 @@ struct TransactionFactTests {
     ]) func `revoked seats are read from the transaction or its seat information`(members: String, seats: Int32?) throws
     { #expect(try Self.fact(members).revokedSeatQuantity == seats) }
 
-    /// Otherwise all transactions of an Xcode session would be one period.
+    /// A period for it would hold all transactions of an Xcode session.
     @Test func `a line item of zero names no period`() throws {
         #expect(try Self.fact(#""webOrderLineItemId":"0""#).webOrderLineItemID == nil)
     }

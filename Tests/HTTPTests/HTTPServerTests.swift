@@ -132,7 +132,7 @@ import Testing
         #expect(second.readAll().hasPrefix("HTTP/1.1 "))
     }
 
-    /// From another address, and from the attacker's own, as where both come through one proxy.
+    /// The probe has another address, or the attacker's if both come through one proxy.
     @Test(arguments: [2, 1] as [UInt8]) func `two hundred slow connections of one address keep no probe out`(
         source: UInt8
     ) throws {
@@ -225,6 +225,6 @@ private final class SlowClients {
         clients = try (0..<count).map { _ in try Slow(port: port, from: source) }
     }
 
-    /// How many the server has not ended.
+    /// Number of connections that the server has not ended.
     var openCount: Int { clients.count { !$0.client.isClosed } }
 }

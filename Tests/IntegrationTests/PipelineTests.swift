@@ -3,5 +3,5 @@ import Testing
 /// The whole pipeline with real parts: the four executables as processes of their own, a broker and
 /// PostgreSQL.
 ///
-/// One suite after the other: each of them is a whole machine's work.
+/// Suites run one after the other, as each uses a whole machine.
 @Suite(.serialized, .needsBuiltWorkers) enum PipelineTests {}

@@ -42,7 +42,9 @@ import Testing
         #expect(try Self.code(name, policy) != nil)
     }
 
-    /// Our answers where the specification leaves one open: the error, or nil if accepted.
+    /// Our errors in cases that the specification leaves open, by policy.
+    ///
+    /// `nil` if accepted.
     static let decisions: [(prefix: String, grammar: JSONError.Code?, strict: JSONError.Code?)] = [
         ("i_number_", nil, nil), ("i_object_key_lone_2nd_surrogate", nil, .loneSurrogate),
         ("i_string_1st_surrogate_but_2nd_missing", nil, .loneSurrogate),

@@ -2,11 +2,12 @@ import Testing
 
 @testable import Kafka
 
-/// librdkafka looks once a second whether its full queue has room again; we tell it.
+/// Prompts to fetch again, as librdkafka alone checks only once a second whether its full queue has
+/// room.
 struct FetchBacklogTests {
     private typealias Poll = (records: Int, bytes: Int, queued: Int)
 
-    /// After which of the polls fetching is to be prompted.
+    /// Indexes of the polls after which fetching is to be prompted.
     private func prompts(
         after polls: [Poll],
         _ properties: [String: String] = ["queued.min.messages": "2000", "queued.max.messages.kbytes": "100"]

@@ -104,8 +104,8 @@ import TestSupport
         await producer.close(deadline: .seconds(5))
     }
 
-    /// Two requests of a partition are on their way, and of the first the broker says that it
-    /// leads the partition no more: librdkafka takes it to be written once the second is.
+    /// Two requests of a partition are under way, and the broker answers the first that it no
+    /// longer leads the partition; librdkafka counts the first as written once the second is.
     @Test func `a record counts as written only where the broker says at which offset`() async throws {
         let cluster = try await KafkaCluster(.mock)
         let topic = try await cluster.topic("implicit")

@@ -61,7 +61,7 @@ import TestSupport
         #expect(await consumer.close(deadline: .seconds(30)))
     }
 
-    /// As where there are more copies than partitions.
+    /// A group with more copies than partitions has such members.
     @Test(arguments: KafkaCluster.Kind.available, [true, false])
     func `closing does not wait for an assignment of nothing that nobody has answered`(
         kind: KafkaCluster.Kind, isLeaving: Bool
@@ -108,7 +108,8 @@ import TestSupport
         await producer.close(deadline: .seconds(5))
     }
 
-    /// With a session of two minutes, so that only leaving frees what it held.
+    /// Settings of a static member whose session of two minutes frees its partitions only if it
+    /// leaves.
     private static let staticMember = ["group.instance.id": "static", "session.timeout.ms": "120000"]
 
     /// The mock's group waits for a whole session when a member joins.
@@ -145,7 +146,7 @@ import TestSupport
         #expect(ContinuousClock.now - start < .hopeless)
     }
 
-    /// In a process of its own, because librdkafka before 2.3 ended it.
+    /// The test runs in a process of its own, because librdkafka before 2.3 ended it.
     @Test func `a member that is closed before its first assignment ends nothing else`() async {
         await #expect(processExitsWith: .success) { try await Self.closeBeforeAssignment() }
     }

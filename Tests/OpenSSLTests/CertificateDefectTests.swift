@@ -89,7 +89,7 @@ struct CertificateDefectTests {
         #expect(throws: CertificateError.self) { try Certificate(der: indefinite) }
     }
 
-    /// Each replaces bytes of a good certificate by as many; most of it OpenSSL would read.
+    /// Each row replaces bytes of a good certificate by as many; OpenSSL would read most results.
     @Test(
         arguments: [
             // A critical extension, with a BOOLEAN that is neither 00 nor FF.

@@ -5,7 +5,9 @@ import Simulation
 
 /// The way to a responder, where it is slow, lies or says nothing.
 @Suite struct OCSPResponderTests {
-    /// How asking ends, and how long it took.
+    /// Asks a responder, and returns the error and the time that it took.
+    ///
+    /// The code is `nil` if the responder answered.
     private static func ask(_ address: String, deadlineSeconds: Int = 1, answerBytesMax: Int = 4_096) throws -> (
         code: OCSPError.Code?, time: Duration
     ) {
@@ -47,7 +49,7 @@ import Simulation
         #expect(server.connections == 1)
     }
 
-    /// OpenSSL's client bounds the element, and hands over what came with it.
+    /// OpenSSL's client bounds the element, and also returns the bytes behind it.
     @Test func `what follows an answer counts towards its size`() throws {
         let answer: [UInt8] = [0x30, 0x02, 0x05, 0x00]
         for (rest, code) in [(0, nil), (60, nil), (61, OCSPError.Code.unanswered)] {

@@ -18,7 +18,9 @@ import Simulation
         -> OCSPAnswer
     { try OCSPAnswer(der: der, about: chain[0], issuedBy: chain[1], at: time) }
 
-    /// The code with which an answer is not taken; nil if it is.
+    /// The code of a rejected answer.
+    ///
+    /// `nil` if it is accepted.
     private static func code(_ der: [UInt8], _ chain: [Certificate], at time: Int64 = now) -> OCSPError.Code? {
         do throws(OCSPError) {
             _ = try read(der, chain, at: time)

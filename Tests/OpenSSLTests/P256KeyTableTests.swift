@@ -4,7 +4,7 @@ import Testing
 
 /// A signature is verified alike by OpenSSL's own verification and by a table of the key.
 struct P256KeyTableTests {
-    /// Both ways of one key.
+    /// Two verifiers of a key, without and with a table.
     struct Pair {
         let plain: P256Verifier
         let tabled: P256Verifier
@@ -22,7 +22,9 @@ struct P256KeyTableTests {
             self.table = P256TableVerification(table)
         }
 
-        /// The answer of OpenSSL's own verification; nil if the two differ.
+        /// The answer of OpenSSL's own verification.
+        ///
+        /// `nil` if the two differ.
         ///
         /// The table is asked itself too: of r and s that no verifier hands on to it.
         func check(_ signature: [UInt8], _ digest: SHA256Digest) -> SignatureCheck? {

@@ -40,7 +40,8 @@ struct P256VerifierTests {
         #expect(verifier.verify(signature: last + Self.one, over: []) == .invalid)
     }
 
-    /// If (r, s) is valid so is (r, n−s); Apple does not forbid the high one, so we take both.
+    /// The signature (r, n−s) is as valid as (r, s); Apple does not forbid the high one, so both
+    /// are accepted.
     @Test func `a high s is allowed`() throws {
         let key = try PrivateKey.generate(.p256)
         let verifier = try P256Verifier(key: #require(key.p256PublicKey))

@@ -32,7 +32,7 @@ import Testing
         #expect(try parse(#"app_transaction_id,7,"O""Hara, J.""#) == named)
     }
 
-    /// To RFC 4180 a comma or a quotation mark is one with an accent on it too.
+    /// RFC 4180 counts a comma or a quotation mark even if an accent follows.
     @Test func `an accent at the edge of a field belongs to the field`() throws {
         let accented = AccountLink(kind: .appTransactionID, key: "7", userID: "\u{301}u")
         #expect(try parse("app_transaction_id,7,\u{301}u") == accented)

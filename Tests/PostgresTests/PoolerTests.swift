@@ -14,7 +14,9 @@ import Testing
         return options
     }
 
-    /// Connects once the pooler is up; returns the refusal, or nil.
+    /// Connects once the pooler is up.
+    ///
+    /// - Returns: the refusal; nil if the pooler accepts.
     private static func refusal(by pooler: Pooler) async throws -> PostgresError? {
         var refusal: PostgresError?
         let isAnswered = await becomesTrue(within: .seconds(60)) {

@@ -9,7 +9,9 @@ import Testing
         PostgresOptions(connectionString: connectionString, applicationName: "tests")
     }
 
-    /// Why a connection is refused; fails where it is not.
+    /// The error of a refused connection.
+    ///
+    /// `nil` if the server accepts it.
     private static func refusal(_ options: PostgresOptions) async throws -> PostgresError? {
         do throws(PostgresError) {
             let connection = try await PostgresConnection.connect(options)

@@ -98,7 +98,7 @@ import Testing
         #expect(stored.filter { !undeclared.contains($0) } == declared.names)
     }
 
-    /// Without the spaces and line breaks by which people read it.
+    /// The JSON without spaces and line breaks.
     private static func compact(_ value: JSONValue) -> [UInt8] {
         var writer = JSONWriter()
         write(value, to: &writer)

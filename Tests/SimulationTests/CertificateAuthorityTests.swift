@@ -54,7 +54,9 @@ struct CertificateAuthorityTests {
         #expect(root["appAccountToken"]?.string == fields.appAccountToken)
     }
 
-    /// Base64url by the inverse of the alphabet; nil for another character.
+    /// Base64url by the inverse of the alphabet.
+    ///
+    /// `nil` for another character.
     private func decode(_ text: ArraySlice<UInt8>) -> [UInt8]? {
         let alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
         var bytes: [UInt8] = []

@@ -31,7 +31,8 @@ import Worker
         return PostgresClient(options, connectionsMax: 8)
     }
 
-    /// As the loop does: an unsettled batch is passed to the stage again.
+    /// Repeats the body while it misses a deadline, as the loop passes an unsettled batch to the
+    /// stage again.
     private static func repeated<T>(_ body: () async throws -> T) async throws -> T {
         for _ in 0..<7 {
             do { return try await body() } catch let error as PostgresError where error.code == .deadlineExceeded {

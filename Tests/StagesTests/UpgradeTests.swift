@@ -99,7 +99,7 @@ import Topology
             return health
         }
 
-        /// One purchase in each partition, signed again in each round.
+        /// Publishes a purchase in each partition, signed again in each round.
         func publish(_ round: Int) async throws {
             let records = try (0..<Self.partitions).map { partition in
                 let record = try Sample.transaction("\(partition)", signed: Int64(round)).record(at: 0)

@@ -85,7 +85,7 @@ import Testing
         "\($0)/swiftc"
     }.first(where: FileManager.default.isExecutableFile(atPath:))
 
-    /// Not more than parsed: PostgresNIO is no part of this package.
+    /// The client is only parsed, as PostgresNIO is no part of this package.
     @Test(.enabled(if: swiftCompiler != nil, "no swiftc in PATH")) func `the page's Swift client parses`() throws {
         let compiler = try #require(Self.swiftCompiler)
         try runBlock("swift", file: "client.swift", [compiler, "-parse"], printing: "")

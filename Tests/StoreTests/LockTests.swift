@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    /// Whatever waits for a lock and then reads would read by a snapshot from before the wait.
+    /// A statement that waits for a lock and then reads would use a snapshot from before the wait.
     @Test(arguments: ["REPEATABLE READ", "SERIALIZABLE"]) func `a snapshot waits for no lock`(level: String)
         async throws
     {

@@ -51,7 +51,7 @@ import Testing
         await owner.close()
     }
 
-    /// With an accent the quote is one character with it to a reader, and a quote to PostgreSQL.
+    /// A quote with an accent is one character to a reader, and still a quote to PostgreSQL.
     @Test func `a name may hold quotes of any kind, also with an accent on them`() async throws {
         let owner = try await PostgresConnection.connect(PostgresServer.shared.migratedDatabase())
         let odd = prefix + "o'a\"b'\u{301}c\"\u{301}$role$-"

@@ -10,7 +10,7 @@ struct ArchitectureTests {
             "Sources/Pipeline/Worker/README.md", "Sources/Rules/Entitlements/RULES.md",
         ] + rooms.map { "Sources/\($0)/README.md" }
 
-    /// From the bottom up.
+    /// The rooms, the lowest first.
     private static let rooms = ["Wrappers", "Rules", "Pipeline", "Tools", "Programs"]
 
     private static func text(_ document: String) throws -> String {
@@ -42,7 +42,7 @@ struct ArchitectureTests {
         #expect(levels.values.filter { $0 != nil }.count > 30)
     }
 
-    /// Relative to the root, to `Sources`, to a room or to the document.
+    /// Paths may be relative to the root, to `Sources`, to a room or to the document.
     @Test func `each path that it names exists`() throws {
         var count = 0
         for document in Self.documents {

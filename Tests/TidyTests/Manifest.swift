@@ -5,7 +5,7 @@ import Testing
 enum Manifest {
     struct Target {
         let name: String
-        /// Relative to the package's root.
+        /// The path relative to the package's root.
         let folder: String
         let dependencies: Set<String>
 

@@ -19,7 +19,8 @@ import Testing
         "Tests/Kit/", "Sources/Tools/Demonstration/", "Sources/Rules/JSON/", "Sources/Wrappers/OpenSSL/",
     ]
 
-    /// How many lines of a file calculate with them, and why none overflows.
+    /// Number of lines in each file that calculate with such numbers, and the reason why none
+    /// overflows.
     private static let known: [String: (lines: Int, why: String)] = [
         "Sources/Rules/AppStore/Payload/Identifier.swift": (3, "indexes into bytes that it holds"),
         "Sources/Rules/AppStore/Payload/Timestamp.swift": (1, "four digits of a year"),

@@ -10,7 +10,7 @@ struct SourceNames {
 
     let path: String
     private(set) var declarations: [Declaration] = []
-    /// How often each name is read; its own declaration does not count.
+    /// Number of times that each name is read, without its own declaration.
     private(set) var mentions: [String: Int] = [:]
     /// The names that the file's protocols ask for.
     private(set) var requirements: Set<String> = []

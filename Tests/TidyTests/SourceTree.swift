@@ -10,7 +10,7 @@ enum SourceTree {
     static var products: URL { URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent() }
 
     struct File: Sendable, CustomStringConvertible {
-        /// Relative to the package's root.
+        /// The path relative to the package's root.
         let path: String
         let lines: [Substring]
 
@@ -30,7 +30,9 @@ enum SourceTree {
         }.sorted { $0.path < $1.path }
     }
 
-    /// The paths that git tracks, relative to the package's root; nil without git or a repository.
+    /// The paths that git tracks, relative to the package's root.
+    ///
+    /// `nil` without git or a repository.
     static let tracked: [String]? = {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")

@@ -1,9 +1,9 @@
-/// A function or an initialiser, and how many of its parameters have no label.
+/// A function or an initialiser, with the number of its parameters without a label.
 struct UnlabelledParameters {
     let line: Int
     let count: Int
 
-    /// All of a file, except for callbacks of C, which have pointers among their parameters.
+    /// All functions and initialisers of a file, except callbacks of C, which take pointers.
     static func all(in file: SourceTree.File) -> [UnlabelledParameters] {
         let tokens = SourceTokens(file).lines.enumerated().flatMap { index, line in
             line.map { (text: $0, line: index + 1) }

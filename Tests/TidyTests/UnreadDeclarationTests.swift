@@ -4,8 +4,8 @@ import Testing
 /// Every declaration in `Sources` is mentioned by other code there: what only tests mention is not
 /// part of the product.
 ///
-/// By name alone: a private name has to be mentioned in its file, an internal one in its target, a
-/// package one anywhere. Labels and assignments do not count, since they only write.
+/// The name alone decides: a private name has to be mentioned in its file, an internal one in its
+/// target, a package one anywhere. Labels and assignments do not count, since they only write.
 @Suite struct UnreadDeclarationTests {
     /// Names that the language, or a protocol of the standard library, asks for.
     private static let required: Set = [

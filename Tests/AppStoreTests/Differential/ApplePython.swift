@@ -4,12 +4,14 @@ import Testing
 
 /// Apple's Python library in an environment of its own, installed from the package index.
 ///
-/// One for all tests of the process; the folder goes when the process ends.
+/// All tests of the process share one environment; its folder is removed when the process ends.
 final class ApplePython: Sendable {
     /// The version that the explained differences were found with.
     static let version = "3.1.2"
 
-    /// Nil without Python or without access to the package index.
+    /// The shared environment.
+    ///
+    /// `nil` without Python or without access to the package index.
     static let shared: ApplePython? = try? ApplePython()
 
     private let folder: URL

@@ -3,9 +3,11 @@ import AppStore
 /// A body that one of two verifiers accepts and the other refuses.
 struct Difference: CustomStringConvertible {
     let mutation: String
-    /// Nil: accepted here.
+    /// The refusal here.
+    ///
+    /// `nil` if accepted.
     let ours: Refusal?
-    /// Whether it is ignored here, so that nothing of it is recorded.
+    /// Whether the body is ignored here, so that nothing of it is recorded.
     let isIgnored: Bool
     /// The verdict of Apple's library.
     let theirs: String

@@ -13,7 +13,7 @@ struct DifferentialAuthorities {
     static let rootValidity: ClosedRange<Int64> = 1_400_000_000...2_100_000_000
 
     let good: CertificateAuthority
-    /// By the defect's name.
+    /// Authorities with one defect each, with the defect's name.
     let defective: [(name: String, authority: CertificateAuthority)]
     let foreign: CertificateAuthority
 

@@ -1,14 +1,14 @@
 import AppStore
 import Simulation
 
-/// One signed body that two verifiers verify.
+/// A signed body that two verifiers verify.
 struct DifferentialBody: Sendable {
     let kind: PayloadKind
     let token: [UInt8]
     /// The mutation of the body.
     let mutation: String
 
-    /// As the script reads it.
+    /// The body as a line of the script's input.
     var line: [UInt8] { Array("\(kind.rawValue) ".utf8) + Base64Text.standard(token) + [UInt8(ascii: "\n")] }
 
     /// The body from an ingestion service, in the field that names its kind.

@@ -60,7 +60,7 @@ extension DifferentialCorpus {
         return body(kind, try authorities.good.sign(payload), "signed date \(form)")
     }
 
-    /// One member of another value, one more member, or payload bytes changed before signing.
+    /// Changes a member, adds one, or changes payload bytes before signing.
     mutating func refielded(_ kind: PayloadKind) throws -> DifferentialBody {
         switch Int.random(in: 0..<4, using: &random) {
         case 0: return try rewritten(kind)

@@ -60,7 +60,7 @@ extension DifferentialCorpus {
         return Base64Text.url(signature)
     }
 
-    /// Signed by the authority with a defect, or with other certificates in the header.
+    /// A body signed by a defective authority, or with other certificates in the header.
     mutating func recertified(_ kind: PayloadKind) throws -> DifferentialBody {
         let payload = payload(kind)
         if Bool.random(using: &random) {
@@ -101,7 +101,7 @@ extension DifferentialCorpus {
         return body(kind, try good.sign(payload, headerSegment: header), name)
     }
 
-    /// Other members in the header, or `alg` of another value, signed all the same.
+    /// A body whose header has another member, or another `alg`, under a good signature.
     mutating func reheaded(_ kind: PayloadKind) throws -> DifferentialBody {
         let good = authorities.good
         let chain = good.chain

@@ -40,7 +40,7 @@ struct DifferentialCorpus {
 
     mutating func token(_ kind: PayloadKind) throws -> [UInt8] { try authorities.good.sign(payload(kind)) }
 
-    /// For a configured app and environment, or for another.
+    /// A good body for a configured app and environment, or for another.
     private mutating func whole(_ kind: PayloadKind) throws -> DifferentialBody {
         let isForUs = Int.random(in: 0..<3, using: &random) > 0
         let payload = payload(kind, isForUs: isForUs)
@@ -48,7 +48,7 @@ struct DifferentialCorpus {
         return body(kind, try authorities.good.sign(payload), name)
     }
 
-    /// One to three bits of the token, wherever they are.
+    /// Flips one to three bits anywhere in the token.
     private mutating func flipped(_ kind: PayloadKind) throws -> DifferentialBody {
         var token = try token(kind)
         for _ in 0..<Int.random(in: 1...3, using: &random) {

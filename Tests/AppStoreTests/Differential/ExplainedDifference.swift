@@ -1,13 +1,15 @@
 import AppStore
 
-/// Why this verifier is right if its verdict differs from Apple's Python library.
+/// The reason for which this verifier is right where its verdict differs from that of Apple's
+/// Python library.
 struct ExplainedDifference: Sendable {
     let why: String
     let explains: @Sendable (Difference) -> Bool
 
     static func explaining(_ difference: Difference) -> ExplainedDifference? { all.first { $0.explains(difference) } }
 
-    /// Refused here, with these words in the detail, and accepted there.
+    /// Explains bodies that are refused here, with these words in the detail, and accepted by
+    /// Apple's library.
     private static func refused(_ reason: RefusalReason, _ words: String, _ why: String) -> ExplainedDifference {
         ExplainedDifference(why: why) { difference in
             guard let ours = difference.ours else { return false }
@@ -15,7 +17,7 @@ struct ExplainedDifference: Sendable {
         }
     }
 
-    /// Accepted here, and refused there with this status.
+    /// Explains bodies that are accepted here and refused by Apple's library with this status.
     private static func accepted(_ status: String, _ mutations: [String], _ why: String) -> ExplainedDifference {
         ExplainedDifference(why: why) { difference in
             difference.ours == nil && difference.theirs.hasPrefix(status)

@@ -4,11 +4,11 @@ import AppStore
 struct HostileCase: Sendable {
     /// The good body, of about the same size and kind, that a hostile one is compared with.
     enum Yardstick: String, Sendable {
-        /// One signed transaction of about 5 kB, its chain known.
+        /// A signed transaction of about 5 kB with a known chain.
         case record
-        /// The same with a leaf that is seen for the first time, its intermediate known.
+        /// The same transaction with an unknown leaf below a known intermediate.
         case newLeaf = "record, new leaf"
-        /// The same with a chain of which nothing is known.
+        /// The same transaction with an unknown chain.
         case newChain = "record, new chain"
         /// An API response of a hundred transactions, about half a megabyte.
         case response
@@ -21,7 +21,7 @@ struct HostileCase: Sendable {
         /// A receipt of five hundred records, above 80 kB.
         case largeReceipt = "large receipt"
 
-        /// How many signatures of certificates such a body may take if it is hostile.
+        /// Maximum certificate signatures verified for a hostile body of this kind.
         var signaturesMax: Int {
             switch self {
             case .record, .response, .notification: 0
@@ -31,11 +31,11 @@ struct HostileCase: Sendable {
     }
 
     let name: String
-    /// One, or several that take turns.
+    /// The body, or several bodies that take turns.
     let bodies: [[UInt8]]
     let reason: RefusalReason
     let yardstick: Yardstick
-    /// So many signatures of certificates at most, once its turn has come before.
+    /// Maximum certificate signatures verified for a body that was verified before.
     let signaturesMax: Int
 
     init(

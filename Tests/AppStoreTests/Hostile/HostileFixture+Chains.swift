@@ -21,8 +21,10 @@ extension CertificateAuthority {
 }
 
 extension HostileFixture {
-    /// Forged below the genuine root: only a signature of a certificate tells them apart, so that
-    /// they are measured by genuine chains of which as much is known.
+    /// Chains forged below the genuine root.
+    ///
+    /// Only the signature of a certificate distinguishes them from genuine chains, so each is
+    /// compared with a genuine chain of which as much is known.
     static func forgedChains(_ authority: CertificateAuthority, _ blueprint: AuthorityBlueprint) throws -> [HostileCase]
     {
         let payload = BenchTransaction.payload(0)

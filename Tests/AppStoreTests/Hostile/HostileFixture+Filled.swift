@@ -13,7 +13,7 @@ extension HostileFixture {
         let tail: String
         var isReceipt: Bool { name == "receipt-data" }
 
-        /// One of each that is accepted, by the member that holds the item.
+        /// A shape for each member that may hold a signed item.
         static let all =
             [
                 "signedPayload", "signedTransaction", "signedTransactionInfo", "signedRenewalInfo",
@@ -49,7 +49,7 @@ extension HostileFixture {
             }
         }
 
-        /// Within the number of values that a document may have.
+        /// Members within the number of values that a document may have.
         func members(_ count: Int) -> String {
             switch self {
             case .escapes, .characters: ""
@@ -82,7 +82,7 @@ extension HostileFixture {
         return HostileCase.all(by: .response, rows)
     }
 
-    /// Unsigned bytes beside what is genuine.
+    /// Genuine items with unsigned bytes beside them.
     static func unsignedParts(_ items: [[UInt8]], _ authority: CertificateAuthority, _ count: Int) throws
         -> [HostileCase]
     {

@@ -63,7 +63,7 @@ import Simulation
         #expect(Self.verifier(roots: [root]).reason(try Self.text()) == .rootUntrusted)
     }
 
-    /// At the message, with the leaf parsed once: the chain is the same for each.
+    /// The test checks the message against a leaf parsed once, as the chain is the same for each.
     @Test func `every flipped bit of what is signed is refused`() throws {
         let text = String(decoding: try Self.text(), as: UTF8.self)
         let receipt = try #require(Base64Decoding.standard(text))

@@ -9,7 +9,9 @@ import Simulation
 @Suite(.needsSharedData) struct ReceiptChecklistTests {
     struct Case: CustomTestStringConvertible, Sendable {
         let testDescription: String
-        /// Nil: accepted.
+        /// The refusal here.
+        ///
+        /// `nil` if accepted.
         let ours: RefusalReason?
         let verdict: @Sendable () throws -> RefusalReason?
 

@@ -1,14 +1,19 @@
 import AppStore
 
-/// One case of Apple's own suites: the verdict of Apple's library, ours, and why the two differ if
-/// they do.
+/// A case of Apple's own suites, with the verdicts of Apple's library and ours.
+///
+/// The reason is given if the two differ.
 struct AppleCase: CustomStringConvertible, Sendable {
     /// The case's number in the overview of Apple's suites, and its name there.
     let name: String
     let apple: String
-    /// Nil: accepted.
+    /// The refusal here.
+    ///
+    /// `nil` if accepted.
     let ours: RefusalReason?
-    /// Nil: the verdicts agree.
+    /// The reason for which the verdicts differ.
+    ///
+    /// `nil` if they agree.
     let difference: String?
 
     init(_ name: String, apple: String, ours: RefusalReason?, difference: String? = nil) {

@@ -34,7 +34,7 @@ enum AppleLibrary {
 
     /// A JWS under certificates whose key nobody has: the signature is well formed and wrong.
     ///
-    /// If the certificates pass, the result is `signature_invalid`, which is the next rule.
+    /// Certificates that pass lead to `signature_invalid`, the refusal of the next rule.
     static func unsigned(_ certificates: [[UInt8]], signedAt seconds: Int64) -> [UInt8] {
         unsigned(header: CertificateAuthority.headerSegment(certificates: certificates), signedAt: seconds)
     }

@@ -3,7 +3,7 @@ import OpenSSL
 import Testing
 import Simulation
 
-/// One defect in the certificates at a time, everything else good.
+/// Chains with one defect each, good in every other respect.
 struct ChainPolicyTests {
     struct Defect: CustomTestStringConvertible, Sendable {
         let testDescription: String
@@ -160,7 +160,7 @@ struct ChainPolicyTests {
         #expect(verifier.reason(body) == .certificatePurpose)
     }
 
-    /// Under a key of zero the signature of r = G.x and s = SHA-256 of the message is valid.
+    /// The signature of r = G.x and s = SHA-256 of the message is valid under a key of zero.
     @Test func `a leaf whose key is the point at infinity verifies no signature`() throws {
         let generator = "6b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296"
         let blueprint = try AuthorityBlueprint(name: "Infinite", validity: CertificateAuthority.standardValidity)

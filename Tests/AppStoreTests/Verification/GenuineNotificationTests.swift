@@ -60,8 +60,8 @@ import Testing
         #expect(verifier.reason(try Self.body()) == .rootUntrusted)
     }
 
-    /// One verifier for all: a header that differs is verified like a first one, as nothing but a
-    /// good signature makes it known.
+    /// A single verifier serves all bits: a changed header is verified like a new one, as only a
+    /// good signature makes a header known.
     @Test func `every flipped bit is refused`() throws {
         let token = try Self.token()
         let verifier = Self.verifier()

@@ -3,7 +3,7 @@ import OpenSSL
 import Simulation
 import Testing
 
-/// When a leaf's key gets a table, and that it changes no verdict.
+/// Tables of leaves' keys, which change no verdict.
 struct KeyTableTests {
     private static func limits(tablesMax: Int = 8) -> VerifierLimits {
         var limits = VerifierLimits.standard

@@ -23,7 +23,7 @@ struct KnownIntermediateTests {
             headerSegment: CertificateAuthority.headerSegment(certificates: [leaf.leaf, intermediate, root]))
     }
 
-    /// Another leaf of the same keys above it.
+    /// The authority with another leaf under the same keys.
     private static func authority(_ change: (inout AuthorityBlueprint) throws -> Void) throws -> CertificateAuthority {
         var changed = try blueprint.get().withNextLeaf(validity: CertificateAuthority.standardValidity)
         try change(&changed)

@@ -3,7 +3,7 @@ import OpenSSL
 import Testing
 import Simulation
 
-/// More sentences of VERIFICATION.md, each taken at its word.
+/// Further sentences of VERIFICATION.md, each tested literally.
 struct RuleSentenceTests {
     @Test(arguments: [
         "", #""alg":null,"#, #""alg":["ES256"],"#, #""alg":256,"#, #""alg":"es256","#, #""alg":"ES256 ","#,
@@ -29,7 +29,7 @@ struct RuleSentenceTests {
         #expect(verifier.reason(try Minted.sign(wide)) == .payloadMalformed)
     }
 
-    /// All else of it is in order, so the one member decides.
+    /// The rest of the payload is in order, so the one member decides.
     @Test(arguments: [#""a\u0000""#, #""\ud800""#, #"{"a":1,"\u0061":2}"#])
     func `one member that the strict reader refuses refuses the payload`(value: String) throws {
         let verifier = try Minted.verifier()

@@ -8,7 +8,8 @@ struct TrustTests {
     static let mine = Result { try CertificateAuthority(name: "Mine") }
     static let theirs = Result { try CertificateAuthority(name: "Theirs") }
 
-    /// Mine vouches for the app in Sandbox, theirs for it in Production and for another app.
+    /// A verifier that trusts `mine` for the app in Sandbox, and `theirs` for it in Production and
+    /// for another app.
     static func verifier() throws -> Verifier {
         let (mine, theirs) = (try mine.get(), try theirs.get())
         let apps = [

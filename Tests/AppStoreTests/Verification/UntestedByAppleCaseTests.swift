@@ -9,7 +9,9 @@ import Simulation
 struct UntestedByAppleCaseTests {
     struct Case: CustomTestStringConvertible, Sendable {
         let testDescription: String
-        /// Nil: accepted.
+        /// The refusal here.
+        ///
+        /// `nil` if accepted.
         let ours: RefusalReason?
         let verdicts: @Sendable () throws -> [RefusalReason?]
 

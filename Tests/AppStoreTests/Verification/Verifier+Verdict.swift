@@ -9,7 +9,9 @@ extension Verifier {
         return Verifier(configuration: VerifierConfiguration(apps: [app]))
     }
 
-    /// The reason for refusing a body; nil if it is accepted.
+    /// The reason for refusing a body.
+    ///
+    /// `nil` if it is accepted.
     func reason(_ body: [UInt8]?) -> RefusalReason? {
         switch verify(body) {
         case .success: nil

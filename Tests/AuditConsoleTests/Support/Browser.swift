@@ -135,7 +135,7 @@ final class Browser: Sendable {
         try await Self.ask("POST", base.appending(path: path), body)
     }
 
-    /// One command on a connection of its own, on a thread that may block.
+    /// Sends a command on a connection and a thread of its own, since it blocks.
     private static func ask(_ method: String, _ url: URL, _ body: [String: Any]?) async throws -> Any {
         let content = try body.map { try JSONSerialization.data(withJSONObject: $0) } ?? Data()
         let port = UInt16(url.port ?? 0)

@@ -67,7 +67,7 @@ final class ConsoleFixture: Sendable {
         try? FileManager.default.removeItem(at: folder)
     }
 
-    /// One hash for all, as it is slow.
+    /// The file of users, who share one password hash because hashing is slow.
     static let passwordFile: String = {
         let strength = Scrypt(cost: 1 << 14, blockSize: 8, parallelization: 1)
         let hash = PasswordHash.make(password, strength: strength)?.encoded ?? ""
@@ -135,7 +135,7 @@ struct SampleLetter: Sendable {
     var value: [UInt8]? = Array(#"{"signedPayload": "eyJhbGciOiJFUzI1NiJ9.e30.c2ln"}"#.utf8)
     var headers = [KafkaHeader(name: "producer", text: "ingest-1")]
     var worker = "verify-7d9f"
-    /// From the leaf to the root.
+    /// Digests of the certificates, the leaf first.
     var certificates = (1...3).map { SHA256.digest([UInt8($0)]) }
     var identifiers: @Sendable (inout UnverifiedIdentifiers) -> Void = { _ in }
     var failedAt = Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000) - 60_000)

@@ -100,7 +100,7 @@ import Testing
         await rig.close()
     }
 
-    /// As after a chain was continued in a partition that the topic was given later.
+    /// A chain that continues in a partition added to the topic later has such letters.
     @Test func `a letter that its own partition does not vouch for is looked for in all`() async throws {
         let rig = try await ReplayRig()
         let ids = try await rig.refuse(rig.bodies(6))

@@ -22,7 +22,7 @@ final class FuzzRig {
             cluster: "fuzz", topic: "fuzz", stage: "verify", readsObservations: false, worker: "fuzz",
             verifierVersion: "1", configuration: SHA256.digest([])))
 
-    /// How many signatures were verified in both ways.
+    /// Number of signatures verified both by OpenSSL and by a table.
     var comparisonsCount: Int { signatures?.comparisonsCount ?? 0 }
 
     init(_ target: FuzzTarget) throws {

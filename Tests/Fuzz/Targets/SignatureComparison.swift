@@ -19,7 +19,7 @@ final class SignatureComparison {
         var s: Scalar
     }
 
-    /// Both ways of one key.
+    /// Two verifiers of a key, without and with a table.
     private struct Pair {
         let plain: P256Verifier
         let tabled: P256Verifier
@@ -38,7 +38,7 @@ final class SignatureComparison {
 
     private let signers = (0..<signersCount).map(signer)
     private let pairs: [Pair]
-    /// By the point that an input gave; a table takes too long to be made each time.
+    /// Pairs by the point that an input gave, kept because a new table costs too much time.
     private var givenPairs: [[UInt8]: Pair] = [:]
     private(set) var comparisonsCount = 0
 
@@ -107,7 +107,7 @@ final class SignatureComparison {
         return bytes.next().isMultiple(of: 2) ? limit.plus(step).sum : limit.minus(step)
     }
 
-    /// One bit of digest, r or s flipped.
+    /// Flips a bit of the digest, r or s.
     private func flipped(_ good: Claim, _ bytes: inout ByteStream) -> Claim {
         let part = bytes.element(of: [\Claim.digest, \.r, \.s])
         var flipped = good[keyPath: part].bytes
@@ -118,7 +118,7 @@ final class SignatureComparison {
         return claim
     }
 
-    /// Digest, r or s replaced by a limit, or n added to it where 256 bits hold the sum.
+    /// Replaces the digest, r or s by a limit, or adds n to it if 256 bits hold the sum.
     private func limited(_ good: Claim, _ bytes: inout ByteStream) -> Claim {
         let part = bytes.element(of: [\Claim.digest, \.r, \.s])
         var claim = good

@@ -36,13 +36,13 @@ final class CrashSeries: Sendable {
 
     var kills: Int { state.withLock(\.kills) }
 
-    /// How many kills hit a worker that had done something since its start.
+    /// Number of kills of workers that had done work since their start.
     var killsAtWork: Int { state.withLock(\.killsAtWork) }
 
-    /// How many killed workers were frozen inside a transaction before.
+    /// Number of killed workers that were frozen inside a transaction before.
     var freezes: Int { state.withLock(\.freezes) }
 
-    /// Every so many copies one is frozen inside a transaction before it is killed.
+    /// Number of copies of which one is frozen inside a transaction before it is killed.
     private static let freezeInterval = 4
 
     /// Starts the worker, kills it `count` times, and leaves the last one running.
@@ -65,7 +65,9 @@ final class CrashSeries: Sendable {
         try pipeline.start(stage)
     }
 
-    /// True if the worker got there, false if its time was over before.
+    /// Waits for a random amount of work.
+    ///
+    /// - Returns: whether the worker got there before its time was over.
     private func waitForRandomPoint() async throws -> Bool {
         let (mark, distance, patience) = state.withLock { state in
             (

@@ -52,7 +52,7 @@ extension PipelineTests {
         /// The steps of finishing a purchase.
         enum FinishStep: CaseIterable {
             case deciding, asking
-            /// Apple has finished the purchase, and the worker never hears of it.
+            /// Apple has finished the purchase, but its answer does not reach the worker.
             case answering
             case marking
 

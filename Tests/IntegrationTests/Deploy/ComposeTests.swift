@@ -18,7 +18,7 @@ import Topology
         """, "POSTGRES_PASSWORD": "secret", "GRAFANA_PASSWORD": "secret",
     ]
 
-    /// As Compose does: `${NAME:?why}` and `${NAME:-default}`.
+    /// Replaces `${NAME:?why}` and `${NAME:-default}` as Compose does.
     private static func interpolated(_ text: String) -> String {
         text.replacing(/\$\{(\w+):(\?|-)([^}]*)\}/) { match in
             chosen[String(match.1)] ?? (match.2 == "-" ? String(match.3) : "")

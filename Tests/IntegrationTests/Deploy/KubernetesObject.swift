@@ -1,7 +1,7 @@
 import Foundation
 import JSON
 
-/// One resource of an overlay.
+/// A resource of an overlay.
 struct KubernetesObject {
     let json: JSONValue
     let kind: String
@@ -22,7 +22,7 @@ struct KubernetesObject {
 
     var podLabels: [String: String] { template?["metadata"]?["labels"]?.texts ?? [:] }
 
-    /// All of ours have one.
+    /// The first container of the pod; all pods here have one.
     var container: JSONValue? { podSpec?["containers"]?.elements.first { _ in true } }
 
     /// The container's ports by their names.

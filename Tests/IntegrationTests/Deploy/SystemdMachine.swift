@@ -68,7 +68,9 @@ struct SystemdMachine {
         return Dictionary(uniqueKeysWithValues: lines.map { (String($0.1), Double($0.2) ?? .infinity) })
     }
 
-    /// The confinement of the process whose command line begins so; nil before it runs.
+    /// The confinement of the process whose command line begins so.
+    ///
+    /// `nil` before it runs.
     func confinement(of command: String) -> Confinement? {
         let files = FileManager.default
         let processes = (try? files.contentsOfDirectory(atPath: "/proc")) ?? []
@@ -96,7 +98,9 @@ struct SystemdMachine {
         return Confinement(user: user.map(String.init) ?? "number \(id)", status: status)
     }
 
-    /// The answer of a service on its port; nil before it answers.
+    /// The answer of a service on its port.
+    ///
+    /// `nil` before it answers.
     func get(_ path: String, port: UInt16) -> String? {
         let request = "GET \(path) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
         let answer = try? RawClient.exchange(request, port: port)

@@ -68,7 +68,7 @@ extension PipelineTests {
             }
         }
 
-        /// By it a copy leaves its group before it is taken away.
+        /// A copy's own settings make it leave its group before it is taken away.
         @Test func `a worker's unit reads the settings of its stage, then those of its copy`() throws {
             for worker in Self.workers {
                 let name = worker.unit.prefix { $0 != "@" }

@@ -150,7 +150,7 @@ extension PipelineTests {
         /// The only form that kafka-consumer-groups.sh takes.
         private static let dateFormat = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
 
-        /// `2026-03-02 12:00:05.5+00` as the command takes it, a minute earlier.
+        /// The minute before an instant such as `2026-03-02 12:00:05.5+00`, in the command's form.
         private static func minuteBefore(_ instant: String) -> String {
             let text = instant.prefix(19).replacingOccurrences(of: " ", with: "T") + "Z"
             let date = (try? Date(text, strategy: .iso8601)) ?? .now

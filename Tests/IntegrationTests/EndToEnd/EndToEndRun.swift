@@ -17,15 +17,15 @@ struct EndToEndRun: Sendable {
     let letters: [DeadLetter]
     let refused: RefusedRecords
     let users: [String: DemoUserState]
-    /// The table: by user, environment, app, purchase and key, the periods in milliseconds.
+    /// The periods of the table in milliseconds, by user, environment, app, purchase and key.
     let entitlements: [String: String]
-    /// By topic without prefix, `raw` among them.
+    /// The records of each topic, `raw` among them, by name without prefix.
     let topics: [String: [ConsumerRecord]]
     /// Each worker's answer to `/metrics`, with its time.
     let metrics: [StageDescription: String]
-    /// After everything was published once more, and once more with an empty memory.
+    /// The results after everything was published again, with the memory kept and with it emptied.
     let replays: [Replay]
-    /// How many lines each log has that was searched for secrets, by the name of its file.
+    /// Number of lines in each log that was searched for secrets, by file name.
     let logLineCounts: [String: Int]
     let secretsFound: [String]
     let failedStops: [String]

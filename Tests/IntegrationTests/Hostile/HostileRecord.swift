@@ -6,7 +6,9 @@ import Simulation
 /// A record that is made to hurt, named by its fault.
 struct HostileRecord: Sendable {
     let name: String
-    /// Nil for a genuine record that only looks odd.
+    /// The expected reason of the refusal.
+    ///
+    /// `nil` for a genuine record that only looks odd.
     let reason: RefusalReason?
     var key: [UInt8]? = Array("com.example.pro".utf8)
     let value: [UInt8]?

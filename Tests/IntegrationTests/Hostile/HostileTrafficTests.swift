@@ -36,7 +36,7 @@ extension PipelineTests {
             }
         }
 
-        /// One of them after each few good ones.
+        /// Publishes the hostile records evenly among the good ones.
         private static func publish(_ hostile: [HostileRecord], among items: [DemoItem], _ pipeline: RunningPipeline)
             async throws
         {

@@ -7,7 +7,7 @@ import Testing
 extension AlertFault {
     static let records = [refusedBodies, newFromApple, conflict, largeUser, refusedProjection]
 
-    /// Published again and again until every alert about them has had its time.
+    /// Refused bodies, published until every alert about them has had its time.
     private static let refusedBodies = AlertFault(
         name: "bodies of every kind that is refused",
         alerts: [

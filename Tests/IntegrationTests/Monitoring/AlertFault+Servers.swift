@@ -63,7 +63,7 @@ extension AlertFault {
             try await rig.pipeline.execute("UPDATE account_links SET user_id = substr(user_id, 5)")
         }, restore: { try await $0.restart(.entitle) })
 
-    /// As without the rights on the feed's topics, or with too few brokers for a write.
+    /// Refused writes, as by missing rights on the topics of the feed or too few brokers.
     private static let brokerRefusesWrites = AlertFault(
         name: "the brokers refuse every write while a new catalog changes what users hold",
         alerts: ["EntitlementsFeedWaiting", "EntitlementsFeedBacklog"],
@@ -87,7 +87,7 @@ extension AlertFault {
             try await rig.server.start()
         }, mend: { rig in try await rig.pipeline.publish(rig.acceptedItems) })
 
-    /// Retention, here that of the mock, which keeps 4.6 MB of a partition.
+    /// Records lost to retention, here to that of the mock, which keeps 4.6 MB of a partition.
     static let lostRecords = AlertFault(
         name: "retention removes records before they are read", alerts: ["EntitlementsRecordsSkipped"],
         make: { rig in

@@ -4,11 +4,15 @@ import Foundation
 struct AlertOutcome: Sendable, CustomStringConvertible {
     let alert: String
     let fault: String
-    /// How long after the fault began; nil if it did not fire.
+    /// Time from the fault until the alert fired.
+    ///
+    /// `nil` if it did not fire.
     var firedAfter: Duration?
-    /// How long after the repair; nil if it did not clear.
+    /// Time from the repair until the alert cleared.
+    ///
+    /// `nil` if it did not clear.
     var clearedAfter: Duration?
-    /// The reason why the fault could not be made or repaired, or the alert not be judged.
+    /// The reason for which the fault could not be made or repaired, or the alert not judged.
     var trouble: String?
 
     init(_ alert: String, fault: String) {

@@ -13,8 +13,10 @@ enum MonitoringFiles {
 
     static let ruleFiles = ["alerts.yaml", "objectives.yaml"]
 
-    /// Their text, changed so that an alert fires and clears within seconds of its cause: short
-    /// windows, and thresholds that a small load reaches.
+    /// The text of the rules, changed so that an alert fires and clears within seconds of its
+    /// cause.
+    ///
+    /// Windows are short, and a small load reaches the thresholds.
     static func shortenedRules() throws -> [String: String] {
         var rules: [String: String] = [:]
         for name in ruleFiles {

@@ -8,7 +8,7 @@ struct Prometheus: Sendable {
 
     static var isInstalled: Bool { FileManager.default.isExecutableFile(atPath: executable) }
 
-    /// One series of an answer, with its value if it was asked for.
+    /// A series of an answer, with its value.
     struct Series: Decodable, Sendable {
         let metric: [String: String]
         let value: Double?
@@ -105,7 +105,9 @@ struct Prometheus: Sendable {
             toFile: "\(folder)/targets.json", atomically: true, encoding: .utf8)
     }
 
-    /// The present result of an expression; nil if Prometheus refuses it or does not answer.
+    /// The present result of an expression.
+    ///
+    /// `nil` if Prometheus refuses it or does not answer.
     func query(_ expression: String) -> [Series]? {
         let answer: Answer<Vector>? = get("query", "query", expression)
         return answer?.data.result
@@ -117,7 +119,9 @@ struct Prometheus: Sendable {
         return answer?.data ?? []
     }
 
-    /// The names of the firing alerts; nil if Prometheus does not answer.
+    /// The names of the firing alerts.
+    ///
+    /// `nil` if Prometheus does not answer.
     func firing() -> Set<String>? {
         let answer: Answer<Alerts>? = get("alerts", "at", "now")
         let firing = answer?.data.alerts.filter { $0.state == "firing" }

@@ -76,7 +76,9 @@ struct RunbookCommands {
         }
     }
 
-    /// The role of each command by its beginning, the first that fits; nil for the schema's owner.
+    /// The role of each command by its beginning, the first that fits.
+    ///
+    /// `nil` for the schema's owner.
     private static let roles: [(command: String, role: String?)] = [
         ("pipeline migrate", nil), ("pipeline grants", nil), ("pipeline", "pipeline-operator"),
         ("psql", "pipeline-operator"), ("dead-letter index", "dead-letter-index"),

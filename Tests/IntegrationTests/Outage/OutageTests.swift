@@ -109,7 +109,7 @@ extension PipelineTests {
             }
         }
 
-        /// Each worker got its partitions once and has never lost them.
+        /// Expects that each worker got its partitions once and never lost them.
         private static func expectGroupsKept(_ workers: [StageDescription: WorkerCopy]) {
             for worker in workers.values {
                 let log = worker.log

@@ -36,11 +36,10 @@ extension PipelineTests {
             }
         }
 
-        /// Stops the process at a moment in which a copy is in a transaction, again and again until
-        /// it was this one.
+        /// Stops the copy inside a transaction, and tries again if it was outside of one.
         ///
-        /// In between it works until a transaction is seen: a process that was stopped for too long
-        /// has lost its partitions, and has to get others first.
+        /// Between attempts the copy continues until a transaction is seen: a process that was
+        /// stopped for too long has lost its partitions and needs others first.
         private static func suspendInTransaction(_ copy: WorkerCopy, _ pipeline: RunningPipeline) async throws {
             try await pipeline.withDatabase { connection in
                 for _ in 0..<200 {

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Worker
 
-/// How long partitions with waiting records have committed nothing.
+/// The times for which partitions with waiting records have committed nothing.
 final class CommitPauses: Sendable {
     private struct Key: Hashable {
         let stage: StageDescription

@@ -31,7 +31,8 @@ extension PipelineTests {
             }
         }
 
-        /// One copy of each, two, three; then the oldest leave, and others replace them.
+        /// Starts one, two and three copies of each worker; then the oldest stop, and others
+        /// replace them.
         private static func comeAndGo(_ pipeline: RunningPipeline) async throws {
             for count in 1...3 {
                 try pipeline.startAll()
@@ -67,6 +68,6 @@ extension PipelineTests {
 }
 
 extension WorkerCopy {
-    /// How many partitions the copy says it owns.
+    /// Number of partitions that the copy reports to own.
     fileprivate var assignedPartitions: Int? { metric("assigned_partitions").map { Int($0) } }
 }

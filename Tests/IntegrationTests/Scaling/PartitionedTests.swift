@@ -35,7 +35,8 @@ extension PipelineTests {
             }
         }
 
-        /// Half of the traffic, partitions if requested, the other half.
+        /// Publishes half of the traffic, makes partitions if requested, and publishes the other
+        /// half.
         private func run(_ kind: KafkaCluster.Kind, _ server: PrivatePostgres, _ now: Date, isPartitioned: Bool)
             async throws
         {

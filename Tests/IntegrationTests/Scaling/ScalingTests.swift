@@ -8,10 +8,9 @@ import Testing
 import Topology
 
 extension PipelineTests {
-    /// More copies and fewer again, of one stage while the others stay, and more partitions, under
-    /// load.
+    /// Changing numbers of copies and of partitions, under load.
     ///
-    /// Run by deploy/rehearsal.sh, as it is a whole machine's work for minutes.
+    /// The script deploy/rehearsal.sh runs it, as it uses a whole machine for minutes.
     @Suite(
         .timeLimit(.minutes(15)),
         .enabled(if: ProcessInfo.processInfo.environment["REHEARSAL"] == "yes", "run by deploy/rehearsal.sh"),

@@ -14,9 +14,9 @@ extension PipelineTests.RotationTests {
     private static let pauseMax = Duration.seconds(5)
     private static let passwords = (database: "wren-4711", kafka: "lapwing-4712")
 
-    /// Under load, beside the index and the console, which continue too.
+    /// Rotates passwords under load; the index and the console continue too.
     ///
-    /// The brokers' passwords change with the files: the former one is invalid afterwards.
+    /// The brokers' passwords change with the files, and the former ones become invalid.
     static func rotatePasswords(_ kafka: SecureKafka, _ server: PrivatePostgres) async throws {
         let secrets = try SecretFiles()
         let setup = try setup(kafka, server, secrets)

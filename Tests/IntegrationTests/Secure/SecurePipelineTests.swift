@@ -71,8 +71,10 @@ extension PipelineTests {
             #expect(!refused.output.contains("hunter2"))
         }
 
-        /// librdkafka before 2.6.1 does not support it: reported at the start, and when the brokers
-        /// refuse it.
+        /// Starts the tool with SCRAM.
+        ///
+        /// librdkafka before 2.6.1 does not support it, which is reported at the start or when the
+        /// brokers refuse it.
         private static func startWithScram(_ kafka: SecureKafka) async throws {
             var environment = try kafka.environment("admin", .scram)
             let old = try await BuiltTool.run("pipeline", ["topics", "--prefix=tools."], environment)

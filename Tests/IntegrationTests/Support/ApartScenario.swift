@@ -11,7 +11,7 @@ import Store
 /// A scenario with IDs, products, tokens and users of its own, so that many can share a database.
 struct ApartScenario: Sendable {
     let scenario: Scenario
-    /// 0 leaves everything as in the file.
+    /// A number that distinguishes the scenario; 0 changes nothing.
     private let number: Int
 
     /// - Parameter number: its own among those that run together. If a content hash decides, a
@@ -27,7 +27,7 @@ struct ApartScenario: Sendable {
         throw ScenarioApartness(name: scenario.name)
     }
 
-    /// Alone, in a database of its own.
+    /// An unchanged scenario for a database of its own.
     init(alone scenario: Scenario) { self.init(scenario, exactly: 0) }
 
     private init(_ scenario: Scenario, exactly number: Int) {
@@ -37,7 +37,8 @@ struct ApartScenario: Sendable {
 
     private var prefix: String { number == 0 ? "" : "\(number)-" }
 
-    /// Each grants the keys of the scenario's product, even if they are named by its ID.
+    /// Products that each grant the keys of the scenario's product, even if those are named by its
+    /// ID.
     var products: [Product] {
         scenario.catalog.products.values.map { product in
             var product = product
@@ -109,7 +110,7 @@ extension ApartScenario {
     }
 }
 
-/// No number was found that puts a scenario apart and lets it end as its file says.
+/// An error if no number distinguishes a scenario and lets it end as its file says.
 struct ScenarioApartness: Error { let name: String }
 
 extension ApartScenario {

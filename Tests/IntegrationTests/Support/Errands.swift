@@ -8,7 +8,7 @@ struct Errands: Sendable {
     let holders: Holders
     let pipeline: RunningPipeline
 
-    /// One command, and its expected end.
+    /// A command, and its expected end.
     struct Errand {
         let holder: String
         let arguments: [String]

@@ -37,7 +37,7 @@ struct OwnBroker: Sendable {
         }
     }
 
-    /// Every connection breaks, and none can be made.
+    /// Breaks every connection and prevents new ones.
     func stop(_ mode: StopMode) async throws {
         if let mock = cluster.mock {
             try mock.takeDown()
@@ -52,7 +52,7 @@ struct OwnBroker: Sendable {
         }
     }
 
-    /// As before, with all its records.
+    /// Starts the broker again with all its records.
     func startAgain(after mode: StopMode = .orderly) async throws {
         if mode == .silent, let folder {
             try await RealKafka.run(["resume", "--dir", folder.path])

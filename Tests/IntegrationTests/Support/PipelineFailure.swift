@@ -1,4 +1,4 @@
-/// Why a test could not continue.
+/// The reason for which a test could not continue.
 struct PipelineFailure: Error, CustomStringConvertible {
     let description: String
 

@@ -12,7 +12,8 @@ struct RefusedRecord: Hashable, Sendable {
     private enum Value: Hashable {
         case null
         case kept(String)
-        /// Too large for the dead letter, which names its position and digest.
+        /// The digest of a value too large for the dead letter, which names its position and
+        /// digest.
         case omitted(String)
     }
 
@@ -46,7 +47,7 @@ struct RefusedRecord: Hashable, Sendable {
 }
 
 extension RefusedRecord: CustomStringConvertible {
-    /// Without the content.
+    /// The record without its content.
     var description: String { "\(reason), key of \(key?.count ?? -1) bytes, value \(value), \(headers.count) headers" }
 }
 

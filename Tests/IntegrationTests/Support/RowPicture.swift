@@ -166,7 +166,9 @@ extension RowPicture {
 
     private static func text(_ date: Timestamp?) -> String? { date.map { String($0.milliseconds) } }
 
-    /// Nil if there never was another owner, as in the table.
+    /// The spans as the table holds them.
+    ///
+    /// `nil` if there never was another owner.
     private static func spans(_ ownership: Ownership) -> String? {
         guard ownership.spans.count > 1 else { return nil }
         let spans = ownership.spans.map { "[\"\($0.userID)\",\(text($0.from) ?? "null")]" }

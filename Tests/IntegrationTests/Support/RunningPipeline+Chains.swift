@@ -8,9 +8,9 @@ import TestSupport
 import Testing
 
 extension RunningPipeline {
-    /// `dead-letter verify` finds nothing missing, altered, inserted or out of order.
+    /// Expects that `dead-letter verify` finds nothing missing, altered, inserted or out of order.
     ///
-    /// - Returns: how many letters it has walked over.
+    /// - Returns: the number of letters read.
     @discardableResult func expectChainsIntact(sourceLocation: SourceLocation = #_sourceLocation) async throws -> Int {
         let (isIntact, report, text) = try await verifyChains()
         #expect(isIntact, "\(text)", sourceLocation: sourceLocation)

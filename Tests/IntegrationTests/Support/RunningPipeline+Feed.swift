@@ -9,7 +9,7 @@ extension RunningPipeline {
     /// Expects that a reader of the change feed from its beginning misses no version of any user,
     /// reads them in their order, and ends with the state of the rows.
     ///
-    /// After a crash some may come again, with those behind them in the same order.
+    /// Records may come again after a crash, with those behind them in the same order.
     func expectFeedComplete(sourceLocation: SourceLocation = #_sourceLocation) async throws {
         try await waitUntilPublished()
         var versions: [String: Int64] = [:]

@@ -34,8 +34,9 @@ extension RunningPipeline {
         }
     }
 
-    /// Some of them once more, as apps post their purchases at a sign-in: with a correlation ID, so
-    /// that their duplicates travel to the end.
+    /// Publishes every fifth item again, as apps post their purchases at a sign-in.
+    ///
+    /// The correlation ID makes their duplicates travel to the end.
     func publishAgain(_ items: some Collection<DemoItem>) async throws {
         let published = published.count
         let records = items.enumerated().filter { $0.offset.isMultiple(of: 5) }.map { index, item in

@@ -5,7 +5,7 @@ import Simulation
 extension RunningPipeline {
     /// Runs `body` with a pipeline and ends it afterwards in any case.
     ///
-    /// In the end no log may hold a secret, whatever the test was about.
+    /// The logs may hold no secret in the end, whatever the test was about.
     static func run(_ setup: PipelineSetup, _ traffic: DemoTraffic, _ body: (RunningPipeline) async throws -> Void)
         async throws
     {
@@ -26,7 +26,7 @@ extension RunningPipeline {
         pipeline.removeFolder()
     }
 
-    /// `KEEP_TEST_LOGS=1` keeps settings and logs for a reader.
+    /// Removes settings and logs unless `KEEP_TEST_LOGS=1` keeps them for a reader.
     func removeFolder() {
         if ProcessInfo.processInfo.environment["KEEP_TEST_LOGS"] != nil {
             print("logs kept in \(folder)")

@@ -13,7 +13,8 @@ import Worker
 
 @testable import Demonstration
 
-/// One test's pipeline: topics, groups and a database of its own, and the workers that it starts.
+/// A test's pipeline, with topics, groups and a database of its own, and the workers that it
+/// starts.
 final class RunningPipeline: Sendable {
     let setup: PipelineSetup
     let traffic: DemoTraffic

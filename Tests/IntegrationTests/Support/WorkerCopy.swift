@@ -4,7 +4,7 @@ import Simulation
 import TestSupport
 import Topology
 
-/// One copy of a worker: a process of its own that writes a log of its own.
+/// A copy of a worker, in a process of its own with a log of its own.
 struct WorkerCopy: Sendable {
     let stage: StageDescription
     let name: String
@@ -29,7 +29,9 @@ struct WorkerCopy: Sendable {
 
     var log: WorkerLog { WorkerLog(path: logPath) }
 
-    /// The worker's answer; nil before it listens.
+    /// The worker's answer.
+    ///
+    /// `nil` before it listens.
     func get(_ path: String) -> (isOK: Bool, text: String)? {
         guard let port = log.httpPort else { return nil }
         let request = "GET \(path) HTTP/1.1\r\nHost: worker\r\nConnection: close\r\n\r\n"
@@ -37,7 +39,9 @@ struct WorkerCopy: Sendable {
         return (answer.hasPrefix("HTTP/1.1 200 "), answer)
     }
 
-    /// The first sample of a metric whose line holds all of these words; nil without one.
+    /// The first sample of a metric whose line holds all of these words.
+    ///
+    /// `nil` without one.
     func metric(_ words: String...) -> Double? {
         guard let text = get("/metrics")?.text else { return nil }
         let line = text.split(whereSeparator: \.isNewline).first { line in

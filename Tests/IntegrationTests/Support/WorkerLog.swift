@@ -19,7 +19,9 @@ struct WorkerLog: Sendable {
     /// The lines that are no event; the last one of a killed process may be half a line.
     var strayLines: [Substring] { lines.filter { Self.event($0) == nil } }
 
-    /// The port of health and metrics; nil while the worker is starting.
+    /// The port of health and metrics.
+    ///
+    /// `nil` while the worker is starting.
     var httpPort: UInt16? { events("worker started").last?["http.port"]?.int64.flatMap { UInt16(exactly: $0) } }
 
     private static func event(_ line: Substring) -> JSONValue? { (try? JSONDocument(parsing: Array(line.utf8)))?.root }

@@ -55,7 +55,7 @@ extension PipelineTests {
             }
         }
 
-        /// As an operator does it, under load.
+        /// Migrates under load, as an operator does.
         private static func migrate(_ pipeline: RunningPipeline, to version: Int) async throws {
             let began = ContinuousClock.now
             let outcome = await pipeline.operate("migrate")

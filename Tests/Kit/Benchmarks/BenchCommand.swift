@@ -26,7 +26,7 @@ enum BenchOptions {
         return try number(text, name, in: range)
     }
 
-    /// Several, with commas between.
+    /// Reads numbers separated by commas.
     static func numbers(_ options: CommandArguments, _ name: String, in range: ClosedRange<Int>) throws(UsageError)
         -> [Int]?
     {

@@ -40,7 +40,7 @@ enum BenchTransaction {
         return fields
     }
 
-    /// So many months after the first purchase.
+    /// The date this many months after the first purchase.
     static func date(months: Int64) -> Int64 { 1_767_225_600_000 + months * month }
 
     /// A UUID that no two purchases share; `StoredFacts.link` makes the same.

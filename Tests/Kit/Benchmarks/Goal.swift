@@ -5,13 +5,13 @@ import Settings
 /// A figure and what it has to reach.
 struct Goal {
     let name: String
-    /// In JSON.
+    /// The name of the JSON member.
     let key: String
     let value: Double
     let bound: Double
     let isCeiling: Bool
 
-    /// To the digits that are printed.
+    /// Whether the value reaches its bound, both compared with the digits that are printed.
     var isReached: Bool {
         let scale: Double = digits == 2 ? 100 : 1
         let rounded = (value * scale).rounded() / scale

@@ -11,9 +11,9 @@ package struct Canary: Sendable, CustomStringConvertible {
 
     package var description: String { name }
 
-    /// In each secret, and nowhere else.
+    /// A word that each secret contains, and no other text.
     private static let word = "kanarie7"
-    /// A telephone number, as a number.
+    /// A telephone number, written as a number.
     private static let number = "4915112345678"
 
     /// The secrets in a text, plain or encoded.

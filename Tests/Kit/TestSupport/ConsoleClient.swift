@@ -73,7 +73,9 @@ package final class ConsoleClient: Sendable {
         return answer
     }
 
-    /// On a thread that may block: the console answers on those of the tests.
+    /// Exchanges a request and its answer on a thread that may block.
+    ///
+    /// The console answers on the threads of the tests.
     private static func exchange(_ request: String, port: UInt16, from source: UInt8) async throws -> String {
         try await withCheckedThrowingContinuation { continuation in
             let thread = Thread {

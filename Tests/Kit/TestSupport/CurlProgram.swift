@@ -5,11 +5,11 @@ import Simulation
 package enum CurlProgram {
     /// The answer, as far as it came.
     package struct Answer: Sendable {
-        /// 0 for a whole answer, else one of `curl`'s reasons.
+        /// The exit code: 0 for a whole answer, else a reason of `curl`'s.
         package let exitCode: Int32
-        /// 0 without an answer.
+        /// The status, or 0 without an answer.
         package let status: Int
-        /// By name in lower case.
+        /// Header fields by name in lower case.
         package let headers: [String: String]
         package let body: [UInt8]
     }

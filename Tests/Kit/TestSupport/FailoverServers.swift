@@ -59,7 +59,8 @@ package struct FailoverServers: Sendable {
         try await PostgresConnection.connect(server.options("failover-administrator"))
     }
 
-    /// For new sessions and those that are open, from their next transaction on.
+    /// Makes sessions read-only or writable: new ones at once, open ones from their next
+    /// transaction.
     private static func setReadOnly(_ isReadOnly: Bool, _ administrator: PostgresConnection) async throws {
         _ = try await administrator.query(
             "ALTER SYSTEM SET default_transaction_read_only = \(isReadOnly ? "on" : "off")")

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Raised once by one task and seen by others.
+/// A flag that one task raises once and others read.
 package final class Flag: Sendable {
     private let state = Atomic(false)
 

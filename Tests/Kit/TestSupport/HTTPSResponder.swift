@@ -26,7 +26,7 @@ package final class HTTPSResponder: Sendable {
     }
 
     package struct Request: Decodable, Sendable {
-        /// Counted from 1.
+        /// The number of the connection, from 1 on.
         package let connection: Int
         /// The request line and the headers.
         package let head: String
@@ -69,7 +69,7 @@ package final class HTTPSResponder: Sendable {
 
     package var url: String { "https://localhost:\(port)" }
 
-    /// All that have been answered, and perhaps one that is about to be.
+    /// Answered requests, and perhaps one that is about to be answered.
     package var requests: [Request] {
         get throws {
             try Data(contentsOf: folder.appending(path: "requests")).split(separator: UInt8(ascii: "\n")).map {

@@ -10,7 +10,7 @@ package struct HostileBody: Sendable, CustomStringConvertible {
 
     package var description: String { name }
 
-    /// All of them; each is small enough for a topic with the default limit.
+    /// All hostile bodies, each small enough for a topic with the default limit.
     package static func all() throws -> [HostileBody] {
         let authority = try CertificateAuthority()
         let token = try authority.sign(TransactionFields().json)
@@ -39,7 +39,8 @@ package struct HostileBody: Sendable, CustomStringConvertible {
         HostileBody("many texts", #"{"a":["# + filled(#""eyJ.","#, 900_000) + #"0]}"#),
     ]
 
-    /// One character, as people count them, of any length; or marks that hide and turn text.
+    /// Texts of a single character in the eyes of a reader, of any length, or of marks that hide
+    /// and turn text.
     private static let texts: [HostileBody] = [
         ("accents", "\u{301}"), ("regional indicators", "\u{1F1E6}\u{1F1E7}"), ("joined signs", "\u{1F469}\u{200D}"),
         ("turned text", "\u{202E}"), ("carriage", "\r"),

@@ -19,7 +19,9 @@ package struct KafkaCluster: Sendable {
 
     package let kind: Kind
     package let bootstrapServers: String
-    /// The mock itself, for faults on demand; nil for a real one.
+    /// The mock itself, for faults on demand.
+    ///
+    /// `nil` for a real one.
     package let mock: MockCluster?
     private let suffix = UUID().uuidString.prefix(8)
 

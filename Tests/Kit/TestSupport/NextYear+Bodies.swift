@@ -4,7 +4,7 @@ package import Simulation
 package struct NextYearBody: Sendable {
     package let value: [UInt8]
     package let kind: NextYearBody.Kind
-    /// How many transactions it holds, each of which has to come out of it.
+    /// Number of transactions in the body, each of which the verifier has to return.
     package let transactionsCount: Int
 
     package enum Kind: CaseIterable, Sendable {
@@ -69,7 +69,7 @@ extension NextYear {
         }
     }
 
-    /// So many IDs that no two transactions share one.
+    /// A random ID, from so many that no two transactions share one.
     private mutating func newID() -> String { String(UInt64.random(in: 1...UInt64.max, using: &random)) }
 
     /// A notification with a body of one of the kinds, two of which no version knows.
@@ -108,7 +108,7 @@ extension NextYear {
         return (try authority.sign(payload(fields.json)), count)
     }
 
-    /// With every optional member that Apple documents.
+    /// A transaction with every optional member that Apple documents.
     private static func transaction(_ id: String) -> TransactionFields {
         var fields = TransactionFields()
         fields.transactionID = id

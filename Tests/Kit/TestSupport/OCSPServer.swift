@@ -8,7 +8,7 @@ package final class OCSPServer: Sendable {
     /// The state of a certificate in the responder's index.
     package enum Entry: Sendable {
         case good
-        /// In seconds since 1970.
+        /// A revocation, with its time in seconds since 1970.
         case revoked(since: Int64)
     }
 

@@ -57,8 +57,10 @@ package actor PostgresServer {
         return Self.options(server.connectionString(database: name))
     }
 
-    /// One connection makes all databases: a run starts its tests at once, and a hundred copies at
-    /// once would take the machine from those that run already.
+    /// The client of the one connection that creates all databases.
+    ///
+    /// A run starts its tests at once, and a hundred copies at a time would slow down the running
+    /// tests.
     private func administrator(_ server: PrivatePostgres) -> PostgresClient {
         if let administrator { return administrator }
         var options = Self.options(server.connectionString())

@@ -5,7 +5,7 @@ package struct PseudoTerminal: ~Copyable, Sendable {
     package struct Unavailable: Error {}
 
     package let descriptor: Int32
-    /// By which another process opens it.
+    /// The path by which another process opens the terminal.
     package let path: String
     private let screen: Int32
 
@@ -26,7 +26,7 @@ package struct PseudoTerminal: ~Copyable, Sendable {
         close(screen)
     }
 
-    /// Everything up to and with a byte.
+    /// Reads up to and including a byte.
     package func read(until last: UInt8) -> String {
         var bytes: [UInt8] = []
         var byte: UInt8 = 0
@@ -34,7 +34,7 @@ package struct PseudoTerminal: ~Copyable, Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Everything that has been written and not read, without a wait for more.
+    /// Reads the bytes that have been written so far, without a wait for more.
     package func readWritten() -> String {
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 4_096)

@@ -9,7 +9,7 @@ package struct RevocableAuthority: Sendable {
 
     package let authority: CertificateAuthority
     package let blueprint: AuthorityBlueprint
-    /// Where the root answers for the intermediate, and the intermediate for the leaf.
+    /// The port at which the root answers for the intermediate.
     package let rootPort: UInt16
     package let intermediatePort: UInt16
 
@@ -31,7 +31,7 @@ package struct RevocableAuthority: Sendable {
         authority = try CertificateAuthority(blueprint)
     }
 
-    /// Leaf, intermediate and root.
+    /// The chain, the leaf first.
     package var chain: [Certificate] { get throws { try authority.chain.map { try Certificate(der: $0) } } }
 
     /// The intermediate's responder, which answers with a certificate made for that.

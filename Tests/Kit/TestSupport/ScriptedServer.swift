@@ -7,9 +7,9 @@ package final class ScriptedServer: Sendable {
     package enum Script: Sendable {
         /// Takes the connection and says nothing.
         case silence
-        /// These bytes, then the end of the connection.
+        /// Sends these bytes and ends the connection.
         case bytes([UInt8])
-        /// The first part at once, then one byte after the other for as long as the client reads.
+        /// Sends the first part at once, then byte by byte for as long as the client reads.
         case drip([UInt8], every: Duration)
     }
 
@@ -29,7 +29,7 @@ package final class ScriptedServer: Sendable {
 
     package var port: UInt16 { listener.port }
 
-    /// How many connections have come.
+    /// Number of accepted connections.
     package var connections: Int { accepted.load(ordering: .acquiring) }
 
     /// The requests that have been answered, up to the end of each head.
@@ -70,7 +70,7 @@ package final class ScriptedServer: Sendable {
         }
     }
 
-    /// Up to the end of the head; what follows of so short a request comes with it.
+    /// Reads to the end of the head, and the rest of so short a request with it.
     private func readRequest(_ connection: Int32) {
         var seen: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 4_096)

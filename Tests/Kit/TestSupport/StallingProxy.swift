@@ -19,7 +19,7 @@ package final class StallingProxy: Sendable {
 
     package var port: UInt16 { listener.port }
 
-    /// From here on nothing is forwarded any more.
+    /// Ends all forwarding and leaves the connections open.
     package func stall() { isStalled.store(true, ordering: .releasing) }
 
     package func stop() {

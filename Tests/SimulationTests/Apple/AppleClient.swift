@@ -60,7 +60,7 @@ final class AppleClient: Sendable {
         return try JSONDocument(parsing: answer.body).root
     }
 
-    /// One page of the notification history.
+    /// Requests a page of the notification history.
     func history(
         from start: Int64 = now - 170 * 86_400_000, to end: Int64 = now, further: String = "", page: String? = nil
     ) async throws -> CurlProgram.Answer {

@@ -14,7 +14,7 @@ import Worker
 @testable import Kafka
 
 @Suite(.timeLimit(.minutes(10))) struct DedupeStageTests {
-    /// One partition of `verified`, read by one worker after another.
+    /// A partition of `verified`, read by one worker after another.
     final class Reader {
         let client: PostgresClient
         var stage: DedupeStage
@@ -172,7 +172,7 @@ import Worker
         #expect(observation.payloads[.transaction]?.elementsEqual(waiting.transaction?.json ?? []) == true)
     }
 
-    /// As the loop returns a record whose output no broker takes.
+    /// The verdict with which the loop returns a record whose output no broker takes.
     private static let tooLarge = Verdict.deadLettered(Refusal(reason: .payloadTooLarge, detail: "test"))
 
     @Test func `a record that ends as a dead letter after all is not remembered`() async throws {

@@ -208,7 +208,7 @@ struct EntitleCatalogTests {
 }
 
 extension EntitleWorker {
-    /// As the loop does on an occasion.
+    /// Projects again, as the loop does on an occasion.
     fileprivate func reproject() async throws {
         try await stage.upkeep?.work()
         await stage.upkeep?.close()

@@ -7,7 +7,7 @@ import Worker
 
 @testable import EntitleStage
 
-/// One purchase that PostgreSQL rejects must not keep a new catalog from all others.
+/// A single purchase that PostgreSQL rejects must not keep a new catalog from all others.
 @Suite(.timeLimit(.minutes(10))) struct ReprojectionFaultTests {
     /// Nine purchases of nine users, and a catalog that gives them another key; PostgreSQL rejects
     /// the rows of one.

@@ -3,7 +3,7 @@ import Postgres
 import Simulation
 import Testing
 
-/// One transaction ID with other terms: signed again, or reused in Xcode.
+/// A transaction ID with other terms, signed again or reused in Xcode.
 struct ReusedIDTests {
     private static let start: Int64 = 1_767_225_600_000
 

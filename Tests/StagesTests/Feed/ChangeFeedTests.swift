@@ -177,7 +177,7 @@ import Worker
         #expect(try await next.published().states.map(\.userID).sorted() == ["anna", "bob"])
     }
 
-    /// As if the publishing copy is inside a transaction.
+    /// A transaction of the publishing copy holds the row.
     @Test func `a copy without the lease does not wait for its row`() async throws {
         let worker = try await Self.worker(1)
         try await Self.buy(worker, 1...1)

@@ -7,7 +7,7 @@ import Worker
 
 @testable import EntitleStage
 
-/// One user with data that PostgreSQL rejects must not stop the feed for others.
+/// A user with data that PostgreSQL rejects must not stop the feed for others.
 @Suite(.timeLimit(.minutes(10))) struct FeedFaultTests {
     private static let count = 9
     private static let bad = "user-4"

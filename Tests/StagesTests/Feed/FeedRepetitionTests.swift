@@ -10,7 +10,7 @@ import Worker
 
 /// Repetitions of the feed after requests that may be served late.
 @Suite(.timeLimit(.minutes(10))) struct FeedRepetitionTests {
-    /// One purchase of one user, at version 1.
+    /// A worker with one purchase of one user, at version 1.
     private static func worker() async throws -> EntitleWorker {
         let worker = try await EntitleWorker()
         try await worker.own([Signed.key("1"): Ownership(userID: "anna", rule: .accountToken)])

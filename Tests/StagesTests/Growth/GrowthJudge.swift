@@ -5,7 +5,7 @@
 /// has not yet cleaned up at the sample: the highest sample says when it was taken, and one alone
 /// decides nothing.
 struct GrowthJudge {
-    /// How much larger the median of the last third may be, as a share of the middle third's.
+    /// Maximum growth of the last third's median, as a share of the middle third's.
     let shareMax: Double
     /// Whether the first third's median counts too if it is the larger one.
     ///
@@ -13,19 +13,19 @@ struct GrowthJudge {
     /// a round ended between two visits of autovacuum, and the share of these drifts.
     let countsFirst: Bool
 
-    /// Megabytes added to that: eight pages, which a table of any size may add.
+    /// Megabytes added to the maximum: eight pages, which a table of any size may add.
     static let allowance = 0.065_536
 
-    /// Fewer samples in a third are not judged.
+    /// Minimum samples in a third; fewer are not judged.
     static let samplesPerThirdMin = 4
 
-    /// For tables that have a row for each purchase or user, changed in place.
+    /// A judge for tables that have a row for each purchase or user, changed in place.
     ///
-    /// One percent in ten minutes is two between the middles of an hour's thirds, which is found in
-    /// any table above 7 MB.
+    /// A growth of 1 % in ten minutes is 2 % between the middles of an hour's thirds, which shows
+    /// in any table above 7 MB.
     static let keptRows = GrowthJudge(shareMax: 0.01, countsFirst: false)
 
-    /// For tables whose rows come and go: their size goes up and down by a third.
+    /// A judge for tables whose rows come and go, and whose size varies by a third.
     static let passingRows = GrowthJudge(shareMax: 0.05, countsFirst: true)
 
     /// The judge for a table of this name; the strict one by default.
@@ -42,7 +42,9 @@ struct GrowthJudge {
         let last: Double
     }
 
-    /// Nil if there are too few samples.
+    /// The median of each third.
+    ///
+    /// `nil` if there are too few samples.
     static func medians(_ samples: [Double]) -> Medians? {
         let third = samples.count / 3
         guard third >= samplesPerThirdMin else { return nil }

@@ -31,7 +31,7 @@ struct GrowthTests {
         ).reduce(into: [:]) { $0[$1.text(0)] = Double($1.int8(1)) / 1_000_000 }
     }
 
-    /// All purchases once more, refunded in every other round.
+    /// Writes all purchases again, refunded in every other round.
     private static func change(_ round: Int64, _ worker: EntitleWorker) async throws {
         for first in stride(from: 0, to: purchases, by: batch) {
             let observations = try (first..<first + batch).map { index in
@@ -117,7 +117,7 @@ struct GrowthTests {
 
     private static func megabytes(_ size: Double) -> String { String(format: "%.2f", size) }
 
-    /// Everything superseded, whatever its age.
+    /// Archives all superseded rows, independent of their age.
     private static func archive(_ folder: String, _ url: String) throws {
         let run = try HistoryRig.archive(
             url, to: folder, ["older_than": "0 days", "older_than_min": "0 days", "rows": "1000000"])

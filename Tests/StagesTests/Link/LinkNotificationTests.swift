@@ -7,7 +7,7 @@ import Worker
 
 @testable import LinkStage
 
-/// How a link written while no record arrives reaches `link-worker`.
+/// Notifications of links that are written while no record arrives.
 @Suite(.timeLimit(.minutes(10))) struct LinkNotificationTests {
     private static let never = Duration.seconds(24 * 3_600)
 

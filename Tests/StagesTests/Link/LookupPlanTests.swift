@@ -10,7 +10,7 @@ import Worker
 /// The plans of the frequent queries of `dedupe-worker` and `link-worker`, on a server with its own
 /// defaults.
 @Suite(.timeLimit(.minutes(10))) struct LookupPlanTests {
-    /// One connection, so that everything is prepared on it.
+    /// A client with a single connection, on which everything is prepared.
     private static func client() async throws -> PostgresClient {
         PostgresClient(try await StageDatabase.options(), connectionsMax: 1)
     }

@@ -27,7 +27,7 @@ import Worker
         try await path.client.query("SELECT count(*) FROM owner_changes")[0].int8(0)
     }
 
-    /// As if the next link observations were due.
+    /// Makes the next link observations due.
     private static func makeDue(_ path: LinkedPath) async throws {
         _ = try await path.client.query("UPDATE owner_changes SET send_due_at = now()")
     }

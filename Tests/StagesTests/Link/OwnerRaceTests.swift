@@ -23,9 +23,9 @@ import Worker
 
     /// The ways in which a purchase comes again.
     private enum Repetition: CaseIterable {
-        /// Marked by `dedupe-worker` as a duplicate that a request waits for.
+        /// A duplicate that `dedupe-worker` marks because a request waits for it.
         case awaited
-        /// No request waits, and the memory of `dedupe-worker` was pruned.
+        /// A repetition after the memory of `dedupe-worker` was pruned; no request waits.
         case forgotten
 
         func sample(_ sample: Sample) -> Sample {
@@ -66,7 +66,7 @@ import Worker
         }
     }
 
-    /// All purchases are bought and projected, with their first owners.
+    /// Buys and projects all purchases, with their first owners.
     private static func begin(_ path: LinkedPath, _ customers: [Customer]) async throws {
         try await path.write(
             "app_transaction_id",

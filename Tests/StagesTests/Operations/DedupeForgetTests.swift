@@ -14,7 +14,7 @@ import Worker
 
 /// `pipeline dedupe forget`: records lost behind dedupe-worker return when published again.
 @Suite(.timeLimit(.minutes(10))) struct DedupeForgetTests {
-    /// One dedupe worker, and the tool beside it.
+    /// A dedupe worker, and the tool beside it.
     private final class Rig: Sendable {
         let client: PostgresClient
         let url: String
@@ -49,7 +49,7 @@ import Worker
 
         var text: String { printed.withLock { $0 } }
 
-        /// As if it had been marked at that time.
+        /// Sets the time at which a revision was marked.
         func mark(_ id: String, at date: String) async throws {
             _ = try await client.query(
                 "UPDATE dedupe_revisions SET marked_at = $2::text::timestamptz WHERE id = $1", [.text(id), .text(date)])

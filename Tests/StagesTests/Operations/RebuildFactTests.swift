@@ -163,7 +163,7 @@ import Testing
         #expect(await rig.rebuild().code == 0)
     }
 
-    /// Each purchase in a transaction of its own.
+    /// Replaces each purchase in a transaction of its own.
     private static func replaceOneByOne(_ rig: RebuildRig) async throws -> [String] {
         let rebuilding = try await Rebuilding(client: rig.client, isReplacing: true, purchasesMax: 1)
         var lines: [String] = []

@@ -26,7 +26,7 @@ import Worker
             try await start(link)
         }
 
-        /// As the worker's loop does first.
+        /// Waits for work first, as the loop of a worker does.
         func start(_ worker: LinkWorker) async throws { try await worker.stage.outboxes[0].waitForWork() }
 
         /// Settles two purchases in both stages: the first passes from anna to bob.

@@ -86,7 +86,7 @@ import Worker
     /// The steps of finishing at which the worker fails, or Apple's server refuses.
     enum Step: CaseIterable {
         case deciding, asking
-        /// Apple has finished the purchase, and the worker never hears of it.
+        /// Apple has finished the purchase, but its answer does not reach the worker.
         case answering
         case marking
     }

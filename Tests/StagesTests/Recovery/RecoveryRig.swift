@@ -36,7 +36,7 @@ final class RecoveryRig: Sendable {
     let authorityFile: String
     private let published = Mutex<[ProducerRecord]>([])
     private let offset = Atomic<Int64>(0)
-    /// While it is set, no record is acknowledged.
+    /// Whether records stay without acknowledgement.
     let isBrokerDown = Atomic(false)
 
     init(_ apps: [DemoApp] = [.pro]) async throws {

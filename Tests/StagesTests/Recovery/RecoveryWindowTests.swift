@@ -11,7 +11,7 @@ import Worker
 
 @testable import RecoveryStage
 
-/// How `recovery-worker` compares Apple's list with what is held.
+/// The comparison of Apple's list with the held notifications by `recovery-worker`.
 @Suite(.timeLimit(.minutes(10))) struct RecoveryWindowTests {
     private typealias Rig = RecoveryRig
 

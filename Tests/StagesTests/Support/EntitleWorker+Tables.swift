@@ -98,6 +98,6 @@ extension EntitleWorker {
 }
 
 extension EntitlementFold {
-    /// In the form of the table `entitlements`.
+    /// Rows in the form of the table `entitlements`.
     var rows: [PurchaseKey: Set<EntitlementRow>] { projected.compactMapValues { $0.rows.isEmpty ? nil : Set($0.rows) } }
 }

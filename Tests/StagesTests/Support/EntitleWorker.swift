@@ -11,7 +11,7 @@ import Worker
 
 @testable import EntitleStage
 
-/// One entitle worker on a database of its own, with owners written as `link-worker` does.
+/// An entitle worker on a database of its own, with owners written as `link-worker` does.
 final class EntitleWorker: Sendable {
     let client: PostgresClient
     let stage: EntitleStage

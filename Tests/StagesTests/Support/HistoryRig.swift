@@ -50,7 +50,7 @@ final class HistoryRig: Sendable {
         return (names ?? []).sorted().map { "\(folder)/\($0)" }
     }
 
-    /// As if everything had happened that long ago.
+    /// Moves the dates of the whole history back.
     func age(days: Int) async throws {
         for (table, column) in [
             ("revisions", "recorded_at"), ("notifications", "recorded_at"), ("changes", "changed_at"),

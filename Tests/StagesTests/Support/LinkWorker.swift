@@ -10,7 +10,7 @@ import Telemetry
 import TestSupport
 import Worker
 
-/// One link worker on a database of its own, with the queries of the tests.
+/// A link worker on a database of its own, with the queries of the tests.
 final class LinkWorker {
     let client: PostgresClient
     let stage: LinkStage

@@ -20,7 +20,7 @@ final class LookupRig: Sendable {
             metrics: RevocationMetrics(registry), log: Log(log), now: { clock.now })
     }
 
-    /// How many questions have ended, with any result.
+    /// Number of questions that have ended, with any result.
     var questions: Int {
         let name = "entitlements_verify_revocation_questions_total{"
         let text = String(decoding: registry.exposition(), as: UTF8.self)

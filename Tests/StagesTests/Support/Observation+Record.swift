@@ -4,7 +4,7 @@ import Records
 import TestSupport
 
 extension Observation {
-    /// As a record of a topic.
+    /// The observation as a record of a topic.
     func record(at offset: Int64, headers: [KafkaHeader] = []) -> ConsumerRecord {
         let written = record(for: "storekit.linked", headers: headers)
         return ConsumerRecord(written, at: offset)

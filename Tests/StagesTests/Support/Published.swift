@@ -74,11 +74,11 @@ extension EntitleWorker {
         return underWay.all
     }
 
-    /// As if the time of the lease had passed, for any holder.
+    /// Ends the lease of any holder, as after its time.
     func endLease() async throws {
         _ = try await client.query("UPDATE feed_lease SET until = now() - interval '1 second'")
     }
 
-    /// As if the delay of repetitions had passed, for any user.
+    /// Ends the delay of repetitions for all users.
     func endRepetitionDelay() async throws { _ = try await client.query("UPDATE feed_repetitions SET due = now()") }
 }

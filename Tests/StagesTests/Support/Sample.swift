@@ -23,7 +23,7 @@ struct Sample {
     var rawTimestamp: Int64?
     var rawOffset: Int64 = 1
     var headers: [KafkaHeader] = []
-    /// Marked by `dedupe-worker`, which forwards it for its correlation ID.
+    /// Whether `dedupe-worker` marked the sample, which it forwards for its correlation ID.
     var isDuplicate = false
     var partition: Int32 = 0
 

@@ -6,7 +6,7 @@ import TestSupport
 enum StageDatabase {
     static func make() async throws -> PostgresClient { PostgresClient(try await options(), connectionsMax: 8) }
 
-    /// As the workers connect.
+    /// The options with which the workers connect.
     static func options() async throws -> PostgresOptions {
         var options = try await PostgresServer.shared.migratedDatabase()
         options.sessionSettings = DatabaseSettings.pointLookups

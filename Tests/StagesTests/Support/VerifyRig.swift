@@ -81,7 +81,7 @@ final class VerifyRig: Sendable {
         if let failure = report.failures.values.first { throw failure }
     }
 
-    /// How many records ended with a disposition, by the worker's own count.
+    /// Number of records that ended with a disposition, by the worker's own count.
     func settled(_ disposition: Disposition) -> Int {
         Int(metric("entitlements_records_total{disposition=\"\(disposition.name)\"") ?? 0)
     }

@@ -5,7 +5,7 @@ import TestSupport
 import Simulation
 import VerifyStage
 
-/// When a responder is asked, and how long its answer counts.
+/// The times at which a responder is asked, and the validity of its answer.
 @Suite struct RevocationBookTests {
     private static let chain = Result { try RevocableAuthority(port: 9).chain }
     /// 2026-01-01, in milliseconds.

@@ -16,7 +16,7 @@ import Worker
         Int64(from - 1970) * 31_556_952...Int64(to - 1970) * 31_556_952
     }
 
-    /// One generation of certificates, and dates of its signatures.
+    /// A generation of certificates, and dates of its signatures.
     private struct Generation {
         let authority: CertificateAuthority
         let dates: [Int64]

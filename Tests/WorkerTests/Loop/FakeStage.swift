@@ -21,25 +21,27 @@ extension Disposition {
 
 /// A stage whose verdicts and faults a test decides.
 ///
-/// Without further orders it forwards each record to one topic, its value as it is.
+/// The default forwards each record to one topic with its value unchanged.
 final class FakeStage: Stage {
     struct State {
         var processed: [ConsumerRecord] = []
-        /// How many records came together, each time.
+        /// Number of records in each call of `process`.
         var batchSizes: [Int] = []
         var recordsMax = Int.max
         var acknowledged: [ConsumerRecord] = []
         var abandoned: Set<TopicPartition> = []
-        /// Thrown by the next calls of `process`, one each.
+        /// Errors that the next calls of `process` throw, one each.
         var faults: [any Error] = []
-        /// Thrown by the next calls of `acknowledged`, one each.
+        /// Errors that the next calls of `acknowledged` throw, one each.
         var acknowledgeFaults: [any Error] = []
-        /// While closed, `process` does not return.
+        /// Whether `process` is kept from returning.
         var isClosed = false
         var waiting: [CheckedContinuation<Void, Never>] = []
-        /// How many records of a batch are processed at once; nil for all.
+        /// Maximum records of a batch that a call processes.
+        ///
+        /// `nil` for all.
         var processedMax: Int?
-        /// While set, `probe` fails.
+        /// Whether `probe` fails.
         var isUnreachable = false
     }
 

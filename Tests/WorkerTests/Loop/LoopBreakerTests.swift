@@ -17,7 +17,7 @@ import Worker
         }
     }
 
-    /// With a breaker that five refusals trip.
+    /// A worker with a breaker that five refusals trip.
     private func worker(_ rig: LoopRig) throws -> RunningWorker {
         try rig.worker(stage(rig), breaker: Breaker(settings: "a", bounds: .init(refusedMax: 5)))
     }

@@ -51,7 +51,7 @@ import TestSupport
         try await worker.stop()
     }
 
-    /// librdkafka tells of it once, while acknowledgements of before are still to be settled.
+    /// librdkafka reports the loss once, while earlier acknowledgements are still to be settled.
     @Test func `the loss of all connections ends by a connection alone`() async throws {
         struct Lost: Error {}
         let health = Health(conditions: [.broker], stallMax: .seconds(60))

@@ -4,7 +4,7 @@ import TestSupport
 
 @testable import Worker
 
-/// How long records gather for a batch.
+/// The time for which records gather for a batch.
 @Suite(.timeLimit(.minutes(10))) struct LoopGatheringTests {
     @Test func `records gather by the size of the batch before, and not where more are there`() async throws {
         let rig = try await LoopRig()

@@ -75,7 +75,7 @@ final class LoopRig: Sendable {
         }
     }
 
-    /// Between which offsets each partition of `raw` holds records.
+    /// The watermarks of each partition of `raw`.
     func watermarks() async throws -> [Watermarks] {
         let metadata = try await admin.metadata(topic: raw, deadline: .hopeless)
         let marks = try await admin.listOffsets(metadata[topic: raw]?.partitions ?? [], deadline: .seconds(10))

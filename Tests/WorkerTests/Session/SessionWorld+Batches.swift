@@ -7,7 +7,7 @@ import Simulation
 
 /// The stage and the producer of a world.
 extension SessionWorld {
-    /// One call of the stage.
+    /// Performs a call of the stage.
     mutating func process() throws {
         guard core.hasOutputRoom, var batch = work.first else { return }
         guard let attempt = core.attempt(&batch) else {
@@ -36,7 +36,7 @@ extension SessionWorld {
 
     private func log(of record: ConsumerRecord) -> WorldLog { logs[Int(record.topicPartition.partition)] }
 
-    /// One step of the settling task.
+    /// Performs a step of the settling task.
     mutating func deliver() throws {
         guard !happens(15) else { return }
         guard var batch = settling else {

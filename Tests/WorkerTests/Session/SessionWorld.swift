@@ -20,7 +20,9 @@ struct SessionWorld {
     /// The batch that the settling task works on.
     struct Settling {
         var processed: ProcessedBatch
-        /// Nil until its outputs are acknowledged.
+        /// The letters of the batch.
+        ///
+        /// `nil` until its outputs are acknowledged.
         var letters: [Letter]?
     }
 
@@ -45,7 +47,7 @@ struct SessionWorld {
     var logs: [WorldLog]
     /// The partitions that the group has given to this worker.
     var owned: Set<TopicPartition> = []
-    /// How often the group has given each partition to a worker.
+    /// Number of times that the group has given each partition to a worker.
     var assignments = Array(repeating: 0, count: partitions.count)
     /// Whether the group waits for this worker's answer to a rebalance.
     var isRebalancing = false

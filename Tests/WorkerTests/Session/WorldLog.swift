@@ -101,7 +101,7 @@ struct WorldLog {
         isWritten[Int(offset)] = true
     }
 
-    /// All outputs of a record are safe.
+    /// Acknowledges a record whose outputs are all safe.
     mutating func acknowledge(_ record: ProcessedRecord) throws {
         let offset = Int(record.record.offset)
         guard record.verdict.disposition == disposition(offset), record.verdict.heldBy == nil,
@@ -129,7 +129,7 @@ struct WorldLog {
         committed = CommittedOffset(offset: commit.offset, metadata: commit.metadata)
     }
 
-    /// Another worker has read a part of the log.
+    /// Commits for another worker, which has read a part of the log.
     mutating func otherWorkerCommits(_ random: UInt64) {
         let former = committed.offset ?? 0
         let offset = Int(former) + Int(random % UInt64(end - former + 1))

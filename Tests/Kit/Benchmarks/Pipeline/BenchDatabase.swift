@@ -22,8 +22,9 @@ enum BenchDatabase {
         try await settle(database)
     }
 
-    /// When the contents of IDs from one on were committed, in UNIX microseconds; nil if the
-    /// server does not keep that.
+    /// The times at which the contents of IDs from one on were committed, in UNIX microseconds.
+    ///
+    /// `nil` if the server does not record them.
     static func commits(from id: String, on connection: PostgresConnection) async throws -> [(
         id: String, microseconds: Int64
     )]? {
@@ -55,6 +56,6 @@ enum BenchDatabase {
         try await PostgresConnection.lend(options, body)
     }
 
-    /// VACUUM too, so that autovacuum does not come while something is measured.
+    /// Statements that include VACUUM, so that autovacuum does not run during a measurement.
     private static let settling = ["VACUUM (ANALYZE)", "CHECKPOINT"]
 }

@@ -27,7 +27,7 @@ enum BenchTraffic {
     }
 
     private static let windowCount = 200
-    /// How far back the purchase of a record lies at most.
+    /// Maximum distance between a record and its purchase, in records.
     private static let distanceMax = 2_000
     /// Index of the purchases that come alone, behind all others.
     private static let loneFirst = 1 << 40

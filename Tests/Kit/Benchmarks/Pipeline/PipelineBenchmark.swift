@@ -7,7 +7,7 @@ import Postgres
 import Topology
 import Settings
 
-/// One run of `bench pipeline` on its rig.
+/// A run of `bench pipeline` on its rig.
 struct PipelineBenchmark {
     let rig: PipelineRig
     let options: PipelineOptions
@@ -143,9 +143,11 @@ extension PipelineBenchmark {
             hops: try await HopLatency.measure(rig, since: (published.first ?? 0) / 1_000))
     }
 
-    /// From publishing to commit, sorted.
+    /// Sorted times from publishing to commit, in milliseconds.
     ///
-    /// - Parameter published: when each transaction was, in UNIX microseconds.
+    /// `nil` if the server does not record commit times.
+    ///
+    /// - Parameter published: time of publishing by transaction, in UNIX microseconds.
     private func milliseconds(since published: [String: Int64]) async throws -> [Double]? {
         guard let first = published.keys.min() else { return nil }
         let commits = try await PostgresConnection.lend(rig.database) { connection in

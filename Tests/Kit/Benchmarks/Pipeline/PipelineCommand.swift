@@ -28,7 +28,7 @@ enum PipelineCommand {
 
 /// The options of `bench pipeline`.
 struct PipelineOptions {
-    /// One measurement of the whole pipeline.
+    /// A measurement of the whole pipeline.
     struct Setup: Hashable {
         var partitions: Int
         /// Copies of each stage's worker.
@@ -89,7 +89,7 @@ struct PipelineOptions {
 }
 
 extension PipelineOptions.Setup {
-    /// `4 partitions, 3 copies of each worker`.
+    /// A text such as `4 partitions, 3 copies of each worker`.
     var text: String {
         Quantity.counted(partitions, "partition") + ", " + Quantity.counted(copies, "copy", "copies")
             + " of each worker"

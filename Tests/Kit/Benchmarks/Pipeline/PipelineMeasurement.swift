@@ -12,7 +12,7 @@ struct PipelineMeasurement {
     let recordsPerSecond: Double
     /// Processor time of one P-256 verification of OpenSSL, in the same run.
     let verificationMicroseconds: Double
-    /// Per record.
+    /// Processor time per record.
     let cpu: CPUMicroseconds
     /// Bytes of PostgreSQL's write-ahead log per record.
     let walBytes: Double
@@ -26,10 +26,12 @@ struct PipelineMeasurement {
     /// The most that was ever resident, in bytes.
     let residentBytesMax: [StageDescription: Int]
     let latency: Latency?
-    /// The rate of `BesideProgram` on the same records; nil without one.
+    /// The rate of `BesideProgram` on the same records.
+    ///
+    /// `nil` without one.
     let besideRecordsPerSecond: Double?
 
-    /// From publishing to commit, in milliseconds.
+    /// Times from publishing to commit, in milliseconds.
     struct Latency {
         let recordsPerSecond: Double
         let p50: Double
@@ -38,20 +40,24 @@ struct PipelineMeasurement {
         let lone: [Double]
         /// `hops` of the lone purchases.
         let loneHops: [StageDescription: [Double]]
-        /// The idle share of all cores' time while records were published; nil if unknown.
+        /// The idle share of all cores' time while records were published.
+        ///
+        /// `nil` if unknown.
         let idleShare: Double?
-        /// Per record.
+        /// Processor time per record.
         let cpu: CPUMicroseconds
         /// The activity of the stages' workers while records were published.
         let activity: [StageDescription: WorkerActivity]
-        /// From publishing to the topic that a stage reads, by that stage, sorted.
+        /// Sorted times from publishing to the topic that a stage reads, by that stage.
         let hops: [StageDescription: [Double]]
 
         /// A percentile of `lone`.
         func lonePercentile(_ percent: Int) -> Double { percentile(percent, of: lone) ?? .nan }
     }
 
-    /// A percentile of sorted values; nil without any.
+    /// A percentile of sorted values.
+    ///
+    /// `nil` without any.
     static func percentile(_ percent: Int, of sorted: [Double]) -> Double? {
         sorted.isEmpty ? nil : sorted[min(sorted.count - 1, sorted.count * percent / 100)]
     }
@@ -84,9 +90,11 @@ struct CPUMicroseconds {
     }
 }
 
-/// How old the raw records were when each stage wrote what it made of them.
+/// Ages of the raw records at the time when each stage wrote its output.
 enum HopLatency {
-    /// In milliseconds, by the stage that reads the topic; both timestamps are clients' clocks.
+    /// Measures the ages in milliseconds, by the stage that reads the topic.
+    ///
+    /// Both timestamps come from clients' clocks.
     ///
     /// - Parameter since: raw records from this time on, in milliseconds since 1970.
     static func measure(_ rig: PipelineRig, since: Int64) async throws -> [StageDescription: [Double]] {
@@ -107,7 +115,7 @@ enum HopLatency {
     }
 }
 
-/// How the machine's cores spend their time, read from `/proc/stat`.
+/// Usage of the machine's cores, read from `/proc/stat`.
 enum MachineUsage {
     struct Ticks {
         let idle: Double
@@ -133,7 +141,9 @@ enum MachineUsage {
 enum ProcessUsage {
     private static let microsecondsPerTick = 1_000_000 / Double(max(1, sysconf(Int32(_SC_CLK_TCK))))
 
-    /// Processor time of one process, in microseconds; nil when there is no such process.
+    /// Processor time of one process, in microseconds.
+    ///
+    /// `nil` when there is no such process.
     static func cpuMicroseconds(_ processID: Int32) -> Double? {
         fields(processID).map { ticks($0, [11, 12]) * microsecondsPerTick }
     }
@@ -146,7 +156,9 @@ enum ProcessUsage {
         return (ticks(own, [11, 12, 13, 14]) + childTicks) * microsecondsPerTick
     }
 
-    /// The most memory that was ever resident, in bytes; nil when there is no such process.
+    /// The most memory that was ever resident, in bytes.
+    ///
+    /// `nil` when there is no such process.
     static func residentBytesMax(_ processID: Int32) -> Int? {
         guard let text = read("/proc/\(processID)/status") else { return nil }
         for line in text.split(separator: "\n") where line.hasPrefix("VmHWM:") {

@@ -19,7 +19,9 @@ struct PipelineRig {
     let database: PostgresOptions
     /// The copies of each stage's worker.
     let workers: [StageDescription: [RigWorker]]
-    /// The postmaster of a server that the rig has started; nil for one that was there.
+    /// The postmaster of a server that the rig has started.
+    ///
+    /// `nil` for one that was there.
     let postmaster: Int32?
     private let server: PrivatePostgres?
     private let folder: URL

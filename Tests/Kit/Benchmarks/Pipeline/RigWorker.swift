@@ -6,7 +6,7 @@ import Simulation
 import Topology
 import Worker
 
-/// One copy of a worker on a rig.
+/// A copy of a worker on a rig.
 struct RigWorker: Sendable {
     let process: ChildProcess
     private let log: String
@@ -35,7 +35,9 @@ struct RigWorker: Sendable {
 
     var endOfLog: String { String(text.suffix(2_000)) }
 
-    /// The worker's metrics; nil while it starts or does not answer.
+    /// The worker's metrics.
+    ///
+    /// `nil` while it starts or does not answer.
     func metrics() -> WorkerMetricsPage? {
         let request = "GET /metrics HTTP/1.1\r\nHost: worker\r\nConnection: close\r\n\r\n"
         return port.flatMap { try? RawClient.exchange(request, port: $0) }.flatMap {
@@ -61,7 +63,7 @@ struct WorkerActivity {
 
     var recordsPerBatch: Double { records / batches }
 
-    /// How long a batch was worked on, or waited for the database.
+    /// Seconds in which a batch was processed or waited for the database.
     var processing: Double { self[.process] + self[.database] }
 
     subscript(activity: TimeAccount.Activity) -> Double {

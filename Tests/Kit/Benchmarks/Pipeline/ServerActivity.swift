@@ -19,7 +19,7 @@ final class ServerActivity: Sendable {
 
     private struct Samples {
         var count = 0
-        /// By program.
+        /// Number of waiting sessions in all samples, by program.
         var waiting: [String: Int] = [:]
     }
 
@@ -59,7 +59,7 @@ final class ServerActivity: Sendable {
         }
     }
 
-    /// Each sample stands for as much of the time as any other.
+    /// Seconds of waiting by stage, each sample counted as an equal share of the time.
     private func waits(of seconds: Double) -> [StageDescription: Double] {
         let samples = samples.withLock { $0 }
         guard samples.count > 0 else { return [:] }
@@ -77,7 +77,10 @@ final class ServerActivity: Sendable {
         }
     }
 
-    /// Without waits for a page to be added to a table, which no transaction's end can shorten.
+    /// Counts the sessions that wait for locks.
+    ///
+    /// Waits for a page to be added to a table do not count, as no transaction's end can shorten
+    /// them.
     private func sample() async throws {
         let rows = try await connection.query(
             """

@@ -4,7 +4,9 @@ import Simulation
 /// The present cost of one P-256 verification of OpenSSL on this machine: the unit of the
 /// pipeline's figures, which makes them comparable between machines.
 enum VerificationUnit {
-    /// In microseconds of processor time, measured on one thread for so long.
+    /// Measures a verification on one thread for the duration.
+    ///
+    /// - Returns: microseconds of processor time.
     static func measure(_ authority: CertificateAuthority, for duration: Duration) throws -> Double {
         guard let key = try Certificate(der: authority.leaf).p256Key else {
             preconditionFailure("a throw-away leaf has a P-256 key")

@@ -10,7 +10,8 @@ enum RateMeter {
         var cpuMicroseconds = 0.0
     }
 
-    /// How often the clock is asked: the work takes tens of microseconds, the clock a few dozen ns.
+    /// Steps between two readings of the clock: a step takes tens of microseconds, a reading a few
+    /// dozen ns.
     private static let stepsPerLook = 16
 
     /// Makes the work on each thread, starts all threads together, and returns what they did.

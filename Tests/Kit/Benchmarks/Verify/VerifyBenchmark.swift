@@ -29,7 +29,7 @@ struct VerifyBenchmark {
     }
 
     let fixture: VerifyFixture
-    /// How many threads there are if more than one is measured.
+    /// Number of threads in the measurements with more than one.
     let threads: Int
     let duration: Duration
     var cases = Case.allCases

@@ -47,7 +47,8 @@ struct VerifyFixture: Sendable {
 
     func verifier() -> Verifier { Verifier(configuration: running) }
 
-    /// Without tables of keys, so that a good record is not cheaper than the bodies beside it.
+    /// A verifier without key tables, so that a good record costs no less than the bodies beside
+    /// it.
     func verifier(knowing caches: Caches) -> Verifier {
         var limits = VerifierLimits.standard
         limits.keyTablesMax = 0

@@ -4,7 +4,9 @@ import JSON
 /// An error of the App Store Server API: a status, and a body with Apple's code.
 struct AppleError: Error {
     let status: Int
-    /// Nil for an answer without a body.
+    /// The error code.
+    ///
+    /// `nil` for an answer without a body.
     let code: Int?
     let message: String
 

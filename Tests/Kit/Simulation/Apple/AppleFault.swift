@@ -7,7 +7,9 @@ package enum AppleEndpoint: String, CaseIterable, Sendable {
     case orderLookup = "GET /inApps/v1/lookup/{id}"
     case finish = "POST /inApps/v1/transactions/{id}/finish"
 
-    /// The endpoint of a request, and the ID in its path; nil for an unknown one.
+    /// The endpoint of a request, and the ID in its path.
+    ///
+    /// `nil` for an unknown one.
     static func match(_ method: String, _ path: String) -> (endpoint: AppleEndpoint, id: String)? {
         let parts = "\(method) \(path)".split(separator: "/", omittingEmptySubsequences: false)
         for endpoint in allCases {
@@ -26,13 +28,15 @@ package struct AppleRequest: Sendable {
     package let endpoint: AppleEndpoint
     /// Its place among all requests of its endpoint, from 1 on.
     package let number: Int
-    /// By the server's clock, in milliseconds since 1970.
+    /// The time by the server's clock, in milliseconds since 1970.
     package let time: Int64
     /// The transaction or order ID in the path; empty for the notification history.
     package let id: String
     /// Whether it asks for a page after the first, by a token or revision.
     package let isFurtherPage: Bool
-    /// The `bid` of its token; nil if that was refused.
+    /// The `bid` of its token.
+    ///
+    /// `nil` if that was refused.
     package internal(set) var bundleID: String?
     package internal(set) var tokenFault: AppleTokenFault?
     /// Whether it came before the time of a `Retry-After` that was sent to its app and endpoint.
@@ -42,8 +46,9 @@ package struct AppleRequest: Sendable {
 
 /// A fault that the server shows in answer to one request.
 package enum AppleFault: Sendable {
-    /// 429 until this much later, by the server's clock: earlier requests get the same answer and
-    /// are recorded as too early.
+    /// Status 429 until this much later by the server's clock.
+    ///
+    /// Earlier requests get the same answer and are recorded as too early.
     case rateLimit(Duration)
     case unauthorized
     /// An error, with Apple's code if there is one.
@@ -53,7 +58,8 @@ package enum AppleFault: Sendable {
     case cutBody
     /// The `Content-Length` is the half of the body's, and so is what comes.
     case wrongContentLength
-    /// One byte after the other, each after a pause in which nobody else is served.
+    /// A body sent byte by byte, with a pause before each byte in which the server answers nobody
+    /// else.
     case drip(Duration)
     /// The page also has an item of an app that nobody knows.
     case foreignItem

@@ -9,14 +9,18 @@ struct AppleNotification: Sendable {
     let environment: String
     let signedDate: Int64
     let transactionID: String?
-    /// The result of every attempt of which the world has no record; nil for a delivered one.
+    /// The result of every attempt of which the world has no record.
+    ///
+    /// `nil` for a delivered one.
     let failure: SendAttempt.Result?
     /// Signs the JWS, with the same payload each time.
     let jws: @Sendable () throws -> [UInt8]
 }
 
 extension AppleNotification {
-    /// Nil if the payload is not a notification's.
+    /// Reads a notification from its payload.
+    ///
+    /// `nil` if the payload is not a notification's.
     init?(jws: [UInt8], payload: JSONValue, transaction: JSONValue?) {
         let parts = ["data", "summary", "appData", "externalPurchaseToken"]
         let about = parts.lazy.compactMap { payload[$0] }.first

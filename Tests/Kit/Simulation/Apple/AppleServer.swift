@@ -146,8 +146,9 @@ package final class AppleServer: Sendable {
         }
     }
 
-    /// When a limited caller may come again: before this request, and from now on; nil if it is not
-    /// limited.
+    /// The times from which a limited caller may come again, before this request and after it.
+    ///
+    /// `nil` if the caller is not limited.
     private func retryTime(of seen: AppleRequest, bundleID: String, fault: AppleFault?) -> (former: Int64, now: Int64)?
     {
         let caller = Caller(endpoint: seen.endpoint, bundleID: bundleID)

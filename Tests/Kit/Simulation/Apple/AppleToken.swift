@@ -18,19 +18,21 @@ package struct AppleAPIKey: Sendable {
     }
 }
 
-/// Why Apple's server refuses the token of a request: Apple answers 401 without a reason.
+/// The reason for which Apple's server refuses the token of a request.
+///
+/// Apple answers 401 without a reason.
 package enum AppleTokenFault: String, Error, Sendable {
-    /// No `Authorization: Bearer`.
+    /// The request has no `Authorization: Bearer`.
     case missing
-    /// Not three segments of base64url and JSON, or not ES256.
+    /// The token is not three segments of base64url and JSON, or is not ES256.
     case malformed
     case unknownKey
     case badSignature
     case wrongIssuer
     case wrongAudience
-    /// `bid` is no app of this key's.
+    /// The claim `bid` names no app of the key's.
     case wrongApp
-    /// Without `iat` or `exp`, or more than an hour from one to the other.
+    /// The claim `iat` or `exp` is missing, or more than an hour lies between them.
     case badLifetime
     case notYetValid
     case expired

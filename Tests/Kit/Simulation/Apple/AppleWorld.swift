@@ -26,7 +26,8 @@ package final class AppleWorld: Sendable {
     struct State: Sendable {
         var given: [AppleNotification] = []
         var generated: [GeneratedNotifications] = []
-        /// By UUID; a notification without a record here has the attempts that follow from itself.
+        /// Recorded attempts by UUID; any other notification has the attempts that follow from its
+        /// fields.
         var attempts: [String: [SendAttempt]] = [:]
         var uuids: Set<String> = []
         /// The transactions of each original transaction ID, the last changed one last.

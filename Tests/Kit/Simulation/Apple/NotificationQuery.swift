@@ -54,7 +54,9 @@ struct PaginationToken {
         self.issued = issued
     }
 
-    /// Nil if it is not one of ours.
+    /// Reads a token.
+    ///
+    /// `nil` if the text is not a token of this server.
     init?(text: String) {
         let bytes = Array(text.utf8)
         guard let decoded = Base64.url.decode(bytes.span) else { return nil }
@@ -86,7 +88,9 @@ extension AppleWorld {
     /// Notifications looked at for one page, which may end empty before the next one begins.
     static let pageScanMax = 5_000
 
-    /// A page, and where the next one begins; nil after the last.
+    /// A page, and the position of the next one.
+    ///
+    /// The position is `nil` after the last page.
     func page(
         of query: NotificationQuery, from start: NotificationPosition, bundleID: String, environment: String, now: Int64
     ) -> (items: [Listed], next: NotificationPosition?) {

@@ -15,7 +15,7 @@ package final class NotificationSender: Sendable {
     }
 
     private struct State {
-        /// By their times, the next one first.
+        /// Notifications to send by time, the next one first.
         var waiting: [Waiting] = []
         var uuids: Set<String> = []
         var sendingCount = 0
@@ -157,7 +157,9 @@ private struct SentResponse {
         headers = Dictionary(fields) { $1 }
     }
 
-    /// The path on the same service; nil unless it redirects.
+    /// The path on the same service.
+    ///
+    /// `nil` unless it redirects.
     var redirectedPath: String? {
         guard let status, (300..<400).contains(status), let location = headers["location"],
             let path = URLComponents(string: location)?.path

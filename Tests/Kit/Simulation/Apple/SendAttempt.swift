@@ -1,4 +1,4 @@
-/// One attempt of Apple's server to deliver a notification.
+/// An attempt of Apple's server to deliver a notification.
 package struct SendAttempt: Hashable, Sendable {
     /// The result in Apple's words (`sendAttemptResult`).
     package enum Result: String, CaseIterable, Sendable {

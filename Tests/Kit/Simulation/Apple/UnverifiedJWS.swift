@@ -9,7 +9,9 @@ struct UnverifiedJWS {
     let signedBytes: [UInt8]
     let signature: [UInt8]
 
-    /// Nil if it is not three segments, the first two of them JSON.
+    /// Reads a JWS.
+    ///
+    /// `nil` unless it is three segments, the first two of them JSON.
     init?(_ bytes: [UInt8]) {
         let segments = bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard segments.count == 3, let header = Self.decode(segments[0]).flatMap(Self.json),

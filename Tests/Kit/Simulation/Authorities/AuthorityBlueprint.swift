@@ -2,8 +2,8 @@ package import OpenSSL
 
 /// The parts of a throw-away certificate authority, each of which a test may break.
 ///
-/// By default it has the form of Apple's for JWS: a P-384 root, a P-384 intermediate and a P-256
-/// leaf with Apple's markers, the three of about the size of Apple's own.
+/// The default has the form of Apple's authority for JWS: a P-384 root, a P-384 intermediate and a
+/// P-256 leaf with Apple's markers, of about the same size.
 package struct AuthorityBlueprint: Sendable {
     package var rootKey: PrivateKey
     package var intermediateKey: PrivateKey

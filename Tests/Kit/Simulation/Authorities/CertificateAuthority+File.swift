@@ -11,7 +11,9 @@ extension CertificateAuthority {
             + PEM.encode(signerIdentifier, label: Self.signerLabel)
     }
 
-    /// Nil if the text is not one that `pem` made.
+    /// Reads an authority from the text of `pem`.
+    ///
+    /// `nil` for any other text.
     package init?(pem: [UInt8]) {
         let certificates = PEM.blocks(labelled: Self.certificateLabel, in: pem)
         guard certificates.count == 3, let signer = PEM.blocks(labelled: Self.signerLabel, in: pem).first,

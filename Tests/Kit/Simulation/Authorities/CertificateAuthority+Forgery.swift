@@ -55,7 +55,7 @@ extension CertificateAuthority {
 package enum Forgery: String, CaseIterable, Sendable {
     case flippedSignature
     case flippedPayload
-    /// Signed by the forger's own key, with the genuine header.
+    /// A signature by the forger's own key, under the genuine header.
     case foreignKey
     case algorithmNone
     case algorithmHS256

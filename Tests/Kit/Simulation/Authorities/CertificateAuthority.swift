@@ -10,7 +10,7 @@ package struct CertificateAuthority: Sendable {
     package let leafKey: PrivateKey
     /// `{"alg":"ES256","x5c":[…]}` in base64url, without the dot.
     package let headerSegment: [UInt8]
-    /// How the leaf's receipts name it: its issuer and serial number.
+    /// The issuer and serial number by which the leaf's receipts name it.
     let signerIdentifier: [UInt8]
 
     /// 2020-01-01 to 2049-12-31.
@@ -40,8 +40,9 @@ extension CertificateAuthority {
             signerIdentifier: blueprint.leaf.issuerAndSerialNumber)
     }
 
-    /// One self-signed certificate, as Xcode's local StoreKit testing has it: with a P-256 key for
-    /// JWS, with an RSA key for receipts.
+    /// An authority with one self-signed certificate, as in Xcode's local StoreKit testing.
+    ///
+    /// The key is on P-256 for JWS, and an RSA key for receipts.
     package static func xcode(
         validity: ClosedRange<Int64> = standardValidity, key algorithm: PrivateKey.Algorithm = .p256
     ) throws(KeyError) -> CertificateAuthority {

@@ -3,8 +3,8 @@ package import OpenSSL
 
 /// Issues certificates, good ones and ones with any defect a test needs.
 ///
-/// For throw-away authorities only: tests, the demo, the benchmark. It writes the certificate's
-/// bytes itself, as OpenSSL would refuse to write half of the defects.
+/// The builder serves throw-away authorities only: tests, the demo, the benchmark. It writes the
+/// bytes of a certificate itself, as OpenSSL would refuse to write half of the defects.
 package struct CertificateBuilder: Sendable {
     package struct Extension: Sendable {
         package var oid: String
@@ -27,7 +27,9 @@ package struct CertificateBuilder: Sendable {
     /// Whole DER elements in place of the dates, to write what RFC 5280 forbids.
     package var notBeforeElement: [UInt8]?
     package var notAfterElement: [UInt8]?
-    /// Nil leaves out basic constraints.
+    /// Whether basic constraints mark a CA.
+    ///
+    /// `nil` leaves basic constraints out.
     package var isCA: Bool?
     package var pathLengthMax: Int?
     package var keyUsage: KeyUsage?
@@ -60,7 +62,7 @@ package struct CertificateBuilder: Sendable {
         return DER.sequence([body, algorithm, DER.bitString(signature)])
     }
 
-    /// How a PKCS #7 signer names the certificate.
+    /// The name of the certificate for a PKCS #7 signer.
     package var issuerAndSerialNumber: [UInt8] { DER.sequence([Self.name(issuer), DER.integer(serialNumber)]) }
 
     private static func name(_ commonName: String) -> [UInt8] {
@@ -68,7 +70,7 @@ package struct CertificateBuilder: Sendable {
         return DER.sequence([DER.set(attribute)])
     }
 
-    /// RFC 5280 §4.1.2.5: UTCTime from 1950 to 2049, else GeneralizedTime.
+    /// Encodes a date by RFC 5280 §4.1.2.5: UTCTime from 1950 to 2049, else GeneralizedTime.
     private static func date(_ seconds: Int64) -> [UInt8] {
         let iso8601 = Timestamp(milliseconds: seconds * 1_000).description
         let text = iso8601.filter { !"-:T".contains($0) }
@@ -107,7 +109,7 @@ package struct CertificateBuilder: Sendable {
         return all
     }
 
-    /// RFC 4055 §5 for RSA, else RFC 5758 §3.2 and RFC 3279 §2.2.3.
+    /// The algorithm by RFC 4055 §5 for RSA, else by RFC 5758 §3.2 and RFC 3279 §2.2.3.
     private func signatureAlgorithm(of key: PrivateKey) throws(KeyError) -> [UInt8] {
         let isRSA = if case .rsa = key.kind { true } else { false }
         let arcs = isRSA ? Self.rsaArcs : Self.ecdsaArcs

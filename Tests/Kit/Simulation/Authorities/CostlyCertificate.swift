@@ -10,16 +10,16 @@ package enum CostlyCertificate: String, CaseIterable, Sendable {
     case manyPurposes = "1,650 purposes"
     case manyExtensions = "360 extensions"
     case manyPlaces = "825 distribution points"
-    /// As many elements as are allowed, in all three certificates.
+    /// Certificates that each have as many elements as are allowed, in the whole chain.
     case namesAllowed = "108 names in each certificate"
 
     /// Whether the certificate is refused for its own form, whatever its issuer.
     package var isMalformed: Bool { [.manyNames, .manyPurposes, .manyExtensions, .manyPlaces].contains(self) }
 
-    /// Room for the chain in a header of 16 KiB.
+    /// Bytes of costly content that leave room for the chain in a header of 16 KiB.
     private static let bytes = 6_600
 
-    /// Within the allowed size.
+    /// Adds the costly content within the allowed size.
     fileprivate func adjust(_ blueprint: inout AuthorityBlueprint) throws(KeyError) {
         switch self {
         case .rsa16384: blueprint.intermediate.subjectPublicKeyInfo = Self.rsa(modulusBytes: 2_048, exponentBytes: 8)

@@ -1,7 +1,9 @@
 import JSON
 
 /// A payload to be signed, or a part of one: each property is a member, in the order of Apple's
-/// documentation; nil omits it.
+/// documentation.
+///
+/// `nil` omits the member.
 ///
 /// A member has its property's name, but Apple's spelling of `ID`. Bytes are JSON already.
 package protocol PayloadFields: Sendable {

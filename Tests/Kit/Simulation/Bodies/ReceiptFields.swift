@@ -3,7 +3,7 @@ package import OpenSSL
 
 /// An App Store receipt's attributes, to be signed.
 ///
-/// Nil omits an attribute; `further` adds any other, or repeats one.
+/// An attribute that is `nil` is omitted; `further` adds any other, or repeats one.
 package struct ReceiptFields: Sendable {
     package var receiptType: String? = "Production"
     package var appAppleID: Int? = 1_234_567_890
@@ -56,7 +56,7 @@ package struct ReceiptFields: Sendable {
 
 /// An in-app record of a receipt.
 ///
-/// Nil omits an attribute; `further` adds any other, or repeats one.
+/// An attribute that is `nil` is omitted; `further` adds any other, or repeats one.
 package struct ReceiptRecordFields: Sendable {
     package var quantity: Int? = 1
     package var productID: String? = "com.example.pro.monthly"
@@ -108,20 +108,22 @@ package struct ReceiptRecordFields: Sendable {
     }
 }
 
-/// How a receipt is written around its content, each part of which a test may break.
+/// The form of a receipt around its content; a test may break each part.
 ///
-/// By default it has the form of Apple's today: DER, SHA-256, no signed attributes, the three
+/// The default has the form of Apple's today: DER, SHA-256, no signed attributes, the three
 /// certificates with the leaf first.
 package struct ReceiptForm: Sendable {
     package var digest = SignatureDigest.sha256
-    /// Where there are any, they are signed instead of the content.
+    /// Whether there are signed attributes, which are then signed instead of the content.
     package var hasSignedAttributes = false
     package var hasUnsignedAttributes = false
-    /// As Xcode writes: indefinite lengths, and the content in pieces of this many bytes.
+    /// Bytes of each piece of the content, in Xcode's form with indefinite lengths.
+    ///
+    /// `nil` for Apple's form.
     package var pieceBytes: Int?
-    /// How deep the pieces' strings are nested.
+    /// Number of strings nested in each other in a piece.
     package var pieceDepth = 1
-    /// In place of the authority's.
+    /// Certificates that replace the authority's.
     package var certificates: [[UInt8]]?
     package var signersCount = 1
     /// Signs instead of the leaf's key.
@@ -132,9 +134,9 @@ package struct ReceiptForm: Sendable {
     /// Replaces the content's digest in the signed attributes.
     package var namedDigest: [UInt8]?
     package var namedContentType = dataType
-    /// How often each of the signed attributes occurs.
+    /// Number of times that each signed attribute occurs.
     package var signedAttributeCopies = 1
-    /// How many values each of the signed attributes has, all of them equal.
+    /// Number of values of each signed attribute, all equal.
     package var signedAttributeValues = 1
     package var digestAlgorithm: String?
     package var signatureAlgorithm = "1.2.840.113549.1.1.1"

@@ -6,12 +6,12 @@ import Synchronization
 /// Signals are sent only until the program is reaped, so that they never reach another process with
 /// the same number.
 package final class ChildProcess: Sendable {
-    /// Where the program's output goes.
+    /// The destination of the program's output.
     package enum Output: Sendable {
         case discarded
         case inherited
         case file(path: String)
-        /// Called for each line, on a thread of its own.
+        /// Calls a closure with each line, on a thread of its own.
         case lines(@Sendable (String) -> Void)
     }
 
@@ -47,7 +47,9 @@ package final class ChildProcess: Sendable {
         try ProcessWatchdog.shared.guardProcess(processID, signal: signalOnOurDeath)
     }
 
-    /// How the program ended, or nil while it runs.
+    /// The end of the program.
+    ///
+    /// `nil` while it runs.
     package var end: ProcessEnd? { state.withLock(\.end) }
 
     package var isRunning: Bool { end == nil }
@@ -121,7 +123,7 @@ package final class ChildProcess: Sendable {
     }
 }
 
-/// How a process ended.
+/// The end of a process.
 package enum ProcessEnd: Hashable, Sendable, CustomStringConvertible {
     case exited(code: Int32)
     case signalled(Int32)
@@ -142,7 +144,9 @@ package enum ProcessEnd: Hashable, Sendable, CustomStringConvertible {
 
 /// The descriptor that a child writes its output to, and the thread that reads it if any.
 final class OutputDescriptor {
-    /// The end passed to the child; nil means `/dev/null`.
+    /// The end passed to the child.
+    ///
+    /// `nil` means `/dev/null`.
     let childEnd: Int32?
     private let isOwned: Bool
     private let reader: (descriptor: Int32, line: @Sendable (String) -> Void)?

@@ -33,8 +33,10 @@ struct PostgresCluster: Sendable {
         (user?.commandPrefix ?? []) + ["\(binaries.folder)/\(program)"] + arguments
     }
 
-    /// Without our own environment: `PGDATA` or a locale that is not installed would change the
-    /// server, which has to be the same everywhere.
+    /// The environment of the server, without this process's own.
+    ///
+    /// `PGDATA` or a locale that is not installed would change the server, which must be the same
+    /// on every machine.
     static let environment = ["PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "TZ": "UTC"]
 
     /// The last lines of the log of the server or `initdb`, for an error.
@@ -82,11 +84,13 @@ extension ChildProcess {
     }
 }
 
-/// Where PostgreSQL's server programs are installed on this machine.
+/// The folder of PostgreSQL's server programs on this machine.
 package struct PostgresBinaries: Hashable, Sendable {
     package let folder: String
 
-    /// Debian keeps them out of the path, one folder per major version: the newest is taken.
+    /// Finds the programs of the newest version.
+    ///
+    /// Debian keeps them out of the path, in one folder per major version.
     ///
     /// - Throws: an error that names the package to install.
     package static func find() throws -> PostgresBinaries {
@@ -118,7 +122,9 @@ struct UnprivilegedUser {
     private let userID: uid_t
     private let groupID: gid_t
 
-    /// Nil if this process is not root and needs no other user.
+    /// The user to run as.
+    ///
+    /// `nil` if this process is not root and needs no other user.
     static func needed() throws -> UnprivilegedUser? {
         if geteuid() != 0 { return nil }
         for name in ["postgres", "nobody"] {

@@ -13,7 +13,7 @@ package actor PrivatePostgres {
     ///
     /// Everything else is PostgreSQL's default, so that plans and times are those of any server.
     package struct Configuration: Sendable {
-        /// False turns `fsync` and `full_page_writes` off: a power cut loses the data.
+        /// Whether data survives a power cut; `false` turns `fsync` and `full_page_writes` off.
         package var isDurable = false
 
         /// Further lines of `postgresql.conf`, which override our own.
@@ -22,7 +22,7 @@ package actor PrivatePostgres {
         package init() {}
     }
 
-    /// How the server is stopped (manual, "Shutting Down the Server").
+    /// The mode of a shutdown (manual, "Shutting Down the Server").
     package enum StopMode: Sendable {
         /// Ends all connections and writes everything out.
         case fast
@@ -37,7 +37,7 @@ package actor PrivatePostgres {
         }
     }
 
-    /// On 127.0.0.1; the same after a restart.
+    /// The port on 127.0.0.1, the same after a restart.
     package nonisolated let port: UInt16
     private let cluster: PostgresCluster
     private let configuration: Configuration
@@ -87,7 +87,9 @@ package actor PrivatePostgres {
         PostgresOptions(connectionString: connectionString(database: database), applicationName: applicationName)
     }
 
-    /// The postmaster's process ID; nil while the server is stopped.
+    /// The postmaster's process ID.
+    ///
+    /// `nil` while the server is stopped.
     package var processID: Int32? { server?.isRunning == true ? server?.processID : nil }
 
     /// Starts the server again after a stop, on the same port.
@@ -145,7 +147,7 @@ package actor PrivatePostgres {
     }
 }
 
-/// Why a server or a process on this machine did not start or stop.
+/// The reason for which a server or a process on this machine did not start or stop.
 package struct LocalServerError: Error, Hashable, Sendable, CustomStringConvertible {
     package let message: String
 

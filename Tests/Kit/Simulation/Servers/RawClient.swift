@@ -51,10 +51,10 @@ package struct RawClient: ~Copyable {
         return true
     }
 
-    /// Everything until the end of the connection.
+    /// Reads to the end of the connection.
     package func readAll() -> String { read { _ in false } }
 
-    /// One HTTP message with its length, from an end that keeps the connection open.
+    /// Reads an HTTP message by its length, from an end that keeps the connection open.
     package func readMessage() -> String { read(until: Self.isWhole) }
 
     private func read(until isWhole: ([UInt8]) -> Bool) -> String {
@@ -76,7 +76,7 @@ package struct RawClient: ~Copyable {
         return message.count - end.upperBound >= Int(digits) ?? 0
     }
 
-    /// True once the other end has closed, without waiting for it.
+    /// Whether the other end has closed, found without waiting for it.
     package var isClosed: Bool {
         var byte: UInt8 = 0
         let flags = Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)

@@ -1,13 +1,17 @@
 import Foundation
 
-/// One `posix_spawn`: a program in a process group of its own, with only the descriptors it is
-/// given (a listening socket that a child inherits would stay open after us).
+/// A `posix_spawn` of a program in a process group of its own.
+///
+/// The child has only the descriptors that it is given: a listening socket that it inherits would
+/// stay open after this process.
 struct SpawnRequest {
     let executable: String
     let arguments: [String]
     let environment: [String: String]
 
-    /// Our descriptors; nil means `/dev/null`.
+    /// Our descriptors.
+    ///
+    /// `nil` means `/dev/null`.
     let standardInput: Int32?
     let standardOutput: Int32?
     let standardError: Int32?

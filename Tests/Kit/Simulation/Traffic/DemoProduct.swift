@@ -6,9 +6,9 @@ package enum DemoProduct: String, CaseIterable, Sendable {
     case season = "com.example.pro.season"
     case coins100 = "com.example.coins.100"
     case coins500 = "com.example.coins.500"
-    /// Sold, but missing in the catalog.
+    /// A product that is sold but missing in the catalog.
     case uncatalogued = "com.example.pro.lighthouse"
-    /// Occurs in forgeries only: no user may ever have it.
+    /// A product of forgeries only, which no user may ever have.
     case forged = "com.example.pro.forged"
 
     package static let subscriptionGroup = "21000001"
@@ -92,7 +92,7 @@ package enum DemoProduct: String, CaseIterable, Sendable {
         """
 }
 
-/// One app and environment that the demo's verifiers are configured for.
+/// An app and environment for which the demo's verifiers are configured.
 package struct DemoApp: Sendable, Hashable {
     package let bundleID: String
     package let environment: String

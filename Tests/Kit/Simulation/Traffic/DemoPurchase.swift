@@ -1,6 +1,6 @@
 package import AppStore
 
-/// One purchase over time: the newest state of its transaction and of its renewal info.
+/// A purchase over time: the newest state of its transaction and of its renewal info.
 struct DemoPurchase {
     let app: DemoApp
     var transaction: TransactionFields
@@ -67,7 +67,7 @@ struct DemoPurchase {
     }
 }
 
-/// One record to publish on the raw topic.
+/// A record to publish on the raw topic.
 package struct DemoItem: Sendable {
     package struct Header: Sendable, Hashable {
         package let name: String
@@ -83,7 +83,9 @@ package struct DemoItem: Sendable {
     package let key: [UInt8]?
     package let value: [UInt8]?
     package let headers: [Header]
-    /// Why the verifier has to refuse it; nil for what is genuine.
+    /// The expected reason of a refusal.
+    ///
+    /// `nil` for a genuine record.
     package let expectedRefusal: RefusalReason?
 
     package init(
@@ -167,7 +169,9 @@ package struct DemoLink: Sendable, Hashable {
 /// A customer of the demo, and the entitlements expected in the end.
 package struct DemoUser: Sendable, Hashable {
     package let userID: String
-    /// In lower case; nil for a family member, who has none.
+    /// The account token in lower case.
+    ///
+    /// `nil` for a family member.
     package let accountToken: String?
     /// The keys that Production grants at the moment that the traffic was made for.
     package internal(set) var entitlements: Set<String> = []

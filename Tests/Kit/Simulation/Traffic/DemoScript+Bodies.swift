@@ -19,7 +19,7 @@ extension DemoScript {
         post(body, as: .purchase, bundleID: purchase.app.bundleID)
     }
 
-    /// Apple posts a notification with the transaction, and the renewal info of a subscription.
+    /// Publishes Apple's notification with the transaction, and the renewal info of a subscription.
     mutating func notify(
         _ type: String, _ subtype: String? = nil, of purchase: DemoPurchase, as kind: DemoKind, status: Int64? = nil
     ) throws(KeyError) {
@@ -76,7 +76,8 @@ extension DemoScript {
         try post(receiptWith: [purchase], at: now - 2 * Self.day)
     }
 
-    /// Bought long ago, with an app that posts receipts only; linked by the purchase itself.
+    /// Writes a customer of long ago, whose app posts receipts only and whose purchases are linked
+    /// by their IDs.
     private mutating func writeVeteran() throws(KeyError) {
         let user = DemoUser(userID: "veteran-\(users.count)", accountToken: nil)
         users.append(user)

@@ -2,7 +2,7 @@ import AppStore
 import OpenSSL
 
 extension DemoScript {
-    /// Every defect in turn, each against an existing customer.
+    /// Writes every defect in turn, each against an existing customer.
     mutating func writeDefects(count: Int, _ impostors: DemoImpostors) throws(KeyError) {
         for index in 0..<count {
             switch index % 4 {

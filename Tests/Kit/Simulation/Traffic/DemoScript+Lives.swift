@@ -1,7 +1,7 @@
 import OpenSSL
 
 extension DemoScript {
-    /// One customer of every kind, so that the smallest demo shows each.
+    /// Writes a customer of every kind, so that the smallest demo shows each.
     mutating func writeOneOfEachLife() throws(KeyError) {
         for dice in stride(from: 0, to: 100, by: 5) { try writeLife(dice) }
     }
@@ -61,7 +61,7 @@ extension DemoScript {
         return purchase
     }
 
-    /// Switched renewal off and ran out ten days ago.
+    /// Writes a customer who switched renewal off and whose subscription ended ten days ago.
     mutating func writeLapsedSubscriber() throws(KeyError) {
         let user = customer()
         let began = now - 40 * Self.day
@@ -92,7 +92,8 @@ extension DemoScript {
         settled += [replaced, purchase.transaction]
     }
 
-    /// The last period ended two days ago unpaid, with grace for ten days more.
+    /// Writes a subscriber whose last period ended two days ago unpaid, with grace for fourteen
+    /// days more.
     mutating func writeGrace(isRecovered: Bool) throws(KeyError) {
         let user = customer()
         let began = now - 32 * Self.day

@@ -12,7 +12,7 @@ extension DemoScript {
         settled.append(purchase.transaction)
     }
 
-    /// Bought, refunded, and in some cases the refund reversed by Apple.
+    /// Writes a purchase that is refunded; Apple reverses some refunds.
     mutating func writeRefund(isReversed: Bool) throws(KeyError) {
         let user = customer()
         var purchase = buy(.lifetime, token: users[user].accountToken, at: now - 40 * Self.day)
@@ -56,7 +56,7 @@ extension DemoScript {
         }
     }
 
-    /// Ninety days, of which sixty are left.
+    /// Writes a season of ninety days, of which sixty are left.
     mutating func writeSeason() throws(KeyError) {
         let user = customer()
         let purchase = buy(.season, token: users[user].accountToken, at: now - 30 * Self.day)

@@ -7,7 +7,7 @@ struct DemoScript {
 
     let authority: CertificateAuthority
     let receiptAuthority: CertificateAuthority
-    /// Whole seconds, in milliseconds.
+    /// The moment of the traffic, in milliseconds of whole seconds.
     let now: Int64
     var generator: SeededGenerator
     var items: [DemoItem] = []

@@ -3,9 +3,9 @@ import Platform
 
 /// The records of a small company's ingestion services on a busy day, good and bad.
 ///
-/// For one seed and one moment the customers, their purchases and the order of the records are
-/// always the same; keys and signatures are new each time. The customers' histories are complete,
-/// so that `users` states the expected entitlements, in whatever order the records are read.
+/// The customers, their purchases and the order of the records depend on the seed and the moment
+/// alone; keys and signatures are new each time. The customers' histories are complete, so that
+/// `users` states the expected entitlements for any order of the records.
 package struct DemoTraffic: Sendable {
     /// Signs everything genuine except receipts.
     package let authority: CertificateAuthority
@@ -42,7 +42,7 @@ package struct DemoTraffic: Sendable {
     /// The same as a file.
     package var rootPEM: String { authority.rootPEM + receiptAuthority.rootPEM }
 
-    /// Traffic made elsewhere, for the same apps.
+    /// Traffic from another maker, for the same apps.
     package init(
         authority: CertificateAuthority, receiptAuthority: CertificateAuthority, catalog: String, items: [DemoItem],
         links: [DemoLink]
@@ -55,14 +55,14 @@ package struct DemoTraffic: Sendable {
         users = []
     }
 
-    /// Enough for one of each kind.
+    /// Smallest number of bodies with one of each kind.
     package static let bodyCountMin = 200
 }
 
 /// The authorities that sign instead of Apple.
 package struct DemoSigners: Sendable {
     package let jws: CertificateAuthority
-    /// With RSA keys, as Apple's for receipts.
+    /// The authority of receipts, with RSA keys as Apple's.
     package let receipts: CertificateAuthority
 
     package init(jws: CertificateAuthority, receipts: CertificateAuthority) {
@@ -73,11 +73,11 @@ package struct DemoSigners: Sendable {
 
 /// The authorities that must not be trusted.
 struct DemoImpostors {
-    /// Complete, with a root that is not configured.
+    /// A complete authority with a root that is not configured.
     let foreign: CertificateAuthority
     /// The genuine root and intermediate, and a leaf that another key signed.
     let broken: CertificateAuthority
-    /// Issued by the genuine intermediate, for another purpose than receipts.
+    /// An authority whose leaf the genuine intermediate issued for another purpose than receipts.
     let unmarked: CertificateAuthority
 
     init(of genuine: AuthorityBlueprint) throws(KeyError) {

@@ -1,12 +1,11 @@
 package import AppStore
 package import JSON
 
-/// One signed body of a scenario (`schemas/scenarios`), written short: what it leaves out is filled
-/// in.
+/// A signed body of a scenario (`schemas/scenarios`), written short and completed by defaults.
 ///
 /// Members named `…Date` are ISO 8601 and become the milliseconds that Apple writes. A transaction
-/// is by default its own original, of quantity 1, in Production; every payload is signed at the
-/// event's time.
+/// is by default its own original, of quantity 1, in Production. Every payload is signed at the
+/// time of the event.
 package struct ScenarioEvent: Sendable {
     package static let bundleID = "com.example.app"
 
@@ -25,7 +24,9 @@ package struct ScenarioEvent: Sendable {
         environment = json["environment"]?.string ?? "Production"
     }
 
-    /// The payload of its transaction; nil if it has none.
+    /// The payload of its transaction.
+    ///
+    /// `nil` if it has none.
     package func transaction() throws -> JSONValue? {
         try json["transaction"].map { short in
             let defaults: KeyValuePairs<String, any JSONRepresentable> = [
@@ -36,13 +37,16 @@ package struct ScenarioEvent: Sendable {
         }
     }
 
-    /// The payload of its renewal info; nil if it has none.
+    /// The payload of its renewal info.
+    ///
+    /// `nil` if it has none.
     package func renewalInfo() throws -> JSONValue? {
         try json["renewalInfo"].map { try payload($0, ["environment": environment], date: "signedDate") }
     }
 
-    /// The payload of its app transaction, Apple's statement about a copy of the app; nil if it has
-    /// none.
+    /// The payload of its app transaction, Apple's statement about a copy of the app.
+    ///
+    /// `nil` if it has none.
     package func appTransaction() throws -> JSONValue? {
         try json["appTransaction"].map {
             try payload($0, ["bundleId": Self.bundleID, "receiptType": environment], date: "receiptCreationDate")

@@ -1,8 +1,9 @@
 import AppStore
 package import Entitlements
 
-/// Everything that follows from a set of facts, the links and the catalog: the reference of the
-/// rows in the database, computed from nothing.
+/// The results of a set of facts, the links and the catalog, computed from scratch.
+///
+/// They are the reference of the rows in the database.
 package struct EntitlementFold: Sendable {
     package let purchases: [PurchaseKey: PurchaseFacts]
     package let ownership: [PurchaseKey: Ownership]

@@ -1,9 +1,9 @@
 package import Entitlements
 package import Records
 
-/// All verified facts, whatever the order in which they came and how often.
+/// All verified facts, independent of the order and the number of their arrivals.
 ///
-/// The reference of what the tables of the database have to hold.
+/// The set is the reference of the database's tables.
 package struct FactSet: Sendable {
     package private(set) var transactions: [TransactionKey: [Track: TransactionFact]] = [:]
     package private(set) var renewals: [RenewalKey: RenewalFact] = [:]

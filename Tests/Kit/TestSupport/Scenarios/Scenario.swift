@@ -3,10 +3,11 @@ package import Entitlements
 package import Records
 package import Simulation
 
-/// By user, by environment and entitlement key, then by original transaction ID.
+/// Terms by user, by environment and entitlement key, then by original transaction ID.
 package typealias HeldTerms = [Identifier: [Identifier: [Identifier: EntitlementTerms]]]
 
-/// One App Store situation: what Apple signs, and what each user may use because of it.
+/// An App Store situation, with the bodies that Apple signs and the entitlements that follow for
+/// each user.
 ///
 /// A file of `Tests/EntitlementsTests/Scenarios`, named by what happens in it.
 package struct Scenario: Sendable {
@@ -18,17 +19,20 @@ package struct Scenario: Sendable {
     package var catalogJSON: [UInt8]
     package var rules: OwnershipRules
     package var links: AccountLinks
-    /// Whether they are written only when everything else has come.
+    /// Whether the links are written only after everything else has come.
     package var areLinksLate: Bool
-    /// As in the file.
+    /// The events as in the file.
     package var events: [ScenarioEvent]
-    /// The same as observations, in the order of the file, which is that of the signed dates unless
-    /// the scenario is about another.
+    /// The events as observations, in the order of the file.
+    ///
+    /// The file has the order of the signed dates, unless the scenario is about another order.
     package var observations: [Observation]
-    /// By user, then by environment and entitlement key, such as `pro` or `Sandbox/pro`.
+    /// Periods by user, then by environment and entitlement key, such as `pro` or `Sandbox/pro`.
     package var entitlements: [Identifier: [Identifier: PeriodSet]]
-    /// How what they hold is held; nil if the file does not say.
+    /// The terms of the entitlements.
+    ///
+    /// `nil` if the file does not state them.
     package var terms: HeldTerms?
-    /// By user, then by environment and currency, such as `coins` or `Sandbox/coins`.
+    /// Balances by user, then by environment and currency, such as `coins` or `Sandbox/coins`.
     package var balances: [Identifier: [Identifier: Int64]]
 }
