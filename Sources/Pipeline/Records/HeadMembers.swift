@@ -4,17 +4,21 @@ import OpenSSL
 
 /// The members of an object in an observation's head, read by their names.
 ///
-/// Strict, unlike the readers of Apple's payloads: a stage wrote the head, so a value that no stage
-/// writes is a fault of the record. No number read here makes a later sum overflow.
+/// The readers are strict, unlike those of Apple's payloads: a stage wrote the head, so a value
+/// that no stage writes is a fault of the record. No number read here makes a later sum overflow.
 ///
 /// Callers read the members in the order in which they are written, so that `HeadCursor` can read
 /// them too.
 protocol HeadMembers: FactMemberVisitor, Sendable where Failure == ObservationError {
-    /// Reads an object with `read`; nil if the member is absent. Null is another type.
+    /// Reads an object with `read`.
+    ///
+    /// `nil` if the member is absent. Null is another type.
     mutating func optionalObject<Value>(_ name: StaticString, _ read: (inout Self) throws(ObservationError) -> Value)
         throws(ObservationError) -> Value?
 
-    /// Nil if the member is absent or null, as for all that follow.
+    /// Reads a string.
+    ///
+    /// `nil` if the member is absent or null; the following functions do the same.
     mutating func optionalString(_ name: StaticString) throws(ObservationError) -> String?
 
     mutating func optionalInt64(_ name: StaticString) throws(ObservationError) -> Int64?

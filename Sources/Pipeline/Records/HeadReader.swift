@@ -30,7 +30,9 @@ struct HeadReader: HeadMembers {
         return try read(&object)
     }
 
-    /// Nil if the member is absent or null.
+    /// Finds the index of a member.
+    ///
+    /// `nil` if the member is absent or null.
     private mutating func index(of name: StaticString) -> JSONObjectReader.Index? {
         guard let index = members.index(of: name), !members.isNull(at: index) else { return nil }
         return index

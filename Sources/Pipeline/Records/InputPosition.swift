@@ -24,9 +24,10 @@ package struct InputPosition: Hashable, Sendable {
 }
 
 extension Observation {
-    /// Nil if no record is its input: a purchase whose owner changed.
+    /// The position of the record that the observation was made from.
     ///
-    /// On `verified` it is the position of the body, which the observation keeps from there on.
+    /// The position on `verified` is that of the body, which the observation keeps from there on.
+    /// `nil` for a link observation, which has no input record.
     package var inputPosition: InputPosition? {
         input
             ?? source.map { source in

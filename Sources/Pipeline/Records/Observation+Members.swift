@@ -139,11 +139,13 @@ package struct ObservationSource: Hashable, Sendable {
 
 /// The user that `link-worker` found for a purchase when it processed the observation.
 ///
-/// A message for readers of the topic; the truth is the `owners` table.
+/// The value informs readers of the topic; the table `owners` is authoritative.
 package struct ObservedOwner: Hashable, Sendable {
-    /// Nil without a link yet.
+    /// The user that owns the purchase.
+    ///
+    /// `nil` while nobody is linked to the purchase.
     package var userID: Identifier?
-    /// The raw value of an `OwnershipRule`: the one that decided, or why none did.
+    /// The raw value of an `OwnershipRule`: the rule that decided, or the reason why none did.
     package var rule: String
 
     package init(userID: Identifier?, rule: String) {

@@ -7,7 +7,7 @@ import OpenSSL
 /// An observation with its written head, so that the record's size is known before it is made.
 package struct EncodedObservation: Sendable {
     private let observation: Observation
-    /// Lacks the closing brace: a comma and the payloads follow.
+    /// The head without its closing brace: a comma and the payloads follow.
     private let head: [UInt8]
 
     fileprivate init(_ observation: Observation, head: [UInt8]) {
@@ -178,7 +178,7 @@ extension ConsumerRecord {
         return ProducerRecord(topic: topic, key: key, value: value, headers: headers)
     }
 
-    /// Enough for an owner with a user ID, the name of a rule and the input.
+    /// Bytes that suffice for an owner with a user ID, the name of a rule and the input.
     private static let memberBytesExpected = 192
 }
 

@@ -1,24 +1,30 @@
 package import AppStore
 package import Entitlements
 
-/// One verified statement of Apple's, on its way through `verified`, `unique` and `linked`.
+/// A verified statement of Apple's on the topics `verified`, `unique` and `linked`.
 ///
 /// It holds a transaction with the renewal info that came with it, a renewal info alone, an app
 /// transaction, a notification without either, or (from `link-worker`) no payload at all but the
 /// name of a purchase whose owner changed. A receipt's record, which Apple signs as ASN.1, is a
 /// transaction of the same shape.
 ///
-/// As a record it has two parts. The head is the whole input of the later stages; the payloads are
+/// Its record has two parts. The head is the whole input of the later stages; the payloads are
 /// Apple's signed bytes, unchanged, so that fields that Apple adds later survive all stages. Only
 /// the initializer that takes payloads makes an observation with payloads, and it computes the
 /// facts, so that a head always fits its payloads.
 package struct Observation: Sendable {
-    /// Nil without a body: the name of a purchase whose owner changed.
+    /// The body, and the observation's index in it.
+    ///
+    /// `nil` for a link observation, which has no body.
     package var source: ObservationSource?
     package let environment: Environment
-    /// Nil for a renewal info alone, which names no app.
+    /// The app.
+    ///
+    /// `nil` for a renewal info alone, which names no app.
     package let bundleID: Identifier?
-    /// Nil without a signature: the name of a purchase whose owner changed.
+    /// The verifier's findings about the signature.
+    ///
+    /// `nil` for a link observation, which is not signed.
     package let verification: VerificationFacts?
     package let facts: Shared<SignedFacts>
     package let payloads: ObservationPayloads
@@ -27,19 +33,18 @@ package struct Observation: Sendable {
     /// The user named in the raw record's header by the ingestion service, if the operator trusts
     /// it; always together with the raw record's position in `source`.
     package var ingestUserID: Identifier?
-    /// Set on an observation that carries no payload: the purchase whose owner changed.
+    /// The purchase whose owner changed; set only on a link observation, which carries no payload.
     package let relinkedPurchase: Identifier?
     /// Whether it is a duplicate that is forwarded only to answer a waiting request.
     package var isDuplicate: Bool
-    /// Set from `link-worker` on.
+    /// The purchase's owner; set from `link-worker` on.
     package var owner: ObservedOwner?
-    /// The record that a stage after `verify-worker` made it of.
+    /// The record that a stage after `verify-worker` made the observation from.
     package var input: InputPosition?
-    /// The range of `input`, the head's last member, in the value that this was read from, with its
-    /// comma; empty if absent.
+    /// The range of the head's last member `input`, with its comma, in the value that was read; empty if absent.
     ///
-    /// Nil if it was not read, if the head has another form, or if it has a member already that a
-    /// stage adds before `input`.
+    /// `nil` if no value was read, if the head has another form, or if the head already has a
+    /// member that a stage adds before `input`.
     package let inputRange: Range<Int>?
 
     /// Makes the observation of accepted payloads.
@@ -134,17 +139,16 @@ package struct Observation: Sendable {
 
     /// The accepted versions: its own and the previous one.
     ///
-    /// So workers of two versions can run side by side. The first version has no previous one.
+    /// Workers of two versions can therefore run side by side. The first version has no previous one.
     package static let readableVersions = max(1, schemaVersion - 1)...schemaVersion
 
     /// The versions of later programs, whose records are waited for.
     ///
-    /// Bounded, as such a record stops its partition: no upgrade passes over more versions, and a
-    /// greater number is a fault of the record.
+    /// The range is bounded, as such a record stops its partition: no upgrade skips more versions,
+    /// and a greater number is a fault of the record.
     package static let newerVersions = schemaVersion + 1...schemaVersion + 8
 
-    /// The purchase this is about: the transaction's, else the renewal info's, else the relinked
-    /// one.
+    /// The purchase of the observation: the transaction's, else the renewal info's, else the relinked one.
     package var originalTransactionID: Identifier? { facts.originalTransactionID ?? relinkedPurchase }
 
     /// The user that the ingestion service names beside the transaction; nil without a transaction

@@ -1,6 +1,6 @@
 package import JSON
 
-/// Why a record is not an observation: a fault of the record, never of the infrastructure.
+/// The reason for which a record is not an observation: a fault of the record, never of the infrastructure.
 package enum ObservationError: Error, Hashable, Sendable {
     /// The record is a tombstone or empty: no stage writes such a record.
     case noValue

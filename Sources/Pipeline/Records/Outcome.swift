@@ -16,7 +16,7 @@ package struct Outcome: Sendable {
         case unlinked
         /// It carries no fact and is recorded in the history.
         case recorded
-        /// A response without items.
+        /// The body is a response without items.
         case ignored
         case deadLettered = "dead_lettered"
     }
@@ -24,15 +24,17 @@ package struct Outcome: Sendable {
     package var status: Status
     /// The reason of a dead letter: one of a closed set.
     package var reason: String?
-    /// Nil if the owner is unknown.
+    /// The owner of the purchase.
+    ///
+    /// `nil` if unknown.
     package var userID: Identifier?
     /// The user's entitlements in the observation's environment: one JSON array.
     ///
-    /// Nil without a user, and for all but the last observation of a body.
+    /// Set only for the last observation of a body, if its user is known.
     package var entitlements: [UInt8]?
     /// The entitlements that did not fit, and where all can be read: one JSON object.
     ///
-    /// Nil if nothing is left out.
+    /// `nil` if nothing is left out.
     package var omitted: [UInt8]?
 
     package init(_ status: Status, reason: String? = nil, userID: Identifier? = nil, entitlements: [UInt8]? = nil) {
@@ -54,7 +56,9 @@ package struct OutcomeWriter: Sendable {
         self.readsObservations = readsObservations
     }
 
-    /// Nil if no request waits for the record.
+    /// Makes the answer for the request that waits for a record.
+    ///
+    /// `nil` if no request waits.
     package func record(for record: ConsumerRecord, _ outcome: Outcome) -> ProducerRecord? {
         guard let id = record.correlationID else { return nil }
         return ProducerRecord(

@@ -79,6 +79,6 @@ extension JSONWriter {
 }
 
 extension RecordPosition: JSONRepresentable {
-    /// As the tools name it: `topic/partition/offset`.
+    /// The text by which the tools name the position: `topic/partition/offset`.
     package var json: JSONContent { .string(description) }
 }

@@ -49,7 +49,9 @@ extension SignedFacts {
 /// The head's members that all its facts share.
 private struct SharedMembers {
     let environment: Environment
-    /// Nil with a renewal info alone, which names no app.
+    /// The app.
+    ///
+    /// `nil` for a renewal info alone, which names no app.
     let bundleID: Identifier?
     let track: Track
     let trust: Trust

@@ -1,17 +1,17 @@
-/// One app of the company in one of Apple's environments, as configured.
+/// An app of the company in one of Apple's environments, as configured.
 package struct AppSetting: Hashable, Sendable {
     package let bundleID: String
 
     /// `Production`, `Sandbox`, `Xcode`, `LocalTesting`, or one that Apple adds later.
     package let environment: String
 
-    /// Apple's number of the app; there in Production.
+    /// Apple's number of the app; set in Production.
     package var appAppleID: Int64?
 
     /// Files of the app's own roots instead of Apple's pinned ones; empty in the usual case.
     package var rootFiles: [String] = []
 
-    /// Said by the operator where `rootFiles` vouch for Production.
+    /// Whether the operator states that `rootFiles` vouch for Production.
     package var isTestRootInProduction = false
 
     /// The key for the App Store Server API; nil if Apple is not asked about this app.

@@ -1,7 +1,7 @@
 import JSON
 import Platform
 
-/// Reads the list of apps and gathers all that is wrong in it.
+/// Reads the list of apps and collects its problems.
 struct AppSettingsReader {
     /// Environments whose tokens carry a certificate that Xcode made.
     private static let localEnvironments = ["Xcode", "LocalTesting"]
@@ -74,7 +74,7 @@ struct AppSettingsReader {
         return text
     }
 
-    /// One that Apple adds later is taken as it comes, a slip in one that is known is not.
+    /// Reads the environment: accepts a name that Apple adds later, and reports a misspelling of a known one.
     private mutating func environment(of app: JSONValue, at path: String) -> String? {
         guard let text = text(.environment, of: app, at: path) else { return nil }
         let known = AppleEnvironment.allCases.map(\.rawValue)

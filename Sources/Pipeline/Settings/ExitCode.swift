@@ -7,7 +7,7 @@ package enum ExitCode {
     package static let negative: Int32 = 1
     /// Wrong options or operands.
     package static let usage: Int32 = 64
-    /// Input that does not say what it should.
+    /// The input does not have the expected contents.
     package static let data: Int32 = 65
     /// A file that cannot be read or written.
     package static let noInput: Int32 = 66
@@ -17,7 +17,7 @@ package enum ExitCode {
     package static let software: Int32 = 70
     /// Wrong or missing settings.
     package static let configuration: Int32 = 78
-    /// Ended by Ctrl-C or SIGTERM, as shells number it.
+    /// The program was ended by Ctrl-C or SIGTERM, as shells number it.
     package static let interrupted: Int32 = 130
 
     /// The code of a command whose answer is yes or no.

@@ -34,12 +34,12 @@ package struct HostPort: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension [HostPort] {
-    /// As librdkafka wants its bootstrap servers.
+    /// The servers as librdkafka takes its bootstrap servers.
     package var commaSeparated: String { map(\.description).joined(separator: ",") }
 }
 
 extension SettingKind where Value == [HostPort] {
-    /// One server or more, comma-separated or as a JSON array of strings.
+    /// A list of at least one server, comma-separated or as a JSON array of strings.
     package static var hostPorts: SettingKind {
         .list(
             "host:port list", expected: "a comma-separated list of host:port, such as broker-1:9092,broker-2:9092",

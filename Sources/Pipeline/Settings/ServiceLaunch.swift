@@ -1,8 +1,8 @@
 import Release
 
-/// How a service begins: with its settings, or with something to say and an exit code.
+/// The start of a service: with its settings, or with an output and an exit code.
 package enum ServiceLaunch: Sendable {
-    /// With the settings, and where they can be read again.
+    /// Runs the service with the settings, which can be read again from the source.
     case run(SettingsValues, SettingsSource)
     /// Tries the connections that the settings name; the outcome so far is that of `--check`.
     case connect(SettingsValues, CommandOutcome)
@@ -65,7 +65,7 @@ extension CommandOption {
     /// The option that lets a service read its settings and open nothing.
     package static let check = CommandOption(
         "check", "Print the effective settings, secrets masked, and exit; 78 when something is wrong.")
-    /// Beside `check`: asks the servers too.
+    /// The option that, beside `check`, asks the servers too.
     package static let connect = CommandOption(
         "connect",
         "With --check: also try Kafka, the topics, the database, its schema and the rights in it, "

@@ -48,7 +48,7 @@ package struct Setting<Value: Sendable>: Sendable {
     }
 }
 
-/// Everything about a setting but its Swift type: what reading, help, check and tables come from.
+/// All properties of a setting except its Swift type, for reading, help, check and tables.
 package struct SettingDeclaration: Sendable {
     package enum Presence: Sendable {
         case required
@@ -63,7 +63,7 @@ package struct SettingDeclaration: Sendable {
         let text: String
     }
 
-    /// Dotted, such as `kafka.bootstrap`.
+    /// The dotted name, such as `kafka.bootstrap`.
     package let name: String
     package let type: String
     package let expected: String

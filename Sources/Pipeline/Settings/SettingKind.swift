@@ -149,7 +149,7 @@ extension SettingKind {
 }
 
 extension SettingKind where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
-    /// One of an enumeration's raw values, in exactly that spelling.
+    /// A raw value of an enumeration, in exactly that spelling.
     package static var choice: SettingKind {
         let choices = Value.allCases.map(\.rawValue)
         return SettingKind(
@@ -199,10 +199,10 @@ extension SettingKind where Value == [AppSetting] {
     }
 }
 
-/// Why an input is no value of its kind: one entry for each fault in it.
+/// The reasons for which an input is no value of its kind: one entry for each fault in it.
 package struct SettingMismatch: Error, Equatable, Sendable {
     package struct Fault: Equatable, Sendable {
-        /// Where inside the value, such as `[0].environment`; empty for the whole.
+        /// The path inside the value, such as `[0].environment`; empty for the whole value.
         package let path: String
         /// The fault and the expected form; never the value itself.
         package let message: String

@@ -1,6 +1,6 @@
 import JSON
 
-/// One reading of all settings, which gathers the problems on its way.
+/// A reading of all settings, which collects the problems.
 struct SettingsReader {
     private let schema: SettingsSchema
     private let environment: [String: String]
@@ -128,16 +128,17 @@ struct SettingsReader {
     }
 }
 
-/// One thing that is wrong with the settings, and what was expected instead.
+/// A fault in the settings, and the expected form.
 package struct SettingProblem: Hashable, Sendable, CustomStringConvertible {
     /// The setting's dotted name, or its substitute.
     package let setting: String
 
-    /// Where it was written: `option --kafka`, `environment KAFKA_BOOTSTRAP`,
-    /// `file settings.json`; nil when nowhere.
+    /// The source of the value: `option --kafka`, `environment KAFKA_BOOTSTRAP`, `file settings.json`.
+    ///
+    /// `nil` if no source gives the setting.
     package let origin: String?
 
-    /// Never holds a secret.
+    /// The fault and the expected form; never holds a secret.
     package let message: String
 
     package init(setting: String, origin: String? = nil, message: String) {
@@ -149,7 +150,7 @@ package struct SettingProblem: Hashable, Sendable, CustomStringConvertible {
     package var description: String { "\(setting)\(origin.map { " (\($0))" } ?? ""): \(message)" }
 }
 
-/// All that is wrong with the settings, at once.
+/// The error for all faults in the settings, at once.
 package struct SettingsError: Error, Equatable, Sendable, CustomStringConvertible {
     package let problems: [SettingProblem]
 

@@ -1,7 +1,7 @@
 package import JSON
 import Platform
 
-/// Where a service's settings come from: read at its start, and again at every reload.
+/// The sources of a service's settings, read at its start and again at every reload.
 package struct SettingsSource: Sendable {
     private let schema: SettingsSchema
     private let environment: [String: String]
@@ -36,8 +36,7 @@ package struct SettingsSource: Sendable {
     /// The variables of the environment that are nearly settings of this service.
     package var slips: [SettingProblem] { SettingProblem.slips(in: environment, among: schema.declarations) }
 
-    /// The files that `read()` reads whatever stands in them: the JSON file, and those that hold
-    /// secrets.
+    /// The files that `read()` reads regardless of their contents: the JSON file, and those that hold secrets.
     package var files: [String] { (filePath.map { [$0] } ?? []) + secretFiles }
 
     /// The files of secrets and keys that every user of this machine may read.
@@ -83,7 +82,7 @@ extension SettingProblem {
 
 /// The JSON file of settings: nested objects, whose keys joined by dots are the settings' names.
 package struct SettingsFile: Sendable {
-    /// Shown in problems.
+    /// The path that problems show.
     package let path: String
     let root: JSONValue
 
@@ -132,9 +131,9 @@ package struct SettingsFile: Sendable {
 
 /// The operator's text for a setting, before it is parsed.
 package enum SettingInput: Sendable {
-    /// From the environment, or from a file that holds a secret.
+    /// A text from the environment, or from a file that holds a secret.
     case text(String)
-    /// From the JSON file.
+    /// A value from the JSON file.
     case json(JSONValue)
 
     /// The text of a JSON string or of the environment; nil for any other JSON type.
@@ -158,7 +157,7 @@ package enum SettingInput: Sendable {
     private static let excerptLengthMax = 60
 }
 
-/// Small files read whole: settings and secrets.
+/// Bytes of small files that are read whole: settings and secrets.
 package enum FileBytes {
     /// The bound that keeps a wrong path (a device, a data file) from filling the memory.
     static let bytesMax = 4 << 20

@@ -5,7 +5,9 @@ package struct SettingsValues: Sendable {
     struct Entry: Sendable {
         let declaration: SettingDeclaration
         let read: SettingDeclaration.Read
-        /// Where the value comes from; nil for the default.
+        /// The source of the value.
+        ///
+        /// `nil` for the default.
         let origin: String?
         /// The file that holds the secret; nil if it stands elsewhere.
         var secretFile: String?

@@ -16,7 +16,7 @@ import Postgres
 /// other: a transaction that marks a purchase whose former mark a projection has just removed waits
 /// until that has committed. Projections never wait for a mark, so there is no deadlock.
 package enum Locks {
-    /// Shared by all transactions that decide by the links.
+    /// A lock shared by all transactions that decide by the links.
     package static let sharedLinks = shared("links")
 
     /// Waits until every transaction that decides by the former links has committed.
@@ -25,7 +25,7 @@ package enum Locks {
     /// for this.
     package static let afterSharedLinks = wait(for: "links")
 
-    /// Shared by all transactions that project by the catalog.
+    /// A lock shared by all transactions that project by the catalog.
     package static let sharedCatalog = shared("catalog")
 
     /// Waits until every projection by the former catalog has committed; see `afterSharedLinks`.
@@ -63,7 +63,7 @@ package enum Locks {
 
 /// A lock that a session holds, so that only one copy of a worker does some work at a time.
 package struct SessionLock: Sendable {
-    /// False if another session holds it.
+    /// Acquires the lock; false if another session holds it.
     package let acquire: Statement<Void, Bool>
     package let release: Statement<Void, Void>
 

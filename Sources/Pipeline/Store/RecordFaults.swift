@@ -2,13 +2,13 @@ package import Postgres
 
 /// Separates the records of a batch that PostgreSQL will never accept from the others.
 package enum RecordFaults {
-    /// Runs `body` on the batch, and if PostgreSQL refuses a value, on its halves.
+    /// Runs `body` on the batch, and on its halves if PostgreSQL refuses a value.
     ///
-    /// So a batch with one bad record costs twice its logarithm in further calls, and every good
-    /// record is processed once, in order. A batch that needs more locks than the server has memory
-    /// for is halved too. Any other error of the server is thrown unchanged: no record is to blame
-    /// for it. A statement that takes too long is thrown too, as its cause is unknown, and halves
-    /// the size of the next parts: the batch is processed again, and comes to fit.
+    /// A batch of n records, one of them bad, costs 2 log₂ n further calls, and every good record
+    /// is processed once, in order. A batch that needs more locks than the server has memory for is
+    /// halved too. Any other error of the server is thrown unchanged, because no record caused it.
+    /// The error of a statement that takes too long is thrown too, as its cause is unknown, and
+    /// halves the size of the next parts: the batch is processed again until its parts fit.
     ///
     /// A part of one record does not shrink any more. If it is too slow, or violates a constraint
     /// that no migration declares for records, and `held` is given, the other records of the batch
@@ -68,11 +68,11 @@ package enum RecordFaults {
 }
 
 extension PostgresError {
-    /// Advisory locks live in shared memory, with room for some 64 a connection
+    /// Whether the server's shared memory is full of locks; it has room for some 64 a connection
     /// (`max_locks_per_transaction`).
     fileprivate var isOutOfLockMemory: Bool { sqlState == SQLState("53200") }
 
-    /// Why a record cannot be stored, for its dead letter; it quotes nothing from the record.
+    /// The reason for which a record cannot be stored, for its dead letter; it quotes nothing from the record.
     package var recordFaultDetail: String {
         let places = [("table", table), ("column", column), ("constraint", constraint)]
         let named = places.compactMap { name, place in place.map { ", \(name) \($0)" } }

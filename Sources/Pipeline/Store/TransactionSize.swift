@@ -3,9 +3,9 @@ import Synchronization
 /// The maximum of records in one transaction: all available ones, until PostgreSQL is too slow for
 /// them.
 ///
-/// Halved if a statement missed its deadline or a transaction took half of it, doubled after
-/// batches whose largest transaction took less than an eighth of it. Safe to share between
-/// concurrent transactions.
+/// The limit is halved if a statement missed its deadline or a transaction took half of it, and
+/// doubled after batches whose largest transaction took less than an eighth of it. Concurrent
+/// transactions can share a value.
 package final class TransactionSize: Sendable {
     private struct State {
         var limit = Int.max
@@ -18,8 +18,8 @@ package final class TransactionSize: Sendable {
 
     /// Acts as no limit: no batch has that many records.
     private static let limitMax = 1 << 20
-    /// Large enough that a batch with one slow record comes down to that record before the quick
-    /// ones before it raise the limit again.
+    /// The number is large enough that a batch with one slow record shrinks to that record before
+    /// the quick ones before it raise the limit again.
     private static let batchesUntilGrowth = 8
 
     package init(statementDeadline: Duration) { self.statementDeadline = statementDeadline }

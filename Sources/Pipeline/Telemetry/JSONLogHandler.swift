@@ -25,7 +25,7 @@ package final class JSONLogHandler: LogHandler {
         _ = turn.withLock { _ in FileSystem.write(line, to: descriptor) }
     }
 
-    /// One event as a line; of a key given twice the later value stands.
+    /// Writes an event as a line; of a key given twice the line has the later value.
     static func line(_ event: LogEvent, at time: Timestamp) -> [UInt8] {
         var writer = JSONWriter(reserving: 512)
         writer.object { writer in

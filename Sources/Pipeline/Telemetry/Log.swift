@@ -47,7 +47,7 @@ package struct Log: Sendable {
     }
 }
 
-/// One thing that happened.
+/// An event in the log.
 ///
 /// The message is constant, so that events can be counted by it.
 package struct LogEvent: Sendable {
@@ -56,9 +56,9 @@ package struct LogEvent: Sendable {
     package let metadata: LogMetadata
 }
 
-/// Where log events go; a house with a logger of its own puts it behind this.
+/// The destination of log events; an organisation's own logger can implement it.
 package protocol LogHandler: Sendable {
-    /// Events below it are not made.
+    /// The lowest level of events; events below it are not made.
     var level: LogLevel { get }
 
     /// Takes one event; called from any thread, and must not throw or wait for long.
@@ -84,7 +84,7 @@ package struct LogMetadata: Sendable, ExpressibleByDictionaryLiteral {
 
 /// A varying value in a log event.
 ///
-/// Never a token, receipt, JWS or account token.
+/// The value is never a token, receipt, JWS or account token.
 package enum LogValue: Hashable, Sendable {
     case string(String)
     case int(Int64)
@@ -94,7 +94,7 @@ package enum LogValue: Hashable, Sendable {
 
     package static func int(_ value: some BinaryInteger) -> LogValue { .int(Int64(clamping: value)) }
 
-    /// In seconds, as its key should say: `retry.delay_seconds`.
+    /// A duration in seconds, which the key should state: `retry.delay_seconds`.
     package static func seconds(_ duration: Duration) -> LogValue { .double(duration / .seconds(1)) }
 
     /// Longer strings are cut, so that no event grows without bound.

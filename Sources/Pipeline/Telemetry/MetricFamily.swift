@@ -97,10 +97,10 @@ package final class Gauge: Sendable {
     package func set(_ value: some BinaryInteger) { set(Double(value)) }
 }
 
-/// How often values fell into which range; one series of a metric.
+/// The number of values in each range; one series of a metric.
 package final class Histogram: Sendable {
     struct Snapshot: Sendable {
-        /// Per bound, and last for what is above all of them; not cumulative.
+        /// Number of values in each range, and last of those above all bounds; not cumulative.
         var counts: [Int]
         var sum = 0.0
     }
@@ -109,12 +109,12 @@ package final class Histogram: Sendable {
     let bounds: [Double]
     private let state: Mutex<Snapshot>
 
-    /// From half a millisecond to half a minute, for durations in seconds.
+    /// Bounds from half a millisecond to half a minute, for durations in seconds.
     package static let secondsBounds = [
         0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
     ]
 
-    /// From a tenth of a second to a day, for how long records have waited.
+    /// Bounds from a tenth of a second to a day, for waiting times of records in seconds.
     package static let waitBounds: [Double] = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 7_200, 86_400]
 
     /// Powers of four, for numbers of records.

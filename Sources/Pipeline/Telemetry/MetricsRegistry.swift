@@ -67,9 +67,9 @@ package final class MetricsRegistry: Sendable {
         return family
     }
 
-    /// Declares a metric that is asked for at each exposition, under exactly this name.
+    /// Declares a metric that is measured at each exposition, under exactly this name.
     ///
-    /// For the names that every Prometheus client has, such as `process_cpu_seconds_total`.
+    /// The function serves the names that every Prometheus client has, such as `process_cpu_seconds_total`.
     package func measured(_ name: String, _ help: String, type: String, _ measure: @escaping @Sendable () -> Double) {
         precondition(MetricName.isValid(name), "\(name) is no metric name")
         add(name) { text in

@@ -1,7 +1,7 @@
 package import OpenSSL
 package import Settings
 
-/// Whether and how often the revocation of certificates is asked for.
+/// The rules for questions about revoked certificates: whether and how often they are asked.
 package struct RevocationPolicy: Sendable {
     package enum Mode: String, Sendable, CaseIterable {
         case off
@@ -12,9 +12,9 @@ package struct RevocationPolicy: Sendable {
     }
 
     package let isHard: Bool
-    /// Between two questions about one certificate.
+    /// Time between two questions about one certificate.
     package let interval: Duration
-    /// For one answer, in whole seconds.
+    /// Maximum wait for one answer, in whole seconds.
     package let deadlineSeconds: Int
 
     package init(isHard: Bool, interval: Duration, deadlineSeconds: Int) {
@@ -23,7 +23,7 @@ package struct RevocationPolicy: Sendable {
         self.deadlineSeconds = deadlineSeconds
     }
 
-    /// Nil if nothing is asked.
+    /// Returns `nil` if the settings turn the questions off.
     package init?(_ settings: SettingsValues) {
         guard settings[VerifySettings.revocation] != .off else { return nil }
         self.init(

@@ -2,9 +2,9 @@ package import Settings
 
 /// Settings that several executables must share.
 package enum SharedSettings {
-    /// For verify-worker, which accepts them, and for recovery-worker, which asks Apple about them.
+    /// The apps that verify-worker accepts, and that recovery-worker asks Apple about.
     package static let apps = Setting("apps", .apps, "The apps whose purchases are accepted, each in one environment.")
-    /// For verify-worker, which reads the header, and for link-worker, which applies it.
+    /// The trust in the header that verify-worker reads and link-worker applies.
     package static let trustsIngestUser = Setting(
         "linking.trust_ingest_user", .bool, default: false,
         "Whether the user ID in the record header user-id owns the purchase where nothing else "

@@ -1,11 +1,11 @@
 package import Records
 
-/// The stages from a raw body to rows: the topics of each, and how a record ends in it.
+/// The stages from a raw body to rows, with the topics and dispositions of each.
 ///
 /// The one list of all stages, for the operators' tools, the demo and the benchmarks. A worker does
 /// not need it: each stage brings its own description.
 package enum Topology {
-    /// In the order in which a record passes through them.
+    /// The stages in the order in which a record passes through them.
     package static let stages: [StageDescription] = [.verify, .dedupe, .link, .entitle]
 }
 
@@ -15,7 +15,7 @@ extension StageDescription {
         name: "verify", inputTopic: Topic.raw, readsObservations: false, outputTopic: Topic.verified,
         dispositions: [.forwarded, .ignored])
 
-    /// Drops what says nothing new.
+    /// Drops observations without new information.
     package static let dedupe = StageDescription(
         name: "dedupe", inputTopic: Topic.verified, readsObservations: true, outputTopic: Topic.unique,
         dispositions: [.forwarded, .refreshed, .superseded, .duplicate])
@@ -32,9 +32,9 @@ extension StageDescription {
 }
 
 extension StageDescription {
-    /// Asks Apple's server for what never arrived, and reads what became of it.
+    /// Asks Apple's server for data that never arrived, and reads the outcomes of its records.
     ///
-    /// Beside the way of a record, and so not among `Topology.stages`.
+    /// The stage is not on a record's path, and so not among `Topology.stages`.
     package static let recovery = StageDescription(
         name: "recovery", inputTopic: Topic.outcomes, readsObservations: false, outputTopic: nil,
         otherTopics: [Topic.raw], refusesRecords: false, dispositions: [.settled, .others])
@@ -43,8 +43,8 @@ extension StageDescription {
 extension StageDescription {
     /// Keeps the index of dead letters.
     ///
-    /// Refuses nothing, as its refusals would be its own input. Beside the way of a record, and so
-    /// not among `Topology.stages`.
+    /// Refuses nothing, as its refusals would be its own input. The stage is not on a record's
+    /// path, and so not among `Topology.stages`.
     package static let deadLetterIndex = StageDescription(
         name: "dead-letter-index", inputTopic: Topic.deadLetter, readsObservations: false, outputTopic: nil,
         refusesRecords: false, dispositions: [.indexed, .foreign], program: "dead-letter-index")
@@ -57,7 +57,7 @@ extension Disposition {
     package static let settled = Disposition("settled", "answers about what was recovered")
     package static let others = Disposition("others", "answers to others")
 
-    /// In verify with the number of its observations, in dedupe because it says something new.
+    /// A forwarded record: in verify with the number of its observations, in dedupe because it has new information.
     package static let forwarded = Disposition("forwarded", "say something new")
     /// A response without items, or signed data of a kind that cannot be recorded.
     package static let ignored = Disposition("ignored", "nothing in them to record")

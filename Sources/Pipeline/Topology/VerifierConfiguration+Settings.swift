@@ -47,8 +47,9 @@ extension ConfiguredApp {
 }
 
 extension ConfiguredApp {
-    /// One problem for each root whose records might wait forever: a root that names a responder is
-    /// asked about every certificate below it that names none.
+    /// A problem for each root whose records might wait forever because it names no responder.
+    ///
+    /// The responder that a root names is asked about every certificate below the root that names none itself.
     ///
     /// Exports from Xcode have no issuer, so nobody is asked about them. Apple's roots are known by
     /// their digest alone: a certificate below them without a responder passes, as nobody can

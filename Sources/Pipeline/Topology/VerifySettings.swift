@@ -21,7 +21,7 @@ package enum VerifySettings {
         default: VerifierLimits.payloadStandard.depthMax, "Maximum nesting of a signed payload.")
     package static let itemsMax = Setting(
         "verify.items_max", .int(1...100_000), default: 500, "Maximum purchases or events in one body.")
-    /// Four bodies at their limit.
+    /// The size of four bodies at their limit.
     package static let outputBytesMaxDefault = 4 << 20
     package static let outputBytesMax = Setting(
         "verify.output_bytes_max", .bytes((1 << 10)...(64 << 20)), default: outputBytesMaxDefault,

@@ -1,11 +1,11 @@
 package import AppStore
 package import Kafka
 
-/// A dead letter without the original, as lists and counts need it.
+/// A dead letter without the original, for lists and counts.
 package struct DeadLetter: Sendable, Equatable {
     package let id: String
 
-    /// As written, so that reasons of later versions are shown too.
+    /// The reason as written, so that reasons of later versions are shown too.
     package let reason: String
     package let deadLetterClass: String
     package let detail: String
@@ -29,7 +29,7 @@ package struct DeadLetter: Sendable, Equatable {
     /// The identifiers in the original, for search only: unverified.
     package let identifiers: UnverifiedIdentifiers
 
-    /// JSON, as written.
+    /// The certificate chain as JSON, as written.
     package let chain: String?
     package let verifierVersion: String
     package let configurationSHA256: String
@@ -95,7 +95,7 @@ package struct DeadLetterOriginal: Sendable, Equatable {
     }
 }
 
-/// Why a record of the dead-letter topic is not a dead letter.
+/// The error for a record of the dead-letter topic that is not a dead letter.
 package struct DeadLetterError: Error, Equatable, Sendable { package let header: String }
 
 /// The headers that a dead letter adds, as text by name.

@@ -39,7 +39,7 @@ package enum DeadLetterHeader {
     package static let productID = "dlq.unverified.product-id"
     package static let signedDate = "dlq.unverified.signed-date"
     package static let attempt = "dlq.attempt"
-    /// On a record that was replayed: the dead letter that it comes from.
+    /// The dead letter that a replayed record comes from.
     package static let replayOf = "dlq.replay-of"
     package static let worker = "dlq.worker"
     /// The previous link in the chain of the source's partition; zeros for the first.
@@ -76,11 +76,11 @@ extension KafkaHeader {
 
 /// Whether a dead letter carries the record's value: the header `dlq.value`.
 package enum DeadLetterValue: String, Sendable, CaseIterable {
-    /// As read; a null is a null.
+    /// The value as read; a null is a null.
     case original
-    /// Too large for the broker: the headers name the position of the original.
+    /// A value too large for the broker: the headers name the position of the original.
     case omitted
-    /// Removed by order: a later letter of the same ID and link, without the original.
+    /// A value removed by order: a later letter of the same ID and link, without the original.
     case redacted
 }
 

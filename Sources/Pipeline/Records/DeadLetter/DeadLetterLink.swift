@@ -3,8 +3,8 @@ package import OpenSSL
 
 /// A link of the hash chain that the dead letters of one stage and source partition form.
 ///
-/// One worker at a time owns a partition, so the chain has one writer. The link covers every `dlq.`
-/// header of the letter, including headers of later versions:
+/// A single worker at a time owns a partition, so the chain has one writer. The link covers every
+/// `dlq.` header of the letter, including headers of later versions:
 ///
 /// - the contents: the identity (ID, stage, reason, class, source), the description (detail, chain,
 ///   attempt and any other), and the parts that a redaction removes (value state, unverified

@@ -41,7 +41,7 @@ package struct DeadLetterContext: Sendable {
     /// The topic's limit, less room for the record's frame.
     package let recordBytesMax: Int
 
-    /// 3 MiB less the frame: what `pipeline topics` sets for the dead-letter topic.
+    /// The limit that `pipeline topics` sets for the dead-letter topic, 3 MiB, less the frame.
     package static let recordBytesMaxDefault = (3 << 20) - (16 << 10)
 
     package init(
@@ -149,7 +149,7 @@ package struct DeadLetterWriter: DeadLetterWriting {
         return pairs.map { KafkaHeader(name: $0.name, text: $0.text) }
     }
 
-    /// One more than the attempt of a replayed record, by the header that its dead letter had.
+    /// The number of the attempt: one more than a replayed record's, by the header that its dead letter had.
     private static func attempt(_ original: ConsumerRecord) -> Int {
         let former = original.headers.last { $0.name == DeadLetterHeader.attempt }?.value
         let count = former.flatMap { Int(String(decoding: $0, as: UTF8.self)) } ?? 0

@@ -11,7 +11,7 @@ package struct AccountStatement: Hashable, Sendable {
     package static let byBytesMax = 64
     package static let reasonBytesMax = 256
 
-    /// Nil for a name or a reason that is empty, too long, or holds control characters.
+    /// Returns `nil` for a name or a reason that is empty, too long, or holds control characters.
     package init?(at: Timestamp, by: String, reason: String) {
         guard (1...Self.byBytesMax).contains(by.utf8.count), (1...Self.reasonBytesMax).contains(reason.utf8.count),
             (by + reason).unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control })

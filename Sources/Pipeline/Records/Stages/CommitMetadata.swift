@@ -100,7 +100,9 @@ package struct CommitMetadata: Hashable, Sendable {
         Int64(text).flatMap { KafkaBounds.offsets.contains($0) ? $0 : nil }
     }
 
-    /// Nil for what is no ID: addresses, in whose place brokers name no cluster, may change.
+    /// Returns the text if it is a cluster's ID.
+    ///
+    /// `nil` for the addresses that replace an ID if the brokers report none: addresses may change.
     private static func id(_ cluster: String) -> String? {
         let isWord = cluster.utf8.allSatisfy { $0 > 0x20 && !":=".utf8.contains($0) }
         return isWord && cluster.utf8.count <= clusterBytesMax ? cluster : nil

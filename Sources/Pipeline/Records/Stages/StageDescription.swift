@@ -5,7 +5,7 @@ package struct StageDescription: Sendable {
     package let name: String
     /// The topic that the stage reads.
     package let inputTopic: String
-    /// Whether what it reads are observations, and not bodies that any client may have posted.
+    /// Whether the stage reads observations, and not bodies that any client may have posted.
     package let readsObservations: Bool
     /// The topic of forwarded records; nil for the last stage.
     package let outputTopic: String?
@@ -13,7 +13,7 @@ package struct StageDescription: Sendable {
     package let otherTopics: [String]
     /// Whether records are refused, and answered where somebody waits for them.
     package let refusesRecords: Bool
-    /// How a record can end in the stage, in the order in which reports show it.
+    /// The possible dispositions of a record, in the order of reports.
     package let dispositions: [Disposition]
     /// The name of the program that runs the stage, also in Kafka and PostgreSQL.
     package let program: String
@@ -55,11 +55,11 @@ extension StageDescription: Hashable, CustomStringConvertible {
     package var description: String { name }
 }
 
-/// How a record ends in a stage; each ends in exactly one.
+/// The result of a stage for a record; each record has exactly one.
 ///
-/// A stage's description lists its own; two dispositions of one name are the same.
+/// A stage's description lists its own dispositions; two dispositions of one name are the same.
 package struct Disposition: Sendable {
-    /// One word in snake case, as commits, metrics and reports spell it.
+    /// A word in snake case, as commits, metrics and reports spell it.
     package let name: String
     /// Explanation for reports: `known already`.
     package let meaning: String
@@ -69,7 +69,7 @@ package struct Disposition: Sendable {
         self.meaning = meaning
     }
 
-    /// Refused; the record is on the dead-letter topic.
+    /// The record was refused and is on the dead-letter topic.
     package static let deadLettered = Disposition("dead_lettered", "refused")
     /// An offset that retention removed before it was read.
     package static let skipped = Disposition("skipped", "offsets removed before they were read")

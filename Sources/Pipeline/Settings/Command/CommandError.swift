@@ -1,8 +1,8 @@
 /// An error that ends a command: a sentence for the operator, and the exit code.
 package struct CommandError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// One of `ExitCode`'s.
+    /// A code of `ExitCode`.
     package let exitCode: Int32
-    /// Names what was expected and what to do; never contains a token, a key or a password.
+    /// States the expected form and what to do; never contains a token, a key or a password.
     package let message: String
 
     package init(_ exitCode: Int32, _ message: String) {
@@ -15,7 +15,7 @@ package struct CommandError: Error, Hashable, Sendable, CustomStringConvertible 
 
 /// An error of a server, or of how it was asked, that decides with which code a command ends.
 package protocol CommandFailure: Error {
-    /// One of `ExitCode`'s.
+    /// A code of `ExitCode`.
     var exitCode: Int32 { get }
 
     /// A sentence for the operator.

@@ -3,7 +3,7 @@
 /// Options are GNU's: `--limit=5`, `--limit 5`, `-l5`, `-l 5`, `-jv`, unambiguous beginnings of
 /// long names, options after operands, `--` before operands that begin with a dash.
 package struct CommandSyntax: Sendable {
-    /// As typed: `dead-letter list`.
+    /// The command as typed: `dead-letter list`.
     package let command: String
     package let summary: String
 
@@ -39,9 +39,9 @@ package struct CommandSyntax: Sendable {
         return String(summary[..<end])
     }
 
-    /// Understands the arguments that follow the command's name.
+    /// Parses the arguments that follow the command's name.
     ///
-    /// With `--help` among them the number of operands is not checked.
+    /// The number of operands is not checked if `--help` is among the arguments.
     package func parse(_ arguments: some Sequence<String>) throws(UsageError) -> CommandArguments {
         var parsed = CommandArguments()
         var rest = Array(arguments)[...]
@@ -182,9 +182,9 @@ extension CommandSyntax {
     var nameWords: [String] { command.split(separator: " ").dropFirst().map(String.init) }
 }
 
-/// One option of a command line, in GNU's style.
+/// An option of a command line, in GNU's style.
 package struct CommandOption: Sendable {
-    /// Without the dashes.
+    /// The long name, without the dashes.
     package let long: String
     package let short: Character?
 

@@ -6,7 +6,7 @@ package struct CommandTool: Sendable {
     private let name: String
     /// The tool's purpose, for the overview of its commands.
     private let introduction: [String]
-    /// More for the overview, below the commands.
+    /// Further text for the overview, below the commands.
     private let remarks: [String]
     package let commands: [ToolCommand]
     /// The settings that the environment may hold; a variable that is nearly one is warned about.
@@ -122,7 +122,7 @@ package struct CommandTool: Sendable {
     }
 }
 
-/// One command of a tool: its command line, and what it does.
+/// A command of a tool: its command line, and its action.
 package struct ToolCommand: Sendable {
     package typealias Run = @Sendable (CommandArguments, CommandContext) async throws -> Int32
 

@@ -2,13 +2,13 @@ import Glibc
 package import JSON
 import Platform
 
-/// Where a command writes: results to standard output, everything else to standard error.
+/// The outputs of a command: results go to standard output, everything else to standard error.
 ///
-/// Output may hold text of strangers. It is made printable here, whatever the caller did: only this
-/// file's control characters reach a terminal, and no text breaks its line. Raw bytes go to a
-/// terminal only where an option asks for them.
+/// Output may hold text of strangers. The console always makes it printable: only this file's
+/// control characters reach a terminal, and no text breaks its line. Raw bytes go to a terminal
+/// only if an option requests them.
 ///
-/// Values instead of global functions, so that tests read what a newcomer would.
+/// The console is a value, not a set of global functions, so that tests read the same output as a person.
 package struct Console: Sendable {
     private let writeOutput: @Sendable ([UInt8]) -> Void
     private let writeNotes: @Sendable (String) -> Void
@@ -40,15 +40,15 @@ package struct Console: Sendable {
         writeNotes = notes
     }
 
-    /// One line of the result; a line break in it is shown and breaks nothing.
+    /// Prints a line of the result; a line break in it is made visible and does not end the line.
     ///
     /// - Parameter isBad: whether it says that something is wrong, which a terminal shows in red.
     package func print(_ line: String = "", isBad: Bool = false) { print(TextLine(line, isBad: isBad)) }
 
-    /// One line of the result.
+    /// Prints a line of the result.
     package func print(_ line: TextLine) { writeOutput(Array((shown(line, Printable.line(line.text)) + "\n").utf8)) }
 
-    /// Lines and tables of the result; the tables fit the terminal, where there is one.
+    /// Prints lines and tables of the result; the tables fit the terminal, if there is one.
     ///
     /// - Parameter isWide: whether all columns are shown in any case.
     package func print(_ parts: [TextPart], isWide: Bool = false) {
@@ -58,7 +58,7 @@ package struct Console: Sendable {
         note("no room for \(hidden.joined(separator: ", ")): --wide shows all")
     }
 
-    /// A table of the result, likewise.
+    /// Prints a table of the result, which fits the terminal, if there is one.
     package func print(_ table: TextTable, isWide: Bool = false) { print([.table(table)], isWide: isWide) }
 
     /// - Parameter text: the line's, made printable.
@@ -66,18 +66,18 @@ package struct Console: Sendable {
         line.isBad && isColoured ? "\u{1B}[31m\(text)\u{1B}[m" : text
     }
 
-    /// Several lines of the result, such as a command's help; the last may lack its break.
+    /// Prints several lines of the result, such as a command's help; the last may lack its break.
     package func print(text: String) { writeOutput(Array(Self.wholeLines(text).utf8)) }
 
-    /// One JSON value of the result, on a line of its own.
+    /// Prints a JSON value of the result, on a line of its own.
     package func print(json value: some JSONRepresentable) { print(json: value.json.bytes) }
 
-    /// One JSON value of the result, on a line of its own.
+    /// Prints a JSON value of the result, on a line of its own.
     package func print(json: [UInt8]) {
         writeOutput(Array((Printable.json(String(decoding: json, as: UTF8.self)) + "\n").utf8))
     }
 
-    /// A result that may be no text, with nothing before or after it.
+    /// Writes a result that may be no text, with nothing before or after it.
     ///
     /// - Parameter isForced: whether a terminal gets it too.
     /// - Returns: false if nothing was written, because a terminal would have got it.
@@ -87,7 +87,7 @@ package struct Console: Sendable {
         return true
     }
 
-    /// Lines about the work, such as progress, a warning or a fault; the last may lack its break.
+    /// Writes lines about the work, such as progress, a warning or a fault; the last may lack its break.
     package func note(_ text: String) { writeNotes(Self.wholeLines(text)) }
 
     /// Replaces the last line of a terminal; use it only where `isInteractive`.
@@ -97,7 +97,7 @@ package struct Console: Sendable {
         writeNotes("\r\u{1B}[K" + Printable.line(line) + (isEnded ? "\n" : ""))
     }
 
-    /// A note from beside the work, in place of a line of progress that may stand there.
+    /// Writes a note, on a terminal in place of a line of progress.
     package func interject(_ line: String) { if isInteractive { overwrite(line, isEnded: true) } else { note(line) } }
 
     /// Shows lines in place of all that the terminal shows, where results go to one; use it only

@@ -1,9 +1,9 @@
-/// Makes what strangers wrote fit for a terminal: no control character of theirs reaches it.
+/// Makes text of strangers fit for a terminal: none of its control characters reaches the terminal.
 ///
 /// `Console` applies it to all that is written, so that no command can forget it; others call it
 /// where a text of a stranger becomes a part of a line.
 package enum Printable {
-    /// One line: what could move the cursor, reorder text or hide itself is written as `\u{…}`.
+    /// Makes a line printable: scalars that could move the cursor, reorder text or hide themselves become `\u{…}`.
     package static func line(_ text: String, lengthMax: Int = .max) -> String {
         var printable = ""
         var length = 0
@@ -19,14 +19,14 @@ package enum Printable {
         return printable
     }
 
-    /// Text of several lines: all but their breaks is treated as by `line`.
+    /// Makes several lines printable: treats each as `line` does, and keeps their breaks.
     package static func lines(_ text: String) -> String {
         // Splits scalars, because "\r\n" is one character.
         text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false).map { line(String($0)) }.joined(
             separator: "\n")
     }
 
-    /// One JSON value on one line: of equal meaning, what does more than be read escaped.
+    /// Makes a JSON value printable on one line: escapes harmful scalars and keeps the meaning.
     ///
     /// - Parameter json: valid JSON, so that control characters stand between its tokens alone.
     package static func json(_ json: String) -> String {

@@ -7,7 +7,9 @@ package protocol Report: JSONRepresentable { var parts: [TextPart] { get } }
 package struct ReportColumn<Row>: Sendable {
     /// The member's name; nil for a column of the table alone.
     fileprivate let name: String?
-    /// Nil for a member of the JSON alone.
+    /// The column of the table.
+    ///
+    /// `nil` for a member of the JSON alone.
     fileprivate let column: TextTable.Column?
     fileprivate let value: @Sendable (Row) -> JSONContent
     fileprivate let cell: @Sendable (Row) -> String

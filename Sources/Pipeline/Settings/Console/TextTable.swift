@@ -10,8 +10,8 @@ package struct TextTable: Sendable {
     package struct Column: Sendable {
         package let title: String
         package let alignment: Alignment
-        /// 0 for a column that is always shown; of the others the highest are left out first where
-        /// there is no room.
+        /// The rank, 0 for a column that is always shown; of the others the highest are left out
+        /// first if there is no room.
         package let rank: Int
 
         package init(_ title: String, _ alignment: Alignment = .left, rank: Int = 0) {
@@ -22,7 +22,7 @@ package struct TextTable: Sendable {
     }
 
     private static let gap = 2
-    /// No column is cut to less.
+    /// Minimum width to which a column is cut.
     private static let widthMin = 8
 
     private let columns: [Column]

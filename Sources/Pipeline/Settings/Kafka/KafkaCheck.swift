@@ -3,7 +3,7 @@ import Kafka
 /// Kafka's part of `--check --connect`.
 package enum KafkaCheck {
     private static let deadline = Duration.seconds(10)
-    /// For the topics' settings, which the check can do without.
+    /// The deadline for the topics' settings, which the check can do without.
     private static let settingsDeadline = Duration.seconds(5)
 
     /// Tries the brokers and the topics of a program.

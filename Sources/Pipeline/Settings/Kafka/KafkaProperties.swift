@@ -89,7 +89,9 @@ struct KafkaProperties {
 
 /// The librdkafka properties that no operator may set, because a guarantee depends on them.
 package enum KafkaPropertyRefusals {
-    /// Why a property is refused; nil if it is allowed.
+    /// Returns the reason for which a property is refused.
+    ///
+    /// `nil` if the property is allowed.
     package static func reason(for name: String) -> String? { reasons[name] }
 
     private static let offsets = "an offset is committed only after every output below it is acknowledged"

@@ -1,4 +1,4 @@
-/// Where the topics are: the settings of every program that talks to Kafka.
+/// The servers and the prefixes of names: settings of every program that uses Kafka.
 package enum KafkaSettings {
     package static let bootstrap = Setting("kafka.bootstrap", .hostPorts, "Kafka bootstrap servers.")
     package static let topicPrefix = Setting(

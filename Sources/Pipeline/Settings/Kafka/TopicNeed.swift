@@ -3,7 +3,7 @@ package import JSON
 /// A topic, and the settings without which it is harmful: the one judgement of all programs.
 package struct TopicNeed: Hashable, Sendable {
     package let topic: String
-    /// By Kafka's names; that of `max.message.bytes` is a minimum.
+    /// The required settings by Kafka's names; the value of `max.message.bytes` is a minimum.
     package let settings: [String: String]
 
     package init(_ topic: String, _ settings: [String: String]) {

@@ -25,7 +25,7 @@ package struct DeadLetterAction: Equatable, Sendable {
         }
     }
 
-    /// Grows with each action.
+    /// The number of the action, higher than that of any earlier one.
     package let number: Int64
     package let at: Timestamp
     /// The person, as named by the tool or the console.
@@ -43,9 +43,9 @@ package struct DeadLetterAction: Equatable, Sendable {
 package struct NewDeadLetterAction: Equatable, Sendable {
     package var who: AuditorName
     package var kind: DeadLetterAction.Kind
-    /// Required for decisions, and for what hands out an original.
+    /// The reason; required for decisions, and for actions that hand out an original.
     package var why: String?
-    /// Required if the action concerns a letter.
+    /// The letter; required if the action concerns one.
     package var deadLetterID: String?
     package var replay: Int64?
     package var detail: String?
@@ -69,7 +69,7 @@ package struct AuditorName: Hashable, Sendable {
 
     package var text: String { name.text }
 
-    /// Nil for a text that is not a name.
+    /// Returns `nil` for a text that is not a name.
     package init?(_ text: String) {
         guard !text.isEmpty, ShortText.isAcceptable(Array(text.utf8)) else { return nil }
         name = Identifier(text)
@@ -90,9 +90,9 @@ package struct DeadLetterActionQuery: Equatable, Sendable {
     package var who: String?
     package var kind: DeadLetterAction.Kind?
     package var replay: Int64?
-    /// Done at or after it.
+    /// Earliest time of an action, inclusive.
     package var since: Timestamp?
-    /// Done before it.
+    /// Latest time of an action, exclusive.
     package var until: Timestamp?
 
     package init() {}

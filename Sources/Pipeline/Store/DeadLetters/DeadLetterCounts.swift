@@ -35,11 +35,13 @@ package enum DeadLetterGrouping: String, CaseIterable, Sendable {
 
 /// The numbers of dead letters, by their common properties.
 ///
-/// Whole hours are answered by the counts that triggers maintain, the rest of the span by the rows;
-/// so is a query for a property without counts.
+/// The counts that triggers maintain answer whole hours. The rows answer the rest of the span, and
+/// any query for a property without counts.
 package enum DeadLetterCounts {
     package struct Count: Equatable, Sendable {
-        /// Nil for letters without a value, such as letters without a certificate.
+        /// The common value of the letters.
+        ///
+        /// `nil` for letters without a value, such as letters without a certificate.
         package let value: String?
         package let letters: Int64
 
@@ -62,7 +64,9 @@ package enum DeadLetterCounts {
         return Array(try await client.run(statement, (query, limit)))
     }
 
-    /// When the oldest of them failed; nil without any.
+    /// Reads the time at which the oldest matching letter failed.
+    ///
+    /// `nil` if no letter matches.
     package static func oldest(_ query: DeadLetterQuery, on client: PostgresClient) async throws -> Timestamp? {
         let page = try await DeadLetterTable.page(query, limit: 1, order: .oldestFirst, on: client)
         return page.first?.failedAt

@@ -17,7 +17,7 @@ package struct DeadLetterGroup: Equatable, Sendable {
     /// Letters that failed in the last hours, and in as many before those.
     package let recent: Int64
     package let before: Int64
-    /// For the whole group.
+    /// The time of the whole group's first letter, whether or not it matches.
     package let firstAt: Timestamp
     package let lastAt: Timestamp
 }

@@ -18,7 +18,7 @@ package enum DeadLetterIndexTable {
         }
     }
 
-    /// One record of the topic; without a row it is not a dead letter.
+    /// A record of the topic; without a row it is not a dead letter.
     package typealias Record = (partition: Int32, offset: Int64, row: DeadLetterRow?)
 
     private static let progressReader = RowReader(Progress.init, "topic", "partition", "next_offset", "foreign_records")
@@ -29,7 +29,7 @@ package enum DeadLetterIndexTable {
         SELECT \(columns.names()) FROM dead_letter_progress ORDER BY topic, partition
         """)
 
-    /// How far a partition is read, and when that was written.
+    /// The next offset to read of a partition, and the time at which it was written.
     package struct Reading: Sendable {
         package let partition: Int32
         package let nextOffset: Int64
@@ -46,7 +46,7 @@ package enum DeadLetterIndexTable {
         [.value("topic", \.self)], returning: RowReader(Reading.init, "partition", "next_offset", "at"),
         "SELECT partition, next_offset, at FROM dead_letter_progress WHERE topic = $topic")
 
-    /// How far each partition of a topic is read.
+    /// Reads the next offset of each partition of a topic.
     package static func readings(of topic: String, on client: PostgresClient) async throws -> [Reading] {
         Array(try await client.run(readReadings, topic))
     }
@@ -169,7 +169,7 @@ package enum DeadLetterIndexTable {
         }
     }
 
-    /// One row for each ID, from the copy that counts, with the number of copies.
+    /// Folds records into one row for each ID, from the copy that counts, with the number of copies.
     package static func folded(_ records: [Record]) -> [DeadLetterRow] {
         var rows: [String: DeadLetterRow] = [:]
         rows.reserveCapacity(records.count)

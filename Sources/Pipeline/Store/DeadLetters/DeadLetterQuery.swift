@@ -18,9 +18,9 @@ package struct DeadLetterQuery: Equatable, Sendable {
     package var worker: String?
     /// The position of the source record, or of the body that it came from.
     package var source: RecordPosition?
-    /// Failed at or after it.
+    /// Earliest time of failure, inclusive.
     package var since: Timestamp?
-    /// Failed before it.
+    /// Latest time of failure, exclusive.
     package var until: Timestamp?
     /// A `DeadLetterRow.groupID`.
     package var group: String?

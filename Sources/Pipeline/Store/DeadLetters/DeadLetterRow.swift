@@ -34,7 +34,7 @@ package struct DeadLetterRow: Equatable, Sendable {
     }
 
     package var id: String
-    /// How often the letter was written.
+    /// Number of times that the letter was written.
     package var copies: Int64 = 1
     /// Whether copies that match their links contradict each other, or lie in different partitions,
     /// which copies by workers do not.
@@ -65,7 +65,9 @@ package struct DeadLetterRow: Equatable, Sendable {
     package var chainPrevious: String?
     /// The digest of everything that copies have in common; empty without a link.
     package var contentsSHA256 = ""
-    /// Why the letter is not trustworthy; nil if it matches its link.
+    /// The reason for which the letter is not trustworthy.
+    ///
+    /// `nil` if the letter matches its link.
     package var doubt: String?
     /// The database's state; it follows from the actions and is not written with the row.
     package var state = DeadLetterState.open
@@ -118,7 +120,9 @@ package struct DeadLetterRow: Equatable, Sendable {
             + (recorded == nil ? "no database was asked for" : "there is no") + " record of it"
     }
 
-    /// Why an auditor should not trust it; nil if nothing speaks against it.
+    /// The reason for which an auditor should not trust the letter.
+    ///
+    /// `nil` if nothing speaks against it.
     package var warning: String? {
         doubt
             ?? (isDisputed
@@ -187,9 +191,9 @@ package enum StorableText {
 package enum DeadLetterState: String, TextColumnValue, CaseIterable {
     /// Nobody has dealt with it, or its replay was refused again.
     case open
-    /// Replayed; accepted, or its outcome is not known.
+    /// The letter was replayed, and accepted or its outcome is not known.
     case replayed
     case resolved
-    /// Hidden from the list of letters to deal with.
+    /// The letter is hidden from the list of letters to deal with.
     case suppressed
 }

@@ -8,7 +8,7 @@ extension DeadLetterTable {
         case newestFirst = "DESC"
         case oldestFirst = "ASC"
 
-        /// How a later row of a page compares with an earlier one.
+        /// The operator that compares a later row of a page with an earlier one.
         fileprivate var comparison: String { self == .newestFirst ? "<" : ">" }
     }
 

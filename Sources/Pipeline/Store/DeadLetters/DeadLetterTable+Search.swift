@@ -52,8 +52,7 @@ extension DeadLetterTable {
 
     typealias Search = (text: String, position: RecordPosition?, limit: Int)
 
-    /// One bounded look-up for each kind of identifier, because no index would serve a combined
-    /// one.
+    /// A bounded look-up for each kind of identifier, because no index would serve a combined one.
     static let search = Statement<Search, DeadLetterRow>(
         identifiers + [.value("limit", \.limit)], returning: DeadLetterRow.reader,
         """

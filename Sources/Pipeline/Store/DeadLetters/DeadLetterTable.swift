@@ -21,7 +21,7 @@ package enum DeadLetterTable {
         package init(_ row: DeadLetterRow) { self.init(failedAt: row.failedAt, id: row.id) }
     }
 
-    /// Shared by indexers until the transaction's end, so that states do not change.
+    /// A lock that indexers share until the transaction's end, so that states do not change.
     static let shareStates = Locks.shared("dead letter states")
 
     /// Writes the copy of each ID that counts, by `DeadLetterRow.counts(before:)`; each row stands

@@ -54,7 +54,9 @@ package enum ReplayRecordTable {
     package struct Last: Sendable, Equatable {
         package let letterID: String
         package let replay: Int64
-        /// Nil if the replay still holds it.
+        /// The outcome of the letter.
+        ///
+        /// `nil` if the replay still holds it.
         package let outcome: ReplayOutcome?
         package let refusedAs: String?
     }

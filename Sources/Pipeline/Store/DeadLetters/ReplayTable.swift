@@ -1,11 +1,11 @@
 import Postgres
 
 package enum ReplayState: String, Sendable, CaseIterable, TextColumnValue {
-    /// Recorded; nothing was sent.
+    /// The replay is recorded; nothing was sent.
     case prepared
-    /// Sending, or waiting for outcomes; also the state that a killed process leaves behind.
+    /// The replay sends records or waits for outcomes; also the state that a killed process leaves behind.
     case running
-    /// Too many records were refused again, or somebody stopped it.
+    /// Too many records were refused again, or somebody stopped the replay.
     case stopped
     /// All records are sent, and each outcome is known.
     case completed
@@ -18,16 +18,16 @@ package struct ReplayRow: Sendable, Equatable {
     package let who: String
     package let why: String
     package let begunAt: StoredTime
-    /// For people.
+    /// The filter as text for people.
     package let filter: String
     package let count: Int64
-    /// Records per second at most.
+    /// Maximum records per second.
     package let rate: Int64
-    /// 0 to 1.
+    /// Maximum share of failing records, from 0 to 1.
     package let failingShareMax: Double
     package let state: ReplayState
     package let endedAt: StoredTime?
-    /// Why it was stopped or interrupted; empty otherwise.
+    /// The reason of a stop or an interruption; empty otherwise.
     package let note: String
     /// Whether a process holds the replay's lock.
     package let isHeld: Bool
@@ -41,9 +41,9 @@ package struct ReplayCounts: Sendable, Equatable {
     package var sent: Int64 = 0
     package var accepted: Int64 = 0
     package var refused: Int64 = 0
-    /// Never sent, because they cannot be or because the replay was abandoned.
+    /// Records never sent, because they cannot be or because the replay was abandoned.
     package var unsent: Int64 = 0
-    /// Sent, with an outcome that nobody found out.
+    /// Records sent, whose outcome nobody found out.
     package var unknown: Int64 = 0
 }
 
@@ -97,7 +97,7 @@ package enum ReplayTable {
     package static let get = Statement<Int64, ReplayRow>(
         [.value("number")], returning: row, select + " WHERE replay.number = $number")
 
-    /// False if another session holds the replay; released with the session.
+    /// Locks the replay until the session ends; false if another session holds it.
     package static let acquire = Statement<Int64, Bool>(
         [.value("number")], returning: RowReader("is_locked"),
         "SELECT pg_try_advisory_lock(\(lockClass), $number::int) AS is_locked")

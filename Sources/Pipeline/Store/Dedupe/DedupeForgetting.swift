@@ -3,8 +3,7 @@ package import Postgres
 
 /// Deletes entries of the deduplication, by age or at an operator's request.
 ///
-/// One statement scans some pages of a table and commits by itself, so that no worker waits for
-/// long.
+/// Each statement scans some pages of a table and commits by itself, so that no worker waits for long.
 package enum DedupeForgetting {
     package static let pagesPerStep: Int64 = 256
 

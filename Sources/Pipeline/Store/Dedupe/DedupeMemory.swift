@@ -20,7 +20,9 @@ package struct DedupeMemory: Sendable {
     package struct Remembered: Sendable {
         /// The index of the ID in the question.
         package let index: Int
-        /// Nil for a notification.
+        /// The remembered revision.
+        ///
+        /// `nil` for a notification.
         package let revision: PartRevision?
     }
 
@@ -166,8 +168,7 @@ enum RememberedRevision {
 
     /// Keeps the immutable fields of an ID once they are known.
     ///
-    /// Sorted, so that two workers that mark the same IDs wait for each other instead of
-    /// deadlocking.
+    /// The rows are sorted, so that two workers that mark the same IDs wait for each other instead of deadlocking.
     static let raise = Upsert<ObservedPart>(
         into: "dedupe_revisions", row,
         from: "SELECT * FROM $new ORDER BY id, kind, environment, bundle_id, trust, track",
@@ -189,7 +190,7 @@ enum RememberedNotification {
         let environment: Environment
         let uuid: Identifier
 
-        /// Nil for the key of anything else.
+        /// Returns `nil` for the key of anything but a notification.
         init?(_ key: PartKey) {
             guard case .notification(let environment, let uuid) = key else { return nil }
             self.environment = environment
@@ -225,7 +226,7 @@ enum RememberedNotification {
 }
 
 extension TransactionIdentity {
-    /// Nil unless the revision is one of a transaction.
+    /// Returns `nil` unless the revision is one of a transaction.
     fileprivate init?(
         remembered originalTransactionID: Identifier?, product: Identifier?, purchaseDate: Timestamp?,
         type: ProductType?, quantity: Int32?

@@ -7,7 +7,9 @@ package enum CatalogTable {
     /// The channel on which the database announces a new catalog.
     package static let channel = "catalog"
 
-    /// Nil if no catalog was applied.
+    /// The version of the newest catalog.
+    ///
+    /// `nil` if no catalog was applied.
     package static let newestVersion = Statement<Void, Int64?>(
         returning: RowReader("version"), "SELECT max(version) AS version FROM catalog_versions")
 

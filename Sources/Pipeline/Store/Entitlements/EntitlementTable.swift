@@ -35,11 +35,17 @@ extension EntitlementTerms: StoredValue {
 /// An entitlement of a user: by a purchase, or by a manual grant.
 package struct HeldEntitlement: Sendable {
     package let environment: String
-    /// Nil for a grant.
+    /// The app of the purchase.
+    ///
+    /// `nil` for a grant.
     package let bundleID: Identifier?
-    /// Nil for a grant.
+    /// The ID of the purchase.
+    ///
+    /// `nil` for a grant.
     package let originalTransactionID: Identifier?
-    /// Nil for a purchase.
+    /// The number of the grant.
+    ///
+    /// `nil` for a purchase.
     package let grantID: Int64?
     package let key: Identifier
     package private(set) var periods: [PostgresPeriod]
@@ -52,7 +58,9 @@ package struct HeldEntitlement: Sendable {
         return kept
     }
 
-    /// When it ends for good; nil if it never does.
+    /// The final end, in UNIX milliseconds.
+    ///
+    /// `nil` if the entitlement never ends.
     package var end: Int64? { periods.last.flatMap(\.endMilliseconds) }
 
     fileprivate static let reader = RowReader(

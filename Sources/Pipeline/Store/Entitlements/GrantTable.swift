@@ -7,7 +7,9 @@ import Postgres
 package enum GrantTable {
     package typealias New = (
         userID: Identifier, key: Identifier,
-        /// Nil if it never ends.
+        /// The end of the grant.
+        ///
+        /// `nil` if it never ends.
         until: StoredTime?, reason: String, grantedBy: String, environment: String
     )
 

@@ -23,7 +23,7 @@ package enum AllPurchases {
         ORDER BY original_transaction_id, environment LIMIT $count_max
         """)
 
-    /// How many there are: it reads the keys of all tables.
+    /// Number of all purchases; the statement reads the keys of all tables.
     package static let count = Statement<Void, Int64>(
         returning: RowReader("purchases"),
         """

@@ -19,7 +19,7 @@ package enum EntitlementDetails {
         [.value("currency")], returning: RowReader({ ($0, $1) }, "user_id", "balance"),
         "SELECT user_id, balance FROM ledger_balances WHERE currency = $currency")
 
-    /// One present or former entitlement of a user, and its purchase.
+    /// A present or former entitlement of a user, and its purchase.
     package struct Held: Hashable, Sendable {
         package let userID: Identifier
         package let key: Identifier

@@ -148,7 +148,9 @@ package struct ContentSource: Sendable {
     package let signedDate: Timestamp
     package let recordedAt: StoredTime
     package let notificationUUID: String?
-    /// Such as `DID_RENEW`; nil without a notification.
+    /// The type, such as `DID_RENEW`.
+    ///
+    /// `nil` without a notification.
     package let notificationType: String?
     package let notificationSubtype: String?
 

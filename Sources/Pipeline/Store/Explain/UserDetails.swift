@@ -9,7 +9,9 @@ package enum UserDetails {
     package struct Versions: Sendable {
         /// The version of the user's last change; nil if there was none.
         package let user: Int64?
-        /// Nil if no catalog was applied.
+        /// The version of the newest catalog.
+        ///
+        /// `nil` if no catalog was applied.
         package let catalog: Int64?
     }
 

@@ -6,7 +6,9 @@ extension CommerceItem {
     /// Reads the output of `stored(_:)`.
     package static func items(stored text: JSONText) -> [CommerceItem] { items(list: text.root) }
 
-    /// Nil if there are no items.
+    /// Writes items as the value of the column.
+    ///
+    /// `nil` if there are no items.
     static func stored(_ items: [CommerceItem]) -> JSONText? {
         guard !items.isEmpty else { return nil }
         var writer = JSONWriter()

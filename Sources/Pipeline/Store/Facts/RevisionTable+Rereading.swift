@@ -10,7 +10,7 @@ extension RevisionTable {
     package struct Subject: Hashable, Sendable, StoredValue {
         package let kind: Kind
         package let environment: Environment
-        /// Empty for renewal info, which has none.
+        /// The app; empty for renewal info, which has none.
         package let bundleID: Identifier
         package let id: Identifier
         package let track: Track
@@ -31,7 +31,7 @@ extension RevisionTable {
     /// The name of one content: its hash.
     package struct Name: Hashable, Sendable {
         package let subject: Subject
-        /// Empty for all but renewal info.
+        /// The trust; empty for all but renewal info.
         package let trust: String
         package let contentHash: SHA256Digest
 
@@ -41,7 +41,7 @@ extension RevisionTable {
             self.contentHash = contentHash
         }
 
-        /// Before all others: no ID is empty.
+        /// The name before all others: no ID is empty.
         package static let start = Name(
             subject: Subject(
                 kind: .transaction, environment: Environment(rawValue: ""), bundleID: "", id: "", track: .jws),
@@ -52,7 +52,7 @@ extension RevisionTable {
     package struct Content: Sendable {
         /// The index of the subject in the question.
         package let index: Int
-        /// Empty for all but renewal info.
+        /// The trust; empty for all but renewal info.
         package let trust: String
         /// The revision with the date of its first signature.
         package let revision: Revision

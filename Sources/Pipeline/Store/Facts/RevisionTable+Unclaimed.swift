@@ -11,7 +11,9 @@ extension RevisionTable {
     package struct PageContent: Sendable {
         package let name: Name
         package let isUnclaimed: Bool
-        /// Nil if its payload names none.
+        /// The original transaction ID in the payload.
+        ///
+        /// `nil` if the payload names none.
         package let originalTransactionID: Identifier?
         package let source: RecordPosition
     }

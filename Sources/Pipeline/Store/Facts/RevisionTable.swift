@@ -14,9 +14,9 @@ package enum RevisionTable {
 
     package typealias Row = (
         kind: Kind, environment: Environment,
-        /// Empty for renewal info, which has none.
+        /// The app; empty for renewal info, which has none.
         bundleID: Identifier, id: Identifier,
-        /// Empty for all but renewal info, where it is part of the key.
+        /// The trust; empty for all but renewal info, where it is part of the key.
         trust: String, track: Track, revision: Revision, payload: ArraySlice<UInt8>, notificationUUID: String?,
         source: ObservationSource?
     )

@@ -16,13 +16,13 @@ package enum TransactionTable {
         Column("bundle_id", \.key.bundleID), Column("track", \.track),
     ]
 
-    /// Immutable for an ID, except for the milliseconds of the purchase date.
+    /// Columns that are immutable for an ID, except for the milliseconds of the purchase date.
     static let identity: Columns<TransactionFact> = [
         Column("original_transaction_id", \.identity.originalTransactionID), Column("product_id", \.identity.productID),
         Column("purchase_date_ms", \.identity.purchaseDate),
     ]
 
-    /// Immutable once they are known.
+    /// Columns that are immutable once they are known.
     static let lateIdentity: Columns<TransactionFact> = [
         Column("product_type", \.identity.type), Column("quantity", \.identity.quantity),
     ]

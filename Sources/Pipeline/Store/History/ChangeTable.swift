@@ -9,7 +9,9 @@ package struct ChangeCause: Sendable {
 
     package let kind: Kind
     package let id: String?
-    /// Nil if no body caused it, as with a link that was written late.
+    /// The body that caused the change.
+    ///
+    /// `nil` if no body caused it, as with a link that was written late.
     package let source: ObservationSource?
 
     package init(_ kind: Kind, id: String? = nil, source: ObservationSource? = nil) {

@@ -55,7 +55,9 @@ package enum FeedRecovery {
     /// The users whose states were added to the outbox: their number, and the last of them.
     package struct Queued: Sendable {
         package let count: Int64
-        /// Nil if there were none.
+        /// The last of the added users.
+        ///
+        /// `nil` if no user was added.
         package let last: Identifier?
     }
 

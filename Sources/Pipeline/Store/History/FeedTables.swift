@@ -28,7 +28,7 @@ package enum OutboxTable {
         return Batch(changes: Array(answers[changes]), versions: Array(answers[versions]), held: Array(answers[held]))
     }
 
-    /// Only changes that are marked as sent, however many have come since.
+    /// The changes that are marked as sent, without any that came later.
     private static let waiting = """
         (
             SELECT id, user_id, version FROM unpublished_changes
@@ -72,13 +72,13 @@ package enum OutboxTable {
 
     /// The unpublished part of the outbox.
     package struct Backlog: Sendable {
-        /// An upper bound.
+        /// An upper bound of the number of changes.
         package let count: Int64
-        /// 0 if the outbox is empty.
+        /// The age of the oldest change; 0 if the outbox is empty.
         package let oldestSeconds: Double
     }
 
-    /// Computed from the ends of the outbox, however long it is.
+    /// Computes the backlog from the ends of the outbox, at a cost that does not depend on its length.
     package static let backlog = Statement<Void, Backlog>(
         returning: RowReader(Backlog.init, "count", "oldest_seconds"),
         """
@@ -106,7 +106,7 @@ package enum OutboxTable {
 package enum FeedLeaseTable {
     package typealias Request = (holder: String, changesMax: Int)
 
-    /// How long others wait for a holder that no longer renews the lease.
+    /// Time that other copies wait for a holder that no longer renews the lease.
     package static let lengthSeconds: Int64 = 5
 
     private static func length<Input>() -> Parameter<Input> { .value("length_seconds") { _ in lengthSeconds } }

@@ -15,11 +15,11 @@ package struct AccountLink: Hashable, Sendable {
     package var kind: LinkKind
     /// The token or ID itself; a token is compared without regard to case.
     package var key: Identifier
-    /// Empty means any.
+    /// The environment; empty means any.
     package var environment: String
-    /// Empty means any.
+    /// The app; empty means any.
     package var bundleID: Identifier
-    /// Empty in a request to remove the link, whichever user it names.
+    /// The user; empty in a request to remove the link, regardless of its user.
     package var userID: Identifier
 
     package init(

@@ -102,7 +102,7 @@ package enum LinkChangeTable {
         returning: RowReader("purchases"), "SELECT reapply_ownership_rules() AS purchases")
 }
 
-/// The outstanding work of linking, whichever copy does it.
+/// The outstanding work of linking, for all copies of the worker.
 package enum LinkBacklog {
     /// The outstanding work about purchases.
     package struct Purchases: Sendable {
@@ -121,7 +121,7 @@ package enum LinkBacklog {
         ) AS waiting
         """)
 
-    /// Counted up to 100,000 each.
+    /// Purchases of each kind, counted up to 100,000.
     package static let purchases = Statement<Void, Purchases>(
         returning: RowReader(Purchases.init, "unowned", "unprojected", "oldest_seconds"),
         """
@@ -160,7 +160,9 @@ package enum LinkingRulesTable {
             <> (excluded.policy, excluded.tokens_are_user_ids, excluded.trusts_ingestion)
         """)
 
-    /// Nil for rules that only a later version knows.
+    /// The stored rules.
+    ///
+    /// `nil` for rules that only a later version has.
     package static let read = Statement<Void, OwnershipRules?>(
         returning: RowReader(
             { (policy: String, tokensAreUserIDs: Bool, trustsIngestion: Bool) in

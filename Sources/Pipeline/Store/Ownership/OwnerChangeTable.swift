@@ -31,10 +31,10 @@ package enum OwnerChangeTable {
     /// times as long, up to `resendDelayMax`.
     private static let resendDelayMin = Duration.seconds(60)
     private static let resendDelayMax = Duration.seconds(3_600)
-    /// The most purchases with a link observation in flight.
+    /// Maximum purchases with a link observation in flight.
     ///
-    /// One not projected within `inFlightMax` no longer counts, so a stopped `entitle-worker`
-    /// accumulates observations of at most this many purchases in that time.
+    /// A purchase not projected within `inFlightMax` no longer counts, so a stopped
+    /// `entitle-worker` accumulates observations of at most this many purchases in that time.
     package static let inFlightCountMax = 5_000
     package static let inFlightMax = Duration.seconds(300)
 

@@ -81,7 +81,7 @@ package enum OwnerTable {
         package let change: Int64?
     }
 
-    /// One statement, so that the change is that of the owner beside it.
+    /// Reads owners and changes in one statement, so that each change is that of the owner beside it.
     static let readWithChanges = Statement<[PurchaseScope], Changed>(
         [.rows("asked", PurchaseScope.columns)],
         returning: RowReader(Changed.init, PurchaseKey.reader, StoredOwner.reader, "change_id"),

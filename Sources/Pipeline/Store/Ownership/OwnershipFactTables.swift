@@ -101,19 +101,19 @@ extension OwnershipFactTables {
         Column("bundle_id", \.key.bundleID), Column("track", \.track),
     ]
 
-    /// From the newest revision.
+    /// Columns from the newest revision.
     private static let factTerms: Columns<TransactionFact> = [
         Column("signed_date_ms", \.revision.signedDate), Column("content_hash", \.revision.contentHash),
         Column("trust", \.trust), Column("purchase_date_ms", \.identity.purchaseDate),
         Column("product_type", \.identity.type), Column("expires_date_ms", \.expiresDate),
     ]
 
-    /// From the newest revision that names each.
+    /// Columns from the newest revision that names each.
     private static let factNames: Columns<TransactionFact> =
         [Column("account_token", \.appAccountToken), Column("app_transaction_id", \.appTransactionID)]
         + TransactionTable.naming
 
-    /// From the newest revision with a revocation.
+    /// Columns from the newest revision with a revocation.
     private static let factRevocation = [Column("revocation_date_ms", \.revocation?.date)] + TransactionTable.revoking
 
     private static let renewalTerms = Revision.columns.of(\RenewalFact.revision)

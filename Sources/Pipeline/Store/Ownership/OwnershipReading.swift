@@ -4,7 +4,7 @@ package import Entitlements
 /// The stored facts about one purchase's owner, read under its lock.
 package struct PurchaseOwnership: Sendable {
     package let key: PurchaseKey
-    /// One for each transaction and track.
+    /// Facts of the transactions, one for each transaction and track.
     package fileprivate(set) var transactions: [TransactionFact] = []
     package fileprivate(set) var renewals: [RenewalFact] = []
     package fileprivate(set) var claims: [UserClaim] = []

@@ -55,7 +55,7 @@ package enum StoredAboutUser {
         /// or `original_transaction_id`.
         package let kind: String
         package let key: Identifier
-        /// Empty means any.
+        /// The environment; empty means any.
         package let environment: String
         package let bundleID: Identifier
     }

@@ -17,11 +17,11 @@ package enum AppleNotificationTable {
         package let isNew: Bool
         /// Whether it is to be published: not held, and not on its way.
         package let isMissing: Bool
-        /// A random text of this notification's, which nobody else knows.
+        /// A random, secret text of this notification.
         package let nonce: String
     }
 
-    /// How long a published notification counts as on its way; afterwards it is published again.
+    /// Time for which a published notification counts as on its way; afterwards it is published again.
     package static let onItsWayMax = Duration.seconds(3600)
 
     private static func isRecent(_ time: String) -> String {
@@ -35,7 +35,7 @@ package enum AppleNotificationTable {
 
     /// Records what was listed, and returns what is new or missing; no two have the same UUID.
     ///
-    /// A row that stays as it is is not written.
+    /// An unchanged row is not written.
     package static let list = Statement<(app: RecoveredApp, listed: [Listed]), Judged>(
         RecoveredApp.parameters { $0.app } + [
             .rows(
@@ -129,11 +129,11 @@ package enum AppleAccountTable {
         package let ignored: Int64
         package let deadLettered: Int64
         package let onItsWay: Int64
-        /// Listed by Apple, and unaccounted for here.
+        /// Number of notifications that Apple lists and that are unaccounted for here.
         package let missing: Int64
     }
 
-    /// Signed since then, by app and type.
+    /// Counts of notifications signed since an instant, by app and type.
     package static let counts = Statement<Timestamp, Count>(
         [.value("since_ms")],
         returning: RowReader(
@@ -161,7 +161,9 @@ package enum AppleAccountTable {
         package let uuid: Identifier
         package let type: String
         package let signedDate: Timestamp
-        /// When it was published last; nil if it never was.
+        /// The time of the last publication.
+        ///
+        /// `nil` if it was never published.
         package let publishedAt: Timestamp?
     }
 
@@ -203,7 +205,7 @@ package enum AppleAccountTable {
     /// Notifications with an unknown outcome, for the metrics.
     package struct Open: Sendable {
         package let count: Int64
-        /// 0 without one.
+        /// The age of the oldest; 0 without one.
         package let oldestSeconds: Double
     }
 

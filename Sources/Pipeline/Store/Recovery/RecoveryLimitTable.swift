@@ -27,7 +27,7 @@ package struct RecoveryWork: Hashable, Sendable {
         RowReader<String>(stringLiteral: "work").map { Kind(rawValue: $0) ?? .missed })
 }
 
-/// One app's endpoint, which has limits of its own at Apple's server.
+/// An app's endpoint, which has limits of its own at Apple's server.
 package struct RecoveryEndpoint: Hashable, Sendable {
     package let app: RecoveredApp
     /// `notifications`, or the kind of questions that are asked there.

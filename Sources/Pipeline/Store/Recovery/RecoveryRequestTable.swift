@@ -29,7 +29,7 @@ package enum RecoveryRequestTable {
             self.revision = revision
         }
 
-        /// Unique among an app's questions of one kind.
+        /// The ID, unique among an app's questions of one kind.
         package var id: Identifier { subject }
 
         fileprivate static let reader = RowReader(
@@ -102,7 +102,7 @@ package enum RecoveryRequestTable {
         ON CONFLICT DO NOTHING
         """)
 
-    /// How many of a kind are read at once.
+    /// Maximum questions of a kind that are read at once.
     package static let dueMax = 32
 
     /// The questions of a kind that are due.
@@ -191,7 +191,9 @@ package enum RecoveryRequestTable {
     package struct State: Sendable {
         package let request: Request
         package let published: Int64
-        /// Nil while it is not answered.
+        /// The result of the question.
+        ///
+        /// `nil` while it is not answered.
         package let result: String?
     }
 

@@ -20,9 +20,9 @@ package enum RecoveryWindowTable {
         ///
         /// Apple accepts it with the same bounds alone.
         package var pageToken: String?
-        /// Grows with each change, by which a copy that has lost the lock is noticed.
+        /// A number that grows with each change, so that a copy that has lost the lock is noticed.
         package var pageNumber: Int64
-        /// How often it was begun again, or left for later.
+        /// Number of times that the slice was begun again or left for later.
         package let delayCount: Int64
 
         package var id: Int64 { number }
@@ -48,7 +48,7 @@ package enum RecoveryWindowTable {
         package init() {}
     }
 
-    /// Should a page's token expire, no more than a slice is read again.
+    /// The length of a slice, which is all that is read again if a page's token expires.
     private static let sliceMilliseconds = Timestamp.millisecondsPerDay
 
     /// The windows of the runs that begin now.
@@ -86,7 +86,7 @@ package enum RecoveryWindowTable {
 
     /// Begins a run that is due, unless it is in progress: adds the slices of its window.
     ///
-    /// One that the version before has begun goes on where that has got to.
+    /// A run that the previous version began continues where that version stopped.
     package static let begin = Statement<(app: RecoveredApp, job: Job, windows: Windows), Void>(
         RecoveredApp.parameters { $0.app } + [
             .value("job", \.job.rawValue), .value("missed_from", \.windows.missedFrom),
@@ -129,7 +129,7 @@ package enum RecoveryWindowTable {
           AND known.job = run.job
         """)
 
-    /// How many slices are read at once.
+    /// Maximum slices that are read at once.
     package static let dueMax = 32
 
     /// The slices of a job that are due, the oldest first: Apple soon lists them no more.
@@ -260,7 +260,9 @@ package enum RecoveryWindowTable {
         package let progress: Double
         package let listed: Int64
         package let published: Int64
-        /// When the last whole run ended, and the window that it read; nil before the first.
+        /// The end of the last whole run; the window that this run read follows.
+        ///
+        /// `nil` before the first run.
         package let completedAt: Timestamp?
         package let completedFrom: Timestamp?
         package let completedUntil: Timestamp?

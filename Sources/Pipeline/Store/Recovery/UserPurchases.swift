@@ -2,8 +2,8 @@ package import Entitlements
 
 /// The purchases that may concern a user, whether or not they grant them something.
 package enum UserPurchases {
-    /// In one environment: those that have granted the user something, that a link, a claim or an
-    /// account token names as theirs, and those of the same Apple Account that are theirs.
+    /// Purchases in one environment that have granted the user something, or that a link, a claim
+    /// or an account token names as theirs, and others of the same Apple Accounts that they own.
     package static let all = Statement<PurchaseDetails.Subject, PurchaseKey>(
         PurchaseDetails.Subject.parameters, returning: PurchaseKey.reader,
         """

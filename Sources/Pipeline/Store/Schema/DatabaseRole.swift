@@ -114,11 +114,12 @@ package struct DatabaseRole: Sendable {
     /// Reads the index of dead letters, and changes nothing.
     package static let auditor = DatabaseRole("auditor", [deadLetters])
 
-    /// Also decides about dead letters, and reveals and exports their contents, which is recorded.
+    /// Decides about dead letters, and reveals and exports their contents, which is recorded; reads
+    /// all that the auditor reads.
     package static let investigator = DatabaseRole(
         "investigator", [deadLetters], functions: ["record_dead_letter_decision"])
 
-    /// Also replays dead letters; the role of the console, which does all of it.
+    /// Replays dead letters, beside all that the investigator does: the role of the console.
     package static let replay = DatabaseRole(
         "dead-letter-replay", [deadLetters, (raise, ["dead_letter_replay_positions"])],
         columns: [
@@ -178,8 +179,9 @@ package struct DatabaseRole: Sendable {
 extension DatabaseRole {
     /// A script that creates the roles and gives each exactly its rights in one schema.
     ///
-    /// May be run again at any time, and must be after a migration that adds a table. An existing
-    /// role keeps its password and its other attributes; a new one has no password yet.
+    /// The script may be run again at any time, and must be run after a migration that adds a
+    /// table. An existing role keeps its password and its other attributes; a new one has no
+    /// password yet.
     ///
     /// - Parameter prefix: put before each role's name.
     package static func script(_ roles: [DatabaseRole], schema: String, prefix: String) -> String {
@@ -242,7 +244,7 @@ extension DatabaseRole {
 
     private static func quoted(_ name: String) -> String { "\"\(doubling("\"", in: name))\"" }
 
-    /// By Unicode's code points, as the server reads: a quote with an accent on it ends a name too.
+    /// Doubles a quote by Unicode's code points, as the server reads: a quote with an accent on it ends a name too.
     private static func doubling(_ quote: Unicode.Scalar, in text: String) -> String {
         var doubled = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {

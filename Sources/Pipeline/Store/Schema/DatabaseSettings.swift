@@ -65,18 +65,20 @@ package enum DatabaseSettings {
         return PostgresClient(options, connectionsMax: values[connectionsMax])
     }
 
-    /// How long a worker may be idle in a transaction: two thirds of its group's session timeout,
-    /// within bounds so that others do not wait too long for the same rows and a busy machine is
-    /// not taken for a stopped one.
+    /// Longest idle time of a worker in a transaction: two thirds of its group's session timeout, within bounds.
+    ///
+    /// The upper bound limits the wait of others for the same rows; the lower one keeps a busy
+    /// machine from being taken for a stopped one.
     package static func silenceMax(sessionTimeout: Duration) -> Duration {
         max(.seconds(2), min(sessionTimeout * 2 / 3, .seconds(15)))
     }
 
     /// The planner's settings for sessions that only ever look up by index.
     ///
-    /// Without this, a plan made while a table was nearly empty reads it whole for each requested
+    /// A plan made while a table was nearly empty would otherwise read it whole for each requested
     /// row, until the server happens to gather statistics again. If a sequential scan is the only
     /// option, the planner adds a cost of 10,000,000,000, which hides all other differences between
-    /// plans: so every statement of a worker needs an index, which a test of the plans enforces.
+    /// plans. Every statement of a worker therefore needs an index, which a test of the plans
+    /// enforces.
     package static let pointLookups = ["enable_seqscan": "off"]
 }

@@ -1,6 +1,6 @@
-/// One numbered SQL script, `0001_facts.sql`.
+/// A numbered SQL script, such as `0001_facts.sql`.
 package struct Migration: Hashable, Sendable {
-    /// From 1, without gaps.
+    /// The script's number, from 1 without gaps.
     package let version: Int
     package let name: String
     package let script: String

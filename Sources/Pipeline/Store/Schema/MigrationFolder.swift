@@ -2,8 +2,8 @@ import Platform
 
 /// The folder of the migrations: `schemas/postgres` of the package or of an installation.
 ///
-/// Read at run time rather than built in, so that there is one copy of them and people read the one
-/// that runs.
+/// The migrations are read at run time rather than built in, so that there is one copy of them and
+/// people read the one that runs.
 package struct MigrationFolder: Sendable {
     package let path: String
 

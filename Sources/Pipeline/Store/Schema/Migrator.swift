@@ -2,9 +2,9 @@ package import Postgres
 
 /// Migrates a database's schema to the newest version: forward only.
 ///
-/// Safe to run twice and from several processes at once: each migration is a transaction of its own
-/// under an advisory lock, and an applied one is only compared with its file. A failure leaves the
-/// earlier migrations applied and nothing of its own.
+/// The migrator may run twice and in several processes at once: each migration is a transaction of
+/// its own under an advisory lock, and an applied one is only compared with its file. A failed
+/// migration leaves nothing of its own, and the earlier ones applied.
 package struct Migrator: Sendable {
     private let migrations: [Migration]
 

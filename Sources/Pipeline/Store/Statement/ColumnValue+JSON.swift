@@ -5,7 +5,7 @@ package import Postgres
 extension StoredTime: JSONRepresentable { package var json: JSONContent { Timestamp(self).json } }
 
 extension PostgresPeriod: JSONRepresentable {
-    /// Half-open; an open end is null.
+    /// The half-open period; an open end is null.
     package var json: JSONContent {
         [
             "start": Timestamp(milliseconds: startMilliseconds),

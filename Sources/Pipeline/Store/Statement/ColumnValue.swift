@@ -14,7 +14,9 @@ package protocol ColumnValue: SendableMetatype {
     /// Traps if the column has another type, or is NULL and the value not optional.
     static func read(_ row: PostgresRow, _ position: Int) -> Self
 
-    /// Nil if the column is NULL.
+    /// Reads a value that may be absent.
+    ///
+    /// `nil` if the column is NULL.
     static func readOptional(_ row: PostgresRow, _ position: Int) -> Self?
 }
 

@@ -1,7 +1,7 @@
 package import Entitlements
 package import Postgres
 
-/// One column of a statement's input rows: its name, its type and its value.
+/// A column of a statement's input rows: its name, its type and its value.
 package struct Column<Element>: Sendable {
     package let name: String
     package let type: PostgresType
@@ -103,10 +103,10 @@ package struct Columns<Element>: ExpressibleByArrayLiteral, Sendable {
         return "concat_ws(', ', \(names.joined(separator: ", ")))"
     }
 
-    /// One array for each column.
+    /// Makes an array for each column.
     ///
-    /// Built row by row, so that a row and each part of it is copied once, instead of once for each
-    /// column.
+    /// The arrays are built row by row, so that a row and each part of it is copied once, instead
+    /// of once for each column.
     func arrays(_ rows: some Collection<Element>) -> [PostgresValue] {
         var arrays = types.map { PostgresArray(of: $0) }
         var isFirst = true

@@ -74,7 +74,7 @@ extension Statement where Input == Void, Row == Void { package init(_ sql: Strin
 package protocol DeclaredStatement: Sendable {
     var sql: String { get }
     var parameterTypes: [(element: PostgresType, isArray: Bool)] { get }
-    /// Empty if nothing is read.
+    /// The columns of the answer; empty if nothing is read.
     var columns: [RowColumn] { get }
 }
 

@@ -6,7 +6,7 @@ package import Postgres
 package protocol TextColumnValue: ColumnValue {
     var columnText: String { get }
 
-    /// Nil for a text that no such value has.
+    /// Returns `nil` for a text that no such value has.
     init?(columnText: String)
 }
 
@@ -81,7 +81,9 @@ extension AccountToken: TextColumnValue {
         array.append(utf8: text.span)
     }
 
-    /// Nil also for a text that is not a token, which names nobody.
+    /// Reads a token.
+    ///
+    /// `nil` also for a text that is not a token, which names nobody.
     package static func readOptional(_ row: PostgresRow, _ position: Int) -> AccountToken? {
         row.withBytes(position) { AccountToken($0) } ?? nil
     }

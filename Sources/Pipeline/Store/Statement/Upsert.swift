@@ -25,7 +25,7 @@ package struct Upsert<Row: Sendable>: Sendable {
 /// Whether rows that a transaction takes for new are inserted as such.
 package enum NewRows: Sendable {
     case inserted
-    /// Like rows that may be stored, because one of them was.
+    /// The rows are written like rows that may be stored, because one of them was.
     case upserted
 }
 
