@@ -9,6 +9,28 @@ import Testing
         |went [e]lsewhere|[m]eanwhile)\\b
         """
 
+    /// Words before which a doc comment lacks its noun, or its verb in the third person.
+    private static let openers: Set<Substring> = [
+        "After", "Again", "Also", "As", "At", "Because", "Before", "By", "For", "From", "How", "If", "In", "Instead",
+        "More", "Never", "Nil", "Not", "On", "One", "Since", "So", "To", "Until", "When", "Where", "Which", "While",
+        "Why", "With", "Without",
+    ]
+
+    @Test func `a doc comment begins with what it is about`() {
+        #expect(TidyTests.everything.count > 300)
+        for file in TidyTests.everything {
+            var isInComment = false
+            for (number, line) in file.lines.enumerated() {
+                let words = line.split(separator: " ", maxSplits: 2)
+                let isComment = words.first == "///"
+                if isComment, !isInComment, words.count > 1 {
+                    #expect(!Self.openers.contains(words[1]), "\(file.path):\(number + 1): \(line)")
+                }
+                isInComment = isComment
+            }
+        }
+    }
+
     @Test func `no comment opens with a headless clause, and no archaic word stands in the code`() throws {
         let opening = #/^\s*///? (What|Who|Whose|Those|That|Of|Has|Have) /#
         let archaic = try Regex(Self.archaic).ignoresCase()
