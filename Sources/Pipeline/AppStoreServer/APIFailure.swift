@@ -27,7 +27,7 @@ package struct APIFailure: Error, Hashable, Sendable {
     package let errorCode: Int64?
     /// Whether the caller's task was cancelled.
     package let isCancelled: Bool
-    /// In our own or libcurl's words.
+    /// The reason, in our own or libcurl's words.
     package let reason: String
 
     init(

@@ -75,7 +75,8 @@ package struct LoopbackServer: Sendable {
 }
 
 extension AppStoreServerAPI {
-    /// One page of the notifications that Apple has sent, or failed to send, within the window.
+    /// Requests a page of the notifications that Apple has sent, or failed to send, within the
+    /// window.
     ///
     /// - Parameters:
     ///   - onlyFailures: leaves out those that our server has accepted.
@@ -102,7 +103,7 @@ extension AppStoreServerAPI {
         return try await json(.subscriptionStatuses, .get, path).documentBytes
     }
 
-    /// One page of the customer's transactions, the oldest first.
+    /// Requests a page of the customer's transactions, the oldest first.
     ///
     /// - Parameter revision: of the page before; nil for the first one.
     package func transactionHistory(_ transactionID: String, revision: String? = nil) async throws(APIFailure)
@@ -114,7 +115,7 @@ extension AppStoreServerAPI {
         return try await page(.transactionHistory, .get, path, reading: TransactionPage.init)
     }
 
-    /// One page of the customer's refunded transactions.
+    /// Requests a page of the customer's refunded transactions.
     ///
     /// - Parameter revision: of the page before; nil for the first one.
     package func refundHistory(_ transactionID: String, revision: String? = nil) async throws(APIFailure)

@@ -1,7 +1,7 @@
 package import AppStore
 package import JSON
 
-/// One page of the notification history.
+/// A page of the notification history.
 package struct NotificationPage: Sendable {
     package let notifications: [ListedNotification]
     /// Entries without a signed payload, which are left out.
@@ -10,7 +10,7 @@ package struct NotificationPage: Sendable {
     package let nextPage: String?
 }
 
-/// One notification that Apple has sent or tried to send.
+/// A notification that Apple has sent or tried to send.
 package struct ListedNotification: Sendable {
     package struct SendAttempt: Hashable, Sendable {
         /// Apple's word, such as `SUCCESS` or `TIMED_OUT`; nil if it has none.
@@ -19,7 +19,9 @@ package struct ListedNotification: Sendable {
 
     /// The compact JWS as it came, which nobody has verified.
     package let signedPayload: [UInt8]
-    /// From the payload; each nil if absent, or not fit to be shown.
+    /// The payload's identifier; the next two are the payload's as well.
+    ///
+    /// Each is `nil` if absent, or not fit to be shown.
     package let uuid: Identifier?
     package let type: Identifier?
     package let signedAt: Timestamp?

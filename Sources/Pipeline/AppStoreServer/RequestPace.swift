@@ -3,7 +3,7 @@ import Synchronization
 
 /// Paces the requests to one endpoint: a fixed rate, and no request before a time set by Apple.
 ///
-/// Until a request is answered, and after each that is not, they go one by one.
+/// Requests go one by one until a request is answered, and after each that is not.
 ///
 /// Late requests are caught up (at most `arrearsMax`), because Apple's limits count by the hour.
 /// Time spent waiting for Apple is not caught up.

@@ -1,10 +1,10 @@
 package import JSON
 
-/// One page of a customer's transactions or refunds.
+/// A page of a customer's transactions or refunds.
 package struct TransactionPage: Sendable {
     /// The response as it came, with signed transactions that nobody has verified.
     package let body: [UInt8]
-    /// To be passed with the request for the next page, or kept to ask for later purchases.
+    /// A token to pass with the request for the next page, or to keep and ask for later purchases.
     package let revision: String?
     package let hasMore: Bool
 }

@@ -2,7 +2,7 @@ internal import CCurl
 
 /// The server that a URL of nothing else names, as libcurl reads it.
 package struct HTTPSAddress: Hashable, Sendable {
-    /// In lower case; in square brackets if it is an IPv6 address.
+    /// The host in lower case; in square brackets if it is an IPv6 address.
     package let host: String
     package let port: UInt16
 

@@ -53,16 +53,17 @@ package struct HTTPSOptions: Sendable {
     package var authorityFile: String?
     /// The URL of a proxy of http or https, which may hold a password; nil for none.
     package var proxy: String?
-    /// For name resolution, connection and TLS together.
+    /// Maximum time for name resolution, connection and TLS together.
     package var connectTimeout = Duration.seconds(15)
-    /// For the whole request.
+    /// Maximum time for the whole request.
     package var totalTimeout = Duration.seconds(120)
-    /// How long a request may stay below `bytesPerSecondMin`, as while the server is silent.
+    /// Longest time for which a request may stay below `bytesPerSecondMin`, as while the server is
+    /// silent.
     package var slowTimeout = Duration.seconds(30)
     package var bytesPerSecondMin = 64
     package var headerBytesMax = 64 << 10
     package var bodyBytesMax = 16 << 20
-    /// Open at the same time; further requests wait, within their time-out.
+    /// Maximum connections open at the same time; further requests wait, within their time-out.
     package var connectionsMax = 4
 
     package init() {}

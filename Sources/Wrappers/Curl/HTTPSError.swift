@@ -1,8 +1,9 @@
 internal import CCurl
 
-/// Why a request got no whole response.
+/// The reason for which a request got no whole response.
 ///
-/// Neither holds a header, a body, nor any part of the URL but the host's name.
+/// Neither the code nor the message holds a header, a body, or any part of the URL but the host's
+/// name.
 package struct HTTPSError: Error, Hashable, Sendable {
     package enum Code: String, Hashable, Sendable {
         /// The URL, a header or an option cannot be used.
@@ -27,7 +28,7 @@ package struct HTTPSError: Error, Hashable, Sendable {
     }
 
     package let code: Code
-    /// In libcurl's or OpenSSL's words, or ours.
+    /// The cause in libcurl's or OpenSSL's words, or ours.
     package let message: String
 }
 

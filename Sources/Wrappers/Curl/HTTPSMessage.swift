@@ -39,7 +39,7 @@ package struct HTTPSHeader: Sendable, Hashable, CustomStringConvertible {
 /// A response, whatever its status: redirects are not followed.
 package struct HTTPSResponse: Sendable {
     package let status: Int
-    /// In the order in which they came, with names in lower case.
+    /// The headers in the order in which they came, with names in lower case.
     package let headers: [HTTPSHeader]
     package let body: [UInt8]
 

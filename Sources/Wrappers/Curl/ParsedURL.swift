@@ -4,7 +4,9 @@ internal import CCurl
 @safe struct ParsedURL: ~Copyable {
     private let handle: OpaquePointer
 
-    /// Nil unless it has a scheme that libcurl knows, and a host.
+    /// Parses a URL.
+    ///
+    /// `nil` unless it has a scheme that libcurl knows, and a host.
     init?(_ text: String) {
         guard let handle = unsafe curl_url() else { return nil }
         guard unsafe curl_url_set(handle, CURLUPART_URL, text, 0) == CURLUE_OK else {
@@ -16,7 +18,9 @@ internal import CCurl
 
     deinit { unsafe curl_url_cleanup(handle) }
 
-    /// Nil if the URL does not have the part.
+    /// Returns a part of the URL.
+    ///
+    /// `nil` if the URL does not have the part.
     func part(_ part: CURLUPart, defaultPort: Bool = false) -> String? {
         var text: UnsafeMutablePointer<CChar>?
         let flags = defaultPort ? UInt32(CURLU_DEFAULT_PORT) : 0

@@ -1,7 +1,7 @@
 internal import CCurl
 import Synchronization
 
-/// One request on its way, and the library's easy handle for it.
+/// A request on its way, and the library's easy handle for it.
 ///
 /// All fields but the first two are used by the loop's thread alone.
 @safe final class Transfer: @unchecked Sendable {

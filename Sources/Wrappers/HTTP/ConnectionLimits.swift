@@ -16,10 +16,10 @@ package struct HTTPLimits: Sendable {
     /// The same of one address: IPv4, or an IPv6 network of 64 bits.
     package var connectionsPerAddressMax = 16
 
-    /// From accepting a connection to the end of its request's header fields.
+    /// Maximum time from accepting a connection to the end of its request's header fields.
     package var headDurationMax: Duration = .seconds(3)
 
-    /// From accepting a connection to its end, whatever the client sends in between.
+    /// Maximum time from accepting a connection to its end, whatever the client sends in between.
     ///
     /// Each connection carries one request, so a client that drips a byte a second is cut off here.
     package var requestDurationMax: Duration = .seconds(10)
@@ -65,7 +65,7 @@ final class ConnectionLimits: @unchecked Sendable {
 
     private let limits: HTTPLimits
     private let condition = Condition()
-    /// By descriptor, without those that are shut down.
+    /// Connections by descriptor, without those that are shut down.
     private var connections: [Int32: Connection] = [:]
     private var begunCount = 0
     private var isStopped = false

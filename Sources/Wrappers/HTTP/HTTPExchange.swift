@@ -1,14 +1,14 @@
 import Synchronization
 
-/// How a request is answered.
+/// The way in which a request is answered.
 enum HTTPHandling: Sendable {
-    /// On the server's thread, from memory.
+    /// The server's thread answers from memory.
     case immediate(HTTPRoute.Handler)
-    /// In a task; the connection rests until it ends.
+    /// A task answers; the connection rests until it ends.
     case deferred(HTTPServer.Answer)
 }
 
-/// One request while it is read and answered.
+/// A request while it is read and answered.
 ///
 /// Used by the server's thread alone, from the library's first callback for the request to the
 /// last; only the answer comes from elsewhere.

@@ -17,7 +17,7 @@ package struct HTTPItem: Hashable, Sendable {
     }
 }
 
-/// One request, read whole and within the limits of the server.
+/// A request, read whole and within the limits of the server.
 package struct HTTPRequest: Sendable {
     package let method: HTTPMethod
 
@@ -35,7 +35,9 @@ package struct HTTPRequest: Sendable {
 
     package let body: [UInt8]
 
-    /// From where the connection comes; nil if the system does not say.
+    /// The address from which the connection comes.
+    ///
+    /// `nil` if the system does not report it.
     package let peer: IPAddress?
 
     /// The arguments of the query string; the last of a name wins.
@@ -48,7 +50,9 @@ package struct HTTPResponse: Sendable, Equatable {
     package var contentType: String
     package var headers: [String: String]
     package var body: [UInt8]
-    /// Nil sends the body whole and at once.
+    /// The way to send the body, for servers that simulate faults.
+    ///
+    /// `nil` sends the body whole and at once.
     package var transfer: HTTPTransfer?
 
     package init(
@@ -70,7 +74,7 @@ package struct HTTPResponse: Sendable, Equatable {
     }
 }
 
-/// One method of one path, and what answers it.
+/// A method of a path, and the handler that answers it.
 package struct HTTPRoute: Sendable {
     package typealias Handler = @Sendable (HTTPRequest) -> HTTPResponse
 

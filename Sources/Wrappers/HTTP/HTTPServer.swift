@@ -3,8 +3,8 @@ import Synchronization
 
 /// A small HTTP/1.1 server on libmicrohttpd, for health checks, metrics and the audit console.
 ///
-/// One thread reads and writes; each connection carries one request. It listens from the
-/// end of `init` until `stop()`, which the last reference to it calls as well.
+/// A single thread reads and writes; each connection carries one request. The server listens from
+/// the end of `init` until `stop()`, which the last reference to it calls as well.
 @safe package final class HTTPServer: Sendable {
     /// Answers any request, in a task of its own.
     package typealias Answer = @Sendable (HTTPRequest) async -> HTTPResponse
@@ -160,10 +160,10 @@ final class HTTPService: Sendable {
     }
 }
 
-/// Why a server could not start.
+/// The reason for which a server could not start.
 package struct HTTPServerError: Error, Equatable, Sendable, CustomStringConvertible {
     package enum Code: Sendable {
-        /// Not an IPv4 or IPv6 address, or one that this machine does not have.
+        /// The text is no IPv4 or IPv6 address, or this machine does not have the address.
         case addressUnusable
         case portInUse
         case portForbidden

@@ -67,7 +67,9 @@ package struct IPNetwork: Hashable, Sendable, CustomStringConvertible {
     private let address: IPAddress
     private let bits: Int
 
-    /// Nil if the text is no address, or the number of bits is not one that it has.
+    /// Parses an address, or an address with a number of bits.
+    ///
+    /// `nil` if the text is no address, or the number of bits is not one that the address has.
     package init?(_ text: String) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let address = IPAddress(String(parts[0])) else { return nil }

@@ -208,9 +208,9 @@ func producerDelivered(
     delivery.settle(index, offset: error == nil ? offset : -1, error: error)
 }
 
-/// Where a client reports events that no call asked for.
+/// Handlers of a client's events that no call asked for.
 ///
-/// They are called on librdkafka's own threads and must return at once.
+/// librdkafka calls them on its own threads, and they must return at once.
 package struct KafkaHandlers: Sendable {
     package var onLog: @Sendable (KafkaLogLine) -> Void
     package var onError: @Sendable (KafkaError) -> Void
@@ -224,9 +224,9 @@ package struct KafkaHandlers: Sendable {
     }
 }
 
-/// One line that librdkafka logs.
+/// A line that librdkafka logs.
 package struct KafkaLogLine: Sendable {
-    /// As in syslog: 3 is an error, 4 a warning, 6 information, 7 debugging.
+    /// The level as in syslog: 3 is an error, 4 a warning, 6 information, 7 debugging.
     package let level: Int32
     /// librdkafka's own name for the place, such as `FAIL` or `REQTMOUT`.
     package let facility: String

@@ -105,7 +105,9 @@ extension ClientHandle {
 /// The topics that a producer writes to, looked up once each.
 @safe final class TopicHandles: @unchecked Sendable {
     @safe private struct State {
-        /// Nil once closed; keeps the client alive for as long as there are handles.
+        /// The client, kept alive for as long as there are handles.
+        ///
+        /// `nil` once closed.
         var client: ClientHandle?
         var handles: [String: OpaquePointer] = unsafe [:]
     }
@@ -118,7 +120,9 @@ extension ClientHandle {
         state = unsafe Mutex(State(client: client))
     }
 
-    /// Stays librdkafka's; nil once closed.
+    /// Returns a topic's handle, which stays librdkafka's.
+    ///
+    /// `nil` once closed.
     func handle(_ topic: String) -> OpaquePointer? {
         unsafe state.withLock { state in
             if let handle = unsafe state.handles[topic] { return unsafe handle }

@@ -2,7 +2,7 @@ import CRDKafka
 import Platform
 import Synchronization
 
-/// One librdkafka client, destroyed when its last owner lets go of it.
+/// A librdkafka client, destroyed when its last owner releases it.
 ///
 /// librdkafka's calls are thread-safe, but not on a destroyed client, which the reference count
 /// rules out.

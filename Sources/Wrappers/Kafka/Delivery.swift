@@ -22,7 +22,7 @@ package final class Delivery: Sendable {
     }
 
     private struct Impatient {
-        /// How many records may remain.
+        /// Number of records that may remain.
         let remaining: Int
         let continuation: CheckedContinuation<Void, Never>
     }
@@ -103,7 +103,8 @@ package final class Delivery: Sendable {
 package struct DeliveryReport: Sendable, Equatable {
     /// The offset of each record; -1 if it failed.
     package let offsets: [Int64]
-    /// Why records failed, by index; empty when all are acknowledged by all in-sync replicas.
+    /// Errors of the records that failed, by index; empty when all are acknowledged by all in-sync
+    /// replicas.
     package let failures: [Int: KafkaError]
 
     package var isComplete: Bool { failures.isEmpty }
@@ -111,7 +112,7 @@ package struct DeliveryReport: Sendable, Equatable {
 
 /// The opaque pointers of one delivery's records: each points to a ticket that names its place.
 ///
-/// One allocation for the whole delivery, freed with the last of its tickets.
+/// A single allocation serves the whole delivery, and is freed with the last of its tickets.
 @safe final class DeliveryTickets: @unchecked Sendable {
     @safe struct Ticket {
         let owner: Unmanaged<DeliveryTickets>

@@ -1,7 +1,7 @@
 /// Tracks when librdkafka stops fetching because it holds enough, and when it should continue.
 ///
-/// Before release 2.2, which has `fetch.queue.backoff.ms`, librdkafka looks only once a second
-/// whether its queue has room again, unless something else wakes the broker's thread. A consumer
+/// Releases of librdkafka before 2.2, which has `fetch.queue.backoff.ms`, look only once a second
+/// whether their queue has room again, unless something else wakes the broker's thread. A consumer
 /// that takes more than a queue in a second stands still, or has to hold a second's worth.
 struct FetchBacklog {
     private let recordsBound: Int
@@ -43,8 +43,8 @@ struct FetchBacklog {
 /// The partitions whose leaders' threads are to look for room, which they do when they are asked
 /// something.
 ///
-/// One request is in flight at a time. A partition that gets room during a request is in the one
-/// after it, because the thread may have looked before there was room.
+/// A single request is in flight at a time. A partition that gets room during a request is in the
+/// one after it, because the thread may have looked before there was room.
 struct FetchPrompts {
     private var waiting: Set<TopicPartition> = []
     private var isUnderWay = false

@@ -10,10 +10,10 @@ package struct GroupMembership: Hashable, Sendable {
 }
 
 extension KafkaAdmin {
-    /// A group's members, in the order of their clients; empty if it has none.
+    /// Lists a group's members, in the order of their clients; empty if it has none.
     ///
-    /// By librdkafka's older call: an assertion of the newer one ends the process where a broker
-    /// answers after the deadline (its issue 4605).
+    /// This uses librdkafka's older call: an assertion of the newer one ends the process if a
+    /// broker answers after the deadline (librdkafka's issue 4605).
     package func groupMembers(_ group: String, deadline: Duration) async throws(KafkaError) -> KafkaAnswer<
         [GroupMembership]
     > {

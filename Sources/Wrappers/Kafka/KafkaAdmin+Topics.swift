@@ -179,7 +179,7 @@ package struct NewTopic: Sendable, Equatable {
     }
 }
 
-/// One setting of a topic as its broker holds it.
+/// A setting of a topic as its broker holds it.
 package struct TopicSetting: Sendable, Equatable {
     package let value: String
     /// Set on this topic itself, not a default of the broker's.

@@ -123,7 +123,7 @@ package actor KafkaAdmin {
     }
 }
 
-/// One question of librdkafka's admin interface: its queue and options, freed with it.
+/// A question to librdkafka's admin interface: its queue and options, freed with it.
 @safe struct AdminRequest: ~Copyable {
     private let client: ClientHandle
     private let queue: OpaquePointer?

@@ -125,7 +125,7 @@ package actor KafkaConsumer {
 
     /// Ends a waiting `poll`, or the next one, without a result.
     ///
-    /// From any thread.
+    /// Any thread may call this.
     package nonisolated func wake() { queue.wake() }
 
     private func record(_ events: [RebalanceEvent]) {
@@ -156,9 +156,9 @@ package actor KafkaConsumer {
 }
 
 package struct PollResult: Sendable {
-    /// In order per partition.
+    /// The records, in order per partition.
     package var records: [ConsumerRecord] = []
-    /// In the order in which they happened.
+    /// The events in the order in which they happened.
     ///
     /// Records that came before an event may stand beside it.
     package var events: [RebalanceEvent] = []
@@ -175,7 +175,8 @@ package struct PollResult: Sendable {
     package var isFull = false
     /// Whether the group is balanced and waits for no member's answer.
     ///
-    /// From before `events`; nil if unknown, as it is reported every `statistics.interval.ms`.
+    /// The value dates from before `events`. `nil` if unknown, as it is reported every
+    /// `statistics.interval.ms`.
     package var isGroupBalanced: Bool?
 
     package var isEmpty: Bool { records.isEmpty && events.isEmpty && errors.isEmpty && ends.isEmpty }
@@ -183,10 +184,13 @@ package struct PollResult: Sendable {
 
 /// A decision of the group's coordinator about this consumer's partitions.
 package enum RebalanceEvent: Sendable, Equatable {
-    /// To be answered by `KafkaConsumer.assign(with:)`; until then nothing is fetched.
+    /// An assignment, which `KafkaConsumer.assign(with:)` has to answer; until then nothing is
+    /// fetched.
     case assigned([TopicPartition])
-    /// To be answered by `KafkaConsumer.completeRevocation(_:)` once what is in hand is settled or
-    /// given up. The group waits for it, at most `max.poll.interval.ms`.
+    /// A revocation, which `KafkaConsumer.completeRevocation(_:)` has to answer once what is in
+    /// hand is settled or given up.
+    ///
+    /// The group waits for the answer, at most `max.poll.interval.ms`.
     case revoking([TopicPartition])
     /// Lost already, perhaps to another member: no offset of them may be committed any more.
     case lost([TopicPartition])

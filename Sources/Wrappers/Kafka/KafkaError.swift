@@ -1,6 +1,6 @@
 import CRDKafka
 
-/// Why a call to Kafka failed.
+/// The failure of a call to Kafka.
 ///
 /// Two errors are equal when their codes are: the message is for people.
 package struct KafkaError: Error, Sendable {
@@ -105,7 +105,7 @@ extension KafkaError {
 extension KafkaError.Code {
     init(_ error: rd_kafka_resp_err_t) { self = Self.known[error.rawValue] ?? .other(error.rawValue) }
 
-    /// By librdkafka's own numbers, and by the brokers'.
+    /// Codes by librdkafka's own numbers, and by the brokers'.
     private static let known: [Int32: Self] = [
         RD_KAFKA_RESP_ERR__TRANSPORT.rawValue: .transport, RD_KAFKA_RESP_ERR__RESOLVE.rawValue: .transport,
         RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN.rawValue: .allBrokersDown, RD_KAFKA_RESP_ERR__TIMED_OUT.rawValue: .timedOut,

@@ -15,7 +15,7 @@ package final class KafkaProducer: Sendable {
     /// The delivery that was enqueued last.
     private let latest = Mutex<Delivery?>(nil)
     private let patience: Duration
-    /// How much goes in one request of a partition at most.
+    /// Maximum bytes in one request of a partition.
     private let requestBytesMax: Int
 
     /// Makes the client; no connection is waited for.
@@ -57,7 +57,9 @@ package final class KafkaProducer: Sendable {
         "log.connection.close": "false",
     ]
 
-    /// Why this producer can do no more, if so.
+    /// The error after which this producer can do no more.
+    ///
+    /// `nil` if there was none.
     package var fatalError: KafkaError? { shared.client?.fatalError }
 
     /// Begins a wait for the brokers' acknowledgement; nil if waits are not reported.

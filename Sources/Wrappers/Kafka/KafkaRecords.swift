@@ -14,15 +14,15 @@ package struct TopicPartition: Hashable, Sendable, Comparable {
 
 extension TopicPartition: CustomStringConvertible { package var description: String { "\(topic)[\(partition)]" } }
 
-/// One record as it lies in its partition.
+/// A record as it lies in its partition.
 ///
 /// A null key or value is `nil` and an empty one is `[]`: a tombstone and an empty body are
 /// different things.
 ///
-/// Referred to, and not copied from list to list.
+/// Lists share a record, and do not copy it.
 package final class ConsumerRecord: Sendable {
     package let topicPartition: TopicPartition
-    /// Within `KafkaBounds.offsets`.
+    /// The record's offset, within `KafkaBounds.offsets`.
     package let offset: Int64
     /// Milliseconds since 1970 in UTC, within `KafkaBounds.times`; nil if the record has no
     /// timestamp, or one before 1970.
@@ -59,13 +59,17 @@ extension ConsumerRecord: Equatable {
     }
 }
 
-/// One record to be written; its timestamp is the time of writing.
+/// A record to be written; its timestamp is the time of writing.
 package struct ProducerRecord: Sendable, Equatable {
     package var topic: String
-    /// Nil leaves the choice to the partitioner: by key, or any partition without a key.
+    /// The partition to write to.
+    ///
+    /// `nil` leaves the choice to the partitioner: by key, or any partition without a key.
     package var partition: Int32?
     package var key: [UInt8]?
-    /// Nil writes a tombstone, `[]` an empty value.
+    /// The value to write.
+    ///
+    /// `nil` writes a tombstone, `[]` an empty value.
     package var value: [UInt8]?
     package var headers: [KafkaHeader]
 
@@ -102,7 +106,7 @@ extension ProducerRecord {
     private static let headerOverheadMax = 10
 }
 
-/// One header of a record.
+/// A header of a record.
 ///
 /// The name is kept as bytes: a producer may have written any, and a dead letter must carry them as
 /// they came. A null value (`nil`) and an empty one are different things.

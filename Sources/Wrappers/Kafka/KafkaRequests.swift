@@ -79,7 +79,9 @@ actor KafkaRequests {
         }
     }
 
-    /// Where a timestamp, or one of the two ends, lies in each partition: one request per broker.
+    /// Finds the offset of a timestamp, or of one of the two ends, in each partition.
+    ///
+    /// Each broker gets one request.
     func offsets(_ times: [TopicPartition: Int64], deadline: Duration) async throws(KafkaError) -> [TopicPartition:
         Int64]
     { try await repeating(within: deadline) { remaining throws(KafkaError) in try offsets(times, within: remaining) } }
@@ -107,7 +109,9 @@ actor KafkaRequests {
         _ = try? offsets(ends, within: .milliseconds(500))
     }
 
-    /// From what the last metadata said; nil if it said nothing.
+    /// Returns the cluster's ID by the last metadata.
+    ///
+    /// `nil` if the metadata did not name it.
     func clusterID() -> String? {
         guard let client, let text = unsafe rd_kafka_clusterid(client.pointer, 0) else { return nil }
         defer { unsafe rd_kafka_mem_free(client.pointer, text) }

@@ -2,9 +2,9 @@ import Synchronization
 
 /// An offset and its metadata to commit for a partition; the broker stores both or neither.
 package struct OffsetCommit: Sendable, Equatable {
-    /// Where consumption resumes: the last settled offset plus one.
+    /// The offset at which consumption resumes: the last settled offset plus one.
     package let offset: Int64
-    /// At most 4,096 characters, a broker's default limit.
+    /// A text of at most 4,096 characters, a broker's default limit.
     package let metadata: String
 
     package init(offset: Int64, metadata: String) {
@@ -15,8 +15,9 @@ package struct OffsetCommit: Sendable, Equatable {
 
 /// The offset and metadata that a consumer group has committed for a partition.
 package struct CommittedOffset: Sendable, Equatable {
-    /// Where consumption resumes, within `KafkaBounds.offsets`; nil when the group has committed
-    /// nothing yet.
+    /// The offset at which consumption resumes, within `KafkaBounds.offsets`.
+    ///
+    /// `nil` if the group has committed nothing yet.
     package let offset: Int64?
     /// The text committed with it, empty when there was none.
     package let metadata: String

@@ -80,10 +80,10 @@ import CRDKafka
     }
 }
 
-/// One entry of a `PartitionList`, copied out of it.
+/// An entry of a `PartitionList`, copied out of it.
 struct PartitionListElement {
     let topicPartition: TopicPartition
-    /// As librdkafka gives it: negative numbers have meanings of their own.
+    /// The offset as librdkafka gives it: negative numbers have meanings of their own.
     let offset: Int64
     let metadata: String
     let error: KafkaError?

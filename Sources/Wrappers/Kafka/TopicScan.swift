@@ -2,11 +2,11 @@ import Platform
 
 /// Reads ranges of partitions without a group: nothing is committed, and no worker is affected.
 ///
-/// For one task at a time. Memory holds one poll, and what polls brought beyond the ranges that
-/// were asked for, up to a bound. Offsets that hold no record are passed over: those of compacted,
-/// aborted and control records, and those that retention has removed.
+/// A scan serves one task at a time. Memory holds one poll, and what polls brought beyond the
+/// ranges that were asked for, up to a bound. Offsets that hold no record are passed over: those of
+/// compacted, aborted and control records, and those that retention has removed.
 package final class TopicScan {
-    /// How many offsets were read, and of how many.
+    /// A receiver of the number of offsets read, and of their total.
     package typealias Progress = (_ done: Int64, _ total: Int64) -> Void
 
     /// The part of a partition that was polled and not visited.

@@ -15,7 +15,9 @@ package struct ASN1Reader: Sendable {
     }
 
     package struct Element: Sendable {
-        /// Nil for any other universal tag, and for all of other classes.
+        /// The element's tag.
+        ///
+        /// `nil` for universal tags that `Tag` does not name, and for all tags of other classes.
         package let tag: Tag?
         package let content: Range<Int>
     }

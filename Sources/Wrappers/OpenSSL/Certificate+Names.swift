@@ -14,7 +14,7 @@ extension Certificate {
         unsafe Self.text { output in unsafe shim_print_name(output, X509_get_issuer_name(outline.object.pointer)) }
     }
 
-    /// In hexadecimal digits.
+    /// The serial number in hexadecimal digits.
     package var serialNumber: String {
         unsafe Self.text { output in unsafe i2a_ASN1_INTEGER(output, X509_get0_serialNumber(outline.object.pointer)) }
     }

@@ -14,9 +14,13 @@ internal import Synchronization
     package let validity: ClosedRange<Int64>
     /// Basic constraints are present, and their CA flag is set.
     package let isCA: Bool
-    /// How many intermediates may follow; nil if nothing limits them.
+    /// Maximum intermediates that may follow.
+    ///
+    /// `nil` if nothing limits them.
     package let pathLengthMax: Int?
-    /// Nil if the extension is absent, which restricts nothing.
+    /// The uses that the key usage extension permits.
+    ///
+    /// `nil` if the extension is absent, which restricts nothing.
     package let keyUsage: KeyUsage?
     package let signatureDigest: SignatureDigest
     /// The subject's key is on a curve named by its OID, or is on no curve at all.
@@ -58,7 +62,7 @@ internal import Synchronization
         self.outline = outline
     }
 
-    /// How often the extension occurs; `oid` is dotted decimal.
+    /// Counts the occurrences of an extension; `oid` is dotted decimal.
     package func occurrences(ofExtension oid: String) -> Int { outline.occurrences(ofExtension: oid) }
 
     /// The critical extensions, dotted decimal, that no rule of this product handles.
@@ -118,17 +122,18 @@ extension Certificate {
     }
 }
 
-/// Why bytes are not a certificate this product reads.
+/// The reason for which bytes are not a certificate this product reads.
 package enum CertificateError: Error, Hashable, Sendable {
-    /// Not DER: lengths, nesting or primitive values that only BER allows, or cut off.
+    /// The bytes are cut off, or not DER: they have lengths, nesting or primitive values that only
+    /// BER allows.
     case notDER
     /// Bytes follow the certificate.
     case trailingBytes
-    /// More ASN.1 elements than any genuine certificate has.
+    /// The bytes have more ASN.1 elements than any genuine certificate.
     case tooManyElements
     /// DER, but not the structure of a certificate.
     case notACertificate
-    /// Not X.509 version 3.
+    /// The certificate is not X.509 version 3.
     case unsupportedVersion
     /// A date in another form than RFC 5280 §4.1.2.5 prescribes, or one that no calendar has.
     case invalidDate

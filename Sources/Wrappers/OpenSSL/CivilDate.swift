@@ -4,9 +4,9 @@
 /// year starts in March, so that the leap day is its last.
 package struct CivilDate: Hashable, Sendable {
     package var year: Int
-    /// 1 to 12.
+    /// The month, 1 to 12.
     package var month: Int
-    /// From 1.
+    /// The day of the month, from 1.
     package var day: Int
 
     package init(year: Int, month: Int, day: Int) {

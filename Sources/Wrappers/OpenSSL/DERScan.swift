@@ -115,10 +115,10 @@ struct DERScan {
     }
 }
 
-/// How many ASN.1 elements lie in a range, as a lenient parser would find them.
+/// The number of ASN.1 elements in a range, as a lenient parser would find them.
 ///
-/// It goes from header to header and ignores where constructed elements end, so that no encoding,
-/// definite or indefinite, hides elements from it.
+/// The scan goes from header to header and ignores where constructed elements end, so that no
+/// encoding, definite or indefinite, hides elements from it.
 enum ElementCount {
     /// Stops at the first bytes that are not an element, and beyond `countMax`.
     static func of(_ bytes: [UInt8], _ range: Range<Int>, countMax: Int) -> Int {
@@ -137,7 +137,9 @@ enum ElementCount {
         let end: Int
     }
 
-    /// Nil where tag and length leave the range.
+    /// Reads the header of an element.
+    ///
+    /// `nil` if tag and length leave the range.
     private static func header(_ bytes: [UInt8], _ start: Int, _ end: Int) -> Header? {
         guard start < end else { return nil }
         var offset = start + 1

@@ -9,7 +9,9 @@ internal import COpenSSL
 
     init(takingOwnershipOf pointer: OpaquePointer) { unsafe self.pointer = unsafe pointer }
 
-    /// Nil where OpenSSL answered NULL.
+    /// Takes ownership of OpenSSL's result.
+    ///
+    /// `nil` if OpenSSL returned NULL.
     init?(takingOwnershipOf pointer: OpaquePointer?) {
         guard let pointer = unsafe pointer else { return nil }
         unsafe self.pointer = unsafe pointer

@@ -3,7 +3,9 @@ package enum HexDigits {
     private static let ones: UInt64 = 0x0101_0101_0101_0101
     private static let lowerHalves: UInt64 = 0x0F0F_0F0F_0F0F_0F0F
 
-    /// Nil if one of the eight bytes is no hexadecimal digit of either case.
+    /// Decodes eight hexadecimal digits.
+    ///
+    /// `nil` if one of the eight bytes is no hexadecimal digit of either case.
     package static func value(ofEight digits: Span<UInt8>, from start: Int) -> UInt32? {
         let text = UInt64(bigEndian: unsafe digits.bytes.unsafeLoadUnaligned(fromByteOffset: start, as: UInt64.self))
         // Among hexadecimal digits only letters have bit 6. A letter's value is nine more than its

@@ -6,7 +6,7 @@ package enum KeyKind: Hashable, Sendable {
     case p384
     case otherCurve
     case rsa(bits: Int)
-    /// On P-256 or P-384, but not a point of it that can be a public key.
+    /// A key on P-256 or P-384 that is no point of the curve that can be a public key.
     case malformed
     /// Another algorithm, or a key of one that does not decode.
     case other

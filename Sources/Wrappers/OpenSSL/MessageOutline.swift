@@ -2,7 +2,7 @@
 /// size and depth, so that it may be parsed.
 package struct MessageOutline: Sendable {
     package let ber: [UInt8]
-    /// In the order of the message; not parsed yet.
+    /// The certificates in the order of the message; not parsed yet.
     package let certificates: [[UInt8]]
 
     /// Scans one message that fills `ber`.
@@ -36,7 +36,7 @@ struct BERScan {
     private static let stringDepthMax = 4
 
     enum Outcome {
-        /// In the order of the message.
+        /// The ranges of the certificates, in the order of the message.
         case certificates([Range<Int>])
         case trailingBytes
         case malformed
@@ -62,7 +62,9 @@ struct BERScan {
     private struct Element {
         let tag: UInt8
         let start: Int
-        /// Nil: until the end-of-contents octets.
+        /// The end of the element.
+        ///
+        /// `nil` if the element lasts until the end-of-contents octets.
         let end: Int?
 
         var isEndOfContents: Bool { tag == 0 }
@@ -73,10 +75,10 @@ struct BERScan {
     private struct Frame {
         let start: Int
         let end: Int?
-        /// Where the nearest element of known length ends.
+        /// The end of the nearest element of known length.
         let limit: Int
         let role: Role
-        /// How many constructed octet strings it is in, itself counted.
+        /// Number of constructed octet strings around the element, itself counted.
         let stringDepth: Int
         var childrenCount = 0
     }

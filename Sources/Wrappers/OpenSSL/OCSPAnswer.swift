@@ -4,19 +4,21 @@ internal import COpenSSL
 package struct OCSPAnswer: Hashable, Sendable {
     package enum Status: Hashable, Sendable {
         case good
-        /// From this second on, counted since 1970.
+        /// The certificate is revoked from this second on, counted since 1970.
         case revoked(since: Int64)
         /// The responder does not know the certificate.
         case unknown
     }
 
     package let status: Status
-    /// When the status was known to be correct, in seconds since 1970.
+    /// Time at which the status was known to be correct, in seconds since 1970.
     package let thisUpdate: Int64
-    /// When a newer answer will be available; nil if the responder does not say.
+    /// Time at which a newer answer will be available, in seconds since 1970.
+    ///
+    /// `nil` if the responder does not state it.
     package let nextUpdate: Int64?
 
-    /// How far the clocks of this machine and of the responder may be apart, in seconds.
+    /// Maximum difference between the clocks of this machine and of the responder, in seconds.
     package static let clockSkewMax: Int64 = 300
 
     /// An answer from its parts, such as a remembered one.
@@ -145,7 +147,7 @@ enum OCSPSigner {
     }
 }
 
-/// Why an answer about a certificate does not count, or none came.
+/// The reason for which an answer about a certificate does not count, or none came.
 package struct OCSPError: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Code: String, Hashable, Sendable {
         /// The question could not be written.
@@ -156,11 +158,12 @@ package struct OCSPError: Error, Hashable, Sendable, CustomStringConvertible {
         case malformed
         /// The response's status is an error.
         case refused
-        /// Not signed by the issuer or a responder that it has authorised, or over a weak digest.
+        /// The answer is not signed by the issuer or a responder that the issuer has authorised, or
+        /// its digest is weak.
         case untrusted
         /// The answer is about other certificates.
         case aboutAnother = "about_another"
-        /// From the future, out of date, or out of date before it is given.
+        /// The answer is from the future, out of date, or out of date before it is given.
         case outOfWindow = "out_of_window"
     }
 

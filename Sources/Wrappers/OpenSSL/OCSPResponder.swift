@@ -52,7 +52,7 @@ package enum OCSPResponder {
     private struct Endpoint {
         let host: String
         let port: String
-        /// With the query, if there is one.
+        /// The path with the query, if there is one.
         let path: String
 
         init(_ address: String) throws(OCSPError) {

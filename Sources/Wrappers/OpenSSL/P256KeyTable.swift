@@ -14,7 +14,9 @@ internal import COpenSSL
     /// The same curve with the key, Q, as its generator.
     fileprivate let keyed: Handle<Resource.Group>
 
-    /// Nil if this build of OpenSSL does not support such tables.
+    /// Computes the table of a key.
+    ///
+    /// `nil` if this build of OpenSSL does not support such tables.
     package init?(key: P256PublicKey) {
         defer { ERR_clear_error() }
         let named = unsafe EC_GROUP_new_by_curve_name(NID_X9_62_prime256v1)
@@ -66,7 +68,7 @@ internal import COpenSSL
 
     /// Whether r ‖ s (64 bytes) is the key's signature of a digest; false if one is out of range.
     ///
-    /// Nil if OpenSSL could not compute it; OpenSSL's error queue is left empty.
+    /// `nil` if OpenSSL could not compute it; OpenSSL's error queue is left empty.
     func isValid(_ signature: Span<UInt8>, over digest: SHA256Digest) -> Bool? {
         let context = unsafe scratch.pointer
         unsafe BN_CTX_start(context)

@@ -79,7 +79,7 @@ package enum SignatureCheck: Hashable, Sendable {
     case invalid
     /// r or s is not in 1…n−1, so that no key could have made the signature.
     case outOfRange
-    /// Not 64 bytes.
+    /// The signature is not 64 bytes long.
     case wrongLength
 }
 

@@ -1,7 +1,9 @@
 internal import COpenSSL
 
 extension ParsedCertificate {
-    /// Not on a curve spelt out parameter by parameter (RFC 5480 §2.1.1 allows named ones only).
+    /// Whether no curve of the key is spelt out parameter by parameter.
+    ///
+    /// RFC 5480 §2.1.1 allows named curves only.
     var hasNamedCurve: Bool {
         var algorithm: UnsafeMutablePointer<X509_ALGOR>?
         let key = unsafe X509_get_X509_PUBKEY(object.pointer)
@@ -68,7 +70,9 @@ extension ParsedCertificate {
         unsafe self.group = unsafe group
     }
 
-    /// Nil for any other curve.
+    /// Finds a curve by OpenSSL's number.
+    ///
+    /// `nil` for any other curve.
     init?(identifier: Int32) {
         switch identifier {
         case NID_X9_62_prime256v1: self = .p256

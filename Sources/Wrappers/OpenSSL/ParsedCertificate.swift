@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// One parsed `X509` object and what is read from it.
+/// A parsed `X509` object and what is read from it.
 ///
 /// OpenSSL changes a parsed certificate only while it caches extensions, under the object's own
 /// lock, which the initialiser has done: afterwards any thread may read.
@@ -19,7 +19,9 @@ internal import COpenSSL
 
     let object: Handle<Resource.CertificateObject>
 
-    /// Nil where OpenSSL cannot read the bytes, or something follows.
+    /// Parses a certificate.
+    ///
+    /// `nil` if OpenSSL cannot read the bytes, or something follows.
     init?(der: [UInt8], in library: Library) {
         let context: OpaquePointer? =
             switch library {
@@ -101,7 +103,9 @@ internal import COpenSSL
 }
 
 extension ParsedCertificate {
-    /// Nil where an extension that OpenSSL knows is malformed or occurs twice.
+    /// The facts in the extensions.
+    ///
+    /// `nil` if an extension that OpenSSL knows is malformed or occurs twice.
     var extensions: Extensions? {
         let flags = unsafe X509_get_extension_flags(object.pointer)
         guard flags & UInt32(EXFLAG_INVALID) == 0 else { return nil }

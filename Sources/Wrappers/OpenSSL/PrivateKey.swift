@@ -100,7 +100,7 @@ extension PrivateKey {
     package var keyIdentifier: [UInt8] { Array(SHA256.digest(subjectPublicKeyInfo).bytes.prefix(20)) }
 }
 
-/// Why a private key could not be made, read or used.
+/// The reason for which a private key could not be made, read or used.
 package enum KeyError: Error, Hashable, Sendable {
     /// libcrypto refused to generate it.
     case notGenerated

@@ -5,7 +5,7 @@ package enum SHA256 {
 
     package static func digest(_ bytes: ArraySlice<UInt8>) -> SHA256Digest { digest(bytes.span) }
 
-    /// One call to OpenSSL with the algorithm fetched once.
+    /// Digests bytes in one call to OpenSSL, with the algorithm fetched once.
     ///
     /// It makes a context for each call (about 0.3 µs); a caller that digests many records keeps a
     /// `SHA256Hasher`.
@@ -26,7 +26,7 @@ package enum SHA256 {
 
 /// SHA-256 of bytes that arrive in pieces, in a context that is reused.
 ///
-/// Not for use by two threads at once.
+/// A hasher must not be used by two threads at once.
 package struct SHA256Hasher: ~Copyable {
     private let context: Handle<Resource.DigestContext>
 
@@ -69,7 +69,7 @@ package struct SHA256Hasher: ~Copyable {
 
 /// SHA-256 of bytes that begin alike each time: the beginning is digested once.
 ///
-/// Not for use by two threads at once.
+/// A prefix must not be used by two threads at once.
 package final class SHA256Prefix {
     /// The context that has read the common beginning; it is only copied.
     private let beginning: Handle<Resource.DigestContext>

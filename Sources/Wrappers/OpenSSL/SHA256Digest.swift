@@ -12,7 +12,9 @@ package struct SHA256Digest: Hashable, Sendable {
 
     package init?(_ bytes: [UInt8]) { self.init(bytes.span) }
 
-    /// Nil unless there are exactly 32 bytes.
+    /// Reads a digest.
+    ///
+    /// `nil` unless there are exactly 32 bytes.
     package init?(_ bytes: Span<UInt8>) {
         guard bytes.count == Self.byteCount else { return nil }
         var words = InlineArray<4, UInt64>(repeating: 0)

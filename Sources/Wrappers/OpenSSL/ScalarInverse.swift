@@ -2,7 +2,8 @@ internal import CGMP
 
 /// Inverses modulo a number of 256 bits, found by GMP in a tenth of the time that OpenSSL takes.
 ///
-/// For public numbers only: it does not run in constant time. Not for use by two threads at once.
+/// The numbers have to be public: the computation does not run in constant time. Two threads must
+/// not use an object at once.
 @safe final class ScalarInverse {
     private let modulus = UnsafeMutablePointer<__mpz_struct>.allocate(capacity: 1)
     private let number = UnsafeMutablePointer<__mpz_struct>.allocate(capacity: 1)

@@ -12,7 +12,10 @@ package struct Scrypt: Hashable, Sendable {
     /// The most memory that one derivation may take.
     package static let memoryBytesMax = 512 << 20
 
-    /// Nil for what RFC 7914 (section 2) does not allow, or what takes more than `memoryBytesMax`.
+    /// Checks the parameters.
+    ///
+    /// `nil` for parameters that RFC 7914 (section 2) does not allow, or that take more than
+    /// `memoryBytesMax`.
     package init?(cost: Int, blockSize: Int, parallelization: Int) {
         guard (2...(1 << 24)).contains(cost), cost.nonzeroBitCount == 1, (1...32).contains(blockSize),
             (1...16).contains(parallelization),

@@ -2,7 +2,7 @@ internal import COpenSSL
 
 /// Bytes that nobody can guess.
 package enum RandomBytes {
-    /// From OpenSSL's generator, which the system seeds.
+    /// Makes bytes by OpenSSL's generator, which the system seeds.
     package static func make(_ count: Int) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
         let status = unsafe RAND_bytes(&bytes, Int32(count))

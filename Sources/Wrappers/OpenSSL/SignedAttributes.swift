@@ -36,7 +36,9 @@ internal import COpenSSL
         return unsafe found
     }
 
-    /// Nil if OpenSSL does not know the digest or cannot compute it.
+    /// Computes the digest of a content.
+    ///
+    /// `nil` if OpenSSL does not know the digest or cannot compute it.
     private static func digest(_ content: [UInt8], _ digest: SignatureDigest) -> [UInt8]? {
         guard let name = digest.opensslName else { return nil }
         var output = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))

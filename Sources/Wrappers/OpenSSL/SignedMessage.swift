@@ -81,9 +81,9 @@ package enum MessageCheck: Hashable, Sendable {
     case wrongKey
 }
 
-/// Why bytes are not a PKCS #7 message that this product reads.
+/// The reason for which bytes are not a PKCS #7 message that this product reads.
 package enum SignedMessageError: Error, Hashable, Sendable {
-    /// Not BER within the bounds of depth and number of elements, or cut off.
+    /// The bytes are not BER within the bounds of depth and number of elements, or are cut off.
     case notBER
     /// Bytes follow the message.
     case trailingBytes
@@ -97,7 +97,9 @@ package enum SignedMessageError: Error, Hashable, Sendable {
 }
 
 extension SignedMessage {
-    /// Nil where OpenSSL cannot read the bytes as SignedData.
+    /// Parses a message.
+    ///
+    /// `nil` if OpenSSL cannot read the bytes as SignedData.
     static func parse(_ ber: [UInt8]) -> Handle<Resource.SignedMessage>? {
         // In the null library no key of an embedded certificate is decoded: that costs more than
         // all the rest, and the certificates are parsed apart.
@@ -129,7 +131,9 @@ extension SignedMessage {
         return unsafe OPENSSL_sk_value(signed.pointee.signer_info, 0)?.assumingMemoryBound(to: PKCS7_SIGNER_INFO.self)
     }
 
-    /// Nil if the message holds no content, or content of another type than data.
+    /// Returns the content of a message.
+    ///
+    /// `nil` if the message holds no content, or content of another type than data.
     static func content(of message: OpaquePointer) -> [UInt8]? {
         guard let signed = unsafe signedData(of: message), let contents = unsafe signed.pointee.contents,
             unsafe OBJ_obj2nid(contents.pointee.type) == NID_pkcs7_data, let data = unsafe contents.pointee.d.data

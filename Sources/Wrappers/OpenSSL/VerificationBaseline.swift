@@ -2,8 +2,8 @@ internal import COpenSSL
 
 /// The cost of ES256 with OpenSSL alone, which the benchmark compares the verifier with.
 ///
-/// One SHA-256 and one P-256 verification, with contexts made once and the signature in the form
-/// OpenSSL reads. Not for use by two threads at once.
+/// The work is one SHA-256 and one P-256 verification, with contexts made once and the signature in
+/// the form OpenSSL reads. Two threads must not use a baseline at once.
 @safe package final class VerificationBaseline {
     private let key: P256PublicKey
     private let context: Handle<Resource.KeyContext>

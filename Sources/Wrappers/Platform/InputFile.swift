@@ -4,10 +4,14 @@ import Glibc
 package final class InputFile: Sendable {
     private let descriptor: Int32
 
-    /// Nil if there is no such file, or it may not be read.
+    /// Opens the file at a path.
+    ///
+    /// `nil` if there is no such file, or it may not be read.
     package convenience init?(path: String) { self.init(owning: open(path, O_RDONLY | O_CLOEXEC)) }
 
-    /// Nil for the number that tells of a failure.
+    /// Takes ownership of a descriptor.
+    ///
+    /// `nil` for a negative number, which reports a failure.
     private init?(owning descriptor: Int32) {
         guard descriptor >= 0 else { return nil }
         self.descriptor = descriptor
@@ -61,7 +65,7 @@ package final class InputFile: Sendable {
     deinit { close(descriptor) }
 }
 
-/// Why reading failed, by the number that errno(3) lists.
+/// An error of reading, by the number that errno(3) lists.
 package struct InputFileError: Error, Hashable, CustomStringConvertible {
     package let code: Int32
 

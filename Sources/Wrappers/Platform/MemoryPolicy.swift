@@ -1,6 +1,6 @@
 import CMalloc
 
-/// How a worker's allocator keeps memory, where it is glibc's.
+/// The policy by which a worker's allocator keeps memory, where it is glibc's.
 package enum MemoryPolicy {
     /// Called once, before the first thread is started.
     ///
@@ -16,6 +16,6 @@ package enum MemoryPolicy {
     /// A batch's usual ones are smaller: mapping each again, page by page, would cost more than
     /// keeping them.
     private static let mappedBytesMin: Int32 = 1 << 20
-    /// So much may lie unused at the end of the heap.
+    /// Maximum unused bytes at the end of the heap.
     private static let trimBytes: Int32 = 8 << 20
 }

@@ -12,7 +12,9 @@ package final class ServerWait: Sendable {
     /// Swift 6.3 ends an optimized program that has a closure itself as a task-local value.
     private struct Reporter: Sendable { let report: @Sendable (String) -> Void }
 
-    /// Nil in services, which log such waits.
+    /// The receiver of a command's waits.
+    ///
+    /// `nil` in services, which log such waits.
     @TaskLocal private static var reporter: Reporter?
 
     /// Runs a function that reports its waits, on any thread.

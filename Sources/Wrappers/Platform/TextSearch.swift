@@ -1,7 +1,7 @@
 extension String {
     /// Whether a text stands anywhere in this one, byte for byte in UTF-8; an empty one does.
     ///
-    /// In the place of `contains(_:)`, with which every worker would hold the toolchain's regular
+    /// This replaces `contains(_:)`, with which every worker would hold the toolchain's regular
     /// expressions in its memory.
     package func includes(_ text: String) -> Bool {
         let wanted = Array(text.utf8)

@@ -9,9 +9,9 @@ package enum WallClock {
         return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
     }
 
-    /// How long before an instant a time was, in milliseconds; 0 for one that lies ahead.
+    /// Returns the time from `time` to `now`, in milliseconds; 0 for a time that lies ahead.
     ///
-    /// Any two numbers have an age: one that does not fit is the greatest number.
+    /// Any two numbers have an age: an age that does not fit is the greatest number.
     package static func age(of time: Int64, at now: Int64) -> Int64 {
         guard time < now else { return 0 }
         let (age, isTooLong) = now.subtractingReportingOverflow(time)

@@ -125,7 +125,7 @@ actor ConnectionPool {
         }
     }
 
-    /// However late it is, one attempt gets a chance.
+    /// Minimum time for one attempt, however late it is.
     private static let attemptMin = Duration.milliseconds(500)
 
     private func waitForReturn(until deadline: ContinuousClock.Instant) async throws(PostgresError) {
@@ -156,8 +156,10 @@ actor ConnectionPool {
     }
 }
 
-/// When to try the next connection after one that failed: twice as long each time, up to a bound,
-/// and at random within the upper half, so that many workers do not come back at the same instant.
+/// The time of the next attempt after a failed connection.
+///
+/// The delay is twice as long each time, up to a bound, and random within its upper half, so that
+/// many workers do not come back at the same instant.
 struct ReconnectBackoff {
     static let delayMin = Duration.milliseconds(100)
     static let delayMax = Duration.seconds(10)

@@ -16,10 +16,10 @@ package final class PostgresClient: Sendable {
         self.options = options
     }
 
-    /// How long one statement may take.
+    /// Maximum time of one statement.
     package var statementDeadline: Duration { options.statementDeadline }
 
-    /// How many connections there are at this moment; from any thread.
+    /// Number of connections at this moment; readable from any thread.
     package var connections: ConnectionCounts { pool.counts.withLock { $0 } }
 
     /// Opens a connection beside those that are lent, for who listens or holds a lock of the

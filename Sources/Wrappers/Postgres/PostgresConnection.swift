@@ -1,16 +1,17 @@
 import Platform
 import Threads
 
-/// One connection to a PostgreSQL server, on a thread of its own.
+/// A connection to a PostgreSQL server, on a thread of its own.
 ///
-/// For one task at a time: statements of two tasks would end up in one transaction. Share a
-/// `PostgresClient` instead. Every call has a deadline; when it passes, or when the calling task is
-/// cancelled in the middle, the server is asked to stop and the connection is closed. What had
-/// reached the server by then may have been done or not, as after any lost connection.
+/// A connection serves one task at a time: statements of two tasks would end up in one transaction.
+/// Share a `PostgresClient` instead. Every call has a deadline; when it passes, or when the calling
+/// task is cancelled in the middle, the server is asked to stop and the connection is closed.
+/// Statements that had reached the server by then may have been executed or not, as after any lost
+/// connection.
 package actor PostgresConnection {
     private let executor: ThreadExecutor
     let options: PostgresOptions
-    /// By which it has connected.
+    /// The login with which the connection was made.
     nonisolated let login: PostgresLogin
     private var session: Session?
     private var transactionStart: PostgresStatement?
@@ -80,7 +81,7 @@ package actor PostgresConnection {
         renewWhileHeld()
     }
 
-    /// Also shows the server that this process lives.
+    /// Renews the session at intervals, which also shows the server that this process lives.
     private func renewWhileHeld() {
         let interval = options.silenceMax / 4
         renewals = Task { [weak self] in
@@ -168,7 +169,7 @@ package actor PostgresConnection {
         session = nil
     }
 
-    /// False if the connection is closed or the server has ended it.
+    /// Whether the connection is open, outside of a transaction, and not ended by the server.
     package func isUsable() -> Bool {
         guard let session else { return false }
         return session.isAlive() && !session.isInTransaction
@@ -185,8 +186,8 @@ package actor PostgresConnection {
     /// Lets the server plan the prepared statements again, and closes the connection where the
     /// server has become read-only or does not answer.
     ///
-    /// After a failover the former primary may keep the sessions that it has. One that only reads
-    /// and listens would never notice that all writes go to another server.
+    /// The former primary may keep its sessions after a failover. A session that only reads and
+    /// listens would never notice that all writes go to another server.
     private func renew(deadline: Duration) async -> Bool {
         renewedAt = .now
         let plans = [PostgresStatement("DISCARD PLANS"), .isWritable]
@@ -235,8 +236,10 @@ extension PostgresConnection {
             code: .unexpectedAnswer, message: "\(tag) was answered by another command; the connection was closed")
     }
 
-    /// Where a call may take longer than others, the server has to know so, until the end of the
-    /// transaction.
+    /// Returns the statement timeout that the server needs for a call that may take longer than
+    /// others.
+    ///
+    /// The timeout applies until the end of the transaction. `nil` for all other calls.
     private func longerTimeout(_ deadline: Duration?) -> String? {
         guard let deadline, deadline > options.statementDeadline else { return nil }
         return SessionSettings.statementTimeout(deadline)

@@ -1,9 +1,9 @@
 import CLibPQ
 
-/// Why PostgreSQL did not do what it was asked.
+/// The reason for which PostgreSQL did not do what it was asked.
 ///
-/// Neither `message` nor `description` holds a parameter value: of what the server says only the
-/// primary message is kept, and not even that if it quotes what it could not read (class 22).
+/// Neither `message` nor `description` holds a parameter value. Only the primary message of the
+/// server is kept, and not even that if it quotes what the server could not read (class 22).
 package struct PostgresError: Error, Hashable, Sendable {
     package enum Code: String, Hashable, Sendable {
         case invalidConnectionString
@@ -52,15 +52,15 @@ package struct PostgresError: Error, Hashable, Sendable {
         }
     }
 
-    /// True when the same call may succeed later, with or without an operator's help.
+    /// Whether the same call may succeed later, with or without an operator's help.
     package var isRetriable: Bool { fault != .record }
 
     package var isRecordFault: Bool { fault == .record }
 
-    /// True when the statement took longer than it may: fewer records may fit.
+    /// Whether the statement took longer than it may: fewer records may fit.
     package var isTooSlow: Bool { code == .deadlineExceeded || sqlState == .queryCanceled }
 
-    /// True when another transaction was in the way and the whole transaction may be run again.
+    /// Whether another transaction was in the way and the whole transaction may be run again.
     package var isContention: Bool {
         sqlState == .serializationFailure || sqlState == .deadlockDetected || sqlState == .lockNotAvailable
     }

@@ -2,14 +2,14 @@ import CLibPQ
 import Platform
 import Synchronization
 
-/// Where the server is and how long anything may take.
+/// The server's address and the limits of time.
 package struct PostgresOptions: Sendable {
     /// A URL (`postgresql://user:password@host:5432/database`) or libpq's `key=value` form.
     ///
     /// Holds the password: never logged.
     package var connectionString: String
 
-    /// In the place of the one that the connection string holds, or holds not; never logged.
+    /// A password in place of the connection string's, which may have none; never logged.
     package var password: String?
 
     /// Reads both again before each connection, since they may have been replaced.
@@ -23,11 +23,13 @@ package struct PostgresOptions: Sendable {
 
     package var connectDeadline: Duration = .seconds(10)
 
-    /// How long one call may take when it names no deadline of its own.
+    /// Maximum time of a call that names no deadline of its own.
     package var statementDeadline: Duration = .seconds(30)
 
-    /// How long the server waits for this process in the middle of a transaction, or for a sign of
-    /// a machine that is gone, before it ends the session and lets go of its locks.
+    /// Longest silence before the server ends the session and releases its locks.
+    ///
+    /// The server waits this long for the process in the middle of a transaction, or for a sign of
+    /// a machine that is gone.
     package var silenceMax: Duration = .seconds(10)
 
     /// The schema that names without one belong to.
@@ -46,12 +48,12 @@ package struct PostgresOptions: Sendable {
     /// Prepared statements kept per connection.
     package var preparedStatementsMax = 256
 
-    /// How long a client's connections are used before they are renewed.
+    /// Time for which a client's connections are used before they are renewed.
     ///
     /// The server keeps a plan for as long as the connection lasts, also one that was made when a
     /// table was empty and any index as good as another; only new statistics of that table end it.
-    /// And it may have become read-only after a failover, which a connection that only reads does
-    /// not notice.
+    /// The server may also have become read-only after a failover, which a connection that only
+    /// reads does not notice.
     package var renewalInterval: Duration = .seconds(10)
 
     package var noticeHandler: @Sendable (PostgresNotice) -> Void = { _ in }
@@ -59,7 +61,8 @@ package struct PostgresOptions: Sendable {
     /// Called with true when a call begins to wait for the server, or for a connection, and with
     /// false when that is over; waiting for notifications does not count.
     ///
-    /// For accounts of time: in the task of the caller, on any thread, and it must not block.
+    /// The handler serves accounts of time. It runs in the task of the caller, on any thread, and
+    /// must not block.
     package var waitHandler: @Sendable (_ hasBegun: Bool) -> Void = { _ in }
 
     package init(connectionString: String, applicationName: String) {
@@ -68,7 +71,7 @@ package struct PostgresOptions: Sendable {
     }
 }
 
-/// Where the server is and who connects; holds the password, and is never logged.
+/// The server's address and the user who connects; holds the password, and is never logged.
 package struct PostgresLogin: Hashable, Sendable {
     package let connectionString: String
     package let password: String?
@@ -89,7 +92,7 @@ final class WorkingLogin: Sendable {
 }
 
 extension PostgresOptions {
-    /// By which a connection is made now.
+    /// The login with which a connection is made now.
     var login: PostgresLogin { newestLogin?() ?? PostgresLogin(connectionString: connectionString, password: password) }
 
     /// Begins a wait for a connection; nil if waits are not reported.
@@ -158,7 +161,7 @@ struct ConnectionString {
             + " postgresql://USER:PASSWORD@HOST:PORT/DATABASE, where @, / and ? in user and"
             + " password are written %40, %2F and %3F, or key=value pairs")
 
-    /// In a URL there is one `@`, and only before the host.
+    /// Whether a URL has an `@` besides the one before the host.
     private static func isEscapeMissing(_ text: String) -> Bool {
         guard let scheme = ["postgresql://", "postgres://"].first(where: text.hasPrefix) else { return false }
         let rest = text.utf8.dropFirst(scheme.utf8.count)

@@ -1,4 +1,4 @@
-/// One row of a result; columns are counted from 0.
+/// A row of a result; columns are counted from 0.
 package struct PostgresRow: Sendable {
     let rows: PostgresRows
     let index: Int

@@ -22,10 +22,10 @@ package struct PostgresStatement: Sendable {
     static let isWritable = PostgresStatement("SELECT current_setting('transaction_read_only') = 'off'")
 }
 
-/// Which statements one connection has prepared, under which names.
+/// The statements that one connection has prepared, and their names.
 ///
-/// Bounded: when it is full, the one used longest ago gives way. The types of the parameters are
-/// part of the key, because the server fixes them when it prepares.
+/// Their number is bounded: a new name replaces the one used longest ago. The types of the
+/// parameters are part of the key, because the server fixes them when it prepares.
 struct PreparedStatements {
     struct Key: Hashable {
         let sql: String

@@ -45,7 +45,7 @@ package struct PostgresType: Hashable, Sendable {
         }
     }
 
-    /// True if the binary form is the text itself; user-defined enums are sent so too.
+    /// Whether the binary form is the text itself; user-defined enums are sent so too.
     var isTextual: Bool {
         switch self {
         case .text, .varchar, .name, .json, .unknown, .fixedLengthText: true
@@ -65,7 +65,7 @@ package struct PostgresType: Hashable, Sendable {
     ]
 }
 
-/// One array parameter, encoded as its elements are appended.
+/// An array parameter, encoded as its elements are appended.
 ///
 /// A set-based statement takes one per column and `unnest`s them together. Elements go straight
 /// into one buffer, so a batch of a thousand payloads costs no allocation per payload, and slices

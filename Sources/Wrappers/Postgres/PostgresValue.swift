@@ -1,6 +1,6 @@
 import CLibPQ
 
-/// One parameter of a statement, sent in PostgreSQL's binary format and never part of the SQL.
+/// A parameter of a statement, sent in PostgreSQL's binary format and never part of the SQL.
 package enum PostgresValue: Sendable {
     /// A null of the type that the place in the statement asks for.
     case null
@@ -62,7 +62,8 @@ extension [UInt8] {
 
     /// Appends an integer behind its length.
     ///
-    /// At once, as the next one: a batch has some forty of them a record.
+    /// A single append writes both, as in the next function: a batch has some forty of them a
+    /// record.
     mutating func appendLengthPrefixed(bigEndian value: Int64) {
         unsafe appendLengthPrefixed(byteCount: 8) { room in unsafe room.storeBytes(of: value.bigEndian, as: Int64.self)
         }

@@ -89,8 +89,8 @@ extension Session {
 
 /// libpq's text about a failed connection, taken apart.
 ///
-/// In the verbose form it reads `connection to server at "h" (1.2.3.4), port 5432 failed: FATAL:
-/// 28P01: password authentication failed for user "u"`, then lines of detail, which are dropped.
+/// The verbose form reads `connection to server at "h" (1.2.3.4), port 5432 failed: FATAL: 28P01:
+/// password authentication failed for user "u"`, then lines of detail, which are dropped.
 struct ConnectionFailure: Equatable {
     let message: String
     let sqlState: SQLState?

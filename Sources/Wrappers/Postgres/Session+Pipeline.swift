@@ -31,8 +31,8 @@ extension Session {
         return try rows.get()
     }
 
-    /// True if only a new connection helps: what was prepared before a migration does not fit
-    /// any more, or the server has become a read-only standby.
+    /// Whether only a new connection helps: what was prepared before a migration does not fit any
+    /// more, or the server has become a read-only standby.
     private static func isOutlived(_ error: PostgresError) -> Bool {
         error.sqlState == .featureNotSupported || error.sqlState == .readOnlyTransaction
     }

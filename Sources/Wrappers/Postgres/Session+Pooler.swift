@@ -31,7 +31,7 @@ extension Session {
         }
     }
 
-    /// How long the server may take to end an idle process.
+    /// Longest time for the server to end an idle process.
     private static let endMax = Duration.seconds(5)
 
     /// Asks without preparing a statement, whose name a pooler's other client may have taken.

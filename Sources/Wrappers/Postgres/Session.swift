@@ -2,12 +2,12 @@ import CLibPQ
 import Glibc
 import Threads
 
-/// One connection of libpq, driven without blocking inside of libpq: every wait is a `poll` of ours
-/// that knows a deadline.
+/// A connection of libpq, driven without blocking inside of libpq: every wait is a `poll` of ours
+/// with a deadline.
 ///
-/// Owns the `PGconn`; used from one thread only, the one of its actor. After `close()`, after a
-/// missed deadline and after a cancelled wait it is closed for good, because an answer that comes
-/// later could be taken for that of the next statement.
+/// The session owns the `PGconn`, and is used by one thread only, that of its actor. After
+/// `close()`, after a missed deadline and after a cancelled wait it is closed for good, because an
+/// answer that comes later could be taken for that of the next statement.
 @safe final class Session {
     private(set) var connection: OpaquePointer?
     var preparedStatements: PreparedStatements
@@ -107,7 +107,7 @@ import Threads
 }
 
 extension Duration {
-    /// For `poll`: rounded up, so that a wait never spins through its last millisecond.
+    /// Milliseconds for `poll`, rounded up so that a wait never spins through its last millisecond.
     var pollMilliseconds: Int32 {
         let (seconds, attoseconds) = components
         if seconds < 0 || attoseconds < 0 { return 0 }

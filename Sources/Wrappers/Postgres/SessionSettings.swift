@@ -1,7 +1,7 @@
 /// The server's parameters that a session depends on: it states them itself, whatever the server,
 /// the role and the database say.
 enum SessionSettings {
-    /// By name, as `set_config` takes them.
+    /// Returns the parameters by name, as `set_config` takes them.
     static func values(_ options: PostgresOptions) -> [String: String] {
         fixed.merging(limits(options)) { $1 }.merging(["search_path": quoted(options.schema)]) { $1 }.merging(
             options.sessionSettings
@@ -21,7 +21,7 @@ enum SessionSettings {
         "enable_seqscan": "on", "enable_sort": "on",
     ]
 
-    /// How long the server keeps what this process may never come back for.
+    /// Returns the limits on what the server keeps for a process that may never come back.
     ///
     /// A stopped process is still acknowledged by its machine's network stack, so the idle timeouts
     /// end its session. A dead machine is detected by keepalives or unacknowledged data, and in the
@@ -38,14 +38,15 @@ enum SessionSettings {
         ]
     }
 
-    /// When the server ends a statement by itself, in milliseconds: its deadline ends it before,
-    /// unless the process is gone.
+    /// Returns the time after which the server ends a statement by itself, in milliseconds.
+    ///
+    /// The statement's deadline ends it before, unless the process is gone.
     static func statementTimeout(_ deadline: Duration) -> String { milliseconds(deadline + statementGrace) }
 
     private static let statementGrace = Duration.seconds(5)
     private static let checkInterval = Duration.seconds(2)
 
-    /// At least 1: 0 means without end.
+    /// Returns the milliseconds as text, at least 1 because 0 means without end.
     private static func milliseconds(_ duration: Duration) -> String { "\(max(1, duration.pollMilliseconds))" }
 
     private static func quoted(_ name: String) -> String {
@@ -54,7 +55,7 @@ enum SessionSettings {
     }
 }
 
-/// When the other end of a connection that says nothing counts as gone, in the units of the server
+/// The silence after which the other end of a connection counts as gone, in the units of the server
 /// and of libpq.
 struct Keepalives {
     let idleSeconds: Int

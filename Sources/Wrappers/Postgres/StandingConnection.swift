@@ -2,8 +2,8 @@ import Platform
 
 /// A connection that stays open from one use to the next, and keeps the locks of its session.
 ///
-/// For one task at a time. A fault closes it, which releases its locks; the next use opens another,
-/// as it does once a newer login has worked.
+/// A standing connection serves one task at a time. A fault closes it, which releases its locks;
+/// the next use opens another, as it does once a newer login has worked.
 package final class StandingConnection {
     private let client: PostgresClient
     private var connection: PostgresConnection?

@@ -44,7 +44,7 @@ import Glibc
     /// Lets go of the lock until somebody signals; called with the lock held.
     package func wait() { unsafe pthread_cond_wait(condition, mutex) }
 
-    /// As `wait()`, at most so long.
+    /// Waits as `wait()` does, for at most `limit`.
     package func wait(atMost limit: Duration) {
         var end = timespec()
         unsafe clock_gettime(CLOCK_MONOTONIC, &end)

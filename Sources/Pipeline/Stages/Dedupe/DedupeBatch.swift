@@ -7,12 +7,11 @@ import Store
 ///
 /// Each ID is looked up once and has an index, so that a record costs one look-up per part.
 struct DedupeBatch {
-    /// One record of the batch.
     struct Record {
         let inputRange: Range<Int>?
-        /// When its body was written to the first topic.
+        /// Time at which the record's body was written to the first topic.
         let writtenAt: Timestamp?
-        /// Its parts in the batch's `parts`.
+        /// The range of the record's parts in the batch's `parts`.
         fileprivate let parts: Range<Int>
         fileprivate let notificationIndex: Int?
         fileprivate let hasUnidentified: Bool

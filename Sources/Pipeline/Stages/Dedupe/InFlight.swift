@@ -17,7 +17,7 @@ struct InFlight<Value: Sendable> {
         let value: Value
     }
 
-    /// By ascending offset, as a partition is read in order; no list is empty.
+    /// Arrivals by ascending offset, as a partition is read in order; no list is empty.
     private var arrivals: [TopicPartition: [Arrival]] = [:]
 
     var isEmpty: Bool { arrivals.isEmpty }

@@ -5,8 +5,9 @@ import Synchronization
 /// Forgets IDs that were marked longer ago than the retention, in the background and in small
 /// steps.
 ///
-/// One step reads some pages of the tables, so no lock is held for long; between steps it pauses.
-/// Several workers may prune at once: rows that one has deleted the others no longer find.
+/// A step reads some pages of the tables, so no lock is held for long; between steps the pruning
+/// pauses. Several workers may prune at once: a worker no longer finds rows that another has
+/// deleted.
 final class RevisionPruning: Sendable {
     private struct Schedule {
         var next: ContinuousClock.Instant

@@ -44,7 +44,7 @@ package final class EntitleStage: DatabaseStage {
         upkeep = Reprojection(client: client, catalogs: catalogs, metrics: metrics, refusals: refusals)
     }
 
-    /// As many as fit into one transaction in each shard.
+    /// Maximum records of a batch: as many as fit into one transaction in each shard.
     package var recordsMax: Int {
         let (count, isTooLarge) = size.recordsMax.multipliedReportingOverflow(by: shardsMax)
         return isTooLarge ? .max : count

@@ -6,11 +6,12 @@ import Store
 /// Records that contradict the stored facts of their transaction IDs, found on writing: the ID
 /// belongs to another purchase, or its transaction lies in a closed period.
 struct ContradictedFacts: Error {
-    /// By the record's index in the batch.
+    /// The contradicted field, by the record's index in the batch.
     let records: [Int: ImmutableField]
 }
 
-/// One transaction: locks, reads, adds the facts of a batch, projects, and writes the differences.
+/// A transaction that locks, reads, adds the facts of a batch, projects, and writes the
+/// differences.
 ///
 /// The number of round trips does not depend on the size of the batch: one to lock and read, one to
 /// write and one to commit; two more to read stacks if non-renewing purchases are concerned.

@@ -2,7 +2,7 @@ import Entitlements
 
 /// The effect of a transaction, for answers and metrics.
 struct SettledBatch {
-    /// One for each record, in order.
+    /// The outcomes of the records, in order.
     var outcomes: [EntitleOutcome]
     /// The answers for the requests that wait, by the records' indexes.
     var answers: [Int: UserAnswer] = [:]

@@ -9,7 +9,7 @@ package import Worker
 /// A stage whose work is done in transactions of PostgreSQL.
 package protocol DatabaseStage: Stage {
     var client: PostgresClient { get }
-    /// How many records go into one transaction.
+    /// Number of records in one transaction.
     var size: TransactionSize { get }
 }
 

@@ -5,10 +5,12 @@ package import Store
 package struct HeldList: Sendable {
     /// A JSON array with elements by `entitlements.current.schema.json`.
     package let json: [UInt8]
-    /// Nil if nothing is left out.
+    /// The number of entitlements and periods left out.
+    ///
+    /// `nil` if nothing is left out.
     package let omission: HeldOmission?
 
-    /// In an incomplete list an entitlement keeps only its last periods.
+    /// Maximum periods of an entitlement in an incomplete list, which keeps the last ones.
     private static let periodsMax = 50
 
     /// - Parameter bytesMax: the limit of the array.

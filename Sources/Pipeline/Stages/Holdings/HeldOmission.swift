@@ -1,6 +1,6 @@
 import JSON
 
-/// How many of a user's entitlements did not fit, and where all can be read.
+/// The number of a user's entitlements that did not fit, and the place where all can be read.
 package struct HeldOmission: Hashable, Sendable {
     package let entitlements: Int
     /// The omitted periods of the entitlements in the list.

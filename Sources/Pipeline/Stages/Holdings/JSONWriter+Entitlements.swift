@@ -23,7 +23,7 @@ extension JSONWriter {
         if let identifier { string(identifier) } else { null() }
     }
 
-    /// One entitlement of a user, as in `entitlements.current` and `outcomes`.
+    /// Writes an entitlement of a user, as in `entitlements.current` and `outcomes`.
     mutating func entitlement(_ held: HeldEntitlement) {
         beginObject()
         key("environment")
@@ -44,7 +44,7 @@ extension JSONWriter {
         endObject()
     }
 
-    /// How it is held; what Apple does not say is left out.
+    /// Writes the terms of an entitlement; leaves out what Apple does not state.
     package mutating func terms(_ terms: EntitlementTerms) {
         if let type = terms.ownershipType {
             key("ownershipType")

@@ -26,7 +26,7 @@ struct LinkBatch {
         let track: Track
     }
 
-    /// One for each transaction and track.
+    /// The facts, one for each transaction and track.
     private(set) var transactions: [TransactionFact] = []
     private var places: [FactKey: Int] = [:]
     private(set) var renewals: [RenewalKey: RenewalFact] = [:]
@@ -36,7 +36,7 @@ struct LinkBatch {
     private(set) var groups: Set<AppTransactionGroup> = []
     /// Accounts that an app transaction names, which may have no purchase in the batch.
     private(set) var accounts: Set<AppTransactionGroup> = []
-    /// How often its records name different users for one transaction.
+    /// Number of times that the batch's records name different users for one transaction.
     private(set) var contradictionCount = 0
     private let trustsIngestUsers: Bool
 

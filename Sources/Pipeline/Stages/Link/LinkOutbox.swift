@@ -24,7 +24,7 @@ actor LinkOutbox: Outbox {
     /// Whether to look at once, because the tables were not empty or another copy held the lock.
     private var isDue = true
 
-    /// How long to wait for a notification before the tables are read anyway.
+    /// Longest wait for a notification before the tables are read anyway.
     private let sweepInterval: Duration
     /// Maximum purchases in one transaction.
     private static let purchasesMax = 200

@@ -12,7 +12,7 @@ struct LinkOutcome {
     /// The purchases that a renewal info of the batch may belong to, in the order of their keys.
     private let renewed: [PurchaseScope: [Int]]
     private let accounts: [AppTransactionGroup: ObservedOwner]
-    /// How often ingestion named different users for one transaction.
+    /// Number of times that ingestion named different users for one transaction.
     let contradictionCount: Int
 
     /// - Parameter renewed: the scopes with a renewal info in the batch.

@@ -2,7 +2,7 @@ import AppStore
 import Entitlements
 import Store
 
-/// One app in one environment; a link belongs to one.
+/// An app in an environment; a link belongs to one such pair.
 struct AppScope: Hashable {
     let environment: Environment
     let bundleID: Identifier

@@ -4,7 +4,7 @@ import Postgres
 import Store
 import Records
 
-/// One transaction that adds the facts of a batch and finds the owners of its purchases.
+/// A transaction that adds the facts of a batch and finds the owners of its purchases.
 ///
 /// The locks come first: those of the Apple Accounts concerned, then those of the purchases. Every
 /// change of a purchase's owner holds the lock of its account, so the purchases of one account,

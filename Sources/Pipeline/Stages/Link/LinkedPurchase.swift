@@ -1,15 +1,19 @@
 import Entitlements
 import Store
 
-/// One purchase in work: its facts under its lock, and the owner that follows.
+/// A purchase in work: its facts under its lock, and the owner that follows.
 struct LinkedPurchase {
     let state: PurchaseOwnership
     let facts: OwnershipFacts
     /// The account that it belongs to now.
     let group: AppTransactionGroup?
-    /// By rules 1 and 2; nil if these name nobody, or were not asked yet.
+    /// The owner by rules 1 and 2.
+    ///
+    /// `nil` if these rules name nobody, or were not asked yet.
     var direct: Ownership?
-    /// Nil until all rules were asked.
+    /// The owner by all rules.
+    ///
+    /// `nil` until all rules were asked.
     var owner: StoredOwner?
 
     init(_ state: PurchaseOwnership) {

@@ -11,7 +11,7 @@ struct Linking: Sendable {
     let client: PostgresClient
     let rules: OwnershipRules
 
-    /// How often a batch begins again that concerns more accounts than were locked.
+    /// Maximum attempts at a batch that concerns more accounts than were locked.
     private static let attemptsMax = 5
 
     /// - Parameter hasRecords: whether records of the purchases are forwarded, which projects them.

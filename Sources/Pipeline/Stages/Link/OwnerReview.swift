@@ -10,7 +10,7 @@ package struct OwnerReview: Sendable {
     private let client: PostgresClient
     private let rules: OwnershipRules
 
-    /// How often purchases begin again that concern more accounts than were locked.
+    /// Maximum attempts at purchases that concern more accounts than were locked.
     private static let attemptsMax = 5
 
     /// - Parameter rules: the workers' own.

@@ -132,7 +132,9 @@ struct NotificationID: Hashable {
 
     private static let uuidBytesMax = 128
 
-    /// Nil for an ID that others have given.
+    /// Parses a correlation ID.
+    ///
+    /// `nil` for an ID that others have given.
     init?(correlationID: [UInt8]) {
         guard correlationID.starts(with: Self.prefix) else { return nil }
         let rest = correlationID.dropFirst(Self.prefix.count)

@@ -7,16 +7,16 @@ package import Worker
 
 /// The work of `recovery-worker` without a record: its jobs about all apps.
 ///
-/// Each endpoint of an app has its own tasks, and its own wait after a failure, so that one that
-/// hangs or fails costs no other.
+/// Each endpoint of an app has its own tasks and its own wait after a failure, so an endpoint that
+/// hangs or fails affects no other.
 ///
-/// One copy of the worker works at a time, under a session lock that it keeps: another takes over
-/// as soon as the server misses it, and finds the cursors in the tables.
+/// A single copy of the worker works at a time, under a session lock that it keeps. Another copy
+/// takes over as soon as the server misses the first one, and finds the cursors in the tables.
 actor RecoveryOutbox: Outbox {
     /// The state of an endpoint whose last request failed.
     private struct Fault {
         let error: any Error
-        /// When it is asked again, unless the key is replaced before.
+        /// Instant at which the endpoint is asked again, unless the key is replaced before.
         let until: ContinuousClock.Instant
         let delay: Duration
     }

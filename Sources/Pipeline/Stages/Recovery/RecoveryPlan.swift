@@ -26,10 +26,10 @@ struct RecoveryPlan: Sendable {
     private static let productionDays: Int64 = 179
     private static let otherDays: Int64 = 29
 
-    /// How long an answered question is kept, during which a stale subscription is not asked about
-    /// again.
+    /// Days for which an answered question is kept; a stale subscription is not asked about again
+    /// in that time.
     private static let answersDays: Int64 = 7
-    /// How long after its renewal date a subscription is stale.
+    /// Days after its renewal date from which on a subscription is stale.
     private static let renewalDays: Int64 = 1
 
     func interval(_ job: RecoveryWindowTable.Job) -> Duration { job == .missed ? missedInterval : completeInterval }
@@ -55,11 +55,12 @@ struct RecoveryPlan: Sendable {
         return min(max(from, earliest(slice.app, at: now)), end)..<end
     }
 
-    /// How long a slice waits that has to be read again, after it was that often.
+    /// Returns the wait before a slice is read again: a minute for each earlier wait, at most an
+    /// hour.
     static func delay(after count: Int64) -> Duration { .seconds(60 * min(count, 60)) }
-    /// How long a list without an end is left alone.
+    /// Time for which a list without an end is left alone.
     static let endlessDelay = Duration.seconds(3_600)
-    /// Apple's longer waits are reported.
+    /// Longest hold by Apple that is not reported.
     static let longHold = Duration.seconds(3_600)
 
     static func staleBefore(_ now: Timestamp) -> Timestamp { now.before(days: renewalDays) }
@@ -67,7 +68,7 @@ struct RecoveryPlan: Sendable {
 }
 
 extension Timestamp {
-    /// By this machine's clock.
+    /// The time by this machine's clock.
     static var now: Timestamp { Timestamp(milliseconds: WallClock.milliseconds) }
 
     func before(days: Int64) -> Timestamp { Timestamp(milliseconds: milliseconds - days * Self.millisecondsPerDay) }

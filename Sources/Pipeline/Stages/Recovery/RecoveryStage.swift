@@ -43,7 +43,9 @@ package final class RecoveryStage: DatabaseStage {
 }
 
 extension AppleNotificationTable.Outcome {
-    /// Nil for a record that is no outcome.
+    /// Reads the status in a record of `outcomes`.
+    ///
+    /// `nil` for a record that is no outcome.
     fileprivate init?(_ record: ConsumerRecord) {
         guard let value = record.value, let root = try? JSONDocument(parsing: value).root,
             let status = root["status"]?.string.flatMap(Outcome.Status.init(rawValue:))

@@ -8,7 +8,7 @@ import Records
 enum IngestUser: Equatable {
     case unnamed
     case named(Identifier)
-    /// More than one, or a value that is not UTF-8 or not a valid identifier.
+    /// Several headers, or a value that is not UTF-8 or not a valid identifier.
     case malformed
 
     init(_ headers: [KafkaHeader]) {

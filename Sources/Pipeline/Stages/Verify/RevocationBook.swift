@@ -36,11 +36,13 @@ package struct RevocationBook: Sendable {
 
     private struct Entry: Sendable {
         let subject: Subject
-        /// From this second on.
+        /// First second of the revocation, since 1970.
+        ///
+        /// `nil` if not revoked.
         var revokedSince: Int64?
-        /// When the responder made the newest answer that counts, in seconds since 1970.
+        /// Time at which the responder made the newest answer that counts, in seconds since 1970.
         var answeredAt = Int64.min
-        /// A good answer counts until then, in seconds since 1970.
+        /// Time until which a good answer counts, in seconds since 1970.
         var goodUntil = Int64.min
         var nextQuestion = Timestamp(milliseconds: .min)
         var isBeingAsked = false
@@ -141,6 +143,8 @@ package struct RevocationBook: Sendable {
         }
     }
 
-    /// Why the last question about a certificate failed; nil if it did not.
+    /// Returns the fault of the last question about a certificate.
+    ///
+    /// `nil` if the question did not fail.
     package func fault(of fingerprint: SHA256Digest) -> OCSPError? { entries[fingerprint]?.fault }
 }

@@ -18,7 +18,7 @@ struct Batch: Sendable {
 
     let id: Int
     var records: [ConsumerRecord] = []
-    /// One for each partition.
+    /// The parts of the batch, one for each partition.
     var parts: [Part] = []
 
     var isEmpty: Bool { records.isEmpty }

@@ -2,10 +2,10 @@ import Kafka
 import OpenSSL
 import Records
 
-/// One assignment of a partition to this worker.
+/// An assignment of a partition to this worker.
 ///
-/// A partition that was revoked and assigned again has another claim: what was in flight under the
-/// former one can no longer be settled, so nothing revoked or lost is ever committed.
+/// A partition that was revoked and assigned again has another claim. Batches in flight under the
+/// former claim can no longer be settled, so nothing revoked or lost is ever committed.
 struct PartitionClaim: Hashable, Sendable {
     let partition: TopicPartition
     let epoch: UInt64
@@ -17,11 +17,13 @@ struct PartitionState: Sendable {
         /// The committed offset is being requested; no record may come.
         case loading
         case active
-        /// Being read again from the settled offset; what still comes from before is dropped.
+        /// The partition is being read again from the settled offset; records still coming from
+        /// before are dropped.
         case rewinding
-        /// A record of it has to wait; what still comes is dropped until it is read again.
+        /// A record of the partition has to wait; records still coming are dropped until it is read
+        /// again.
         case held
-        /// To be given up: batches in flight are finished, nothing is added.
+        /// The partition is to be given up: batches in flight are finished, nothing is added.
         case revoking
     }
 
@@ -30,10 +32,12 @@ struct PartitionState: Sendable {
         var batch: Int
         let first: Int64
         var end: Int64
-        /// When its first record was written, by its timestamp in UNIX milliseconds.
+        /// Time at which the first record was written, by its timestamp in UNIX milliseconds.
         var writtenAt: Int64?
         var readAt: ContinuousClock.Instant?
-        /// Nil while the batch is in work.
+        /// The batch's contribution to the tally.
+        ///
+        /// `nil` while the batch is in work.
         var increment: TallyIncrement?
     }
 
@@ -59,7 +63,7 @@ struct PartitionState: Sendable {
     var acceptedSettings: String?
     /// The accepted settings in the last confirmed commit.
     var committedAcceptedSettings: String?
-    /// In order of their offsets.
+    /// The spans of batches, in order of their offsets.
     var spans: [Span] = []
     /// Nothing from this offset on is settled until the partition is read again.
     var pinnedAt: Int64?

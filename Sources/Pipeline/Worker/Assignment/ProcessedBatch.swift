@@ -20,7 +20,7 @@ package struct ProcessedRecord: Sendable {
 
 /// A batch, what the stage decided, and what is to be written for it.
 struct ProcessedBatch: Sendable {
-    /// One record to be written.
+    /// A record to be written.
     struct Output: Sendable {
         var record: ProducerRecord
         /// Index of the output's input in the batch's records.
@@ -111,7 +111,9 @@ struct ProcessedBatch: Sendable {
         return outputs
     }
 
-    /// Nil if no request waits for the record, or if it is forwarded.
+    /// Returns the answer about a record.
+    ///
+    /// `nil` if no request waits for the record, or if the record is forwarded.
     func outcome(of owner: Int, _ outcomes: OutcomeWriter?) -> Output? {
         guard let outcomes, let outcome = records[owner].verdict.outcome ?? Outcome(endOf: records[owner].verdict),
             let record = outcomes.record(for: records[owner].record, outcome)

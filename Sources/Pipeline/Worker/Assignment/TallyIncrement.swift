@@ -22,15 +22,15 @@ struct TallyIncrement: Equatable, Sendable {
     }
 }
 
-/// How a partition's tally begins after an assignment.
+/// The beginning of a partition's tally after an assignment.
 enum TallyStart: Equatable, Sendable {
-    /// Nobody has committed yet: it begins with offset 0.
+    /// The tally begins with offset 0, as nobody has committed yet.
     case first
-    /// It continues at the last owner's commit.
+    /// The tally continues at the last owner's commit.
     case resumed(StageTally)
     /// The commit carries no tally of this cluster, so a new one begins there: what became of the
     /// offsets before it is unknown until a person states it.
     case begunAnew(at: Int64, metadata: String)
-    /// It continues, but its counts and the committed offset do not match.
+    /// The tally continues, but its counts and the committed offset do not match.
     case inconsistent(StageTally, offset: Int64)
 }

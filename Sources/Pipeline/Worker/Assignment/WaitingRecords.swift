@@ -3,9 +3,9 @@ import Kafka
 /// The unsettled records of a worker's partitions.
 struct WaitingRecords: Sendable {
     var records: Int64 = 0
-    /// When the oldest of them was written, at the earliest; UNIX milliseconds.
+    /// Earliest possible time at which the oldest record was written, in UNIX milliseconds.
     var oldest: Int64?
-    /// When the oldest of those that were read was read.
+    /// Instant at which the oldest record already read was read.
     var readAt: ContinuousClock.Instant?
 }
 

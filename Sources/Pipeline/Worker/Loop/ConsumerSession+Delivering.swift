@@ -32,8 +32,10 @@ extension ConsumerSession {
         outputs.forEach(reportRefused)
     }
 
-    /// Where the limit of a topic is unknown, sends the largest output of a record alone and before
-    /// the others: if the broker refuses it, nothing of the record was forwarded.
+    /// Sends the largest output of a record alone and before the others, if the topic's limit is
+    /// unknown.
+    ///
+    /// Nothing of the record was forwarded if the broker refuses this output.
     private func tryLargest(_ processed: inout ProcessedBatch) async {
         for (owner, index) in processed.untried(loop.limits) {
             let output = processed.records[owner].verdict.outputs[index]

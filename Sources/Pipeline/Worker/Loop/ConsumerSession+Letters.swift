@@ -8,8 +8,8 @@ extension ConsumerSession {
     /// Writes the dead letters of a batch and awaits their acknowledgement; false when that is
     /// given up.
     ///
-    /// After all else of the batch, and one batch after the other: only now is it known which of
-    /// its records are refused, and each letter names the one before it.
+    /// The letters follow all other outputs of the batch, and one batch follows the other: only now
+    /// is it known which of its records are refused, and each letter names the one before it.
     func deliverLetters(_ processed: inout ProcessedBatch) async -> Bool {
         guard processed.records.contains(where: { $0.verdict.isRefused }) else { return true }
         guard await waitForLetterPartitions() else { return false }
@@ -79,8 +79,10 @@ extension ConsumerSession {
 }
 
 extension WorkerLoop {
-    /// Where the letters of one source partition go: all to one partition, so that retention can
-    /// only shorten their chain at its beginning.
+    /// Returns the partition for the letters of a source partition.
+    ///
+    /// All of them go to one partition, so that retention can only shorten their chain at its
+    /// beginning.
     func letterPartition(ofSource partition: Int32) -> Int32? {
         let count = letterPartitions.withLock { $0 ?? 0 }
         return count > 0 ? partition % Int32(clamping: count) : nil

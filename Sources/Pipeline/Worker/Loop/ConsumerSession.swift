@@ -37,7 +37,9 @@ final class ConsumerSession: Sendable {
     }
 
     var configuration: WorkerConfiguration { loop.configuration }
-    /// Nil if no record is answered.
+    /// The writer of answers.
+    ///
+    /// `nil` if no record is answered.
     var outcomes: OutcomeWriter? {
         configuration.outcomesTopic.map {
             OutcomeWriter(topic: $0, readsObservations: configuration.stage.readsObservations)

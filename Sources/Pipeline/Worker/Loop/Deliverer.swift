@@ -9,7 +9,7 @@ actor Deliverer {
     private let handlers: KafkaHandlers
     private let log: Log
     private var producer: KafkaProducer
-    /// When each fatal error came last, so that a series of them is logged once.
+    /// Instant of the last fatal error of each code, so that a series of them is logged once.
     private var fatalErrors: [KafkaError.Code: ContinuousClock.Instant] = [:]
 
     init(properties: [String: String], handlers: KafkaHandlers, log: Log) throws(KafkaError) {

@@ -1,14 +1,14 @@
 import Kafka
 
-/// Why an attempt failed that is repeated, in a word; also the label `cause` of their counter.
+/// The cause of a retried failure, in a word; also the label `cause` of the metric.
 package enum FaultCause: String, Sendable, CaseIterable {
     /// No connection, or it broke.
     case unreachable
-    /// There was no answer in time.
+    /// No answer came in time.
     case timeout
     /// Another transaction or member of the group was in the way.
     case contention
-    /// The server answered, and refuses for want of rights or of a table or topic.
+    /// The server answered, and refuses because a right, a table or a topic is missing.
     case refused
     /// Too much was asked for at once: no connection free, a full queue.
     case overloaded

@@ -13,7 +13,7 @@ enum FaultStep: String, Sendable, CaseIterable {
     /// An outbox that reads its database, and one that publishes what it has read.
     case outbox, publish
     case upkeep
-    /// One record that waits alone (`Holds`), while the infrastructure answers.
+    /// A record that waits alone (`Holds`), while the infrastructure answers.
     case held
 
     /// Whether the worker repeats the step until it is answered or dropped.
@@ -39,7 +39,7 @@ final class Faults: Sendable {
         let since: ContinuousClock.Instant
         var cause: FaultCause
         var dependency: HealthCondition
-        /// False once the step's work was dropped.
+        /// Whether the step is still repeated; false once its work was dropped.
         var isRepeated: Bool
     }
 

@@ -5,9 +5,9 @@ import Synchronization
 
 /// The largest record that the producer and each topic accept, as far as that is known.
 ///
-/// So a record of which one output is too large is refused whole, before any of its outputs is
-/// sent; the broker is asked again before, as the limit may have been raised. Where it does not
-/// report a topic's limit, records are tried.
+/// A record with an output that is too large is refused whole, before any of its outputs is sent.
+/// The broker is asked again before that, as the limit may have been raised. Records are tried if
+/// the broker does not report a topic's limit.
 package final class OutputLimits: Sendable {
     private struct State {
         /// `max.message.bytes`, where the broker reported it.
@@ -27,9 +27,9 @@ package final class OutputLimits: Sendable {
     /// The configurations of the topics; nil if no broker has answered.
     package typealias Source = @Sendable () async -> [String: [String: TopicSetting]]?
 
-    /// Between two questions, so that a flood of large records is no flood of questions.
+    /// Time between two questions, so that many large records cause few questions.
     private static let askInterval = Duration.milliseconds(250)
-    /// After a question that was not answered: each costs its whole deadline.
+    /// Time until the next question after an unanswered one, which costs its whole deadline.
     private static let unansweredInterval = Duration.seconds(10)
 
     private let producerBytesMax: Int
@@ -83,8 +83,10 @@ package final class OutputLimits: Sendable {
 
     package func reader() -> Reader { Reader(limits: self) }
 
-    /// For one batch: looks a topic's limit up once for all records that follow each other, so that
-    /// a changed limit may count from the next batch on.
+    /// A reader of the limits for one batch.
+    ///
+    /// It looks a topic's limit up once for all records that follow each other, so that a changed
+    /// limit may count from the next batch on.
     package struct Reader {
         private let limits: OutputLimits
         private var last: (topic: String, bytesMax: Int)?

@@ -5,7 +5,7 @@ import Telemetry
 
 /// Checks that topics exist and accept records of the size that the pipeline needs.
 struct TopicCheck: Sendable {
-    /// One thing that is wrong.
+    /// A problem of a topic.
     enum Finding: Equatable, Sendable {
         case missing(topic: String)
         case tooSmall(topic: String, recordBytes: Int, recordBytesMin: Int)

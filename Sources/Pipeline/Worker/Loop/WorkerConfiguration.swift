@@ -17,7 +17,9 @@ package struct WorkerConfiguration: Sendable {
     /// The topic of the next stage, if any; records written to it count as forwarded.
     package var nextTopic: String?
     package var deadLetterTopic: String
-    /// Where records that carry a correlation ID are answered; nil for no answers.
+    /// The topic for the answers to records with a correlation ID.
+    ///
+    /// `nil` for no answers.
     package var outcomesTopic: String?
     package var consumerProperties: [String: String]
     package var producerProperties: [String: String]
@@ -26,39 +28,43 @@ package struct WorkerConfiguration: Sendable {
     package var batchBytesMax = 4 << 20
     /// Bound on unacknowledged output bytes, from which on nothing more is processed.
     package var outputBytesInFlightMax = 16 << 20
-    /// One is processed while the others await their acknowledgements.
+    /// Maximum batches in flight; one is processed while the others await their acknowledgements.
     package var batchesInFlightMax = 3
     package var retryDelayMin = Duration.milliseconds(100)
     package var retryDelayMax = Duration.seconds(30)
-    /// Between two attempts at a record that its partition waits for: each may take as long as a
-    /// statement may, while no other record of this worker is processed.
+    /// Longest time between two attempts at a record that its partition waits for.
+    ///
+    /// Each attempt may take as long as a statement may, while no other record of this worker is
+    /// processed.
     package var holdDelayMax = Duration.seconds(120)
     package var shutdownBudget = Duration.seconds(20)
     /// Whether a static member leaves the group on a stop.
     package var leavesOnStop = false
 
-    /// How long records gather for a batch at most.
+    /// Longest time for which records gather for a batch.
     package var gatherMax = Duration.milliseconds(20)
-    /// For each record of the batch before: from a thousand records a second on they gather for the
-    /// whole time.
+    /// Gathering time for each record of the batch before.
+    ///
+    /// Records gather for the whole time from a thousand records a second on.
     package var gatherPerRecord = Duration.milliseconds(1)
-    /// How long one poll waits for the first record.
+    /// Longest wait of one poll for the first record.
     package var pollWait = Duration.milliseconds(100)
-    /// After this long without room for records the partitions are paused, and polling continues.
+    /// Time without room for records after which the partitions are paused; polling continues.
     package var pauseAfter = Duration.seconds(1)
-    /// How long batches in flight of revoked partitions may take before they are abandoned.
+    /// Longest time for batches in flight of revoked partitions before they are abandoned.
     package var revocationBudget = Duration.seconds(10)
-    /// Between two commits, except when partitions are given up: a commit costs the broker a write.
+    /// Time between two commits, except when partitions are given up; a commit costs the broker a
+    /// write.
     package var commitInterval = Duration.milliseconds(200)
-    /// For each question to the broker.
+    /// Deadline of each question to the broker.
     package var callDeadline = Duration.seconds(10)
-    /// For closing the clients at the end.
+    /// Deadline of closing the clients at the end.
     package var closeDeadline = Duration.seconds(5)
 
-    /// How long records gather before the next poll.
+    /// Returns the time for which records gather before the next poll.
     ///
     /// A batch costs every process some milliseconds, however few records it has. But a purchase
-    /// that comes alone is polled at once, and next to nothing is waited for after it.
+    /// that comes alone is polled at once, and the wait after it is negligible.
     ///
     /// - Parameters:
     ///   - count: records of this poll.

@@ -8,11 +8,11 @@ extension WorkerLoop {
     /// The longest wait before another attempt.
     private static let retryDelayMax = Duration.seconds(2)
 
-    /// Shows properties of the consumer that no client can be made of; those of the producer the
-    /// loop's own has shown.
+    /// Throws if no consumer can be made of the configured properties.
     ///
-    /// At the start they are somebody's mistake and end the worker. Later on they have been good
-    /// before.
+    /// The loop's own producer has already shown this for the producer's properties. Unusable
+    /// properties at the start are somebody's mistake and end the worker. Later on, the same
+    /// properties have worked before.
     func checkConsumerProperties() throws(KafkaError) {
         let consumer = try KafkaConsumer(configuration: configuration.consumerProperties)
         Task { [configuration] in await consumer.close(deadline: configuration.closeDeadline) }

@@ -4,7 +4,7 @@ import Telemetry
 
 /// The work of a worker besides its records.
 extension WorkerLoop {
-    /// Between two probes of a stage that nothing else asks.
+    /// Time between two probes of a stage that nothing else asks.
     private static let probeInterval = Duration.seconds(2)
 
     /// Probes the stage's database while no record does, so that readiness shows an outage before

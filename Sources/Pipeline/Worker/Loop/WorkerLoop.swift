@@ -29,9 +29,11 @@ package final class WorkerLoop: Sendable {
     /// The number of partitions of the dead-letter topic: nil until the brokers have answered, 0 if
     /// they know no such topic, and then the producer's partitioner decides.
     let letterPartitions = Mutex<Int?>(nil)
-    /// By what the program was found to be too old; nil while it is not.
+    /// The error that showed the program to be too old.
+    ///
+    /// `nil` while the program is not too old.
     let outdatedBy = Mutex<(any Error)?>(nil)
-    /// When the stage was asked last, and answered.
+    /// Instant of the stage's last answer.
     let lastAnswer = Mutex(ContinuousClock.now)
 
     /// Makes the producer; no connection is waited for.
@@ -88,7 +90,7 @@ package final class WorkerLoop: Sendable {
         await deliverer.close(deadline: configuration.closeDeadline)
     }
 
-    /// One consumer after the other, until the worker is to stop or has become outdated.
+    /// Runs one consumer after the other, until the worker is to stop or has become outdated.
     private func runSessions(_ cluster: String) async {
         var backoff = configuration.backoff
         while !mustPause {
@@ -112,7 +114,7 @@ package final class WorkerLoop: Sendable {
 
     /// Ends `run()` in good order.
     ///
-    /// From any thread, also more than once.
+    /// Any thread may call this, also more than once.
     package func stop() {
         isStopping.store(true, ordering: .releasing)
         session.withLock { $0 }?.stop()
@@ -149,9 +151,9 @@ package final class WorkerLoop: Sendable {
         session.withLock { $0 }?.settingsChanged()
     }
 
-    /// Applies the result of a reload; nil without one.
+    /// Applies the result of a reload.
     ///
-    /// For the processing task, between two batches.
+    /// `nil` without one. The processing task calls this between two batches.
     func applyReload() -> ActiveStage? {
         let taken = nextStage.withLock { next in
             defer { next = nil }
@@ -203,6 +205,8 @@ package struct ActiveStage: Sendable {
     let stage: any Stage
     /// Makes the letters of a cluster, by the ID that its brokers give.
     let deadLetters: @Sendable (_ cluster: String) -> any DeadLetterWriting
-    /// With what it has seen so far; nil for stages that need none.
+    /// The breaker, with what it has seen so far.
+    ///
+    /// `nil` for stages that need none.
     var breaker: Breaker?
 }

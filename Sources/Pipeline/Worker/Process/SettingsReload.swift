@@ -12,7 +12,8 @@ import Telemetry
 /// force.
 final class SettingsReload: Sendable {
     private struct State {
-        /// In force: what may change as it was last applied, all else as at the start.
+        /// The settings in force: those that may change as last applied, all others as at the
+        /// start.
         var settings: SettingsValues
         /// The problems of the last attempt; empty if it was applied.
         var problems: [String] = []
@@ -147,7 +148,7 @@ final class SettingsWatch: Sendable {
 
     /// Requests a reload of the settings at once.
     ///
-    /// From any thread.
+    /// Any thread may call this.
     func ask() {
         isAsked.store(true, ordering: .releasing)
         signal.send()

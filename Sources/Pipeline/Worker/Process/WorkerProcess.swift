@@ -115,14 +115,15 @@ final class ProcessSignals {
 /// the sum of all deadlines. Nothing is lost by it: what is not committed is read again, as after
 /// any other end.
 enum ShutdownLimit {
-    /// Beyond the time for what is in work: for leaving the group and closing the clients.
+    /// Time for leaving the group and closing the clients, beyond the time for what is in work.
     ///
-    /// With the usual budget it is all over within the 30 s that Kubernetes gives.
+    /// The whole shutdown ends within the 30 s that Kubernetes gives, if the budget is the usual
+    /// one.
     private static let closing = Duration.seconds(8)
 
-    /// Begins to count.
+    /// Begins to count the time.
     ///
-    /// From any thread, also more than once.
+    /// Any thread may call this, also more than once.
     static func begin(budget: Duration, _ log: Log) {
         let limit = budget + closing
         let queue = DispatchQueue.global(qos: .userInitiated)

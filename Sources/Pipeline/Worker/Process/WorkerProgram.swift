@@ -12,7 +12,7 @@ package struct WorkerProgram: Sendable {
         package internal(set) var settings: SettingsValues
         package let metrics: MetricsRegistry
         package let log: Log
-        /// How large the stage's outputs may be, as the topics' configurations say.
+        /// Maximum sizes of the stage's outputs, by the topics' configurations.
         package let limits: OutputLimits
         /// The stage that the new one replaces at a reload; nil at the start.
         package internal(set) var predecessor: (any Stage)?

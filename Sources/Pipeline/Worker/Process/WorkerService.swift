@@ -74,6 +74,6 @@ package final class WorkerService: Sendable {
 
     /// Reloads the settings.
     ///
-    /// From any thread.
+    /// Any thread may call this.
     package func reload() { watch.ask() }
 }

@@ -11,10 +11,10 @@ struct GroupStanding: Sendable {
     /// The errors by which Kafka has refused this worker, each logged once.
     var refusals: [KafkaError] = []
 
-    /// Why this worker does not read; nil while it reads a partition, or without any while the
-    /// group is balanced.
+    /// Returns the reason for which this worker does not read.
     ///
-    /// A worker that lost its partitions, or waits for the other members, settles nothing.
+    /// `nil` while it reads a partition, or while it has none and the group is balanced. A worker
+    /// that lost its partitions, or waits for the other members, settles nothing.
     func obstacle(isReading: Bool) -> String? {
         if let topic = missingTopics.min() { return "topic \(topic) is missing or not authorized" }
         if let error = refusals.last { return "\(error)" }

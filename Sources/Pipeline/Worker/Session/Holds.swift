@@ -6,9 +6,9 @@ import Telemetry
 /// no other.
 struct Holds: Sendable {
     private struct Hold: Sendable {
-        /// The record's.
+        /// The offset of the held record.
         let offset: Int64
-        /// When it is read again.
+        /// Instant at which the record is read again.
         let due: ContinuousClock.Instant
         let backoff: Backoff
         var isPaused = false
@@ -49,8 +49,9 @@ struct Holds: Sendable {
         return (paused, Set(due))
     }
 
-    /// How many of a batch's records go through the stage together: none with one that was held,
-    /// so that its repetition costs no other record anything.
+    /// Returns the number of a batch's records that go through the stage together.
+    ///
+    /// A record that was held goes alone, so that its repetition costs no other record anything.
     func countTogether(_ records: [ConsumerRecord]) -> Int {
         guard !holds.isEmpty else { return records.count }
         let first = records.firstIndex(where: contains)

@@ -3,7 +3,7 @@ import Kafka
 import OpenSSL
 import Records
 
-/// One dead letter of a batch, and where its chain stood before it.
+/// A dead letter of a batch, with the head of its chain before it.
 struct Letter: Sendable {
     var record: ProducerRecord
     /// An index into the batch's records.

@@ -1,4 +1,4 @@
-/// When a session polls: records gather for a batch, and batches wait for room.
+/// The schedule of a session's polls: records gather for a batch, and batches wait for room.
 struct Pacing: Sendable {
     enum Step: Sendable, Equatable {
         case poll
@@ -11,9 +11,9 @@ struct Pacing: Sendable {
 
     /// Whether the partitions are paused, because there has been no room for a while.
     private(set) var isPaused = false
-    /// When records have gathered for the next poll.
+    /// Instant at which records have gathered for the next poll.
     var gatheredAt: ContinuousClock.Instant?
-    /// Since when there has been no room.
+    /// Instant since which there has been no room.
     private var fullSince: ContinuousClock.Instant?
 
     /// - Parameter pauseAfter: a pause drops what was fetched, so room is waited for this long.
@@ -35,7 +35,9 @@ struct Pacing: Sendable {
         return .pause
     }
 
-    /// How long records have yet to gather; nil if they have.
+    /// Returns the time for which records have yet to gather.
+    ///
+    /// `nil` if they have gathered.
     func gathering(_ now: ContinuousClock.Instant) -> Duration? {
         guard let gatheredAt, gatheredAt > now else { return nil }
         return gatheredAt - now

@@ -18,7 +18,9 @@ struct SessionCore: Sendable {
 
     let configuration: WorkerConfiguration
     var assignment: Assignment
-    /// Nil for stages that need none.
+    /// The stage's breaker.
+    ///
+    /// `nil` for stages that need none.
     var breaker: Breaker?
     var holds = Holds()
     var group = GroupStanding()

@@ -56,7 +56,7 @@ package struct Breaker: Sendable {
         case pass
         /// The batch is like any other, and what was held is read again.
         case disarm
-        /// From its first refused record on nothing of a partition is written or committed.
+        /// Nothing of a partition is written or committed from its first refused record on.
         case hold
         /// Nothing of the batch is written or committed.
         case holdAll
@@ -117,7 +117,7 @@ package struct Breaker: Sendable {
         return named.map { "\($0.key): \($0.value)" } + (rest > 0 ? ["others: \(rest)"] : [])
     }
 
-    /// How many subjects are kept apart, and how many of these are named.
+    /// Maximum subjects kept apart, and maximum of these that are named.
     private static let subjectsKeptMax = 1_000
     private static let subjectsNamedMax = 20
 

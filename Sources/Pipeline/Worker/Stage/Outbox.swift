@@ -33,7 +33,7 @@ package typealias OutboxDelivery = @Sendable ([ProducerRecord]) async throws -> 
 
 /// Bounds that an outbox can rely on.
 package enum OutboxLimits {
-    /// How long the producer may try to write a record before it gives it back.
+    /// Longest time for which the producer tries to write a record before it gives the record back.
     package static let deliveryMax = Duration.seconds(6)
 }
 

@@ -10,16 +10,18 @@ package struct Verdict: Sendable {
     /// The answer to the request that waits for the record, where the stage knows more of it than
     /// that it was refused; the loop sends it.
     package var outcome: Outcome?
-    /// When the body that the record comes from was written to the first topic, for the metrics;
-    /// nil if the record itself is the body, or does not say.
+    /// Time at which the record's body was written to the first topic, for the metrics.
+    ///
+    /// `nil` if the record itself is the body, or does not state the time.
     package var bodyWrittenAt: Timestamp?
     /// The record's evidence about the settings, for a stage with a breaker.
     package var evidence: Breaker.Evidence?
     /// Set exactly when the disposition is `deadLettered`; the loop makes the letter.
     package let refusal: Refusal?
-    /// Why the record has to wait although the infrastructure answers; nil for all that end here.
+    /// The reason for which the record has to wait although the infrastructure answers.
     ///
-    /// It is processed again after a while, and until then its partition waits with it.
+    /// `nil` for all records that end here. A waiting record is processed again after a while, and
+    /// its partition waits with it until then.
     package let heldBy: (any Error)?
 
     package init(
@@ -60,7 +62,7 @@ package struct Verdict: Sendable {
         Verdict(refusal, evidence)
     }
 
-    /// How many outputs go to a topic.
+    /// Counts the outputs to a topic.
     func outputCount(to topic: String?) -> Int {
         var count = 0
         for index in outputs.indices where outputs[index].topic == topic { count += 1 }
@@ -100,12 +102,16 @@ extension Verdict {
 }
 
 extension Observation {
-    /// When its body was written to the first topic; nil if it has none.
+    /// Time at which the observation's body was written to the first topic.
+    ///
+    /// `nil` if it has no body.
     package var bodyWrittenAt: Timestamp? { source?.timestamp }
 }
 
 extension Outcome {
-    /// How a refused record ends, whatever the stage; nil for all others.
+    /// Makes the end of a refused record, whatever the stage.
+    ///
+    /// `nil` for all other records.
     init?(endOf verdict: Verdict) {
         guard let refusal = verdict.refusal else { return nil }
         self.init(.deadLettered, reason: refusal.reason.rawValue)

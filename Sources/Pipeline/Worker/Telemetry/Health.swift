@@ -4,7 +4,7 @@ import Synchronization
 package import Telemetry
 
 package struct HealthCondition: Hashable, Sendable {
-    /// One word, as readiness and its metric spell it.
+    /// A single word, as readiness and its metric spell it.
     package let name: String
 
     package init(_ name: String) { self.name = name }
@@ -22,13 +22,13 @@ package struct HealthCondition: Hashable, Sendable {
 package final class Health: Sendable {
     private struct State {
         var lastProgress: ContinuousClock.Instant
-        /// Why a condition does not hold; absent when it does.
+        /// Reasons for which conditions do not hold; a condition that holds has none.
         var reasons: [HealthCondition: String]
     }
 
     package let conditions: [HealthCondition]
 
-    /// How long the loop may go without a turn before the worker counts as stuck.
+    /// Longest time without a turn of the loop before the worker counts as stuck.
     package let stallMax: Duration
 
     private let state: Mutex<State>
@@ -60,7 +60,9 @@ package final class Health: Sendable {
 
     package var isReady: Bool { state.withLock { $0.reasons.isEmpty } }
 
-    /// Why a condition does not hold; nil when it does.
+    /// Returns the reason for which a condition does not hold.
+    ///
+    /// `nil` if it holds.
     package func reason(_ condition: HealthCondition) -> String? { state.withLock { $0.reasons[condition] } }
 
     private func update(_ condition: HealthCondition, reason: String?) -> Bool {

@@ -1,12 +1,12 @@
 import Synchronization
 import Telemetry
 
-/// Where a worker's time goes: each moment counts for one activity, so that the seconds of all
-/// activities add up to the time for which the account is kept.
+/// An account of a worker's time, in which each moment counts for one activity.
 ///
-/// A worker does several things at once: while one batch is processed, the one before it waits for
-/// its acknowledgement. A moment counts for the first activity, in the order of `Activity`, that
-/// goes on, which is the one that the next batch waits for.
+/// The seconds of all activities add up to the time for which the account is kept. A worker does
+/// several things at once: while one batch is processed, the one before it waits for its
+/// acknowledgement. A moment counts for the first running activity in the order of `Activity`,
+/// which is the one that the next batch waits for.
 package final class TimeAccount: Sendable {
     /// An activity of a worker; also the label `activity`.
     package enum Activity: Int, CaseIterable, Sendable {
@@ -27,7 +27,7 @@ package final class TimeAccount: Sendable {
     }
 
     private struct State {
-        /// How many of each go on at this moment.
+        /// Number of times that each activity runs at this moment.
         var running = Array(repeating: 0, count: Activity.allCases.count)
         var seconds = Array(repeating: 0.0, count: Activity.allCases.count)
         var since: ContinuousClock.Instant

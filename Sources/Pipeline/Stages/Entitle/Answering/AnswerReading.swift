@@ -8,7 +8,7 @@ import Records
 
 /// Reads the answers for the requests that wait for records, in the records' own transaction.
 struct AnswerReading {
-    /// One record that a request waits for.
+    /// A record that a request waits for.
     struct Question {
         let index: Int
         let record: EntitleRecord
@@ -22,10 +22,10 @@ struct AnswerReading {
 
     init(_ questions: [Question]) { self.questions = questions }
 
-    /// The answers, by index in the batch.
+    /// Reads the answers, by index in the batch.
     ///
-    /// One round trip reads what the users hold now, and which records brought their known content
-    /// themselves. A record that is read again after a crash is no duplicate of itself.
+    /// A single round trip reads what the users hold now, and which records brought their known
+    /// content themselves. A record that is read again after a crash is no duplicate of itself.
     func answers(_ connection: PostgresConnection) async throws -> [Int: UserAnswer] {
         var pipeline = Pipeline()
         let holding = pipeline.add(HeldEntitlements.read, Array(Set(questions.compactMap(\.listedUserID))))

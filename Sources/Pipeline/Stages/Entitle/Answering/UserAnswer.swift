@@ -5,12 +5,17 @@ import Store
 
 /// The answer about a user for the request that waits for a record.
 struct UserAnswer {
-    /// Nil if unknown.
+    /// The user of the answer.
+    ///
+    /// `nil` if unknown.
     let userID: Identifier?
-    /// In the record's environment; nil if the record is not the last of its body.
+    /// The user's entitlements in the record's environment.
+    ///
+    /// `nil` if the user is unknown, or the record is not the last of its body.
     let held: [HeldEntitlement]?
-    /// Whether this very record brought its content before, so that it is read again and is no
-    /// duplicate.
+    /// Whether this record itself brought its content before.
+    ///
+    /// Such a record is read again and is no duplicate.
     let hasBroughtContent: Bool
 
     func outcome(_ outcome: EntitleOutcome, isAboutPurchase: Bool) -> Outcome {

@@ -7,7 +7,9 @@ import Synchronization
 /// The product catalog in force, read again when another version was applied.
 final class CatalogStore: Sendable {
     struct Versioned: Sendable {
-        /// Nil if none was applied: then every product is unknown.
+        /// The version of the applied catalog.
+        ///
+        /// `nil` if none was applied; every product is unknown then.
         var version: Int64?
         var catalog: Catalog
     }

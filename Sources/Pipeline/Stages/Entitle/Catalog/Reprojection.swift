@@ -6,9 +6,9 @@ import Worker
 
 /// Projects purchases again after a catalog change, in the background and in small steps.
 ///
-/// One copy of the worker works at a time, under a session lock of its connection; the table holds
-/// its progress, so that another copy continues there. Projecting twice gives the same rows. A
-/// purchase that PostgreSQL rejects is logged and stays as it was.
+/// A single copy of the worker works at a time, under a session lock of its connection. The table
+/// holds its progress, so that another copy continues there. Projecting twice gives the same rows.
+/// A purchase that PostgreSQL rejects is logged and stays as it was.
 actor Reprojection: Upkeep {
     private let client: PostgresClient
     private let catalogs: CatalogStore
@@ -19,9 +19,9 @@ actor Reprojection: Upkeep {
     /// Whether to look at once: at the start, and while another copy works.
     private var isDue = true
 
-    /// How long to wait for a notification before the table is read anyway.
+    /// Longest wait for a notification before the table is read anyway.
     private static let sweepInterval = Duration.milliseconds(1000)
-    /// Before all purchases.
+    /// The progress before all purchases.
     private static let start = PurchaseScope(environment: Environment(rawValue: ""), originalTransactionID: "")
     /// Maximum purchases in one transaction.
     private static let purchasesMax = 200

@@ -30,7 +30,7 @@ final class ChangeFeed: Outbox {
         var backlogReportedAt: ContinuousClock.Instant?
     }
 
-    /// How long changes of other writers wait before they are looked for.
+    /// Longest wait of other writers' changes before the feed looks for them.
     private static let sweepInterval = Duration.milliseconds(200)
     private static let backlogInterval = Duration.seconds(5)
 
@@ -87,7 +87,10 @@ extension ChangeFeed {
         return true
     }
 
-    /// Nil if nothing waits or another copy holds the lease; empty if it is to be asked again.
+    /// Reads the next batch.
+    ///
+    /// `nil` if nothing waits or another copy holds the lease. Empty if the caller has to ask
+    /// again.
     private func nextBatch() async throws -> FeedBatch? {
         let doubtful = state.withLock { $0.doubtful }
         if !doubtful.isEmpty {
@@ -152,7 +155,8 @@ extension ChangeFeed {
 
     /// Keeps the lease while the body runs.
     ///
-    /// If it cannot be kept, another copy may begin before the body has ended: `mark` finds out.
+    /// A lease that cannot be kept lets another copy begin before the body has ended; `mark`
+    /// detects that.
     private func renewing(_ body: () async throws -> Void) async throws {
         let renewal = Task { [client, lease] in
             while true {
@@ -166,8 +170,8 @@ extension ChangeFeed {
 
     /// Removes acknowledged changes from the outbox.
     ///
-    /// If another copy has begun because this process stood still or was cut off from the database,
-    /// records of this one may follow that copy's: then the users' states are published once more.
+    /// Another copy may begin if this process stood still or was cut off from the database. Records
+    /// of this process may then follow that copy's, so the users' states are published once more.
     private func mark(_ batch: FeedBatch) async throws {
         var confirmation = Pipeline()
         lease.confirm(batch.changes.map(\.id), in: &confirmation)

@@ -6,9 +6,9 @@ import Records
 import Store
 
 extension RecordedChange {
-    /// A value by `entitlements.changed.schema.json`; nil if nothing fits.
+    /// Makes a value by `entitlements.changed.schema.json`.
     ///
-    /// If not all periods fit, the last ones are kept.
+    /// `nil` if nothing fits. The last periods are kept if not all fit.
     func value(bytesMax: Int) -> (bytes: [UInt8], isWhole: Bool)? {
         let whole = value(old, new, omitted: nil)
         if whole.count <= bytesMax { return (whole, true) }

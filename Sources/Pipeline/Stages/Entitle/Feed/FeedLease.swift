@@ -15,14 +15,14 @@ final class FeedLease: Sendable {
     /// The time before the request that last granted the lease; nil if it is not granted.
     private let confirmed = Mutex<ContinuousClock.Instant?>(nil)
 
-    /// How often it is renewed while records are in flight.
+    /// Time between two renewals while records are in flight.
     static let renewalInterval = Duration.seconds(1)
-    /// How long after the request for the lease records may be sent.
+    /// Time after the request for the lease within which records may be sent.
     ///
     /// The rest of the lease is for requests that are still on their way when this process dies. If
-    /// the broker stands still for longer, such a request may be served after those of the next
-    /// copy: readers of the changes skip versions that they know, and a repetition ends the states
-    /// in the newest again.
+    /// the broker stands still for longer, it may serve such a request after those of the next
+    /// copy. Readers of the changes skip versions that they know, and a repetition makes the newest
+    /// states the last ones again.
     private static let handOverMax = Duration.seconds(2)
 
     /// Whether records may be sent now.

@@ -4,9 +4,9 @@ import Store
 
 /// The closed periods of a scope: of one purchase, whose transactions one trust vouches for.
 struct ClosedPurchase {
-    /// With more open transactions than this, the oldest are closed.
+    /// Maximum open transactions; beyond it the oldest are closed.
     static let openMax = 8
-    /// How many stay open then.
+    /// Number of transactions that stay open then.
     static let openMin = 3
 
     let bundleID: Identifier

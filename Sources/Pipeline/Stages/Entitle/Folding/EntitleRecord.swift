@@ -4,7 +4,7 @@ import JSON
 import Records
 import Store
 
-/// One observation of a batch.
+/// An observation of a batch.
 typealias EntitleRecord = Shared<Observation>
 
 extension EntitleRecord {

@@ -6,7 +6,7 @@ struct PurchaseState {
     private(set) var transactions: [TransactionFact] = []
     /// Indexes of the transactions to write.
     private(set) var changed: [Int] = []
-    /// How many of the transactions may be stored: the first ones.
+    /// Number of the transactions that may be stored: the first ones.
     private var storedCount = 0
     var ownership = Ownership(spans: [], rule: .unlinked)
     /// The change of the owner that no projection has followed yet; nil if none is open.

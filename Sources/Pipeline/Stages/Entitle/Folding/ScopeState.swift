@@ -5,7 +5,9 @@ import Store
 /// The state of one scope: the stored facts and what the batch has added.
 struct ScopeState {
     let scope: PurchaseScope
-    /// One for each app; usually one in all, so it is searched and not looked up.
+    /// The purchases, one for each app.
+    ///
+    /// A scope usually has a single one, so the list is searched without an index.
     private(set) var purchases: [(bundleID: Identifier, state: PurchaseState)] = []
     private(set) var renewals: [RenewalFact] = []
     private(set) var spans: [RenewalKey: Set<RenewalSpan>] = [:]
