@@ -15,7 +15,7 @@ import Topology
         for plan in TopicLayout().plans { try cluster.createTopic(plan.name, partitions: 2) }
         let client = ["bootstrap.servers": cluster.bootstrapServers]
         let producer = try KafkaProducer(configuration: client)
-        let records = (0..<3).map { ProducerRecord(topic: "storekit.raw", value: [$0]) }
+        let records = (0..<3).map { ProducerRecord(topic: "storekit.raw", partition: 0, value: [$0]) }
         #expect(await producer.send(records).isComplete)
         await producer.close(deadline: .seconds(5))
         return cluster
