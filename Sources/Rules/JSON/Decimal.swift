@@ -9,7 +9,7 @@ struct Decimal {
     private var pointPlace = 0
 
     private static let digitsHeldMax = 19
-    /// Beyond every number of digits that a document may have, and far from overflow.
+    /// Maximum exponent, beyond every number of digits that a document may have, and far from overflow.
     private static let exponentMax = 1 << 40
 
     /// Takes a range that the parser has found to be a number.

@@ -12,7 +12,7 @@ package indirect enum JSONContent: Sendable {
     case time(String, shown: String)
     case array([JSONContent])
     case object([(name: String, value: JSONContent)])
-    /// One value that is JSON already.
+    /// A value that is JSON already.
     case raw([UInt8])
 
     /// The text without whitespace.

@@ -66,7 +66,9 @@ package struct JSONCursor: Sendable {
 extension JSONCursor {
     package mutating func passNull() -> Bool { pass(literal: "null") }
 
-    /// Nil if it is no boolean.
+    /// Passes a boolean and returns it.
+    ///
+    /// `nil` if the value is no boolean.
     package mutating func bool() -> Bool? {
         if pass(literal: "true") { return true }
         return pass(literal: "false") ? false : nil
@@ -81,8 +83,8 @@ extension JSONCursor {
 
     /// Passes a number and returns it as `JSONValue.int64` does; nil also if there is no digit.
     ///
-    /// If the number has a fraction or more digits, only its beginning is passed: no member is
-    /// found there, so that nothing more is passed.
+    /// The cursor passes only the beginning of a number with a fraction or with more digits: no
+    /// member is found there, so that nothing more is passed.
     package mutating func int64() -> Int64? {
         var number: Int64 = 0
         var index = position
@@ -99,10 +101,12 @@ extension JSONCursor {
         return number
     }
 
-    /// So many digits never exceed 64 bits.
+    /// Maximum digits; so many never exceed 64 bits.
     private static let digitsMax = 18
 
-    /// As `JSONValue.string`; nil also for a string with escapes, or of more than ASCII.
+    /// Passes a string and returns it as `JSONValue.string` does.
+    ///
+    /// `nil` also for a string with escapes, or of more than ASCII.
     package mutating func string() -> String? { passString().map { String(decoding: bytes[$0], as: UTF8.self) } }
 
     /// Passes a string's content to `body` and returns its result; nil as for `string()`.

@@ -35,9 +35,9 @@ package struct JSONDocument: Sendable {
 
 /// The upper bounds of a document, so that hostile input costs a bounded amount of memory.
 package struct JSONLimits: Sendable, Equatable {
-    /// How many containers may be open at once.
+    /// Maximum containers open at once.
     package var depthMax: Int
-    /// How many values and keys a document may hold together.
+    /// Maximum values and keys of a document together.
     package var nodesMax: Int
 
     package init(depthMax: Int = 64, nodesMax: Int = 100_000) {
@@ -52,7 +52,7 @@ package struct JSONLimits: Sendable, Equatable {
     package static let accepted = JSONLimits(depthMax: .max, nodesMax: .max)
 }
 
-/// Which documents are accepted, beyond what the limits say.
+/// The kind of documents that are accepted, within the limits.
 package enum JSONPolicy: Sendable {
     /// All that RFC 8259 calls JSON; a UTF-8 byte order mark before it is skipped.
     case grammar
@@ -61,7 +61,7 @@ package enum JSONPolicy: Sendable {
     case strict
 }
 
-/// Why bytes are not an acceptable document, and at which byte the fault was found.
+/// The reason for which bytes are not an acceptable document, and the byte at which the fault was found.
 ///
 /// Holds nothing of the document, so it may be logged.
 package struct JSONError: Error, Hashable, Sendable {
@@ -101,11 +101,11 @@ package enum JSONKind: UInt8, Sendable {
     case null
 }
 
-/// One value or key of a document, in the order of the text.
+/// A value or key of a document, in the order of the text.
 ///
 /// A container is followed by its contents; in an object, keys and values alternate.
 struct JSONNode: Sendable {
-    /// Where the text of the value begins and ends; a string's quotes are part of it.
+    /// The beginning of the value's text; `end` is its end, and a string's quotes are part of it.
     var start: UInt32
     var end: UInt32
     /// The index of the node that follows this one and all it contains.

@@ -85,8 +85,8 @@ extension JSONValue {
     /// The members whose keys are recognized, in the order of the text; none for anything but an
     /// object.
     ///
-    /// One pass that builds no values of members it skips: an object may have tens of thousands
-    /// of them, with escapes in each key.
+    /// The function makes one pass and builds no values of members that it skips: an object may
+    /// have tens of thousands of them, with escapes in each key.
     ///
     /// - Parameters:
     ///   - keyBytesMax: keys of more bytes, their escapes replaced, are not recognized.

@@ -14,7 +14,9 @@ package struct JSONObjectReader: Sendable {
     private let end: Int
     private var next: Int
 
-    /// Nil if the value is no object.
+    /// Makes a reader of an object.
+    ///
+    /// `nil` if the value is no object.
     package init?(_ value: JSONValue) {
         guard value.kind == .object else { return nil }
         storage = value.storage
@@ -49,13 +51,13 @@ extension JSONObjectReader {
     /// The value itself, which may outlive the reader.
     package func value(at index: Index) -> JSONValue { JSONValue(storage: storage, index: index.node) }
 
-    /// As `JSONValue.bool`.
+    /// The value's `JSONValue.bool`.
     package func bool(at index: Index) -> Bool? { value(at: index).bool }
 
-    /// As `JSONValue.int64`.
+    /// The value's `JSONValue.int64`.
     package func int64(at index: Index) -> Int64? { value(at: index).int64 }
 
-    /// As `JSONValue.string`.
+    /// The value's `JSONValue.string`.
     package func string(at index: Index) -> String? { value(at: index).string }
 
     /// Passes a string's content to `body`; nil if the value is no string, or one with escapes.

@@ -1,4 +1,4 @@
-/// One value of a document: a span of its bytes, converted when asked for.
+/// A value of a document: a span of its bytes, converted when asked for.
 package struct JSONValue: Sendable {
     let storage: JSONStorage
     let index: Int

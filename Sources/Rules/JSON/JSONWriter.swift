@@ -176,7 +176,7 @@ package struct JSONWriter: Sendable {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    /// How many bytes at the beginning need no escape, as nearly all texts as a whole.
+    /// Number of bytes at the beginning that need no escape; all of them in nearly all texts.
     private static func plainCount(_ text: UnsafeBufferPointer<UInt8>) -> Int {
         var index = 0
         while index < text.count {
@@ -203,7 +203,7 @@ package struct JSONWriter: Sendable {
     }
 }
 
-/// Which containers are open in a text that is written: one bit each, so that no array is needed.
+/// The open containers of a text that is written: one bit each, so that no array is needed.
 private struct OpenContainers {
     private var areObjects: UInt64 = 0
     private var depth = 0

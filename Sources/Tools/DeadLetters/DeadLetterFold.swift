@@ -5,13 +5,13 @@ package import Store
 
 /// Folds dead letters by ID: of several copies, the first that matches its link counts.
 ///
-/// Holds some bytes for each ID and never a letter. Beyond `idsMax` further IDs are not held and
+/// The fold holds some bytes for each ID and never a letter. IDs beyond `idsMax` are not held, and
 /// their repetitions count each; `isComplete` is false then.
 package struct DeadLetterFold<Part: Sendable>: Sendable {
     package enum Outcome {
-        /// Stands for its ID from now on, in place of the part of a former copy, if any.
+        /// The copy counts for its ID from now on, in place of the part of a former copy, if any.
         case counts(replacing: Part?)
-        /// Another copy counts.
+        /// Another copy of the letter counts.
         case stale
     }
 
@@ -52,8 +52,7 @@ package struct DeadLetterFold<Part: Sendable>: Sendable {
         return text
     }
 
-    /// Half the size of the text: IDs are 32 hexadecimal digits, any other text is hashed to as
-    /// many.
+    /// A key of half the text's size: IDs are 32 hexadecimal digits, any other text is hashed to as many.
     private static func key(_ id: String) -> UInt128 {
         if id.utf8.count == DeadLetterID.length, let number = UInt128(id, radix: 16) { return number }
         let digits = SHA256.digest(Array(id.utf8)).hex.prefix(DeadLetterID.length)
@@ -66,7 +65,7 @@ struct NewestLetters {
     private let limit: Int
     private var letters: [String: DeadLetterRow] = [:]
 
-    /// How many were inserted and not removed, kept or not.
+    /// Number of letters inserted and not removed, kept or not.
     private(set) var count = 0
 
     init(limit: Int) { self.limit = limit }

@@ -209,7 +209,7 @@ extension KafkaAdmin {
     }
 }
 
-/// Why the dead-letter topic could not be read.
+/// The reason for which the dead-letter topic could not be read.
 package struct DeadLetterTopicError: Error, Equatable, Sendable, CustomStringConvertible {
     package enum Code: Sendable {
         /// librdkafka rejects the settings.

@@ -16,7 +16,7 @@ struct DemoAuditing: Sendable {
     private static let indexName = "dead-letter-index"
     private static let consoleName = "console"
     private static let usersFile = "console-users"
-    /// Before the URL in the console's log.
+    /// The text before the URL in the console's log.
     private static let announcement = "the console is at "
 
     init(settings: String, folder: DemoFolder) throws(CommandError) {

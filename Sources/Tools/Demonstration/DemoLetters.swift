@@ -49,6 +49,6 @@ struct DemoLetters: Sendable {
         if example == nil || isBetter { example = (letter, DeadLetterOriginal(record)) }
     }
 
-    /// How many there are of each reason.
+    /// Number of letters by reason.
     var counts: [String: Int] { Dictionary(uniqueKeysWithValues: reasons.map { ($0.name, $0.count) }) }
 }

@@ -5,7 +5,7 @@ import Simulation
 struct DemoOptions: Sendable {
     static let bodyCountMax = 200_000
 
-    /// How many bodies are published.
+    /// Number of published bodies.
     var bodyCount = 2_000
     /// The same seed makes the same customers and purchases in the same order.
     var seed: UInt64 = 1

@@ -54,7 +54,7 @@ struct DemoPrograms: Sendable {
 
     private static func log(of name: String) -> String { "\(name).log" }
 
-    /// Fails when a program has ended, with its last words.
+    /// Throws if a program has ended, with its last words.
     func requireRunning() throws(CommandError) {
         for member in members {
             guard let end = member.process.end else { continue }
@@ -70,7 +70,7 @@ struct DemoPrograms: Sendable {
         folder.lastLines(of: Self.log(of: name), count: count)
     }
 
-    /// Tells all to finish and waits for them.
+    /// Asks all programs to finish and waits for them.
     ///
     /// - Returns: the programs that did not end as they should.
     func stop() async -> [String] {

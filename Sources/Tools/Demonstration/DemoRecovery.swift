@@ -9,18 +9,18 @@ struct DemoRecovery: Sendable {
     /// Apple's count after the recovery.
     let account: AppleAccount
     let lostCount: Int
-    /// How many users had other than what their purchases grant before it.
+    /// Number of users who, before the recovery, had other than what their purchases grant.
     let lackingCount: Int
 
     static let durationMax = Duration.seconds(180)
-    /// Everything that Apple still lists.
+    /// The start of the time that Apple still lists.
     static var since: Timestamp { Timestamp(milliseconds: WallClock.milliseconds - 170 * Timestamp.millisecondsPerDay) }
 
-    /// How many records recovery-worker has published.
+    /// Number of records that recovery-worker has published.
     var publishedCount: Int64 { account.jobs.reduce(0) { $0 + $1.published } }
 
-    /// How many bodies more than the traffic's there are: a lost notification that Apple had sent
-    /// twice is fetched once.
+    /// Number of published bodies beyond the lost ones; negative if Apple had sent a lost
+    /// notification twice, which is fetched once.
     var surplusCount: Int64 { publishedCount - Int64(lostCount) }
 
     var lines: [String] {
@@ -38,7 +38,7 @@ struct DemoRecovery: Sendable {
 }
 
 extension AppleAccount {
-    /// How much of what Apple lists is held: `211 of 230 held`.
+    /// The held part of what Apple lists: `211 of 230 held`.
     var progress: String {
         let (listed, held) = counts.reduce((0, 0)) { ($0.0 + $1.listed, $0.1 + $1.held) }
         return "\(Quantity.grouped(held)) of \(Quantity.grouped(listed)) held"

@@ -13,7 +13,7 @@ struct DemoResult: Sendable {
     /// The recovery of lost notifications; nil if nothing was lost.
     var recovery: DemoRecovery?
     let users: [DemoUser]
-    /// From the first body published to the last record settled.
+    /// Time from the first body published to the last record settled.
     let duration: Duration
     let reconciliation: Reconciliation
     var letters: DemoLetters
@@ -25,7 +25,7 @@ struct DemoResult: Sendable {
     /// Workers that did not stop as they should.
     let failedWorkers: [String]
 
-    /// How many bodies went in, by kind, in the order of the kinds.
+    /// Number of bodies by kind, in the order of the kinds.
     var counts: [(kind: DemoKind, count: Int)] {
         let counts = items.reduce(into: [DemoKind: Int]()) { $0[$1.kind, default: 0] += 1 }
         return DemoKind.allCases.compactMap { kind in counts[kind].map { (kind, $0) } }
@@ -34,7 +34,7 @@ struct DemoResult: Sendable {
     /// The kinds that the verifier has to refuse.
     var refusedKinds: Set<DemoKind> { Set(items.filter { $0.expectedRefusal != nil }.map(\.kind)) }
 
-    /// How many dead letters of each reason the traffic asks for.
+    /// Number of dead letters by reason that the traffic must cause.
     var expectedLetters: [String: Int] {
         items.reduce(into: [:]) { counts, item in
             if let refusal = item.expectedRefusal { counts[refusal.rawValue, default: 0] += 1 }
@@ -56,7 +56,7 @@ struct DemoResult: Sendable {
         return problems
     }
 
-    /// Everything that is not as it must be; empty when the demo has succeeded.
+    /// The deviations from a correct result; empty if the demo has succeeded.
     var problems: [String] {
         var problems = reconciliation.problems
         let published = Int64(items.count) + (recovery?.surplusCount ?? 0)

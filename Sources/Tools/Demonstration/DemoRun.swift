@@ -10,7 +10,7 @@ import Settings
 import Simulation
 import Topology
 
-/// One demo from its beginning to its end.
+/// A demo from its beginning to its end.
 actor DemoRun {
     private let options: DemoOptions
     private let context: CommandContext
@@ -52,7 +52,7 @@ actor DemoRun {
         }
     }
 
-    /// In a task of its own: a cancelled one could wait for nothing.
+    /// Stops everything in a task of its own, because a cancelled task could wait for nothing.
     private func stop() async {
         let (programs, servers, folder, apple) = (programs, servers, folder, apple)
         let left = await Task {

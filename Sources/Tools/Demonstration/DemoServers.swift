@@ -8,8 +8,8 @@ import Store
 
 /// The Kafka and the PostgreSQL of one demo: started for it, or there already and left as before.
 ///
-/// On servers that are there already the demo touches nothing but what it makes: topics and groups
-/// whose names begin with the run's, and a database of its own. All of it is removed at the end.
+/// The demo changes nothing on existing servers but what it creates: topics and groups whose names
+/// begin with the run's name, and a database of its own. All of it is removed at the end.
 actor DemoServers {
     nonisolated let runName: String
     private let options: DemoOptions
@@ -28,13 +28,13 @@ actor DemoServers {
         runName = "demo-" + String(UInt32.random(in: .min ... .max), radix: 16)
     }
 
-    /// Few, as each costs the mock memory; two show that the work is shared out.
+    /// Number of partitions: few, as each costs the mock memory; two show that the work is shared.
     private static let partitions: Int32 = 2
 
-    /// How much may wait for the stages; a real cluster holds it all.
+    /// Maximum bytes that wait for the stages; a real cluster holds all of them.
     var unsettledBytesMax: Int { mock == nil ? .max : Self.mockBytesMax }
 
-    /// Less than half of what the mock keeps of a partition: nearly all bodies have one key.
+    /// Maximum bytes, less than half of what the mock keeps of a partition: nearly all bodies have one key.
     private static let mockBytesMax = 2_000_000
 
     nonisolated var topicPrefix: String { "\(runName)." }
@@ -98,7 +98,7 @@ actor DemoServers {
         return left
     }
 
-    /// Where things are, for the first lines of the demo.
+    /// The locations of Kafka and PostgreSQL, for the first lines of the demo.
     var description: String {
         let kafka = mock == nil ? "Kafka at \(bootstrap)" : "librdkafka's mock cluster"
         let postgres = server == nil ? "a database of its own, \(databaseName)" : "a private PostgreSQL"

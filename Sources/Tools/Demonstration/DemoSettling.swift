@@ -6,7 +6,7 @@ import Worker
 
 /// Decides how long a demo waits for its workers: until the last record, within a deadline.
 package struct DemoSettling: Sendable {
-    /// Between two looks at what is committed.
+    /// Time between two looks at the committed offsets.
     static let pause = Duration.milliseconds(150)
     /// A group takes some seconds to form, and a machine that builds something else is slow.
     private static let standstillMax = Duration.seconds(90)

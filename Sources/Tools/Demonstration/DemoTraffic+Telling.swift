@@ -3,7 +3,7 @@ package import Simulation
 package import Store
 
 extension DemoTraffic {
-    /// Every link that the customers need: those who have a token that is their user ID as well.
+    /// The links that the customers need, including those of account tokens that are user IDs.
     package var accountLinks: [AccountLink] {
         let linked = links.map { link in
             AccountLink(

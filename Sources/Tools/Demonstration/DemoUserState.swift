@@ -16,7 +16,7 @@ extension DemoUserState {
         self.init(entitlements: user.entitlements, sandboxEntitlements: user.sandboxEntitlements, coins: user.coins)
     }
 
-    /// Everybody who has anything, by user ID.
+    /// Reads the states of all users who have anything, by user ID.
     package static func all(on connection: PostgresConnection) async throws -> [String: DemoUserState] {
         var states: [String: DemoUserState] = [:]
         var pipeline = Pipeline()

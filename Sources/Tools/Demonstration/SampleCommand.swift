@@ -45,7 +45,9 @@ struct Sample {
     let bodies: [[UInt8]]
     let apps: [DemoApp]
     let catalog: [UInt8]
-    /// For `pipeline link add --from`; nil where only the reader knows who the user is.
+    /// The links for `pipeline link add --from`.
+    ///
+    /// `nil` if only the reader knows the user.
     private(set) var links: [UInt8]?
     /// The next commands, and remarks.
     private(set) var notes: [String] = []

@@ -33,7 +33,7 @@ struct DeadLetterPrune: Sendable {
         return total
     }
 
-    /// Throws if the topic was recreated, or is one of this name in another cluster.
+    /// Throws if the topic was recreated, or belongs to another cluster.
     private static func require(_ marks: [Int32: Watermarks], toReach progress: [DeadLetterIndexTable.Progress])
         throws(CommandError)
     {

@@ -2,9 +2,9 @@ import JSON
 
 /// The parts of a body, found by its shape before any of them is verified.
 struct Envelope {
-    /// Empty for an API response without items, and for a receipt.
+    /// The purchases or events; empty for an API response without items, and for a receipt.
     let items: [EnvelopeItem]
-    /// Present instead of items: all purchases of a receipt are verified at once.
+    /// The receipt, instead of items: all purchases of a receipt are verified at once.
     var receipt: ReceiptText?
     /// The object around the items, if its unsigned fields are claims about them.
     var claims: UnsignedClaims?
@@ -35,7 +35,7 @@ extension Envelope {
     }
 }
 
-/// One purchase or event of a body: a JWS, or a transaction and the renewal info paired with it.
+/// A purchase or event of a body: a JWS, or a transaction and the renewal info paired with it.
 struct EnvelopeItem {
     /// The tokens in the order of the body, with the kind that the field's name implies; nil for
     /// any.

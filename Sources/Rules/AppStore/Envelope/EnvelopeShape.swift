@@ -8,7 +8,7 @@ enum EnvelopeShape: CaseIterable {
     case signedTransaction
     /// Transaction history, order look-up, refund history.
     case signedTransactions
-    /// One transaction, one renewal info, or both as a pair.
+    /// A transaction, a renewal info, or both as a pair.
     case transactionInfo
     case appTransactionInfo
     case statuses
@@ -70,7 +70,9 @@ enum EnvelopeShape: CaseIterable {
         return (statuses ?? 0) + (body[.signedTransactions]?.count ?? 0) + (body[.notificationHistory]?.count ?? 0)
     }
 
-    /// Nil if the shape's field has another JSON type.
+    /// Reads the parts of a body that has this shape.
+    ///
+    /// `nil` if the shape's field has another JSON type.
     private func envelope(_ body: Members, _ root: JSONValue) throws(Fault) -> Envelope? {
         switch self {
         case .signedPayload: Self.single(body[.signedPayload], .notification, root)

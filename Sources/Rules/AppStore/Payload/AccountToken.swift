@@ -2,7 +2,7 @@ import OpenSSL
 
 /// An `appAccountToken`: a UUID that the app chose, compared without case.
 ///
-/// Never the nil UUID (RFC 9562 §5.9): some clients send it if they have no token, and as an
+/// The nil UUID (RFC 9562 §5.9) is no token: some clients send it if they have none, and as an
 /// identity it would make one user of all their customers.
 package struct AccountToken: Hashable, Sendable {
     private let high: UInt64
@@ -13,7 +13,9 @@ package struct AccountToken: Hashable, Sendable {
         self.init(utf8.span)
     }
 
-    /// Nil if the text is not a UUID of the form 8-4-4-4-12, or is the nil UUID.
+    /// Reads a UUID of the form 8-4-4-4-12.
+    ///
+    /// `nil` for any other text, and for the nil UUID.
     package init?(_ text: Span<UInt8>) {
         guard text.count == Self.length, !Self.isPlaceholder(text) else { return nil }
         var digits = InlineArray<32, UInt8>(repeating: 0)

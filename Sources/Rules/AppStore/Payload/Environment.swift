@@ -63,7 +63,7 @@ package enum ProductType: Hashable, Sendable {
     }
 }
 
-/// How a customer came to own a purchase; a value that Apple adds later keeps its own name.
+/// The way in which a customer owns a purchase; a value that Apple adds later keeps its own name.
 package enum OwnershipType: Hashable, Sendable {
     case purchased
     case familyShared

@@ -2,11 +2,12 @@ package import JSON
 
 /// A name from outside: of a user, a product, a transaction, an app, an entitlement, a currency.
 ///
-/// Compared, ordered and hashed by its UTF-8, as in PostgreSQL, Kafka and Apple's systems. `String`
-/// equates canonically equivalent texts: "é" in one code point and in two would be one user with
-/// the purchases of both.
+/// Identifiers are compared, ordered and hashed by their UTF-8, as in PostgreSQL, Kafka and Apple's
+/// systems. `String` equates canonically equivalent texts: "é" in one code point and in two would
+/// be one user with the purchases of both.
 ///
-/// One type for all names, because the danger is the comparison; labels keep a user from a product.
+/// A single type serves all names, because the danger is the comparison; labels distinguish a user
+/// from a product.
 package struct Identifier: Hashable, Sendable {
     package let text: String
 
@@ -44,8 +45,8 @@ package struct Identifier: Hashable, Sendable {
 extension Identifier {
     /// Accepts a text that a person or a service enters as an identifier.
     ///
-    /// Nil for a text that is too long, or that looks like another: nobody sees a trailing blank or
-    /// a bidirectional control. PostgreSQL's function `is_identifier` has the same rule.
+    /// `nil` for a text that is too long, or that looks like another: nobody sees a trailing blank
+    /// or a bidirectional control. PostgreSQL's function `is_identifier` has the same rule.
     package init?(entering text: String) {
         let scalars = text.unicodeScalars
         guard Self.entryBytes.contains(text.utf8.count), scalars.first?.properties.isWhitespace == false,

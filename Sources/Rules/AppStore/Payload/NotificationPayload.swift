@@ -82,8 +82,8 @@ extension NotificationPayload {
 
 /// The subject of a notification: `data`, `summary` or another object that names the app.
 ///
-/// One type for all of them, since a field's name has the same meaning in each; a field that the
-/// object lacks is nil.
+/// A single type serves all of them, since a field's name has the same meaning in each; a field
+/// that the object lacks is nil.
 package struct NotificationSubject: Sendable {
     /// The object as signed, including fields that have no property here.
     package let json: JSONValue

@@ -4,7 +4,9 @@ package import JSON
 package struct PayloadText: Sendable {
     private let value: JSONValue
 
-    /// Nil if the value is not a string, or not valid Unicode.
+    /// Refers to a string of a payload.
+    ///
+    /// `nil` if the value is not a string, or not valid Unicode.
     package init?(_ value: JSONValue) {
         guard value.kind == .string else { return nil }
         guard value.plainStringRange != nil || value.stringBytes != nil else { return nil }

@@ -1,11 +1,11 @@
 package import JSON
 
-/// One payload and its fields.
+/// A payload and its fields.
 ///
 /// A class, because copying the dozens of fields of a payload costs more than passing one
 /// reference.
 package final class ReadPayload<Fields: Sendable>: Sendable {
-    /// Forwarded exactly as signed, so that fields that Apple adds later survive.
+    /// The payload exactly as signed, so that fields that Apple adds later survive.
     package let json: JSONValue
     package let fields: Fields
 

@@ -12,7 +12,9 @@ package struct Timestamp: Hashable, Comparable, Sendable {
         self.milliseconds = min(max(milliseconds, Self.bounds.lowerBound), Self.bounds.upperBound)
     }
 
-    /// Nil for a number outside the years 1 to 9999.
+    /// Accepts a number within the years 1 to 9999.
+    ///
+    /// `nil` for any other number.
     package init?(boundedMilliseconds milliseconds: Int64) {
         guard Self.bounds.contains(milliseconds) else { return nil }
         self.milliseconds = milliseconds
@@ -20,7 +22,7 @@ package struct Timestamp: Hashable, Comparable, Sendable {
 
     package static func < (left: Timestamp, right: Timestamp) -> Bool { left.milliseconds < right.milliseconds }
 
-    /// From the first instant of year 1 to the last millisecond of year 9999.
+    /// The milliseconds from the first instant of year 1 to the end of year 9999.
     package static let bounds: ClosedRange<Int64> = -62_135_596_800_000...253_402_300_799_999
     package static let earliest = Timestamp(milliseconds: bounds.lowerBound)
     package static let latest = Timestamp(milliseconds: bounds.upperBound)

@@ -46,10 +46,12 @@ struct LegacyReceipt {
         "a transaction receipt in the style of iOS 6: ask Apple's Get Transaction Info for its"
         + " transaction ID and publish the answer"
 
-    /// Such a receipt has about five thousand bytes.
+    /// Maximum bytes; such a receipt has about five thousand.
     private static let bytesMax = 64 << 10
 
-    /// Nil for anything else.
+    /// Recognises a transaction receipt in the style of iOS 6.
+    ///
+    /// `nil` for anything else.
     init?(_ decoded: [UInt8]) {
         guard decoded.count <= Self.bytesMax, decoded.first(where: { $0 > 0x20 }) == UInt8(ascii: "{"),
             let encoded = Self.value(of: "purchase-info", in: decoded)

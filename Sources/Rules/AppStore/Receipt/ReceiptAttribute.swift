@@ -1,7 +1,7 @@
 import JSON
 import OpenSSL
 
-/// One attribute of a receipt, or of an in-app record in it; `ReceiptField` explains its number.
+/// An attribute of a receipt, or of an in-app record in it; `ReceiptField` explains its number.
 struct ReceiptAttribute: Equatable {
     let number: Int64
     let version: Int64
@@ -52,7 +52,9 @@ struct ReceiptAttribute: Equatable {
         return attributes
     }
 
-    /// Nil for anything but a SEQUENCE of type, version and value.
+    /// Reads the next attribute.
+    ///
+    /// `nil` for anything but a SEQUENCE of type, version and value.
     private init?(_ reader: inout ASN1Reader) {
         guard let content = reader.next(.sequence) else { return nil }
         var fields = ASN1Reader(reader.bytes, content)

@@ -5,7 +5,9 @@ struct ReceiptContents {
     /// Uses the field names of an app transaction, which states the same facts.
     let json: JSONValue
     let app: AppTransactionPayload
-    /// Nil for an unknown receipt type.
+    /// The environment that the receipt type implies.
+    ///
+    /// `nil` for an unknown receipt type.
     let environment: Environment?
     /// The values of the attributes 17, in their order.
     let records: [ArraySlice<UInt8>]

@@ -1,6 +1,6 @@
 import JSON
 
-/// One in-app record of a receipt, in the shape of a transaction from a JWS.
+/// An in-app record of a receipt, in the shape of a transaction from a JWS.
 ///
 /// Fields that a receipt lacks are absent. Its signed date is the receipt's.
 struct ReceiptRecord {

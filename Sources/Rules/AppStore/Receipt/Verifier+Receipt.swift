@@ -113,7 +113,7 @@ struct VerifiedReceipt {
     let bundleID: Identifier?
     let verification: VerificationFacts
 
-    /// One item for each record.
+    /// Makes an item for each record.
     ///
     /// The first carries the receipt's fields about the app; the others do too if those fields are
     /// short.
@@ -124,6 +124,6 @@ struct VerifiedReceipt {
         }
     }
 
-    /// Several times the size of these fields in Apple's receipts.
+    /// Maximum bytes of fields that each item repeats, several times those of Apple's receipts.
     private static let repeatedBytesMax = 4 << 10
 }

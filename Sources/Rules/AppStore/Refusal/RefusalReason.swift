@@ -52,14 +52,14 @@ package enum RefusalReason: String, Sendable, CaseIterable {
 
 /// The classes of refusals, in the header `dlq.class`.
 package enum DeadLetterClass: String, Sendable, CaseIterable {
-    /// Not signed by Apple: an attempt, or a test root that is missing in the settings.
+    /// A body not signed by Apple: an attempt, or a test root that is missing in the settings.
     case forged
-    /// Not produced by Apple or the app: truncated, re-encoded, of no known form.
+    /// A body not produced by Apple or the app: truncated, re-encoded, of no known form.
     case corrupt
-    /// Genuine, but for an app or environment that is not configured.
+    /// A genuine body for an app or environment that is not configured.
     case misrouted
-    /// Genuine once: the certificate was not valid then, or was revoked.
+    /// A once genuine body: the certificate was not valid at the signing, or was revoked.
     case stale
-    /// Genuine, but contradicts itself or earlier data.
+    /// A genuine body that contradicts itself or earlier data.
     case conflict
 }

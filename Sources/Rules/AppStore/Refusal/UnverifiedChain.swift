@@ -7,7 +7,9 @@ package struct UnverifiedChain: Sendable {
     package struct Reading: Sendable {
         /// `leaf`, `intermediate`, `root`, or the number of any other.
         package let role: String
-        /// Nil if it does not parse.
+        /// The parsed certificate.
+        ///
+        /// `nil` if it does not parse.
         package let certificate: Certificate?
         /// The rules that it breaks, each with the reason of a refusal for it.
         package fileprivate(set) var faults: [Fault] = []

@@ -15,7 +15,7 @@ package struct UnverifiedContents: Sendable {
             case element(Int)
         }
 
-        /// Empty for the body itself.
+        /// The steps from the body; empty for the body itself.
         package let steps: [Step]
 
         /// The path as text, such as `signedPayload.data.signedRenewalInfo`; `body` for the whole.
@@ -33,7 +33,7 @@ package struct UnverifiedContents: Sendable {
         }
     }
 
-    /// One JWS, receipt or in-app record of the body.
+    /// A JWS, receipt or in-app record of the body.
     package struct Part: Sendable {
         package let path: Path
         /// The number of an in-app record within its receipt.
@@ -46,7 +46,7 @@ package struct UnverifiedContents: Sendable {
         package var problem: String?
     }
 
-    /// In the order of the body; the contents of payloads follow those of all bodies.
+    /// The parts in the order of the body; the contents of payloads follow those of all bodies.
     package private(set) var parts: [Part] = []
     /// The body as JSON; nil if it is not JSON, or exceeds the limits of the reader.
     package private(set) var root: JSONValue?
@@ -55,7 +55,7 @@ package struct UnverifiedContents: Sendable {
 
     private static let partsMax = 100
     private static let nestingMax = 4
-    /// More than fit into a body.
+    /// Maximum in-app records, more than fit into a body.
     private static let recordsMax = 10_000
     private static let certificatesMax = 20
     private static let certificateBytesMax = 64 << 10

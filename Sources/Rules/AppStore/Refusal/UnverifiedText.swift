@@ -1,7 +1,7 @@
 /// Text of a refused record that is shown to people, or searched, before anybody asks to reveal the
 /// record.
 package enum UnverifiedText {
-    /// No identifier is longer.
+    /// Maximum bytes; no identifier is longer.
     package static let bytesMax = 128
     /// The digits of a digest in hexadecimal; tokens, keys and receipts are longer.
     private static let runMax = 64

@@ -5,7 +5,9 @@ import OpenSSL
 /// breaks a rule.
 struct VerificationTrail {
     private struct Step {
-        /// Nil for a receipt.
+        /// The JWS.
+        ///
+        /// `nil` for a receipt.
         var token: Token?
         /// The content that a receipt signs.
         var receipt: [UInt8]?

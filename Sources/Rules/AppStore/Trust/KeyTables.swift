@@ -22,8 +22,7 @@ package final class KeyTables: Sendable {
 
     /// The table of a leaf's key, made now if missing.
     ///
-    /// Nil while another thread makes it, if the maximum is in use, or if OpenSSL fails to make
-    /// one.
+    /// `nil` while another thread makes it, if the maximum is in use, or if OpenSSL fails to make one.
     func table(of key: P256PublicKey, leaf: SHA256Digest) -> P256KeyTable? {
         let (known, isOurs) = entries.withLock { entries in
             entries.removeAll { !$0.isBeingMade && $0.table == nil }

@@ -39,7 +39,7 @@ final class VerifiedChain {
         purposeFault = family.keyFault(of: certificate)
     }
 
-    /// From the leaf to the root that vouches for it.
+    /// Certificates from the leaf to the root that vouches for it.
     var path: [Certificate] { signers + anchors.prefix(1).map(\.certificate) }
 
     var leaf: SHA256Digest { certificates[0].fingerprint }

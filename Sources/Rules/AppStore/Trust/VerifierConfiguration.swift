@@ -84,7 +84,7 @@ extension ConfiguredApp {
     }
 }
 
-/// One app in one environment whose purchases are accepted, with the roots that may vouch for them.
+/// An app in one environment whose purchases are accepted, with the roots that may vouch for them.
 package struct ConfiguredApp: Sendable {
     package let bundleID: Identifier
     package let environment: Environment

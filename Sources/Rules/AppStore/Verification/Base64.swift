@@ -6,7 +6,7 @@ package struct Base64: Sendable {
     /// §5, without padding.
     package static let url = Base64(alphabetEnd: "-_", isPadded: false)
 
-    /// Six bits for each character of the alphabet; 0xFF for all other bytes.
+    /// The six bits of each character of the alphabet; 0xFF for all other bytes.
     private let values: [UInt8]
     let alphabet: [UInt8]
     let isPadded: Bool
@@ -20,7 +20,9 @@ package struct Base64: Sendable {
         self.isPadded = isPadded
     }
 
-    /// Nil unless the text is the only valid encoding of some bytes.
+    /// Decodes a text.
+    ///
+    /// `nil` unless the text is the only valid encoding of some bytes.
     package func decode(_ text: Span<UInt8>) -> [UInt8]? {
         var count = text.count
         if isPadded {

@@ -35,7 +35,9 @@ struct Token {
         self.range = range
     }
 
-    /// Nil for anything but a string; escapes are replaced.
+    /// Takes the text of a JSON string, its escapes replaced.
+    ///
+    /// `nil` for anything but a string.
     init?(_ value: JSONValue) {
         if let range = value.plainStringRange {
             self.init(value.documentBytes, range)

@@ -8,7 +8,7 @@ enum SignedFields {
 
     /// Recognises each kind by members that only it has; null counts as absent.
     ///
-    /// Nil for a kind that Apple introduced after this version.
+    /// `nil` for a kind that Apple introduced after this version.
     init?(_ payload: JSONValue) throws(Fault) {
         guard payload.kind == .object else { throw Fault(.payloadMalformed, "the payload is not a JSON object") }
         let isTransaction = Self.has("transactionId", payload)

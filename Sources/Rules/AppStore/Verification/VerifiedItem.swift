@@ -4,7 +4,7 @@ package import OpenSSL
 package enum VerifiedBody: Sendable {
     /// The body contains no purchase.
     case ignored(IgnoreReason)
-    /// At least one item, in the order of the body.
+    /// The items in the order of the body, at least one.
     case items([VerifiedItem])
     /// Every other rule has passed, but the status of these certificates has to be known first.
     case undetermined(Set<SHA256Digest>)
@@ -14,8 +14,8 @@ package enum VerifiedBody: Sendable {
         case emptyResponse = "empty_response"
         /// A genuine receipt without in-app purchases.
         case emptyReceipt = "empty_receipt"
-        /// Genuine, but of a kind that this version does not know, or without the name of an app to
-        /// record it under.
+        /// A genuine body of a kind that this version does not know, or without the name of an app
+        /// to record it under.
         case unknownKind = "unknown_kind"
     }
 }
@@ -26,7 +26,9 @@ package enum VerifiedBody: Sendable {
 /// a notification without any of them.
 package struct VerifiedItem: Sendable {
     package let environment: Environment
-    /// Nil for a renewal info alone, which names no app.
+    /// The app's bundle ID.
+    ///
+    /// `nil` for a renewal info alone, which names no app.
     package let bundleID: Identifier?
     package private(set) var transaction: ReadPayload<TransactionPayload>?
     package private(set) var renewalInfo: ReadPayload<RenewalPayload>?

@@ -4,7 +4,7 @@ extension Verifier {
     /// Checks that the payload is for a configured app, and that one of the chain's anchors may
     /// vouch for that app.
     ///
-    /// Nil for a notification that names no app.
+    /// `nil` for a notification that names no app.
     func vouching(for fields: SignedFields, _ anchors: [Anchor]) throws(Fault) -> Vouching? {
         switch fields {
         case .transaction(let fields):
@@ -86,6 +86,8 @@ extension Verifier {
 struct Vouching {
     let anchor: Anchor
     let environment: Environment
-    /// Nil for renewal info.
+    /// The app that the payload is for.
+    ///
+    /// `nil` for renewal info.
     let app: ConfiguredApp?
 }

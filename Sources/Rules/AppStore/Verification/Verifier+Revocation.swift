@@ -22,9 +22,9 @@ extension Verifier {
 package struct RevocationSnapshot: Sendable {
     package enum Status: Hashable, Sendable {
         case good
-        /// From this second on, counted since 1970.
+        /// A certificate revoked from this second on, counted since 1970.
         case revoked(since: Int64)
-        /// Not requested yet, or without a valid answer.
+        /// A status not requested yet, or without a valid answer.
         case unknown
         /// No responder can answer: the chain names none, or the certificate has expired and the
         /// responder did not answer, as it may forget it then (RFC 6960 §4.4.4).

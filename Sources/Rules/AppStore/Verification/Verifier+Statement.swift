@@ -110,7 +110,7 @@ extension Verifier {
     }
 }
 
-/// One JWS that has passed every rule that concerns it alone.
+/// A JWS that has passed every rule that concerns it alone.
 enum GenuineJWS {
     case statement(SignedStatement)
     /// A kind that is new to this version, or a notification that names no app: only the JWS inside

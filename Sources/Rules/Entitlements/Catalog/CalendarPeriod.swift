@@ -6,8 +6,10 @@ package struct CalendarPeriod: Hashable, Sendable {
     package let months: Int
     package let days: Int
 
-    /// Nil unless the text is `P` and at least one of years, months, weeks and days, in that order,
-    /// and the total is more than zero and at most a hundred years.
+    /// Reads a period from ISO 8601.
+    ///
+    /// `nil` unless the text is `P` and at least one of years, months, weeks and days, in that
+    /// order, and the total is more than zero and at most a hundred years.
     package init?(iso8601 text: String) {
         var rest = Substring(text)
         guard rest.popFirst() == "P", !rest.isEmpty else { return nil }
@@ -28,7 +30,7 @@ package struct CalendarPeriod: Hashable, Sendable {
         guard months > 0 || days > 0, months <= 1200, days <= 36_525 else { return nil }
     }
 
-    /// As ISO 8601, in years, months and days.
+    /// The period in ISO 8601, in years, months and days.
     package var iso8601: String {
         let parts = [(months / 12, "Y"), (months % 12, "M"), (days, "D")]
         return "P" + parts.map { $0 > 0 ? "\($0)\($1)" : "" }.joined()

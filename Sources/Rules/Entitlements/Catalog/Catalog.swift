@@ -131,12 +131,14 @@ package struct CatalogError: Error, Hashable, Sendable, CustomStringConvertible 
 }
 
 package struct CatalogProblem: Hashable, Sendable, CustomStringConvertible {
-    /// Such as `products["coins.100"].credits[0].amount`.
+    /// The path of the faulty value, such as `products["coins.100"].credits[0].amount`.
     package var path: String
     package var message: String
     /// The byte of the file at which the faulty value begins.
     var offset = 0
-    /// Nil until all problems are known, and if the message says it.
+    /// The line and the column of the faulty value.
+    ///
+    /// `nil` until all problems are known, and if the message states them.
     package internal(set) var position: TextPosition?
 
     package var description: String {

@@ -2,9 +2,11 @@ import JSON
 
 /// A value of a catalog's file, or a member that is missing.
 struct CatalogNode {
-    /// Nil if it is missing.
+    /// The value.
+    ///
+    /// `nil` if it is missing.
     let value: JSONValue?
-    /// Such as `products["coins.100"].credits[0].amount`.
+    /// The path of the value, such as `products["coins.100"].credits[0].amount`.
     let path: String
     /// The byte at which it begins; of a missing one, at which the object that lacks it does.
     let offset: Int

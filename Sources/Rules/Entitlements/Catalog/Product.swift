@@ -8,12 +8,12 @@ package struct Product: Hashable, Sendable {
     package var entitlementKeys: [Identifier] = []
     /// Units by currency that one piece of a consumable credits.
     package var credits: [Identifier: [EffectiveDated<Int64>]] = [:]
-    /// How long one piece of a non-renewing product lasts; empty if unknown, so without an end.
+    /// The duration of one piece of a non-renewing product; empty if unknown, so without an end.
     package var durations: [EffectiveDated<CalendarPeriod>] = []
     package var subscriptionGroup: Identifier?
-    /// Within the group; 1 is the highest level of service.
+    /// The level within the group; 1 is the highest level of service.
     package var level: Int?
-    /// For readers only: Apple's value in each transaction decides.
+    /// Whether families may share the product, for readers only: Apple's value in each transaction decides.
     package var isFamilyShareable = false
     package var introductoryOffer: IntroductoryOffer?
 }
@@ -21,7 +21,9 @@ package struct Product: Hashable, Sendable {
 /// A value and the date from which it applies, so that a change does not rewrite past purchases.
 package struct EffectiveDated<Value: Hashable & Sendable>: Hashable, Sendable {
     package var value: Value
-    /// Nil if it has no beginning.
+    /// The date from which the value applies.
+    ///
+    /// `nil` if it has no beginning.
     package var from: Timestamp?
 
     package init(_ value: Value, from: Timestamp? = nil) {

@@ -57,8 +57,9 @@ extension DedupeDecision: Comparable {
 package enum PartVerdict: Hashable, Sendable {
     /// New content that becomes the current one.
     case new
-    /// Known content with a newer signature: forwarded, so that the sink raises the fact's date.
-    /// Dropping it would let a late older revision win.
+    /// A known content with a newer signature.
+    ///
+    /// It is forwarded, so that the sink raises the fact's date: without it, a late older revision would win.
     case refreshed
     /// Older than the known content: forwarded for the history and for the graces it may name.
     case superseded

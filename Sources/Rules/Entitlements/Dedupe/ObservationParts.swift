@@ -2,7 +2,7 @@ package import AppStore
 
 /// The parts of an observation, each deduplicated on its own.
 package struct ObservationParts: Sendable {
-    /// In the order transaction, claim, renewal info, app transaction.
+    /// The parts in the order transaction, claim, renewal info, app transaction.
     package let parts: [ObservedPart]
     /// The key of the notification; nil without one, or without its UUID.
     package let notification: PartKey?
@@ -49,7 +49,7 @@ extension RenewalFact {
     package var part: PartRevision { PartRevision(revision: revision) }
 }
 
-/// One part of an observation: its key, and its revision.
+/// A part of an observation: its key, and its revision.
 ///
 /// A class, since the deduplication refers to it from reading until it is remembered.
 package final class ObservedPart: Sendable {
@@ -63,8 +63,8 @@ package final class ObservedPart: Sendable {
 
     /// Compares the part with the known revisions of its ID.
     ///
-    /// For a claim beside a transaction, the first record that names a user is enough; an earlier
-    /// one of the same user matters only for who was first.
+    /// The first record that names a user is enough for a claim beside a transaction; an earlier
+    /// record of the same user matters only for who was first.
     package func verdict(against known: [PartRevision]) -> PartVerdict {
         guard case .claim = key else { return revision.verdict(against: known) }
         guard let earliest = known.map(\.revision).max() else { return .new }
@@ -76,7 +76,7 @@ package final class ObservedPart: Sendable {
 package enum PartKey: Hashable, Sendable {
     case transaction(TransactionKey)
     case renewal(RenewalKey)
-    /// Named by `appTransactionId`, or if absent by the hash of the content.
+    /// An app transaction with its `appTransactionId`, or if absent the hash of the content.
     case appTransaction(Environment, bundleID: Identifier, id: Identifier)
     /// The user named by the ingestion service beside a transaction: a separate statement, which
     /// the same transaction without it must not hide.

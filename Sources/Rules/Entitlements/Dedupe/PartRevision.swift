@@ -1,11 +1,10 @@
-/// One signed statement about an ID, reduced to the fields that the deduplication compares.
+/// A signed statement about an ID, reduced to the fields that the deduplication compares.
 package struct PartRevision: Hashable, Sendable {
     package var track: Track
     package var revision: Revision
     /// The immutable fields of a transaction.
     ///
-    /// Nil for other facts, and in environments that reuse transaction IDs, so these never
-    /// conflict.
+    /// `nil` for other facts, and in environments that reuse transaction IDs, so these never conflict.
     package var identity: TransactionIdentity?
 
     package init(track: Track = .jws, revision: Revision, identity: TransactionIdentity? = nil) {

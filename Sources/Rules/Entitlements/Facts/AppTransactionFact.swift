@@ -8,7 +8,9 @@ package struct AppTransactionFact: Hashable, Sendable {
     package var track: Track
     package var revision: Revision
     package var trust: Trust
-    /// Nil in data that Apple signed before 2025.
+    /// The `appTransactionId`.
+    ///
+    /// `nil` in data that Apple signed before 2025.
     package var appTransactionID: Identifier?
     package var originalApplicationVersion: String?
     package var originalPurchaseDate: Timestamp?

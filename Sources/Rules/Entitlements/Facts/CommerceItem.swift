@@ -1,10 +1,10 @@
 package import AppStore
 package import JSON
 
-/// One item of an Advanced Commerce purchase, which Apple can revoke alone.
+/// An item of an Advanced Commerce purchase, which Apple can revoke alone.
 package struct CommerceItem: Hashable, Sendable {
     package var sku: Identifier
-    /// When the item was revoked, or refunded in full.
+    /// The time at which the item was revoked, or refunded in full.
     package var revocationDate: Timestamp?
     /// The part of its price that was refunded; the item is kept.
     package var refund: ItemRefund?
@@ -25,7 +25,9 @@ package struct ItemRefund: Hashable, Sendable {
     /// Milliunits.
     package var price: Int64
 
-    /// Nil unless the refund is a part of the price.
+    /// Bounds the amount by the price.
+    ///
+    /// `nil` unless the refund is a part of the price.
     package init?(date: Timestamp, amount: Int64, price: Int64) {
         guard amount > 0, price > 0 else { return nil }
         self.date = date

@@ -8,13 +8,13 @@ package struct MergedTransaction: Hashable, Sendable {
     package var purchaseDate: Timestamp
     /// The start of the period if nothing of its purchase was bought before it.
     ///
-    /// Not after Apple signed it as bought: where daylight saving time ends, first purchases carry
-    /// a purchase date an hour ahead.
+    /// The start is not after Apple's signed date: where daylight saving time ends, first purchases
+    /// carry a purchase date an hour ahead.
     package var startIfFirst: Timestamp
     package var expiresDate: Timestamp?
     package var revocation: Revocation?
     package var isUpgraded: Bool
-    /// At least 1.
+    /// Quantity, at least 1.
     package var quantity: Int32
     package var items: [CommerceItem]
     package var ownershipType: OwnershipType?
@@ -73,10 +73,10 @@ package struct MergedTransaction: Hashable, Sendable {
 extension MergedTransaction {
     /// Merges the two tracks of a transaction.
     ///
-    /// If both have a field, the newer signed date decides, of equal dates the JWS. The receipt may
-    /// add a revocation but never lift one, since an absent one may only mean that it was not
-    /// requested; its revision is then that of the receipt that brought it. If both have a date
-    /// within the same second, the JWS's counts, which is finer.
+    /// The newer signed date decides if both have a field, and the JWS if the dates are equal. The
+    /// receipt may add a revocation but never lift one, since an absent one may only mean that it
+    /// was not requested; the revocation's revision is then that of the receipt that brought it.
+    /// The JWS's date, which is finer, counts if both have a date within the same second.
     package init(jws: TransactionFact, receipt: TransactionFact) {
         self.init(jws)
         let isReceiptNewer = receipt.revision.signedDate > jws.revision.signedDate

@@ -16,7 +16,7 @@ package protocol OwnerNaming {
 
 /// The revisions that named a fact's token and `appTransactionId`, unless the newest revision did.
 package struct OlderNaming: Hashable, Sendable {
-    /// Also set after the token was forgotten, with the revision that named it.
+    /// The revision that named the token, also after the token was forgotten.
     package var token: Revision?
     package var appTransaction: Revision?
 

@@ -70,7 +70,9 @@ package struct RenewalSpan: Hashable, Comparable, Sendable {
     }
 
     package var kind: Kind
-    /// Nil if Apple did not state it.
+    /// The start as signed.
+    ///
+    /// `nil` if Apple did not state it.
     package var start: Timestamp?
     package var end: Timestamp
 
@@ -80,7 +82,9 @@ package struct RenewalSpan: Hashable, Comparable, Sendable {
         self.end = end
     }
 
-    /// Nil if Apple did not state the start, or stated an impossible date.
+    /// The start if it is before the end.
+    ///
+    /// `nil` if Apple did not state the start, or stated an impossible date.
     package var anchor: Timestamp? { start.flatMap { $0 < end ? $0 : nil } }
 
     package static func < (left: RenewalSpan, right: RenewalSpan) -> Bool {

@@ -17,15 +17,18 @@ package struct TransactionMembers: Hashable, Sendable {
     /// The older receipt that brought the revocation; nil if the newest revision did.
     package var olderRevoking: Revision?
     package var isUpgraded: Bool?
-    /// Nil in a receipt, which lacks the field.
+    /// The ownership type as signed.
+    ///
+    /// `nil` in a receipt, which lacks the field.
     package var ownershipType: OwnershipType?
     package var subscriptionGroupID: Identifier?
     /// Identifies a billed period of a subscription, even if it has several transaction IDs.
     package var webOrderLineItemID: Identifier?
     /// `PURCHASE` or `RENEWAL`, as signed.
     package var transactionReason: Identifier?
-    /// Why several transactions represent the period, as signed; nil if this one represents it
-    /// alone.
+    /// The reason for which several transactions represent the period, as signed.
+    ///
+    /// `nil` if this one represents it alone.
     package var additionalTransactionReason: Identifier?
     /// The seats that a refund removed without revoking the transaction; 0 for a multiseat purchase
     /// without such a refund, nil for any other purchase.
@@ -147,7 +150,9 @@ extension TransactionPayload {
 }
 
 extension TransactionIdentity {
-    /// Nil if the payload lacks a field that the verifier requires of every transaction.
+    /// Reads the fields of a verified payload.
+    ///
+    /// `nil` if the payload lacks a field that the verifier requires of every transaction.
     package init?(_ payload: TransactionPayload) {
         guard let original = payload.originalTransactionID, let product = payload.productID,
             let purchaseDate = payload.purchaseDate

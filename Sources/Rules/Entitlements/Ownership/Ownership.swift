@@ -2,9 +2,9 @@ package import AppStore
 
 /// The owners of a purchase over time: a fold of its ownership facts, the links and the policy.
 package struct Ownership: Hashable, Sendable {
-    /// By ascending date; the first has no beginning.
+    /// The owners by ascending date; the first has no beginning.
     ///
-    /// Empty if no owner is known.
+    /// The list is empty if no owner is known.
     package var spans: [OwnershipSpan]
     package var rule: OwnershipRule
 
@@ -28,7 +28,9 @@ package struct Ownership: Hashable, Sendable {
 /// The owner of a purchase from a date on, until the next span begins.
 package struct OwnershipSpan: Hashable, Sendable {
     package var userID: Identifier
-    /// Nil if it has no beginning.
+    /// The beginning of the span.
+    ///
+    /// `nil` if it has no beginning.
     package var from: Timestamp?
 
     package init(userID: Identifier, from: Timestamp? = nil) {

@@ -3,7 +3,7 @@ package import AppStore
 /// The known facts of one purchase that may name its owner.
 package struct OwnershipFacts: Hashable, Sendable {
     package var originalTransactionID: Identifier
-    /// In any order.
+    /// The transactions in any order.
     package var transactions: [OwnershipTransaction]
     /// The account token of the newest renewal info that names one.
     package var renewalToken: AccountToken?
@@ -41,9 +41,9 @@ extension OwnershipTransaction {
             runsUntil: Self.end(of: transaction))
     }
 
-    /// Among the tracks of a transaction, only the JWS has a token.
+    /// Merges the tracks of a transaction, of which only the JWS has a token.
     ///
-    /// Nil if there is no track.
+    /// `nil` if there is no track.
     init?(tracks: [TransactionFact]) {
         guard let merged = MergedTransaction(tracks: tracks) else { return nil }
         self.init(merged, token: tracks.first { $0.track == .jws }?.appAccountToken)

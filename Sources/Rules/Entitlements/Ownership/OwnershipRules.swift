@@ -16,7 +16,7 @@ package struct OwnershipRules: Hashable, Sendable {
 
     /// Rules 1 and 2: the owner by the purchase's own facts.
     ///
-    /// Nil if they name nobody.
+    /// `nil` if they name nobody.
     package func directOwnership(of facts: OwnershipFacts, links: AccountLinks) -> Ownership? {
         if let user = links.userByOriginalTransactionID[facts.originalTransactionID] {
             return Ownership(userID: user, rule: .originalTransactionLink)

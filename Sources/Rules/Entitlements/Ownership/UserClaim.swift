@@ -16,8 +16,10 @@ package struct UserClaim: Hashable, Sendable {
         self.userID = userID
     }
 
-    /// If two users are named beside one transaction, the one in the earliest raw record counts, so
-    /// that nobody takes over a purchase by posting a copy of its transaction.
+    /// Whether this claim counts before another one.
+    ///
+    /// The claim in the earliest raw record counts if two users are named beside one transaction,
+    /// so that nobody takes over a purchase by posting a copy of its transaction.
     func precedes(_ other: UserClaim) -> Bool {
         (purchaseDate, transactionID, position) < (other.purchaseDate, other.transactionID, other.position)
     }

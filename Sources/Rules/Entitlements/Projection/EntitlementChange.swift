@@ -4,9 +4,9 @@ package import AppStore
 package struct EntitlementChange: Hashable, Sendable {
     package var key: Identifier
     package var userID: Identifier
-    /// Empty if there was no row.
+    /// The former periods; empty if there was no row.
     package var old: PeriodSet
-    /// Empty if there is no row any more.
+    /// The present periods; empty if there is no row any more.
     package var new: PeriodSet
     package var oldTerms = EntitlementTerms()
     package var newTerms = EntitlementTerms()

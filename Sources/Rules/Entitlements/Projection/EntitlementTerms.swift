@@ -1,15 +1,19 @@
 package import AppStore
 
-/// How an entitlement is held, besides when; access does not depend on it.
+/// The terms of an entitlement besides its periods; access does not depend on them.
 package struct EntitlementTerms: Hashable, Sendable {
-    /// How the purchase's newest transaction is owned, as signed; nil if only a receipt lists it.
+    /// The ownership type of the purchase's newest transaction, as signed.
+    ///
+    /// `nil` if only a receipt lists it.
     package var ownershipType: OwnershipType?
     /// The paid seats of the purchase's newest period.
     ///
-    /// Nil unless the entitlement follows from that period and Apple names seats. Nil for a member
-    /// of an organization or family, whose transaction repeats the purchaser's seats.
+    /// `nil` unless the entitlement follows from that period and Apple names seats. `nil` for a
+    /// member of an organization or family, whose transaction repeats the purchaser's seats.
     package var seats: Int64?
-    /// Why several transactions represent that period, as signed; nil if one is all of it.
+    /// The reason for which several transactions represent that period, as signed.
+    ///
+    /// `nil` if one is all of it.
     package var additionalTransactionReason: String?
 
     package init(ownershipType: OwnershipType? = nil, seats: Int64? = nil, additionalTransactionReason: String? = nil) {

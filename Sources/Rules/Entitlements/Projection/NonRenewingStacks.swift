@@ -14,7 +14,9 @@ package struct NonRenewingStacks: Hashable, Sendable {
         }
     }
 
-    /// Nil if the transaction is in no such stack.
+    /// The period of a transaction in a stack.
+    ///
+    /// `nil` if the transaction is in no such stack.
     package func period(of transactionID: Identifier, in key: StackKey) -> Period? { periods[key]?[transactionID] }
 
     private static func periods(_ stack: [StackedPurchase], of product: Product?) -> [Identifier: Period] {

@@ -51,7 +51,9 @@ package struct PeriodSet: Hashable, Sendable {
 /// A span of time, start included and end excluded.
 package struct Period: Hashable, Sendable {
     package var start: Timestamp
-    /// Nil if it never ends.
+    /// The end, excluded.
+    ///
+    /// `nil` if the period never ends.
     package var end: Timestamp?
 
     package init(start: Timestamp, end: Timestamp?) {

@@ -139,7 +139,7 @@ extension CommerceItem {
 }
 
 extension ItemRefund {
-    /// By the share of the price, then by the earlier date.
+    /// Whether the refund is a greater share of the price, or the same share at an earlier date.
     fileprivate func isGreater(than other: ItemRefund) -> Bool {
         let (mine, theirs) = (Int128(amount) * Int128(other.price), Int128(other.amount) * Int128(price),)
         return mine == theirs ? date < other.date : mine > theirs

@@ -88,7 +88,7 @@ package struct Projection: Sendable {
             transactionID: transaction.transactionID, productID: transaction.productID, rule: rule, period: nil)
     }
 
-    /// One contribution for each user of the purchase so far, who all have their own stacks.
+    /// A contribution for each user of the purchase so far, who all have their own stacks.
     private func stacked(
         _ transaction: MergedTransaction, from start: Timestamp, of key: PurchaseKey, _ ownership: Ownership,
         in stacks: NonRenewingStacks
@@ -108,25 +108,25 @@ package struct Projection: Sendable {
 
 /// The rule by which a transaction grants its period, or none; shown to support staff.
 package enum ProjectionRule: String, CaseIterable, Sendable {
-    /// From the purchase to the end of the billed period.
+    /// The period from the purchase to the end of the billed period.
     case billedPeriod = "billed_period"
-    /// Until Apple revoked the transaction.
+    /// The period until Apple revoked the transaction.
     case revoked
     /// Apple revoked the transaction, and another one still represents its period.
     case sharedPeriod = "shared_period"
     /// Counts as part of another transaction, which was bought together with it as one.
     case copy
-    /// Until the purchase of the transaction that replaced it by an upgrade.
+    /// The period until the purchase of the transaction that replaced it by an upgrade.
     case upgraded
-    /// After the end of a period that could not be billed, until the recovering purchase.
+    /// The period after the end of one that could not be billed, until the recovering purchase.
     case gracePeriod = "grace_period"
     /// Grace only until the period it extends was revoked.
     case graceAfterRefund = "grace_after_refund"
     /// A subscription's transaction without an end does not define its period.
     case periodWithoutEnd = "period_without_end"
-    /// From the purchase on.
+    /// The period from the purchase on.
     case oneTimePurchase = "one_time_purchase"
-    /// For the catalog's duration, after the user's current time for the product.
+    /// The catalog's duration, after the user's current time for the product.
     case stackedDuration = "stacked_duration"
     /// A refunded non-renewing purchase counts as never bought.
     case neverBought = "never_bought"
@@ -136,11 +136,11 @@ package enum ProjectionRule: String, CaseIterable, Sendable {
     case unknownType = "unknown_type"
 }
 
-/// When a user may use the grant of one purchase under one entitlement key.
+/// The periods in which a user may use the grant of one purchase under one entitlement key.
 package struct EntitlementRow: Hashable, Sendable {
     package var key: Identifier
     package var userID: Identifier
-    /// Never empty.
+    /// The periods, never empty.
     package var periods: PeriodSet
     package var terms: EntitlementTerms
 
@@ -162,9 +162,9 @@ package struct EntitlementRow: Hashable, Sendable {
 }
 
 package struct ProjectedPurchase: Hashable, Sendable {
-    /// By key, then by user; one row for each.
+    /// The rows by key, then by user; one for each.
     package var rows: [EntitlementRow] = []
-    /// By transaction, product and currency.
+    /// The credits by transaction, product and currency.
     package var credits: [LedgerCredit] = []
 }
 

@@ -2,7 +2,7 @@ package import AppStore
 
 /// The facts of one purchase from which its entitlements follow.
 package struct PurchaseFacts: Hashable, Sendable {
-    /// By purchase date, then by ID.
+    /// The transactions by purchase date, then by ID.
     package let transactions: [MergedTransaction]
     /// Every span ever stated by a renewal info that applies to this purchase.
     package let spans: [RenewalSpan]
@@ -24,7 +24,7 @@ package struct PurchaseFacts: Hashable, Sendable {
 /// periods. It is a cache: changes to an older transaction are answered from the facts themselves,
 /// and it may be deleted at any moment.
 package struct ClosedPeriods: Hashable, Sendable {
-    /// Exactly the transactions bought before this instant are closed; the first open one was
+    /// The instant before which exactly the closed transactions were bought; the first open one was
     /// bought then.
     package var before: Timestamp
     package var periodsByProduct: [Identifier: PeriodSet]
@@ -43,7 +43,7 @@ package struct ClosedPeriods: Hashable, Sendable {
 extension PurchaseFacts {
     /// Closes all transactions but the last ones, together with those already closed.
     ///
-    /// Nil if that is not safe: if a transaction is not a subscription's or has items, if a span
+    /// `nil` if that is not safe: if a transaction is not a subscription's or has items, if a span
     /// does not state which period it follows, or if nothing more can be closed.
     ///
     /// - Parameter count: the minimum of transactions that stay open; at least one always does.

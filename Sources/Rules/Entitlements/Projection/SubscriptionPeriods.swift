@@ -5,10 +5,12 @@ package import AppStore
 /// A period usually is one transaction. Each addition of seats is a transaction with its own
 /// payment, and the period ends early only when all of them are revoked.
 struct SubscriptionPeriods {
-    /// By purchase date, then by ID; never empty, without copies.
+    /// The transactions by purchase date, then by ID; never empty, without copies.
     private let transactions: [MergedTransaction]
     private let spans: [RenewalSpan]
-    /// When the purchase began; nil if that was before all of these transactions.
+    /// The beginning of the purchase.
+    ///
+    /// `nil` if that was before all of these transactions.
     private let beginning: Timestamp?
     private let catalog: Catalog
     /// The indexes of all transactions of a period, ascending, by each of them; only for periods
@@ -49,7 +51,8 @@ struct SubscriptionPeriods {
         }
     }
 
-    /// From the purchase to the end of the billed period, or to an earlier event that ends it.
+    /// The contribution from the purchase to the end of the billed period, or to an earlier event
+    /// that ends it.
     func billed(_ index: Int) -> Contribution {
         let transaction = transactions[index]
         guard var end = transaction.expiresDate else { return contribution(transaction, .periodWithoutEnd, nil) }
@@ -69,11 +72,12 @@ struct SubscriptionPeriods {
         return contribution(transaction, rule, Period(start: start, end: end))
     }
 
-    /// From the end of the period that could not be renewed to the purchase that recovered it.
+    /// The contribution from the end of the period that could not be renewed to the purchase that
+    /// recovered it.
     ///
-    /// If that period is unknown and an earlier one stands for its product, from the end that Apple
-    /// states: nothing is known of the time between, and a refund of the earlier period is not one
-    /// of the later.
+    /// The contribution begins at the end that Apple states if that period is unknown and an
+    /// earlier one stands for its product: nothing is known of the time between, and a refund of
+    /// the earlier period is not one of the later.
     private func extended(_ index: Int, by grace: RenewalSpan) -> Contribution {
         let transaction = transactions[index]
         guard let expires = transaction.expiresDate else { return contribution(transaction, .periodWithoutEnd, nil) }
@@ -175,9 +179,13 @@ package struct Contribution: Hashable, Sendable {
     /// The transaction's product, or the SKU of one of its items.
     package var productID: Identifier
     package var rule: ProjectionRule
-    /// Nil if it grants nothing, by this rule.
+    /// The granted period.
+    ///
+    /// `nil` if the transaction grants nothing, by this rule.
     package var period: Period?
-    /// Set if it applies to this user alone: stacking is per user.
+    /// The only user to whom it applies, because stacking is per user.
+    ///
+    /// `nil` if it applies to all users.
     package var userID: Identifier?
 
     package init(

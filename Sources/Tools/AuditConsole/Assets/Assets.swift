@@ -27,7 +27,7 @@ enum Assets {
         "console", "js", contentType: "text/javascript; charset=utf-8", PackageResources.console_js)
     static let icon = Asset("icon", "svg", contentType: "image/svg+xml", PackageResources.icon_svg)
 
-    /// By name: a path can ask for these and for nothing else.
+    /// The files by name, the only ones that a path can request.
     static let byName = Dictionary(
         [stylesheet, script, icon].map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
 

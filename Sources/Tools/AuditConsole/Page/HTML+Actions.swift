@@ -33,7 +33,7 @@ struct ActionRun {
 
     /// The detail that all actions share, or a replay's selection and interruptions.
     ///
-    /// Nil if the actions differ in it.
+    /// `nil` if the actions differ in their detail.
     var detail: String? {
         guard !isReplay else { return actions.reversed().compactMap(\.detail).joined(separator: "; ") }
         return actions.allSatisfy { $0.detail == last.detail } ? last.detail : nil

@@ -53,7 +53,7 @@ extension HTML {
         if let text { foreign(text, bytesMax: bytesMax) } else { element("span", [.class("soft")], text: "–") }
     }
 
-    /// How far the index has read, above what is shown of it.
+    /// Writes how far the index has read, above the values that come from it.
     mutating func standing(_ standing: IndexStanding) {
         if standing.isStopped { return notice("From the index, \(standing.text)", .alert) }
         element("p", [.class("soft")]) { html in

@@ -12,9 +12,11 @@ import Settings
 struct HTML: Sendable {
     struct Attribute: Sendable {
         let name: StaticString
-        /// Nil for an attribute without a value, such as `disabled`.
+        /// The value, not escaped yet.
+        ///
+        /// `nil` for an attribute without a value, such as `disabled`.
         let value: String?
-        /// Whether the browser is to have the value without any change.
+        /// Whether the browser must receive the value without any change.
         var isExact = false
 
         init(_ name: StaticString, _ value: String?) {
@@ -40,8 +42,9 @@ struct HTML: Sendable {
     /// A text with line breaks, for a `pre`.
     mutating func lines(_ text: String) { markup += Self.escaped(Printable.lines(text)) }
 
-    /// Untrusted text: its direction affects no text around it, and a long one is cut, with the
-    /// number of hidden bytes.
+    /// Writes an untrusted text.
+    ///
+    /// Its direction affects no text around it, and a long one is cut, with the number of hidden bytes.
     mutating func foreign(_ text: String, bytesMax: Int = foreignBytesMax) {
         let shown = ShownBytes.beginning(text, bytesMax, mark: "")
         let rest = text.utf8.count - shown.utf8.count
@@ -128,7 +131,7 @@ extension HTML.Attribute {
     }
     static func label(_ text: String) -> Self { Self("aria-label", text) }
     static func href(_ link: LocalLink) -> Self { Self("href", link.text) }
-    /// Present only if set.
+    /// The attribute if set, else none.
     static func flag(_ name: StaticString, _ isSet: Bool) -> [Self] { isSet ? [Self(name, nil)] : [] }
 }
 

@@ -5,7 +5,7 @@ import Records
 import Settings
 import Store
 
-/// One group: what its letters have in common, its trend, its letters, and what can be done.
+/// A page about one group: the common properties of its letters, their trend, the letters and the actions.
 struct GroupPage: Sendable {
     let sources: ConsoleSources
 

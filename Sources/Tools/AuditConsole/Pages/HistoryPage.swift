@@ -68,7 +68,7 @@ struct HistoryFilter {
     private(set) var query = DeadLetterActionQuery()
     /// The arguments that are invalid, explained for people.
     private(set) var problems: [String] = []
-    /// As they came, for links and fields.
+    /// The arguments as received, for links and fields.
     private(set) var items: [HTTPItem] = []
 
     init(_ items: [HTTPItem], now: Timestamp) {

@@ -7,7 +7,7 @@ struct HourlyChart: Sendable {
     struct Series: Sendable, Equatable {
         /// A reason; nil for all others together.
         let reason: String?
-        /// By the hour's beginning; empty hours are missing.
+        /// Number of letters by the hour's beginning in milliseconds; empty hours are missing.
         let letters: [Int64: Int64]
 
         var name: String { reason ?? "other reasons" }
@@ -58,8 +58,9 @@ struct HourlyChart: Sendable {
         }
     }
 
-    /// As wide as the page, with all of its hours: positions are percentages, so that the text
-    /// keeps its size.
+    /// Draws the chart as wide as the page, with all of its hours.
+    ///
+    /// Positions are percentages, so that the text keeps its size.
     private func drawing(_ html: inout HTML) {
         html.element("div", [.class("drawing")]) { html in
             let image = HTML.Attribute("role", "img")
@@ -166,7 +167,7 @@ struct HourlyChart: Sendable {
         return String(text.prefix(16).map { $0 == "T" ? " " : $0 })
     }
 
-    /// With two decimals.
+    /// Formats a percentage with two decimals.
     private static func percent(_ number: Double) -> String {
         let hundredths = Int((number * 100).rounded())
         let rest = hundredths % 100

@@ -77,7 +77,7 @@ struct LetterCertificates {
         }
     }
 
-    /// Red if the letter was refused for it.
+    /// Writes a fault, in red if the letter was refused for it.
     private func fault(_ fault: Fault, _ html: inout HTML) {
         if fault.reason == marked {
             html.element("p", [.class("alert")], text: "Wrong: \(fault.detail)")

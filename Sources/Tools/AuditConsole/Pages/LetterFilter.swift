@@ -5,12 +5,12 @@ import Store
 
 /// The filters of the search page: a query string and its meaning to the store.
 struct LetterFilter: Sendable, Equatable {
-    /// Any identifier; then all other filters are ignored.
+    /// An identifier of any kind; it replaces all other filters.
     var text: String?
     var query = DeadLetterQuery()
     /// The arguments that are invalid, explained for people.
     var problems: [String] = []
-    /// As they came, for links and fields.
+    /// The arguments as received, for links and fields.
     private(set) var items: [HTTPItem] = []
 
     static let names = [

@@ -4,7 +4,7 @@ import HTTP
 import Records
 import Store
 
-/// Everything known about one dead letter, as `dead-letter show` prints it.
+/// A page with everything known about one dead letter, as `dead-letter show` prints it.
 struct LetterPage: Sendable {
     let sources: ConsoleSources
 
@@ -12,7 +12,7 @@ struct LetterPage: Sendable {
         "Not indexed", status: 404,
         "The index knows no dead letter of this ID. It may be newer than the index: see 'dead-letter index'.")
 
-    /// High enough that no redaction is missed.
+    /// Maximum actions that are read: enough that no redaction is missed.
     private static let historyMax = 10_000
     private static let historyShown = 200
 
@@ -22,7 +22,9 @@ struct LetterPage: Sendable {
         let history: [DeadLetterAction]
         var whole: LetterDossier?
         var problem: String
-        /// Why the letter in the topic does not match its link.
+        /// The mismatch of the letter in the topic and its link.
+        ///
+        /// `nil` if none was found.
         var doubt: String?
         let standing: IndexStanding
     }

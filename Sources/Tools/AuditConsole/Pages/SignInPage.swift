@@ -1,4 +1,4 @@
-/// Why nobody was signed in.
+/// The reason for a failed sign-in.
 enum SignInProblem: Error, Equatable {
     /// The form is from an earlier visit or another site.
     case stale

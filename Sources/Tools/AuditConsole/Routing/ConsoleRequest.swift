@@ -9,7 +9,7 @@ struct ConsoleRequest: Sendable {
     let parameters: [String]
     /// The fields of the posted form; empty for a `GET`.
     let form: [HTTPItem]
-    /// For the forms of the page.
+    /// The token for the forms of the page.
     let formToken: String
 
     static let tokenField = "form-token"
@@ -41,7 +41,7 @@ struct ConsoleRoute: Sendable {
     typealias Handler = @Sendable (ConsoleRequest) async throws -> ConsoleResponse
 
     let method: HTTPMethod
-    /// Split at its slashes; nil stands for any one segment that is not empty.
+    /// The path's segments; `nil` stands for any one segment that is not empty.
     let path: [String?]
     let role: ConsoleRole
     let handler: Handler

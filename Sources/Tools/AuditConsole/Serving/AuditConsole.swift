@@ -7,8 +7,8 @@ import Telemetry
 
 /// The web console: turns a request into a page.
 ///
-/// In this order: the `Host` field, files, the visitor, the route, the role, the origin and the
-/// token of a post; then the page. All pages get the same header fields.
+/// The steps in order: the `Host` field, files, the visitor, the origin and the token of a post,
+/// the route, the role, the page. All pages get the same header fields.
 package final class AuditConsole: Sendable {
     let origin: RequestOrigin
     private let gate: SignInGate

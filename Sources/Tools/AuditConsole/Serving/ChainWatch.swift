@@ -26,7 +26,9 @@ package final class ChainWatch: Sendable {
 
     package init(_ walk: @escaping @Sendable () async throws -> ChainReport) { self.walk = walk }
 
-    /// Nil before the first walk has ended.
+    /// The state after the last walk.
+    ///
+    /// `nil` before the first walk has ended.
     var state: State? { last.withLock { $0 } }
 
     /// Runs until the task is cancelled.

@@ -43,7 +43,7 @@ package final class ConsoleService: Sendable {
         url = values[ConsoleSettings.publicURL] ?? "http://\(host):\(server.port)"
     }
 
-    /// Behind a proxy all users share an address.
+    /// The limits of a server behind a proxy, where all users share an address.
     private static let limits: HTTPLimits = {
         var limits = HTTPLimits.standard
         limits.connectionsMax = 256

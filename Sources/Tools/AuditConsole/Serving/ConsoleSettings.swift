@@ -137,7 +137,7 @@ extension SettingKind where Value == String {
 /// The scheme, host and port under which users reach the console.
 struct PublicURL: Sendable {
     let isSecure: Bool
-    /// As browsers write it in the `Host` field: in lower case, without the scheme's default port.
+    /// The host as browsers write it in the `Host` field: in lower case, without the scheme's default port.
     let host: String
 
     var text: String { (isSecure ? "https://" : "http://") + host }

@@ -48,7 +48,9 @@ enum PasswordCommand: DeadLetterCommand {
 
 /// Reads a password without showing it.
 private enum PasswordPrompt {
-    /// Nil at the end of the input.
+    /// Asks twice on a terminal, or reads a line of other input.
+    ///
+    /// `nil` at the end of the input.
     static func read(_ console: Console) throws -> String? {
         guard isatty(STDIN_FILENO) == 1 else { return readLine(strippingNewline: true) }
         guard let first = ask("Password: ", console), let again = ask("Again: ", console) else { return nil }

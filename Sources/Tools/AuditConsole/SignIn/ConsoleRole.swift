@@ -3,11 +3,11 @@ package import Store
 
 /// The rights of a signed-in user; each role includes those of the former.
 package enum ConsoleRole: String, CaseIterable, Comparable, Sendable {
-    /// Sees everything but the hidden parts of originals.
+    /// The right to see everything but the hidden parts of originals.
     case viewer
-    /// May reveal hidden parts, which is recorded.
+    /// The further right to reveal hidden parts, which is recorded.
     case investigator
-    /// May replay, resolve, suppress and reopen.
+    /// The further right to replay, resolve, suppress and reopen.
     case `operator`
 
     private var rank: Int {
@@ -27,8 +27,10 @@ package struct UserName: Hashable, Sendable, CustomStringConvertible {
 
     package var text: String { auditor.text }
 
-    /// Nil for a name that is empty, too long, or holds characters that a line or a terminal could
-    /// interpret, or a colon, which ends a name in the password file.
+    /// Accepts the name of a user.
+    ///
+    /// `nil` for a name that is empty, too long, or holds characters that a line or a terminal
+    /// could interpret, or a colon, which ends a name in the password file.
     package init?(_ text: String) {
         guard (1...255).contains(text.utf8.count), Printable.line(text) == text, !text.contains(":"), text.first != "#",
             text.first != " ", text.last != " ", let auditor = AuditorName(text)

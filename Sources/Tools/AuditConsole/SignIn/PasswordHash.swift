@@ -59,7 +59,7 @@ extension PasswordHash {
         return "scrypt$" + texts.joined(separator: "$")
     }
 
-    /// Without it, a user in a text would show the bytes of salt and hash.
+    /// A constant, so that a printed user does not reveal the bytes of salt and hash.
     package var description: String { "scrypt$…" }
 
     /// Whether this is the password; nil if memory is lacking.

@@ -8,15 +8,15 @@ import HTTP
 /// them too.
 struct ProxySignIn: Sendable {
     let addresses: [IPNetwork]
-    /// In lower case, as in requests.
+    /// The field with the user's name, in lower case as in requests.
     let userHeader: String
     let groupsHeader: String
     let roles: [GroupRole]
 
     enum Result: Equatable {
-        /// Not from a trusted address: the fields are ignored.
+        /// A request from an untrusted address, whose fields are ignored.
         case untrusted
-        /// From the proxy, but with no name, with two, or with an invalid one.
+        /// A request from the proxy with no name, with two, or with an invalid one.
         case unnamed
         /// A user in none of the groups that have a role.
         case noRole(UserName)

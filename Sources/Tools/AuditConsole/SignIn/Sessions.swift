@@ -3,7 +3,7 @@ import OpenSSL
 import Synchronization
 
 enum SignInMethod: Hashable, Sendable {
-    /// By the password with this hash; a session ends when the user has another one.
+    /// A sign-in by the password with this hash; the session ends when the user has another password.
     case password(PasswordHash)
     case proxy
 }
@@ -30,7 +30,7 @@ final class Sessions: Sendable {
         var lastSeen: ContinuousClock.Instant
     }
 
-    /// Above this the session with the oldest request is dropped.
+    /// Maximum sessions; above it, the session with the oldest request is dropped.
     private static let countMax = 10_000
     private static let idBytes = 32
 
@@ -84,7 +84,7 @@ final class Sessions: Sendable {
 enum SecretText {
     static func make(_ bytes: Int) -> String { text(RandomBytes.make(bytes)) }
 
-    /// Base64 for URLs, without padding.
+    /// Encodes bytes as Base64 for URLs, without padding.
     static func text(_ bytes: [UInt8]) -> String {
         let characters = Data(bytes).base64EncodedString().compactMap { character -> Character? in
             switch character {

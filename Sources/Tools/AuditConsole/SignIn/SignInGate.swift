@@ -6,7 +6,7 @@ final class SignInGate: Sendable {
     enum Answer: Sendable {
         /// - Parameter cookie: to be set with the answer if the session is new.
         case visitor(Visitor, cookie: String?)
-        /// Nobody; the page for signing in is next.
+        /// A request without a visitor; the page for signing in is next.
         case nobody
         /// The proxy's fields are invalid; with an explanation for the user.
         case refused(String)

@@ -40,7 +40,7 @@ final class SignInThrottle: Sendable {
         }
     }
 
-    /// More networks and names push out those that failed longest ago.
+    /// Maximum networks and names; above it, those that failed longest ago are dropped.
     private static let keysMax = 20_000
     private static let forgottenAfter = Duration.seconds(3600)
 

@@ -21,13 +21,17 @@ package struct ChainLetter: Sendable, Equatable {
     package let chain: ChainName
     package let id: String
     package let sourceOffset: Int64
-    /// Nil for the first link of a chain.
+    /// The previous link.
+    ///
+    /// `nil` for the first link of a chain.
     package let previous: SHA256Digest?
     /// The link that the letter states.
     package let digest: SHA256Digest
     /// The digest of everything that a copy repeats, computed from the stored letter.
     package let contents: SHA256Digest
-    /// Nil if the letter matches its link.
+    /// The part of the letter that contradicts its link.
+    ///
+    /// `nil` if the letter matches its link.
     package internal(set) var problem: Problem?
     package let isRedaction: Bool
     /// The dead letter's partition.

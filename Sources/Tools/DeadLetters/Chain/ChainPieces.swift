@@ -45,7 +45,9 @@ struct ChainPieces: Sendable {
         var repeatsMax = 0
     }
 
-    /// How many letters of a partition stay unfolded; nil for all.
+    /// Maximum letters of a partition that stay unfolded.
+    ///
+    /// `nil` for no maximum.
     private let recentMax: Int?
     private var lanes: [Int32: Lane] = [:]
     /// Letters that are found to matter while the topic is read.

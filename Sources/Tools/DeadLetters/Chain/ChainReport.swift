@@ -3,7 +3,7 @@ package import Records
 
 /// The result of the walk over all chains.
 package struct ChainReport: Sendable, Equatable {
-    /// Sorted by name.
+    /// Chains sorted by name.
     package var chains: [ChainSummary] = []
     /// Faults in the order of the chains; empty if all is as it was written.
     package var findings: [ChainFinding] = []
@@ -20,17 +20,19 @@ package struct ChainReport: Sendable, Equatable {
         package var bodies: Int64 = 0
         package var deadLettered: Int64 = 0
 
-        /// Nil before anything is counted.
+        /// The share of dead letters among all bodies, from 0 to 1.
+        ///
+        /// `nil` before anything is counted.
         package var deadLetterShare: Double? { bodies > 0 ? Double(deadLettered) / Double(bodies) : nil }
     }
 }
 
-/// One chain in the topic.
+/// The summary of a chain in the topic.
 package struct ChainSummary: Sendable, Equatable {
     package let name: ChainName
-    /// Its links, each once.
+    /// Number of links, each once.
     package let letters: Int
-    /// Further copies of letters, left by a crash or by a worker that has lost its partition.
+    /// Number of further copies of letters, left by a crash or by a worker that has lost its partition.
     package let repeated: Int
     /// Letters of records that have a later letter, because the settings changed in between.
     package let superseded: Int
@@ -43,7 +45,7 @@ package struct ChainSummary: Sendable, Equatable {
     package let last: ChainLetter?
 }
 
-/// One fault of the dead letters.
+/// A fault of the dead letters.
 package enum ChainFinding: Sendable, Equatable {
     /// A letter that contradicts its link, or the letter that the chain holds.
     case altered(RecordPosition, ChainName, ChainAlteration)
@@ -127,9 +129,11 @@ package enum ChainFinding: Sendable, Equatable {
     }
 }
 
-/// How a letter is altered.
+/// The alteration of a letter.
 package struct ChainAlteration: Sendable, Equatable, CustomStringConvertible {
-    /// Nil if the letter matches its own link and contradicts the one that the chain holds.
+    /// The part of the letter that contradicts its own link.
+    ///
+    /// `nil` if the letter matches its own link and contradicts the one that the chain holds.
     package let problem: ChainLetter.Problem?
     /// The letter of the same ID that the chain holds; nil if that is altered too.
     package let original: RecordPosition?

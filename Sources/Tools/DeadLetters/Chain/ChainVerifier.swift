@@ -17,7 +17,7 @@ package struct ChainHead: Sendable, Equatable {
 /// The link before the first letter of a chain.
 package enum ChainBeginning: Equatable, Sendable {
     case unknown
-    /// None: the chain begins with this letter.
+    /// The chain begins with this letter.
     case first
     case after(SHA256Digest)
 

@@ -19,7 +19,7 @@ struct ChainWalk {
     /// A piece has the link of its last letter.
     private(set) var byDigest: [SHA256Digest: ChainPiece] = [:]
     private var followers: [SHA256Digest?: [ChainPiece]] = [:]
-    /// From the last link to the first.
+    /// Pieces from the last link to the first.
     private var path: [ChainPiece] = []
     private(set) var onPath: Set<SHA256Digest> = []
     /// The letters of the path that are not inside of pieces, by their IDs.
@@ -150,8 +150,8 @@ struct ChainWalk {
 
     /// Whether a letter is the end of an earlier part of the chain.
     ///
-    /// After a group's offset was reset, that part continues with letters that were written again
-    /// since, and the path holds their newer copies.
+    /// The part exists if a group's offset was reset: it continues with letters that were written
+    /// again since, and the path holds their newer copies.
     private func isEarlierEnd(_ candidate: ChainPiece, than letter: ChainLetter) -> Bool {
         guard !onPath.contains(candidate.digest), standing[candidate.last.id] == nil,
             followers[candidate.digest, default: []].allSatisfy({ standing[$0.first.id] != nil })

@@ -94,7 +94,9 @@ enum ExportCommand: DeadLetterCommand {
 }
 
 extension ExportManifest.Chain {
-    /// Nil for a chain without a letter.
+    /// Describes a chain for the manifest.
+    ///
+    /// `nil` for a chain without a letter.
     init?(_ summary: ChainSummary) {
         guard let first = summary.first, let last = summary.last else { return nil }
         self.init(name: summary.name, letters: summary.letters, previous: first.previous, last: last.digest)

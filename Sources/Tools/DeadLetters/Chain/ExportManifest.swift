@@ -6,7 +6,7 @@ import Settings
 
 /// The contents of an export, so that it can be checked with the two files alone.
 struct ExportManifest: Equatable {
-    /// One chain in the export.
+    /// A chain in the export.
     struct Chain: Equatable {
         let name: ChainName
         let letters: Int
@@ -18,9 +18,13 @@ struct ExportManifest: Equatable {
     let exportedAt: Timestamp
     let cluster: String
     let topic: String
-    /// Failed at or after it; nil without a bound.
+    /// The earliest time of failure.
+    ///
+    /// `nil` without a bound.
     let since: Timestamp?
-    /// Failed before it; nil without a bound.
+    /// The end of the times of failure, not included.
+    ///
+    /// `nil` without a bound.
     let until: Timestamp?
     let hasOriginals: Bool
     /// The records' file, beside the manifest.
@@ -95,9 +99,9 @@ extension ExportManifest {
 /// The counts of an export; copies of a letter count each.
 struct ExportCounts: Equatable {
     var byReason: [String: Int] = [:]
-    /// By version of the verifier that refused them.
+    /// Number of letters by the version of the verifier that refused them.
     var verifierVersions: [String: Int] = [:]
-    /// By hash of the settings under which they were refused.
+    /// Number of letters by the hash of the settings under which they were refused.
     var configurations: [String: Int] = [:]
 
     mutating func add(_ letter: DeadLetter) {

@@ -3,7 +3,7 @@ import JSON
 import Kafka
 import Records
 
-/// One record of the dead-letter topic as a line of an export, complete and uninterpreted.
+/// A record of the dead-letter topic as a line of an export, complete and uninterpreted.
 enum ExportedRecord {
     /// The longest line: a record at the topic's limit, in base64, with its escapes.
     static let lineBytesMax = 16 << 20

@@ -44,6 +44,6 @@ extension ChainReport {
         }
     }
 
-    /// Bounded because each letter may hold megabytes.
+    /// Maximum findings with compared letters, because each letter may hold megabytes.
     static let comparedMax = 100
 }

@@ -38,7 +38,9 @@ struct StageCommits: Sendable {
         }
     }
 
-    /// Nil without a commit, or if another program wrote it.
+    /// The chain's head from a stage's commit.
+    ///
+    /// `nil` without a commit, or if another program wrote it.
     private static func head(_ commit: CommittedOffset, of stage: StageDescription) -> ChainHead? {
         guard let offset = commit.offset, let metadata = CommitMetadata(commit.metadata, counting: stage.dispositions)
         else { return nil }

@@ -37,14 +37,16 @@ extension DeadLetterRow {
         }
     }
 
-    /// Where the letter lies.
+    /// The letter's position in the dead-letter topic.
     ///
     /// - Parameter topic: the dead-letter topic's name.
     package func position(in topic: String) -> RecordPosition {
         RecordPosition(topic: topic, partition: letterPartition, offset: letterOffset)
     }
 
-    /// Nil for a record that is no dead letter.
+    /// Decodes a dead letter.
+    ///
+    /// `nil` for a record that is no dead letter.
     package init?(_ record: ConsumerRecord) {
         guard let letter = try? DeadLetter(decoding: record) else { return nil }
         self.init(letter, record)

@@ -4,7 +4,7 @@ package import Postgres
 import Settings
 import Store
 
-/// How far the index has read the topic, which belongs to every answer from it.
+/// The index's progress in reading the topic, stated with every answer from the index.
 package struct IndexStanding: Equatable, Sendable {
     /// The time of the last letters that were read; nil without any.
     package let asOf: Timestamp?
@@ -50,9 +50,9 @@ package struct IndexStanding: Equatable, Sendable {
 }
 
 extension ToolContext {
-    /// How far the index has read, for the note beside an answer.
+    /// Reads the index's progress, for the note beside an answer.
     ///
-    /// - Throws: if it has read nothing of a topic that holds letters.
+    /// - Throws: a `CommandError` if nothing of a topic that holds letters is indexed.
     func standing(of index: PostgresClient) async throws -> IndexStanding {
         let standing = try await IndexStanding.read(topic.within(.seconds(2)), on: index, now: now)
         guard standing.asOf != nil else {

@@ -45,7 +45,7 @@ struct ReplayAccount {
 
     var undecidedCount: Int { undecided.count }
 
-    /// How many more may be sent before outcomes are known.
+    /// Number of records that may be sent before more outcomes are known.
     ///
     /// It begins small, so that settings that are still wrong cost little, and grows with each
     /// decision.

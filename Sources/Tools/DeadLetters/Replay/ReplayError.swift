@@ -1,18 +1,18 @@
-/// Why a replay does not begin or continue.
+/// The reason for which a replay does not begin or continue.
 package struct ReplayError: Error, Equatable, Sendable, CustomStringConvertible {
     package enum Code: Sendable {
         case notFound
-        /// Another process runs it.
+        /// Another process runs the replay.
         case running
-        /// It is completed, or the request does not fit its state.
+        /// The replay is completed, or the request does not fit its state.
         case finished
         /// Nothing is left to be sent.
         case empty
-        /// More letters than one replay takes.
+        /// The selection holds more letters than one replay takes.
         case tooMany
         /// The auditor, the reason or a limit is invalid.
         case invalid
-        /// It can be continued: a server did not answer, or nothing was decided in time.
+        /// The replay can be continued: a server did not answer, or nothing was decided in time.
         case interrupted
     }
 

@@ -5,8 +5,8 @@ import Store
 
 /// The records that one run of a replay writes, over the session that holds the replay's lock.
 ///
-/// If the server has ended the session of a process that stood still, that process can write
-/// nothing more, even after another has continued the replay.
+/// The server may end the session of a process that stands still; that process can then write
+/// nothing more, even after another one has continued the replay.
 struct ReplayLedger {
     let replay: Int64
     /// The auditor who begins or continues it.

@@ -6,10 +6,11 @@ package import Store
 package struct ReplayLimits: Sendable, Equatable {
     /// Maximum records per second.
     package var rate = 100
-    /// It stops if a larger share of the last hundred is refused again; 0 stops at the first one.
+    /// Maximum share of the last hundred that is refused again, above which the replay stops; 0
+    /// stops at the first one.
     package var failingShareMax = 0.1
-    /// How long to wait without a decision before the replay is interrupted: workers may be down,
-    /// or a breaker may have tripped.
+    /// Maximum wait without a decision before the replay is interrupted: workers may be down, or a
+    /// breaker may have tripped.
     package var waitMax = Duration.seconds(300)
 
     package init() {}
@@ -41,7 +42,7 @@ package struct ReplayProgress: Sendable, Equatable {
     package let state: ReplayState
     package let count: Int
     package let counts: ReplayCounts
-    /// Why it ended before everything was decided; empty otherwise.
+    /// The reason for an end before everything was decided; empty otherwise.
     package let note: String
 
     package var isAllAccepted: Bool { state == .completed && counts.accepted == Int64(count) }

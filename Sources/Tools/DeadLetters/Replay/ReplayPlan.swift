@@ -30,18 +30,18 @@ package struct ReplayPlan: Sendable {
         var isSendable: Bool { if case .unsendable = verdict { false } else { true } }
     }
 
-    /// Why a letter is left out.
+    /// The reason for which a letter is left out.
     package enum Skipped: Hashable, Sendable {
         case resolved
         case suppressed
         case accepted(replay: Int64)
-        /// Another replay holds it.
+        /// Another replay holds the letter.
         case held(replay: Int64)
-        /// It was refused again, and the new letter stands for it.
+        /// The letter was refused again, and the new letter stands for it.
         case refused(as: String)
         case unknown
 
-        /// One word in snake case.
+        /// The name in snake case.
         package var name: String {
             switch self {
             case .resolved: "resolved"

@@ -123,6 +123,6 @@ package struct ReplayPreparation {
     }
 
     private static let pageMax = 1_000
-    /// Bounded because each may hold megabytes.
+    /// Maximum letters read at once, because each may hold megabytes.
     private static let chunkMax = 100
 }

@@ -10,7 +10,9 @@ final class ReplayReader {
     let admin: KafkaAdmin
     private let vouched: VouchedLetters
     private let isPreview: Bool
-    /// Why a preview has not compared the sources; nil if they were compared.
+    /// The reason for which a preview has not compared the sources.
+    ///
+    /// `nil` if they were compared.
     private(set) var sourcesNote: String?
     private var partitionCounts: [String: Int] = [:]
 
@@ -46,7 +48,9 @@ final class ReplayReader {
         }
     }
 
-    /// How many partitions a topic has; nil if it does not exist.
+    /// The number of a topic's partitions.
+    ///
+    /// `nil` if the topic does not exist.
     func partitionCount(_ topic: String) async throws -> Int? {
         if partitionCounts[topic] == nil {
             // For all topics: a request for one creates it on brokers with automatic creation.
@@ -103,7 +107,7 @@ final class ReplayReader {
 
     private typealias Letter = (
         letter: DeadLetter, record: ConsumerRecord, stage: StageDescription,
-        /// Nil if the letter names none.
+        /// The body's position; `nil` if the letter names none.
         body: RecordPosition?
     )
 

@@ -4,12 +4,12 @@ import Records
 import Store
 import Topology
 
-/// One run of a replay, from its beginning or from where a former run was interrupted.
+/// A run of a replay, from its beginning or from the point where a former run was interrupted.
 ///
-/// The replay and its letters are recorded before. Sent positions are recorded after the broker's
-/// acknowledgement, and outcomes together with the dead-letter offsets: after a crash at any step
-/// the next run sends unrecorded records a second time, which deduplication makes harmless, and
-/// skips none.
+/// The replay and its letters are recorded before the run. Sent positions are recorded after the
+/// broker's acknowledgement, and outcomes together with the dead-letter offsets: after a crash at
+/// any step the next run sends unrecorded records a second time, which deduplication makes
+/// harmless, and skips none.
 final class ReplayRun {
     private let names: ReplayNames
     private let ledger: ReplayLedger
@@ -267,8 +267,8 @@ extension ReplayRun {
     private static let deadline = Duration.seconds(30)
     private static let lookInterval = Duration.milliseconds(200)
     private static let ledgerInterval = Duration.seconds(2)
-    /// How much of a delay is caught up on.
+    /// Maximum delay that later records make up for.
     private static let burst = Duration.milliseconds(500)
-    /// Bounded because each may hold megabytes.
+    /// Maximum records sent at once, because each may hold megabytes.
     private static let chunkMax = 100
 }

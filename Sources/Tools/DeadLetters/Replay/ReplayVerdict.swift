@@ -11,10 +11,10 @@ package enum ReplayVerdict: Equatable, Sendable {
     case worker(String)
     /// The verifier could not be asked; with the reason.
     case unasked(String)
-    /// It will not be sent; with the reason.
+    /// The letter will not be sent; with the reason.
     case unsendable(Unsendable)
 
-    /// One word in snake case, the same in text, JSON and counts.
+    /// The name in snake case, the same in text, JSON and counts.
     package var name: String {
         switch self {
         case .accepted: "accepted"

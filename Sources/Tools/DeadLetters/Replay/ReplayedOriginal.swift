@@ -119,16 +119,16 @@ struct ReplayedOriginal: Sendable {
     }
 }
 
-/// Why a dead letter is not sent, in words for the operator.
+/// The reason for which a dead letter is not sent, in words for the operator.
 package struct Unsendable: Error, Equatable, Sendable, CustomStringConvertible {
     package enum Cause: Sendable {
         case onNoChain
-        /// It differs from its source record, or from the digests of it.
+        /// The letter differs from its source record, or from the digests of it.
         case differs
         /// The letter, or the body that it needs, is gone.
         case gone
         case redacted
-        /// No stage reads its source topic.
+        /// No stage reads the letter's source topic.
         case noStage
     }
 

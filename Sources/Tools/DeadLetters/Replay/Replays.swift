@@ -6,7 +6,7 @@ package import Store
 
 /// Sends dead letters again: prepares, records, sends, follows and lists replays.
 ///
-/// For the command line and the web console. Keeps nothing between two calls.
+/// The command line and the web console use it. It keeps nothing between two calls.
 package struct Replays: Sendable {
     let names: ReplayNames
     let verifier: ReplayVerifier
@@ -152,7 +152,9 @@ extension Replays {
         Array(try await database.run(ReplayTable.newest, limit))
     }
 
-    /// One replay; nil if the number is unknown.
+    /// Reads a replay by its number.
+    ///
+    /// `nil` if the number is unknown.
     package func replay(_ number: Int64) async throws -> ReplayRow? {
         try await database.run(ReplayTable.get, number).first
     }

@@ -21,7 +21,7 @@ enum CountCommand: DeadLetterCommand {
 
     private typealias Count = DeadLetterCounts.Count
 
-    /// More values than these are no table for people.
+    /// Maximum values of a table for people.
     fileprivate static let valuesMax = 10_000
 
     static func run(_ context: ToolContext) async throws -> Int32 {

@@ -84,7 +84,7 @@ package struct ToolContext: Sendable {
     static let auditorOption = CommandOption(
         "as", argument: "NAME", "Who does this, for the history; else SUDO_USER, LOGNAME or USER.")
 
-    /// Why it is done, for the history.
+    /// The reason for the action, for the history.
     ///
     /// - Throws: if `--why` is missing or too long.
     func reason() throws(UsageError) -> String {

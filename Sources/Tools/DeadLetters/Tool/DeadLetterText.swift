@@ -24,7 +24,7 @@ package enum DeadLetterText {
     }
 
     private static let labelWidth = 13
-    /// No fact of a letter that a worker wrote is longer.
+    /// Maximum characters of a fact; no fact of a letter that a worker wrote is longer.
     private static let factCharactersMax = 4_000
 
     /// The tokens and receipts of an original, decoded; empty without any.

@@ -29,7 +29,7 @@ struct JSONRendering {
         self.bytesMax = bytesMax
     }
 
-    /// Recursive, as deep as the reader lets JSON nest.
+    /// Writes a value by recursion, as deep as the reader lets JSON nest.
     private mutating func write(_ value: JSONValue, _ naming: Naming, indent: String) {
         let isContainer = value.kind == .object || value.kind == .array
         if isContainer, value.count == 0 {

@@ -13,14 +13,18 @@ package struct LetterDossier: Sendable {
     package let letter: DeadLetter
     /// Empty after a redaction, even if an earlier copy of the letter still holds it.
     package private(set) var original: DeadLetterOriginal
-    /// Why an auditor should distrust the letter; nil if nothing is known against it.
+    /// The reason for which an auditor should distrust the letter.
+    ///
+    /// `nil` if nothing is known against it.
     package let doubt: String?
     /// The rule; nil for a reason that this version does not know.
     package let guide: RefusalGuide?
     private var contents: UnverifiedContents
     /// The paths of the original's first JWS, and their certificates.
     package private(set) var chains: [(path: String, chain: UnverifiedChain)]
-    /// Nil if no database is configured, or the letter has no actions.
+    /// The letter's state by its actions.
+    ///
+    /// `nil` if no database is configured, or the letter has no actions.
     package var standing: DeadLetterStanding?
     /// The actions on it, the last first; nil if no database is configured.
     package var history: [DeadLetterAction]?
@@ -39,10 +43,10 @@ package struct LetterDossier: Sendable {
         }.prefix(Self.chainsMax).map(\.self)
     }
 
-    /// Each chain costs up to ten signatures, by keys that a forger may have chosen.
+    /// Maximum chains; each costs up to ten signatures, by keys that a forger may have chosen.
     private static let chainsMax = 10
 
-    /// More than an auditor reads.
+    /// Maximum actions, more than an auditor reads.
     static let historyMax = 1_000
 
     package mutating func addHistory(from client: PostgresClient) async throws {

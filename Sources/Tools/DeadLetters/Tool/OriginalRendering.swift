@@ -32,7 +32,9 @@ package struct OriginalRendering: Sendable {
     }
 
     package private(set) var headers: [Header] = []
-    /// How many more headers there are, and how many bytes they have.
+    /// A note with the number of hidden headers and of their bytes.
+    ///
+    /// `nil` if no header is hidden.
     package private(set) var headersNote: String?
     package let headersAreOmitted: Bool
     package let key: Content

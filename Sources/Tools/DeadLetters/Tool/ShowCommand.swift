@@ -116,7 +116,7 @@ struct LetterFinder {
     enum Result {
         case none
         case one(LetterDossier)
-        /// Known to the index, and no longer in the topic.
+        /// A letter that the index knows, and that is no longer in the topic.
         case indexed(DeadLetterRow)
         case several([String], isMore: Bool)
     }
@@ -124,7 +124,9 @@ struct LetterFinder {
     private static let foundMax = 20
 
     let wanted: String
-    /// Nil if `wanted` is an ID.
+    /// The position that `wanted` names.
+    ///
+    /// `nil` if `wanted` is an ID.
     let position: RecordPosition?
     let topic: DeadLetterTopic
     let index: PostgresClient?
@@ -154,7 +156,9 @@ struct LetterFinder {
                 doubt: row.warning ?? Self.doubt(found.letter, found.record)))
     }
 
-    /// Why the stored letter does not match its link.
+    /// The mismatch of the stored letter and its link.
+    ///
+    /// `nil` if they match.
     private static func doubt(_ letter: DeadLetter, _ record: ConsumerRecord) -> String? {
         guard let link = ChainLetter(letter, record) else { return ChainLetter.unchainedText }
         return link.problem?.text

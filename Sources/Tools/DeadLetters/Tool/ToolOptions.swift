@@ -7,10 +7,10 @@ import Topology
 
 /// The settings of the tool, a few of the workers'.
 package enum DeadLetterSettings {
-    /// Without a setting, the broker of this machine.
+    /// The bootstrap servers; by default the broker of this machine.
     private static let bootstrap = KafkaSettings.bootstrap.defaulted(to: [HostPort(host: "localhost", port: 9092)])
 
-    /// Empty for none: then only the topic is read.
+    /// The database's URL; empty for none, so that only the topic is read.
     private static let database = DatabaseSettings.url.defaulted(to: "")
 
     private static let schema = SettingsSchema(
@@ -48,7 +48,9 @@ package enum DeadLetterSettings {
         DeadLetterTopic(name: values.topic(Topic.deadLetter), configuration: clientProperties(values))
     }
 
-    /// Nil if no database is configured; it connects when it is first used.
+    /// Makes a client that connects when it is first used.
+    ///
+    /// `nil` if no database is configured.
     static func client(_ values: SettingsValues) -> PostgresClient? {
         guard !values[database].isEmpty else { return nil }
         var options = DatabaseSettings.options(values, applicationName: DeadLetterTool.name)

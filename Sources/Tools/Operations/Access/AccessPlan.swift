@@ -41,7 +41,7 @@ struct AccessPlan: Sendable {
         return rules(stage) + [allow(stage.program, .describe, groups: [Self.readerGroup])]
     }
 
-    /// They read dead letters and how far the stages have come, and produce nothing.
+    /// The rules of auditors, who read dead letters and the stages' progress, and produce nothing.
     private var auditors: [KafkaAccessRule] {
         [DatabaseRole.auditor.name, DatabaseRole.investigator.name].flatMap(reading)
     }
@@ -114,7 +114,7 @@ struct KafkaAccessRule: Sendable {
         case alterConfigs = "AlterConfigs"
     }
 
-    /// With its type, such as `User:verify-worker`.
+    /// The principal with its type, such as `User:verify-worker`.
     let principal: String
     let operations: [Operation]
     let resource: Resource

@@ -74,6 +74,6 @@ extension KafkaAdmin {
 }
 
 extension KafkaError {
-    /// Nobody answered, or nobody could be asked.
+    /// Whether nobody answered, or nobody could be asked.
     fileprivate var isSilence: Bool { [.transport, .allBrokersDown, .timedOut, .unauthenticated].contains(code) }
 }

@@ -52,9 +52,9 @@ extension ToolCommand {
     }
 }
 
-/// Which IDs are meant.
+/// The selection of remembered IDs.
 struct DedupeSelection: Hashable {
-    /// When they were marked.
+    /// The time from which on the IDs were marked.
     var since: Timestamp?
     var before: Timestamp?
     var bundleID: Identifier?

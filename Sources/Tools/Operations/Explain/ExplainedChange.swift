@@ -27,7 +27,7 @@ extension RecordedChange: JSONRepresentable {
     }
 }
 
-/// Something that a person granted, and nobody bought.
+/// A grant by a person, not bought.
 extension UserDetails.Grant: JSONRepresentable {
     func lines(now: Int64) -> [String] {
         let isActive = periods.contains { $0.contains(now) }

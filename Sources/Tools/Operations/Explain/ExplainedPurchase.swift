@@ -6,7 +6,7 @@ package import JSON
 import Postgres
 import Store
 
-/// One purchase of a user: its entitlements, its owner and Apple's facts.
+/// A purchase of a user: its entitlements, its owner and Apple's facts.
 struct ExplainedPurchase: JSONRepresentable {
     let key: PurchaseKey
     let owner: StoredOwner
@@ -102,7 +102,7 @@ extension ExplainedPurchase {
         if let source = signed.source { transactions[known ?? transactions.count - 1].sources.append(source) }
     }
 
-    /// Where a transaction came by two tracks, to the first of them.
+    /// Adds a credit to its transaction; if that came by two tracks, to the first of them.
     private mutating func add(_ credit: LedgerCredit) {
         let known = transactions.firstIndex { $0.fact.key.transactionID == credit.transactionID }
         if let known { transactions[known].credits.append(credit) }

@@ -7,7 +7,7 @@ import Records
 import Settings
 import Store
 
-/// One transaction of a purchase, with all that support staff may be asked about it.
+/// A transaction of a purchase, with all that support staff may be asked about it.
 struct ExplainedTransaction: JSONRepresentable {
     let fact: TransactionFact
     var sources: [ContentSource] = []
@@ -57,7 +57,7 @@ extension Contribution: JSONRepresentable {
 }
 
 extension EntitlementTerms {
-    /// Null for a member that Apple does not state.
+    /// The members as JSON, null if Apple does not state them.
     var json: JSONContent {
         [
             "ownership_type": ownershipType?.rawValue, "seats": seats,
@@ -75,7 +75,9 @@ extension EntitlementTerms {
 }
 
 extension OwnershipType {
-    /// Nil for the customer's own purchase, as nearly all are.
+    /// The ownership in words.
+    ///
+    /// `nil` for the customer's own purchase, as nearly all are.
     fileprivate var phrase: String? {
         switch self {
         case .purchased: nil

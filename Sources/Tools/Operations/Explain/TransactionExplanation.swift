@@ -7,9 +7,11 @@ import Store
 struct TransactionExplanation {
     let transactionID: Identifier
     let environment: String
-    /// Nil while no catalog was applied.
+    /// The version of the applied catalog.
+    ///
+    /// `nil` while no catalog was applied.
     private var catalogVersion: Int64?
-    /// More than one if several apps' purchases have the ID.
+    /// The purchases with the ID; more than one if several apps' purchases have it.
     private var purchases: [ExplainedPurchase] = []
     private var changes: [RecordedChange] = []
 

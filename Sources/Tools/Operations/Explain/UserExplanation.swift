@@ -8,7 +8,9 @@ import Store
 struct UserExplanation {
     let userID: Identifier
     let environment: String
-    /// Nil while no catalog was applied.
+    /// The version of the applied catalog.
+    ///
+    /// `nil` while no catalog was applied.
     var catalogVersion: Int64?
     /// Version of the user's last change; nil without a change.
     var version: Int64?

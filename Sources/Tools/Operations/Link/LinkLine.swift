@@ -3,13 +3,13 @@ import JSON
 import Settings
 import Store
 
-/// One line of a file of links.
+/// A line of a file of links.
 ///
 /// `kind,key,user,environment,bundle`, of which the last two may be missing, or a JSON object with
 /// `kind`, `key`, `user`, `environment` and `bundle`. A first line that begins with `kind,` names
 /// the columns and is passed over.
 enum LinkLine {
-    /// Why a line is no link.
+    /// The fault of a line that is no link.
     struct Fault: Error, Hashable { let expected: String }
 
     /// Reads one line; nil if it holds no link.
@@ -87,7 +87,7 @@ enum LinkLine {
         }
     }
 
-    /// Where a link counts; empty means any.
+    /// The environment and the app for which a link counts; empty means any.
     typealias Scope = (environment: String, bundle: String)
 
     typealias Fields = (kind: String, key: String, user: String, environment: String, bundle: String)
@@ -114,10 +114,10 @@ enum LinkLine {
         return (padded[0], padded[1], padded[2], padded[3], padded[4])
     }
 
-    /// The fields of a row (RFC 4180, but that a field holds no line break).
+    /// Splits a row into its fields (RFC 4180, but no field holds a line break).
     ///
-    /// By Unicode's code points, as the RFC reads: an accent behind a comma is one character with
-    /// it to Swift.
+    /// The text is split by Unicode's code points, as in the RFC: to Swift, a comma and an accent
+    /// behind it are one character.
     private static func separated(_ text: String) throws(Fault) -> [String] {
         var fields: [String] = []
         var rest = text.unicodeScalars[...]
@@ -163,7 +163,7 @@ extension String {
 }
 
 extension LinkKind {
-    /// Also takes dashes for the underscores.
+    /// Accepts a kind's name with underscores or dashes.
     init?(spelling text: String) { self.init(rawValue: text.split(separator: "-").joined(separator: "_")) }
 
     static let spellings = allCases.map(\.rawValue).joined(separator: ", ")

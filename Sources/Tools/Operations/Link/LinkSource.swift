@@ -4,7 +4,7 @@ import Store
 
 /// Links from a command line or a file, in bounded batches.
 struct LinkSource {
-    /// Each batch is one statement, so that it is written whole or not at all.
+    /// Maximum links of a batch, which is one statement and so written whole or not at all.
     private static let batchMax = 2_000
     private static let lineBytesMax = 8_192
 

@@ -16,7 +16,8 @@ struct BodySource: Sendable {
         case whole
     }
 
-    /// More than any topic takes, so that the broker's refusal, not ours, is what one sees.
+    /// Maximum bytes of a body, more than any topic takes, so that the broker's refusal is shown
+    /// and not ours.
     private static let bodyBytesMax = 16 * 1_048_576
 
     private let division: Division
@@ -28,7 +29,7 @@ struct BodySource: Sendable {
     /// Whether the file at hand has held no body so far.
     private var isBlankSoFar = true
 
-    /// Throws a `CommandError` that names a file that cannot be read, before any body is.
+    /// Throws a `CommandError` with the name of a file that cannot be read, before any body is read.
     ///
     /// - Parameter paths: `-` is standard input.
     init(paths: [String], division: Division) throws(CommandError) {
@@ -39,8 +40,9 @@ struct BodySource: Sendable {
         self.division = division
     }
 
-    /// How many bodies there are from a line of the first file on; nil if that cannot be told
-    /// without using them up, as of a pipe.
+    /// Counts the bodies from a line of the first file on.
+    ///
+    /// `nil` if they cannot be counted without being used up, as in a pipe.
     func count(from line: Int) -> Int? {
         guard paths.allSatisfy(FileSystem.isRegularFile) else { return nil }
         guard division == .lines else { return paths.count }
@@ -71,7 +73,9 @@ struct BodySource: Sendable {
         }
     }
 
-    /// Where the next body comes from; nil at the end.
+    /// The origin of the next body.
+    ///
+    /// `nil` at the end.
     var position: BodyOrigin? {
         guard let reader else { return paths.first.map { BodyOrigin(Self.name(of: $0), input: paths.startIndex) } }
         let line = reader.lines.lineNumber + (pending == nil ? 1 : 0)
@@ -80,7 +84,7 @@ struct BodySource: Sendable {
 
     /// The next body; nil when all files are read, or the task is cancelled.
     ///
-    /// Throws for a file without a body: where one was expected, something has gone wrong before.
+    /// Throws for a file without a body, because an earlier step must have failed.
     mutating func next() throws(CommandError) -> Body? {
         while !Task.isCancelled {
             if pending == nil { pending = try nextLine() }
@@ -145,7 +149,7 @@ struct BodySource: Sendable {
         CommandError(ExitCode.data, "\(name) holds no body, only blanks or nothing")
     }
 
-    /// For messages.
+    /// The name of an input in messages.
     static func name(of path: String) -> String { path == "-" ? "standard input" : path }
 
     static func open(_ path: String) throws(CommandError) -> InputFile {

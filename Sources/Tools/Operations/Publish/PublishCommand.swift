@@ -52,10 +52,10 @@ extension ToolCommand {
             "header", argument: "NAME=TEXT", isRepeatable: true, "A header of every record, such as correlation-id=42."),
     ]
 
-    /// How publishing ended.
+    /// The end of publishing.
     private struct PublishEnd {
         let report: PublishReport
-        /// Why the bodies could not be read to their end.
+        /// The error that prevented reading the bodies to their end.
         var fault: CommandError?
         var isInterrupted = false
     }

@@ -7,7 +7,9 @@ package struct BodyOrigin: Hashable, Sendable, CustomStringConvertible {
     let name: String
     /// The file's index among the operands.
     let input: Int
-    /// From 1; nil for a whole file.
+    /// The line number from 1.
+    ///
+    /// `nil` for a whole file.
     let line: Int?
 
     package init(_ name: String, input: Int = 0, line: Int? = nil) {
@@ -84,13 +86,13 @@ package struct Publisher {
 
 /// The result of publishing bodies.
 package struct PublishReport: Sendable {
-    /// One body that the cluster did not take.
+    /// A body that the cluster did not take.
     package struct Failure: Sendable {
         package let origin: BodyOrigin
         package let error: KafkaError
     }
 
-    /// How many failures are kept to be shown.
+    /// Maximum failures that are kept to be shown.
     private static let failuresMax = 20
 
     package let topic: String
@@ -105,7 +107,9 @@ package struct PublishReport: Sendable {
 
     var triedCount: Int { acknowledgedCount + failedCount }
 
-    /// Nil if unknown.
+    /// Number of bodies that were not tried.
+    ///
+    /// `nil` if unknown.
     var untriedCount: Int? { missing == nil ? 0 : total.map { max(0, $0 - triedCount) } }
 
     mutating func stop(before next: BodyOrigin?) { if triedCount != total { missing = missing ?? next } }

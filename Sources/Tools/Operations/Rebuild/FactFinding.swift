@@ -16,18 +16,20 @@ struct FactFinding {
         case rowMissing
         case rowMissingUntrusted
         case rowMissingAmbiguous
-        /// Which column names the content.
+        /// The content that this column names is missing.
         case contentMissing(column: String)
         case contentUnreadable
         case spanMissing(RenewalSpan)
         case spanUngranted(RenewalSpan)
-        /// Some content cannot be read that may have granted it.
+        /// The content that may have granted the span cannot be read.
         case spanUncertain(RenewalSpan)
     }
 
     let table: String
     let environment: String
-    /// Nil for renewal info, which names no app.
+    /// The app's bundle ID.
+    ///
+    /// `nil` for renewal info, which names no app.
     var bundleID: Identifier?
     var originalTransactionID: Identifier?
     /// ID of the transaction or the account; nil for renewal info.

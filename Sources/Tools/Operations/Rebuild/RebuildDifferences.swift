@@ -4,7 +4,7 @@ import JSON
 import LinkStage
 import Store
 
-/// Where some purchases' facts are not what was signed, and their rows not what the facts say.
+/// The differences of some purchases: between facts and what was signed, and between rows and facts.
 struct RebuildDifferences {
     var facts: [FactFinding] = []
     var owners: [OwnerDifference] = []
@@ -19,7 +19,7 @@ struct RebuildDifferences {
 
     private var keptCount: Int { kept.count + keptOwners.count }
 
-    /// How many of them `--replace` cannot put right.
+    /// Number of differences that `--replace` cannot correct.
     var lastingCount: Int { facts.count { !$0.isReplaceable } + keptCount }
 
     /// The purchases of transactions that are lost and cannot be restored here.

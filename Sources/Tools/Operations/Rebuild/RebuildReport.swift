@@ -10,7 +10,7 @@ struct RebuildReport {
     let isReplacing: Bool
     /// Whether owners were compared too; false until a link-worker has stored its rules.
     let comparesOwners: Bool
-    /// With those that the database refused.
+    /// Number of purchases, including those that the database refused.
     var purchaseCount = 0
     var differenceCount = 0
     /// The differences that `--replace` cannot put right.

@@ -5,23 +5,25 @@ import Entitlements
 import LinkStage
 import Postgres
 
-/// Goes through all purchases in the order of their IDs, then through what belongs to none.
+/// A comparison of all purchases in the order of their IDs, and of the contents and facts without a purchase.
 ///
-/// If a transaction of a purchase is lost and cannot be restored here, its owner and rows are
+/// The owner and rows of a purchase with a lost transaction that cannot be restored here are
 /// compared and not replaced: the remaining facts would take away access that was paid for.
 struct Rebuilding {
     private let client: PostgresClient
     private let isReplacing: Bool
     private let reprojector: Reprojector
-    /// Nil until a link-worker has written down its rules.
+    /// The review of the owners.
+    ///
+    /// `nil` until a link-worker has stored its rules.
     private let review: OwnerReview?
     private let size: TransactionSize
     private let purchasesMax: Int
 
-    /// How often what differs is looked at again: another owner may be on its way to the rows.
+    /// Maximum comparisons of a difference; a projection under way may still remove it.
     private static let looksMax = 5
     private static let pause = Duration.seconds(1)
-    /// How often purchases whose facts lie in others are begun again together with these.
+    /// Maximum attempts at purchases whose facts appear in others' rows; each attempt adds these others.
     private static let attemptsMax = 5
 
     /// - Parameter purchasesMax: how many are locked at once.
@@ -36,7 +38,9 @@ struct Rebuilding {
         }
     }
 
-    /// How many purchases there are; nil if PostgreSQL takes too long to count them.
+    /// Counts the purchases.
+    ///
+    /// `nil` if PostgreSQL takes too long to count them.
     func purchaseCount() async throws -> Int64? {
         do { return try await client.run(AllPurchases.count)[0] } catch let error as PostgresError
             where error.code == .deadlineExceeded
@@ -59,7 +63,7 @@ struct Rebuilding {
             let scopes = Array(try await client.run(AllPurchases.next, window))
             guard let end = scopes.last else { break }
             last = end
-            // Whatever the app: all purchases of an original transaction ID are compared.
+            // Compares the purchases of all apps with this original transaction ID.
             let purchases = scopes.map { $0.purchase("") }
             let differences = try await differences(of: purchases, incomplete)
             report.purchaseCount += purchases.count
@@ -74,7 +78,8 @@ struct Rebuilding {
         return report
     }
 
-    /// With those purchases apart that PostgreSQL refuses: nobody knows what they should be.
+    /// Compares purchases, and lists separately those that PostgreSQL refuses: their correct state
+    /// is unknown.
     private func differences(of purchases: [PurchaseKey], _ incomplete: Set<PurchaseScope>) async throws
         -> RebuildDifferences
     {
@@ -117,11 +122,13 @@ struct Rebuilding {
         return lasting
     }
 
-    /// Thrown to roll a transaction back that must leave nothing behind.
+    /// The error that rolls back a transaction that must leave nothing behind.
     private struct Undone: Error { let differences: RebuildDifferences }
 
-    /// Once more if the connection was lost: the server ends a transaction whose process stands
-    /// still, as this one does while it is suspended, and nothing of it is left.
+    /// Compares or replaces purchases, once more if the connection was lost.
+    ///
+    /// The server ends the transaction of a process that stands still, as this one does while it is
+    /// suspended, and nothing of the transaction is left.
     ///
     /// - Parameter kept: purchases whose owners and rows are not written.
     private func rebuild(_ purchases: [PurchaseKey], isReplacing: Bool, keeping kept: Set<PurchaseScope> = [])
@@ -132,7 +139,7 @@ struct Rebuilding {
         { return try await rebuildOnce(purchases, isReplacing, kept) }
     }
 
-    /// With the purchases besides of which facts turn up in rows of the given ones.
+    /// Includes further purchases whose facts appear in rows of the given ones.
     private func rebuildOnce(_ purchases: [PurchaseKey], _ isReplacing: Bool, _ kept: Set<PurchaseScope>) async throws
         -> RebuildDifferences
     {

@@ -10,7 +10,7 @@ import Store
 struct RecordedContents {
     let connection: PostgresConnection
 
-    /// How many payloads are read at once; each is as large as a body at most.
+    /// Maximum payloads read at once; each is as large as a body at most.
     static let payloadsMax = 100
 
     /// A content that is asked for.

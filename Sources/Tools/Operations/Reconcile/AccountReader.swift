@@ -17,7 +17,7 @@ package struct AccountReader: Sendable {
         self.settings = settings
     }
 
-    /// Every stage that has an account.
+    /// The stages that have an account.
     static let stages = Topology.stages + [.deadLetterIndex]
 
     /// The accounts of all stages, and of what they wrote.

@@ -14,7 +14,9 @@ struct ExactCounter {
     private struct Output {
         let stage: StageDescription
         let input: InputPosition
-        /// When the input was written, by its broker's clock in UNIX milliseconds; nil if unknown.
+        /// The time at which the input was written, by its broker's clock in UNIX milliseconds.
+        ///
+        /// `nil` if unknown.
         let writtenAt: Int64?
     }
 
@@ -104,7 +106,9 @@ extension ExactCounter {
         return exact
     }
 
-    /// Nil for an observation of no record, and for what no stage has written.
+    /// The output that a record holds.
+    ///
+    /// `nil` for an observation without an input record, and for a record that no stage has written.
     ///
     /// - Throws: `CommandError` for what a later version has written, which cannot be counted.
     private static func observed(_ record: ConsumerRecord, by stage: StageDescription) throws(CommandError) -> Output? {

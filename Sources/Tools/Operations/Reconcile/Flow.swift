@@ -34,11 +34,11 @@ package struct Flow: Hashable, Sendable {
     }
 }
 
-/// One stage's outputs in a topic, each counted once by the position of its input.
+/// The outputs of one stage in a topic, each counted once by the position of its input.
 ///
 /// Repetitions after a crash have the position of the first writing, so that they hide no loss.
 package struct ExactCount: Hashable, Sendable {
-    /// One partition of the stage's input.
+    /// A partition of the stage's input.
     package struct Partition: Hashable, Sendable {
         package let partition: Int32
         /// The number of written records by the tally.
@@ -78,7 +78,7 @@ package struct ExactCount: Hashable, Sendable {
         }
     }
 
-    /// For people.
+    /// The count as a line for people.
     func line(_ topic: String) -> String {
         guard removed == 0 else {
             return "\(topic): retention has removed \(Quantity.counted(removed, "record")), so the "

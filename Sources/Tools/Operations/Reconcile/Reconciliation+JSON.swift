@@ -18,7 +18,7 @@ extension StageAccount: JSONRepresentable {
 }
 
 extension PartitionAccount {
-    /// Without a tally nothing is known of what became of its records.
+    /// The dispositions are null without a tally, because nothing is known of the records then.
     fileprivate func json(of stage: StageDescription) -> JSONContent {
         [
             "partition": partition, "low": held.lowerBound, "end": held.upperBound, "committed": committed,

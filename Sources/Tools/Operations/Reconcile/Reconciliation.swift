@@ -5,7 +5,7 @@ package import Settings
 package struct Reconciliation: Hashable, Sendable {
     package let stages: [StageAccount]
     package let flows: [Flow]
-    /// How many offsets without a record an operator has looked into; more are a problem.
+    /// Number of offsets without a record that an operator has investigated; more are a problem.
     package var skippedMax: Int64 = 0
 
     package var problems: [String] { stages.flatMap(\.problems) + flows.flatMap(\.problems) + skippedProblems }
@@ -25,10 +25,10 @@ package struct Reconciliation: Hashable, Sendable {
 }
 
 extension Reconciliation: Report {
-    /// For people: each stage in a line, its partitions that ever held a record below it, then the
-    /// topics.
+    /// The report for people: each stage in a line, its partitions that ever held a record below
+    /// it, then the topics.
     ///
-    /// One line if nothing was ever published.
+    /// The report is one line if nothing was ever published.
     package var parts: [TextPart] {
         guard !isUntouched else {
             return [.line("Nothing has been published yet, so there is nothing to account for.")]

@@ -41,7 +41,7 @@ package struct StageAccount: Hashable, Sendable {
 
     package var isSettled: Bool { lag == 0 }
 
-    /// Why the account does not add up; empty when it does.
+    /// The reasons for which the account does not balance; empty if it does.
     package var problems: [String] {
         partitions.flatMap { partition in partition.problems.map { "\(place(partition)): \($0)" } }
     }
@@ -60,7 +60,7 @@ package struct StageAccount: Hashable, Sendable {
 
 /// The dispositions of one partition of a stage's input, from its last commit.
 package struct PartitionAccount: Hashable, Sendable {
-    /// How far the stage's group has come.
+    /// The progress of the stage's group.
     package enum Standing: Hashable, Sendable {
         case notBegun
         /// An offset without a tally of this cluster: another program committed or copied it.
@@ -97,7 +97,7 @@ package struct PartitionAccount: Hashable, Sendable {
     /// The first offset that waits for the stage, or will.
     package var next: Int64 { max(committed ?? 0, held.lowerBound) }
 
-    /// How many records wait for the stage.
+    /// Number of records that wait for the stage.
     package var lag: Int64 { max(0, held.upperBound - next) }
 
     /// Offsets settled since the tally began that no disposition accounts for; 0 when all is well,
@@ -107,10 +107,10 @@ package struct PartitionAccount: Hashable, Sendable {
         return committed - tally.began - tally.total
     }
 
-    /// Why the partition's account is no balance; empty when it is one.
+    /// The reasons for which the partition's account does not balance; empty if it does.
     ///
-    /// An account that does not begin with the first offset says nothing about those before it,
-    /// and goes on saying nothing when retention has removed them.
+    /// An account that does not begin with the first offset states nothing about the offsets before
+    /// it, even after retention has removed them.
     fileprivate var problems: [String] {
         var problems: [String] = []
         if let committed, committed > held.upperBound {

@@ -9,12 +9,12 @@ import Store
 /// Compares the versions that the feed's topics hold with those that the database gives out.
 struct FeedVersions {
     private static let usersPerTransaction = 500
-    /// How much waits for entitle-worker at most.
+    /// Maximum changes that wait for entitle-worker.
     private static let backlogMax: Int64 = 50_000
     private static let backlogPause = Duration.milliseconds(200)
 
     let settings: SettingsValues
-    /// How long `republish` waits for entitle-worker to publish more than comes in.
+    /// Maximum time without progress in which `republish` waits for entitle-worker to reduce its backlog.
     var stallMax = Duration.seconds(60)
 
     /// The newest version of each user in the topics.

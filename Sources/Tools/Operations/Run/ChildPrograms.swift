@@ -28,7 +28,7 @@ package final class ChildPrograms: Sendable {
         }
     }
 
-    /// Fails if a program has not been built.
+    /// Throws if a program has not been built.
     package static func require(_ names: [String], in executables: String) throws(CommandError) {
         let missing = names.filter { name in !FileManager.default.isExecutableFile(atPath: "\(executables)/\(name)") }
         guard missing.isEmpty else {
@@ -81,7 +81,7 @@ package final class ChildPrograms: Sendable {
         done
         """
 
-    /// Fails when a program has ended, with its last words.
+    /// Throws if a program has ended, with its last words.
     func requireRunning() throws(CommandError) {
         let ended = children.withLock { $0.first { !$0.process.isRunning } }
         guard let ended else { return }

@@ -38,14 +38,16 @@ extension ToolCommand {
 
 /// Asks Kafka how far the pipeline is.
 struct StatusReader {
-    /// For what a status can do without.
+    /// The deadline of a question that a status can do without.
     private static let topicsDeadline = Duration.seconds(5)
 
     private typealias Members = (found: [StageDescription: [GroupMembership]], unanswered: String?)
     private typealias Harm = (differences: [TopicDifference], unanswered: String?)
 
     let settings: SettingsValues
-    /// Nil without one.
+    /// The settings of the database.
+    ///
+    /// `nil` without a database.
     let database: SettingsValues?
     let skippedMax: Int64
 

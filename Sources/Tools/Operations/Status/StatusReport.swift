@@ -5,7 +5,7 @@ import Platform
 import Records
 import Settings
 
-/// Where the pipeline stands at a moment.
+/// The state of the pipeline at a moment.
 struct StatusReport: Report, Sendable {
     let reconciliation: Reconciliation
     /// The members of each stage's group; none of a group that the brokers do not describe.
@@ -26,7 +26,7 @@ struct StatusReport: Report, Sendable {
 
     var parts: [TextPart] { parts(since: nil) }
 
-    /// For people; each member of a group is listed where no earlier report was shown.
+    /// The report for people; it lists each member of a group if no earlier report was shown.
     ///
     /// - Parameter former: an earlier report, since which the rates are; without it none are shown.
     func parts(since former: StatusReport?) -> [TextPart] {
@@ -51,7 +51,7 @@ struct StatusReport: Report, Sendable {
         return [.table(table), .blank] + shares + [.line(deadLetters)] + findings + gaps.map { .line($0) }
     }
 
-    /// For a log: a line for each stage and one for each finding, each with the time.
+    /// The report for a log: a line for each stage and one for each finding, each with the time.
     func plainLines(since former: StatusReport?) -> [String] {
         let time = Timestamp(milliseconds: now).toSecond
         let stages = reconciliation.stages.map { stage in

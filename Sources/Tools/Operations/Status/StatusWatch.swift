@@ -8,7 +8,9 @@ struct StatusWatch: Sendable {
     private let reader: StatusReader
     private let console: Console
     private let interval: Duration
-    /// How many reports are wanted; nil for as many as there is time for.
+    /// Maximum reports.
+    ///
+    /// `nil` for no maximum.
     private let countMax: Int?
     private let isJSON: Bool
 

@@ -10,17 +10,25 @@ package struct TopicLayout: Hashable, Sendable {
     package static let written = [Topic.deadLetter, Topic.outcomes] + Topology.stages.flatMap(\.otherTopics)
 
     package var prefix: String
-    /// One purchase's history stays in one partition; more of them allow more copies of a worker.
-    package var partitions: Int32
-    /// Nil is as many as fit the cluster, up to three.
-    package var replication: Int16?
-    /// How long the topics of the flow keep a record; nil for no limit.
-    package var retentionMilliseconds: Int64? = 7 * 86_400_000
-    /// How long the topic keeps a dead letter; nil for no limit.
-    package var deadLetterRetentionMilliseconds: Int64? = 400 * 86_400_000
-    /// How much all dead letters together take on disk, in each copy; nil for no bound.
+    /// Number of partitions of each topic; more of them allow more copies of a worker.
     ///
-    /// Above it the oldest are deleted: posted forgeries fill a bounded part of a disk.
+    /// The history of a purchase stays in one partition.
+    package var partitions: Int32
+    /// Number of copies of each partition.
+    ///
+    /// `nil` for as many as fit the cluster, up to three.
+    package var replication: Int16?
+    /// Time for which the topics of the flow keep a record.
+    ///
+    /// `nil` for no limit.
+    package var retentionMilliseconds: Int64? = 7 * 86_400_000
+    /// Time for which the topic keeps a dead letter.
+    ///
+    /// `nil` for no limit.
+    package var deadLetterRetentionMilliseconds: Int64? = 400 * 86_400_000
+    /// Maximum bytes of all dead letters on disk, in each copy.
+    ///
+    /// `nil` for no bound. The oldest are deleted above it: posted forgeries fill a bounded part of a disk.
     package var deadLetterBytesMax: Int? = 32 << 30
     /// The options of retention that an operator gave; no other retention is lowered.
     var givenOptions: Set<String> = []
@@ -75,11 +83,13 @@ package struct TopicLayout: Hashable, Sendable {
     }
 }
 
-/// One topic as the pipeline needs it.
+/// A topic as the pipeline needs it.
 package struct TopicPlan: Hashable, Sendable {
     package let need: TopicNeed
     package let partitions: Int32
-    /// Nil if the cluster decides.
+    /// Number of copies of each partition.
+    ///
+    /// `nil` if the cluster decides.
     package let replication: Int16?
     /// The retentions that were asked for, by Kafka's names.
     fileprivate(set) var given: Set<String>

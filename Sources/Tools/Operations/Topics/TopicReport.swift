@@ -9,7 +9,7 @@ package struct TopicReport: Hashable, Report, Sendable {
     /// Topics that got more partitions.
     package var extended: [String] = []
     package var differences: [TopicDifference] = []
-    /// Why the settings of existing topics were not compared, where the broker reports none.
+    /// The reason for which the settings of existing topics were not compared, if the broker reports none.
     package var unanswered: String?
 
     /// Whether the workers can do their work with the topics as they are.
