@@ -7,8 +7,8 @@ extension PostgresConnection {
     {
         let newest = options.login
         do throws(PostgresError) { return try await attempt(options, by: newest, deadline: deadline) } catch {
-            guard error.fault == .operator, let former = options.workingLogin.login, former != newest,
-                let connection = try? await open(options, by: former, deadline: deadline)
+            guard error.fault == .operator, options.newestLogin != nil, let former = options.workingLogin.login,
+                former != newest, let connection = try? await open(options, by: former, deadline: deadline)
             else { throw error }
             return connection
         }
