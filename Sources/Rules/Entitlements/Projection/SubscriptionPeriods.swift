@@ -183,7 +183,7 @@ package struct Contribution: Hashable, Sendable {
     ///
     /// `nil` if the transaction grants nothing, by this rule.
     package var period: Period?
-    /// The only user to whom it applies, because stacking is per user.
+    /// The only user of the contribution, because stacking is per user.
     ///
     /// `nil` if it applies to all users.
     package var userID: Identifier?
