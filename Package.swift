@@ -155,8 +155,8 @@ let tools = room(
         library(
             "IndexStage",
             [
-                "DeadLetters", "Holdings", "JSON", "Kafka", "Postgres", "Records", "Settings", "Store", "Telemetry",
-                "Topology", "Worker",
+                "AppStore", "DeadLetters", "Holdings", "JSON", "Kafka", "Platform", "Postgres", "Records", "Settings",
+                "Store", "Telemetry", "Topology", "Worker",
             ], path: "Index"),
         // The auditors' web console.
         library(

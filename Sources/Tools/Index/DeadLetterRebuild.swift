@@ -1,5 +1,7 @@
+import AppStore
 import DeadLetters
 import Kafka
+import Platform
 import Postgres
 import Records
 import Settings
@@ -33,7 +35,11 @@ struct DeadLetterRebuild: Sendable {
         var commits: [TopicPartition: OffsetCommit] = [:]
         for (partition, offset) in offsets {
             let partition = TopicPartition(topic: topic.name, partition: partition)
-            let metadata = CommitMetadata(tally: StageTally(began: offset))
+            // An account that begins late is a finding, unless it is known what became of the offsets before.
+            let statement = AccountStatement(
+                at: Timestamp(milliseconds: WallClock.milliseconds), by: "dead-letter index --rebuild",
+                reason: "retention has removed the letters before")
+            let metadata = CommitMetadata(tally: StageTally(began: offset), statement: offset > 0 ? statement : nil)
             commits[partition] = OffsetCommit(offset: offset, metadata: metadata.text)
         }
         let outcome = await consumer.commit(commits, deadline: Self.deadline)
