@@ -23,6 +23,15 @@ import Testing
         try await server.remove()
     }
 
+    @Test func `the port of a stopped server is given to nobody else`() async throws {
+        let server = try await PrivatePostgres.start()
+        try await server.stop()
+        // Many times the number of ports that Linux gives out.
+        for _ in 0..<100_000 { #expect(try LoopbackPort.free() != server.port) }
+        try await server.start()
+        try await server.remove()
+    }
+
     @Test func `removal ends the server and deletes its folder`() async throws {
         let server = try await PrivatePostgres.start()
         let connection = try await PostgresConnection.connect(options(server))

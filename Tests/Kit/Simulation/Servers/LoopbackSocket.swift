@@ -5,10 +5,15 @@ package struct LoopbackSocket: Sendable {
     package let descriptor: Int32
     package let port: UInt16
 
+    /// A socket that does not listen reserves its port for one server: the kernel gives the port to nobody
+    /// else, and a server that sets `SO_REUSEADDR` may listen on it (socket(7), Linux).
+    ///
     /// - Parameter isListening: whether connections may come from here on.
     package init(isListening: Bool) throws {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         guard descriptor >= 0 else { throw LocalServerError("no socket on 127.0.0.1", errno: errno) }
+        var isReusable: Int32 = 1
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &isReusable, socklen_t(MemoryLayout<Int32>.size))
         var address = sockaddr_in.loopback(port: 0)
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let code = withUnsafeMutablePointer(to: &address) { pointer in

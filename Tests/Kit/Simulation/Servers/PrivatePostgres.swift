@@ -38,7 +38,9 @@ package actor PrivatePostgres {
     }
 
     /// The port on 127.0.0.1, the same after a restart.
-    package nonisolated let port: UInt16
+    package nonisolated var port: UInt16 { reservation.port }
+    /// The port's reservation while the server is stopped, when other processes look for a port.
+    private nonisolated let reservation: LoopbackSocket
     private let cluster: PostgresCluster
     private let configuration: Configuration
     private var server: ChildProcess?
@@ -46,16 +48,14 @@ package actor PrivatePostgres {
     /// Makes a cluster and starts its server.
     package static func start(_ configuration: Configuration = Configuration()) async throws -> PrivatePostgres {
         let cluster = try await PostgresCluster.make()
-        var failure: (any Error)?
-        for _ in 0..<portAttemptsMax {
-            do {
-                let server = PrivatePostgres(cluster, port: try LoopbackPort.free(), configuration)
-                try await server.start()
-                return server
-            } catch { failure = error }
+        do {
+            let server = PrivatePostgres(cluster, try LoopbackSocket(isListening: false), configuration)
+            try await server.start()
+            return server
+        } catch {
+            cluster.remove()
+            throw error
         }
-        cluster.remove()
-        throw failure ?? LocalServerError("PostgreSQL did not start")
     }
 
     /// Lends a server to `body` and removes it afterwards, however that ends.
@@ -70,13 +70,13 @@ package actor PrivatePostgres {
         }
     }
 
-    private static let portAttemptsMax = 3
-
-    private init(_ cluster: PostgresCluster, port: UInt16, _ configuration: Configuration) {
+    private init(_ cluster: PostgresCluster, _ reservation: LoopbackSocket, _ configuration: Configuration) {
         self.cluster = cluster
-        self.port = port
+        self.reservation = reservation
         self.configuration = configuration
     }
+
+    deinit { reservation.close() }
 
     /// The connection string of a database of this server, with the password.
     package nonisolated func connectionString(database: String = "postgres") -> String {
