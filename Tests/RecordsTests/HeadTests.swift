@@ -62,7 +62,7 @@ import Testing
         let owner = ObservedOwner(userID: "anna", rule: "account_token")
         for written in [
             try record.forwarded(to: "unique", read.inputRange), try record.marked(for: "unique", read.inputRange),
-            try record.owned(by: owner, for: "linked", read.inputRange),
+            try record.owned(by: owner, in: .production, for: "linked", read.inputRange),
         ] {
             let again = try Observation(value: written.value)
             #expect(again.payloads[.transaction].map { Array($0) } == noise)

@@ -108,7 +108,7 @@ import TestSupport
         }
     }
 
-    @Test func `the key names the purchase, the app transaction or the notification`() throws {
+    @Test func `the key names the owner, the purchase, the app transaction or the notification`() throws {
         var observation = try Self.observation()
         #expect(observation.partitionKey == Array("Production/5".utf8))
         observation = try Self.observation(transaction: nil)
@@ -120,6 +120,8 @@ import TestSupport
         let relinking = Observation(relinking: purchase, owner: nobody)
         #expect(relinking.partitionKey == Array("Production/9".utf8))
         #expect(try Self.read(relinking.record(for: "linked")).relinkedPurchase == "9")
+        let owned = Observation(relinking: purchase, owner: ObservedOwner(userID: "é/1", rule: "account_token"))
+        #expect(owned.partitionKey == Array("Production/é/1".utf8))
     }
 
     @Test func `without any ID the key is a digest of the payload`() throws {
@@ -149,7 +151,7 @@ import TestSupport
         for (written, change) in [
             (try record.forwarded(to: "unique", range), { _ in }),
             (try record.marked(for: "unique", range), { $0.isDuplicate = true }),
-            (try record.owned(by: owner, for: "linked", range), { $0.owner = owner }),
+            (try record.owned(by: owner, in: .production, for: "linked", range), { $0.owner = owner }),
         ] as [(ProducerRecord, (inout Observation) -> Void)] {
             var expected = received
             change(&expected)
@@ -160,11 +162,13 @@ import TestSupport
             #expect(read.inputPosition == expected.input)
         }
         // A head that has such a member already gets another, and none twice.
-        for written in [try record.marked(for: "unique", range), try record.owned(by: owner, for: "linked", range)] {
+        for written in [
+            try record.marked(for: "unique", range), try record.owned(by: owner, in: .production, for: "linked", range),
+        ] {
             let again = Self.received(written, at: 13)
             let range = try Observation(again).inputRange
             let other = ObservedOwner(userID: nil, rule: "unlinked")
-            let read = try Self.read(again.owned(by: other, for: "linked", range))
+            let read = try Self.read(again.owned(by: other, in: .production, for: "linked", range))
             #expect(read.owner == other && read.inputPosition?.offset == 13)
             #expect(try Self.read(again.marked(for: "unique", range)).isDuplicate)
         }

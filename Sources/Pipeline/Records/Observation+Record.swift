@@ -1,4 +1,4 @@
-import AppStore
+package import AppStore
 import Entitlements
 import JSON
 package import Kafka
@@ -140,16 +140,20 @@ extension ConsumerRecord {
         }
     }
 
-    /// The observation that the record holds, with its owner.
-    package func owned(by owner: ObservedOwner, for topic: String, _ inputRange: Range<Int>?) throws(ObservationError)
-        -> ProducerRecord
-    {
-        try changed(for: topic, inputRange) { writer in
+    /// The observation that the record holds, with its owner, under the key of that user.
+    ///
+    /// - Parameter environment: the observation's.
+    package func owned(
+        by owner: ObservedOwner, in environment: Environment, for topic: String, _ inputRange: Range<Int>?
+    ) throws(ObservationError) -> ProducerRecord {
+        var record = try changed(for: topic, inputRange) { writer in
             writer.key("owner")
             owner.write(to: &writer)
         } or: { observation in
             observation.owner = owner
         }
+        if let userID = owner.userID { record.key = environment.partitionKey(userID.text) }
+        return record
     }
 
     /// - Parameters:
@@ -185,23 +189,20 @@ extension ConsumerRecord {
 extension Observation {
     /// The record key on `verified`, `unique` and `linked`.
     ///
-    /// `<environment>/<originalTransactionId>`; without such an ID
-    /// `<environment>/app/<appTransactionId>` or `<environment>/notification/<UUID>`; without any
-    /// of them the SHA-256 of the payload. It keeps one purchase's history in one partition, for
-    /// speed and readable logs; correctness never depends on it.
-    package var partitionKey: [UInt8] {
-        let (environment, suffix) = (environment.rawValue.utf8, partitionKeySuffix.utf8)
-        var key: [UInt8] = []
-        key.reserveCapacity(environment.count + 1 + suffix.count)
-        key.append(contentsOf: environment)
-        key.append(UInt8(ascii: "/"))
-        key.append(contentsOf: suffix)
-        return key
-    }
+    /// `<environment>/<user ID>` once an owner was found; before
+    /// `<environment>/app/<appTransactionId>`; without such an ID
+    /// `<environment>/<originalTransactionId>` or `<environment>/notification/<UUID>`; without any
+    /// of them the SHA-256 of the payload. It keeps in one partition what takes the same locks, of an
+    /// Apple Account in `link-worker` and of a user in `entitle-worker`, so that copies do not wait for
+    /// each other; correctness never depends on it.
+    package var partitionKey: [UInt8] { environment.partitionKey(owner?.userID?.text ?? partitionKeySuffix) }
 
     private var partitionKeySuffix: String {
+        let account =
+            facts.transaction?.appTransactionID ?? facts.renewal?.appTransactionID
+            ?? facts.appTransaction?.appTransactionID
+        if let account { return "app/" + account.text }
         if let originalTransactionID { return originalTransactionID.text }
-        if let id = facts.appTransaction?.appTransactionID { return "app/" + id.text }
         if let uuid = notification?.uuid { return "notification/" + uuid }
         if let payload = payloads[.appTransaction] { return "app/" + SHA256.digest(payload).hex }
         return "notification/" + SHA256.digest(notificationIdentity).hex
@@ -213,4 +214,8 @@ extension Observation {
         if let notification { notification.write(to: &writer) } else { writer.null() }
         return writer.bytes
     }
+}
+
+extension Environment {
+    fileprivate func partitionKey(_ suffix: String) -> [UInt8] { Array("\(rawValue)/\(suffix)".utf8) }
 }

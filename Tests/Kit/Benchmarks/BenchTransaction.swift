@@ -33,8 +33,9 @@ enum BenchTransaction {
         fields.subscriptionGroupIdentifier = "21000001"
         fields.purchaseDate = date(months: period)
         fields.expiresDate = date(months: period + 1)
-        fields.appAccountToken = token(purchase)
-        fields.appTransactionID = String(704_000_000_000_000_000 + purchase)
+        let user = user(of: purchase)
+        fields.appAccountToken = token(of: user)
+        fields.appTransactionID = String(704_000_000_000_000_000 + user)
         fields.offerDiscountType = "PAY_AS_YOU_GO"
         fields.offerPeriod = "P1M"
         return fields
@@ -43,9 +44,31 @@ enum BenchTransaction {
     /// The date this many months after the first purchase.
     static func date(months: Int64) -> Int64 { 1_767_225_600_000 + months * month }
 
-    /// A UUID that no two purchases share; `StoredFacts.link` makes the same.
-    private static func token(_ purchase: Int) -> String {
-        let digits = String(purchase, radix: 16)
+    private static let purchasesPerBlock = 25_200
+    private static let usersPerBlock = 7_200
+
+    /// The number of the user that has bought it.
+    ///
+    /// Users have 1 to 6 purchases, each number of purchases as often as any other, and the
+    /// purchases of a user lie anywhere within 25,200.
+    private static func user(of purchase: Int) -> Int {
+        let (block, index) = purchase.quotientAndRemainder(dividingBy: purchasesPerBlock)
+        // A prime, so that every place is taken once.
+        let (group, place) = (index * 9_973 % purchasesPerBlock).quotientAndRemainder(dividingBy: 21)
+        // The places 0, 1-2, 3-5, 6-9, 10-14 and 15-20 of a group are of a user each.
+        let user = (0..<5).first { place < ($0 + 1) * ($0 + 2) / 2 } ?? 5
+        return block * usersPerBlock + group * 6 + user
+    }
+
+    /// The users that may have bought these.
+    static func users(of purchases: Range<Int>) -> Range<Int> {
+        let blocks = purchases.lowerBound / purchasesPerBlock...(purchases.upperBound - 1) / purchasesPerBlock
+        return blocks.lowerBound * usersPerBlock..<(blocks.upperBound + 1) * usersPerBlock
+    }
+
+    /// A UUID that no two users share; `BenchDatabase.link` makes the same.
+    private static func token(of user: Int) -> String {
+        let digits = String(user, radix: 16)
         let padding = String(repeating: "0", count: 12 - digits.count)
         return "7e3fb20b-4cdb-47cc-936d-\(padding)\(digits)"
     }

@@ -49,7 +49,7 @@ import Worker
         let first = written.withLock { $0.first }
         let record = try #require(first)
         #expect(record.topic == "storekit.linked")
-        #expect(record.key.map { String(decoding: $0, as: UTF8.self) } == "Production/3")
+        #expect(record.key.map { String(decoding: $0, as: UTF8.self) } == "Production/anna")
         #expect(record.headers.isEmpty)
         let verdict = try PublishedSchema.topics.validate([record.value ?? []], against: "linked")
         #expect(verdict.isValid, "\(verdict.report)")

@@ -40,6 +40,16 @@ import Worker
         #expect(try await worker.owners() == ["1 nobody unlinked"])
     }
 
+    @Test func `purchases of one owner are forwarded under the owner's key`() async throws {
+        let worker = try await LinkWorker()
+        try await worker.link("account_token", Self.anna, "anna")
+        let (_, verdicts) = try await worker.process([
+            .purchase("1", token: Self.anna), .purchase("2", token: Self.anna), .purchase("3", token: Self.bob),
+        ])
+        let keys = verdicts.map { $0.outputs[0].key.map { String(decoding: $0, as: UTF8.self) } }
+        #expect(keys == ["Production/anna", "Production/anna", "Production/3"])
+    }
+
     @Test(arguments: [[0, 1], [1, 0]]) func `the token of the latest purchase counts, not of the latest signature`(
         order: [Int]
     ) async throws {

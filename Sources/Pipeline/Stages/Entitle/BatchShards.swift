@@ -1,6 +1,8 @@
 import Kafka
 
-/// Shards a batch so that the records of one purchase stay together and in order.
+/// Shards a batch so that the records of one user stay together and in order.
+///
+/// Shards that share a user would wait for each other's commit.
 enum BatchShards {
     /// Smaller shards are not worth a transaction of their own.
     static let recordsMin = 64
@@ -16,7 +18,7 @@ enum BatchShards {
         return shards.filter { !$0.isEmpty }
     }
 
-    /// Chooses a shard by the 32-bit FNV-1a hash of the record's key, which names the purchase.
+    /// Chooses a shard by the 32-bit FNV-1a hash of the record's key, which names the user or the purchase.
     private static func shard(of key: [UInt8], among count: Int) -> Int {
         // The offset basis and, below, the prime that FNV-1a prescribes.
         var hash: UInt32 = 2_166_136_261

@@ -3,7 +3,7 @@ package import Settings
 /// The settings of `entitle-worker` alone.
 package enum EntitleSettings {
     package static let shards = Setting(
-        "entitle.shards", .int(1...32), default: 2, "Parallel transactions per batch, sharded by purchase.")
+        "entitle.shards", .int(1...32), default: 2, "Parallel transactions per batch, sharded by user.")
 
     package static let declarations = [shards.declaration]
 }

@@ -26,7 +26,7 @@ package final class EntitleStage: DatabaseStage {
     private let feed: ChangeFeed?
 
     /// - Parameters:
-    ///   - shardsMax: parallel transactions per batch, which is sharded by purchase.
+    ///   - shardsMax: parallel transactions per batch, which is sharded by user.
     ///   - feed: publishes the changes; nil leaves them in the outbox.
     ///   - log: names purchases that PostgreSQL rejects outside of a record; nil logs nothing.
     package init(

@@ -91,10 +91,11 @@ struct EntitleTransaction {
         let assigned = facts.filter { $0.ownershipType == .assigned && $0.appAccountToken != nil }
         var pipeline = Pipeline()
         let raising = pipeline.add(TransactionTable.raise, new: changed.new, newRows, others: changed.others)
-        if !projector.isStacking { pipeline.add(Locks.users, unlessEmpty: Array(changes.users)) }
         pipeline.add(fold, newRows)
         pipeline.add(ClosedPeriodTable.write, unlessEmpty: projector.closedPeriods)
         pipeline.add(OwnerChangeTable.removeProjected, unlessEmpty: projector.ownerChanges)
+        // Behind what the locks of the purchases cover: other transactions of these users wait the less.
+        if !projector.isStacking { pipeline.add(Locks.users, unlessEmpty: Array(changes.users)) }
         pipeline.add(changes, catalogVersion: catalogVersion, newRows: newRows)
         let purchasersTokens = pipeline.add(TransactionTable.countPurchasersTokens, unlessEmpty: assigned)
         guard !pipeline.isEmpty else { return 0 }

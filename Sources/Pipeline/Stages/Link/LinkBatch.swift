@@ -16,6 +16,7 @@ enum LinkSubject {
 /// The part of a record's observation that is kept until its owner is known.
 struct LinkReading {
     let subject: LinkSubject
+    let environment: Environment
     let inputRange: Range<Int>?
 }
 

@@ -57,7 +57,9 @@ extension LinkStage {
             readings.append(
                 Result { () throws(ObservationError) in
                     let observation = try Observation(record)
-                    return LinkReading(subject: batch.add(observation), inputRange: observation.inputRange)
+                    return LinkReading(
+                        subject: batch.add(observation), environment: observation.environment,
+                        inputRange: observation.inputRange)
                 })
         }
         let outcome = batch.isEmpty ? LinkOutcome() : try await linking.settle(batch, hasRecords: true)
@@ -71,7 +73,7 @@ extension LinkStage {
         do {
             let reading = try reading.get()
             let owner = outcome.owner(of: reading.subject)
-            let owned = try record.owned(by: owner, for: linkedTopic, reading.inputRange)
+            let owned = try record.owned(by: owner, in: reading.environment, for: linkedTopic, reading.inputRange)
             return Verdict(owner.userID == nil ? .unresolved : .resolved, outputs: [owned])
         } catch { return .unreadable(error) }
     }

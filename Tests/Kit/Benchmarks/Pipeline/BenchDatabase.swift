@@ -5,10 +5,10 @@ import Postgres
 /// program does.
 enum BenchDatabase {
     /// Links the account tokens of `BenchTransaction` to users, as if long ago: no worker is told.
-    static func link(_ purchases: [Range<Int>], in database: PostgresOptions) async throws {
+    static func link(_ users: [Range<Int>], in database: PostgresOptions) async throws {
         try await patiently(database) { connection in
             try await connection.execute(script: "ALTER TABLE account_links DISABLE TRIGGER USER")
-            for range in purchases {
+            for range in users {
                 _ = try await connection.query(
                     """
                     INSERT INTO account_links (kind, key, user_id)

@@ -3,7 +3,7 @@ import Simulation
 /// The records that `bench pipeline` publishes.
 ///
 /// They are purchases as an app's servers see them, most of them new ones, somewhat out of order,
-/// of users that links name. Each is a function of its index, so that nothing has to be kept.
+/// of linked users with several purchases. Each is a function of its index, so that nothing has to be kept.
 enum BenchTraffic {
     /// A share of the traffic.
     enum Part: Equatable {
@@ -32,8 +32,8 @@ enum BenchTraffic {
     /// Index of the purchases that come alone, behind all others.
     private static let loneFirst = 1 << 40
 
-    /// All purchases, as many as are measured in a few minutes.
-    static let purchases = [0..<400_000, loneFirst..<(loneFirst + LonePurchases.allRoundsCount)]
+    /// The users of all purchases, of which as many are measured as a few minutes allow.
+    static let users = [0..<400_000, loneFirst..<(loneFirst + LonePurchases.allRoundsCount)].map(BenchTransaction.users)
 
     static func body(_ index: Int, _ authority: CertificateAuthority) throws -> [UInt8] {
         let (part, payload) = payload(at: index)

@@ -52,7 +52,8 @@ struct PipelineOptions {
         already and on a PostgreSQL started for it (or one that is there). Each record is one \
         signed transaction of about 5 kB; of 100 there are 58 first periods of subscriptions, 20 \
         renewals, 10 repeats, 5 consumables, 4 non-consumables, 2 revocations and 1 forgery, in \
-        random order within 200, and the tokens of 4 in 5 purchases are linked to users. The \
+        random order within 200, of users with 1 to 6 purchases each; the tokens of 4 in 5 \
+        purchases are linked to them. The \
         records lie in the topic before the first worker goes on. Latency is measured afterwards, \
         of purchases that come one at a time and at half that rate. A broker that has just started \
         costs several times as much until it has warmed up.

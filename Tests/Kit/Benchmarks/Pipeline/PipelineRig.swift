@@ -46,7 +46,7 @@ struct PipelineRig {
         let database = PostgresOptions(connectionString: url, applicationName: "bench")
         try await prepare(database)
         console.note("linking account tokens")
-        try await BenchDatabase.link(BenchTraffic.purchases, in: database)
+        try await BenchDatabase.link(BenchTraffic.users, in: database)
         let authority = try CertificateAuthority()
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
