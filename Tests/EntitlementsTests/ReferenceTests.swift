@@ -36,7 +36,7 @@ import Testing
             let lines = result.output.split(separator: UInt8(ascii: "\n"))
             try #require(lines.count == count)
             for (number, line) in lines.enumerated() {
-                let history = try Scenario(name: "\(seed)/\(number)", json: Array(line))
+                let history = try Scenario(name: "\(seed)/\(number)", ScenarioFile(Array(line)))
                 history.expectAgreement(using: &random)
             }
             rest -= count

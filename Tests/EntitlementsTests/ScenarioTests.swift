@@ -63,6 +63,12 @@ struct ScenarioTests {
         }
     }
 
+    @Test func `a catalog that no file has is refused by its name`() throws {
+        let json = Array(#"{"catalog":"nothing","events":[{"signed":"2026-01-01"}]}"#.utf8)
+        let error = #expect(throws: ScenarioError.self) { try ScenarioFile(json, in: Scenario.folder) }
+        #expect(try #require(error).description.hasPrefix("no catalog is named nothing: cannot read /"))
+    }
+
     @Test func `there are scenarios, and one for each defect found in other systems`() throws {
         #expect(Scenario.names.count >= 150)
         let defects = try Scenario.names.flatMap { try Scenario.load($0).defects }

@@ -10,8 +10,10 @@ struct SchemaTests {
         #expect(result.isSuccess, "\(result.text)")
     }
 
-    @Test func `the examples of a catalog conform to its schema`() throws {
-        let result = try Self.validate("catalog", [])
+    @Test func `the catalogs that scenarios share conform to their schema`() throws {
+        let catalogs = Scenario.folder.appending(path: "catalogs")
+        let files = try FileManager.default.contentsOfDirectory(at: catalogs, includingPropertiesForKeys: nil)
+        let result = try Self.validate("catalog", files.map(\.path))
         #expect(result.isSuccess, "\(result.text)")
     }
 

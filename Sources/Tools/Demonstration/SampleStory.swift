@@ -7,10 +7,9 @@ import Simulation
 
 /// A scenario file (`schemas/scenarios`) whose app stands for another one.
 struct SampleStory {
-    private let root: JSONValue
+    private let file: ScenarioFile
     private let path: String
     private let bundleID: String
-    private let events: [ScenarioEvent]
 
     init(_ path: String, _ bundleID: String) throws {
         guard let bytes = FileManager.default.contents(atPath: path) else {
@@ -18,13 +17,9 @@ struct SampleStory {
         }
         self.path = path
         self.bundleID = bundleID
-        do {
-            root = try JSONDocument(parsing: Array(bytes)).root
-            guard let list = root["events"], list.count > 0, root["catalog"] != nil else {
-                throw ScenarioError("expected a scenario, with a catalog and events")
-            }
-            events = try list.elements.enumerated().map { try ScenarioEvent(json: $1, offset: Int64($0)) }
-        } catch { throw Self.fault(path, error) }
+        do { file = try ScenarioFile(Array(bytes), in: URL(filePath: path).deletingLastPathComponent()) } catch {
+            throw Self.fault(path, error)
+        }
     }
 
     private static func fault(_ path: String, _ error: any Error) -> CommandError {
@@ -36,7 +31,7 @@ struct SampleStory {
             name == "bundleId" && text == ScenarioEvent.bundleID ? bundleID : nil
         }
         do {
-            return try events.map { event in
+            return try file.events.map { event in
                 let app = try (event.transaction() ?? event.appTransaction())?["bundleId"]?.string
                 guard app ?? ScenarioEvent.bundleID == ScenarioEvent.bundleID else {
                     throw ScenarioError("event \(event.offset) is of another app")
@@ -51,9 +46,11 @@ struct SampleStory {
     }
 
     /// The app in each environment that occurs.
-    var apps: [DemoApp] { Set(events.map(\.environment)).sorted().map { DemoApp(bundleID: bundleID, environment: $0) } }
+    var apps: [DemoApp] {
+        Set(file.events.map(\.environment)).sorted().map { DemoApp(bundleID: bundleID, environment: $0) }
+    }
 
-    var catalog: [UInt8] { root["catalog"].map { Array($0.rawBytes) } ?? [] }
+    var catalog: [UInt8] { Array(file.catalog.rawBytes) }
 
     /// A line for each link.
     var links: [UInt8] {
@@ -62,7 +59,7 @@ struct SampleStory {
             ("originalTransactionId", "original_transaction_id"),
         ]
         var lines: [UInt8] = []
-        for link in root["links"]?.elements.map(\.self) ?? [] {
+        for link in file.root["links"]?.elements.map(\.self) ?? [] {
             for (member, kind) in kinds {
                 guard let key = link[member]?.string, let user = link["user"]?.string else { continue }
                 let line: JSONContent = ["kind": kind, "key": key, "user": user]
@@ -74,7 +71,7 @@ struct SampleStory {
 
     /// The parts of the story that lines of bodies cannot hold.
     var remarks: [String] {
-        let count = events.count { $0.json["userID"] != nil }
+        let count = file.events.count { $0.json["userID"] != nil }
         return count == 0 ? [] : ["\(count) events name a user, which only a header can"]
     }
 }

@@ -88,9 +88,12 @@ class Links:
 
 
 class Scenario:
-    def __init__(self, text):
+    def __init__(self, text, folder=None):
+        """The folder has the catalogs that files share by name."""
         members = dict(raw_members(text))
         self.catalog = json.loads(members["catalog"])
+        if isinstance(self.catalog, str):
+            self.catalog = json.loads((folder / f"{self.catalog}.json").read_text(encoding="utf-8"))
         self.linking = json.loads(members.get("linking", "{}"))
         self.links = Links(json.loads(members.get("links", "[]")))
         self.fails = json.loads(members.get("fails", "[]"))
@@ -104,7 +107,7 @@ class Scenario:
 
     @classmethod
     def read(cls, path):
-        return cls(path.read_text(encoding="utf-8"))
+        return cls(path.read_text(encoding="utf-8"), path.parent / "catalogs")
 
 
 class Reference:

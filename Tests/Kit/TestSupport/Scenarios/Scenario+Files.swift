@@ -1,4 +1,5 @@
 package import Foundation
+import Simulation
 
 extension Scenario {
     package static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
@@ -14,7 +15,7 @@ extension Scenario {
     /// - Parameter signedLater: milliseconds by which each event is signed later than the file
     ///   says.
     package static func load(_ name: String, signedLater: Int64 = 0) throws -> Scenario {
-        let file = folder.appendingPathComponent(name + ".json")
-        return try Scenario(name: name, json: [UInt8](Data(contentsOf: file)), signedLater: signedLater)
+        let json = try Data(contentsOf: folder.appendingPathComponent(name + ".json"))
+        return try Scenario(name: name, ScenarioFile(Array(json), in: folder, signedLater: signedLater))
     }
 }

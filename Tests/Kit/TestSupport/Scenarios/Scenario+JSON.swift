@@ -2,36 +2,26 @@ import AppStore
 import Entitlements
 import JSON
 import Records
-import Simulation
+package import Simulation
 
 extension Scenario {
-    /// - Parameter signedLater: milliseconds by which each event is signed later than the file
-    ///   says.
-    package init(name: String, json: [UInt8], signedLater: Int64 = 0) throws {
-        let root = try JSONDocument(parsing: json).root
+    package init(name: String, _ file: ScenarioFile) throws {
+        let root = file.root
         self.name = name
         defects = try Self.defects(root["fails"])
-        let products = try Self.member("catalog", of: root)
-        catalog = try Catalog(products)
-        catalogJSON = Array(products.rawBytes)
+        catalog = try Catalog(file.catalog)
+        catalogJSON = Array(file.catalog.rawBytes)
         let linking = root["linking"]
         rules = OwnershipRules(
             policy: try Self.policy(linking?["policy"]), tokensAreUserIDs: linking?["identity"]?.bool ?? false,
             trustsIngestion: linking?["trustsIngestion"]?.bool ?? false)
         links = try Self.links(root["links"])
         areLinksLate = root["links"]?.elements.contains { $0["linked"] != nil } ?? false
-        events = try Self.member("events", of: root).elements.enumerated().map {
-            try ScenarioEvent(json: $1, offset: Int64($0), signedLater: signedLater)
-        }
+        events = file.events
         observations = try events.map { try $0.observation() }
         entitlements = try Self.entitlements(root["entitlements"])
         terms = root["terms"].map { Self.terms($0) }
         balances = Self.balances(root["balances"])
-    }
-
-    private static func member(_ name: StaticString, of value: JSONValue) throws -> JSONValue {
-        guard let member = value[name] else { throw ScenarioError("\(name) is missing") }
-        return member
     }
 
     private static func defects(_ list: JSONValue?) throws -> [KnownDefect] {
@@ -54,7 +44,7 @@ extension Scenario {
         var links = AccountLinks()
         guard let list else { return links }
         for link in list.elements {
-            let user = try member("user", of: link).identifier ?? ""
+            guard let user = link["user"]?.identifier else { throw ScenarioError("a link names no user") }
             if let token = link["token"]?.string.flatMap({ AccountToken($0) }) {
                 links.userByToken[token] = user
             } else if let id = link["appTransactionId"]?.identifier {

@@ -15,7 +15,7 @@ package struct Scenario: Sendable {
     /// The mistakes of other systems with which it ends otherwise.
     package var defects: [KnownDefect]
     package var catalog: Catalog
-    /// The catalog as in the file.
+    /// The catalog as in its file.
     package var catalogJSON: [UInt8]
     package var rules: OwnershipRules
     package var links: AccountLinks
