@@ -24,11 +24,11 @@ import Worker
         activity.records = 1_000
         return PipelineMeasurement(
             setup: setup, recordCount: 1_000, recordsPerSecond: 5_000, verificationMicroseconds: 100, cpu: cpu(workers),
-            walBytes: 3_000, scannedRows: 0.5, activity: [.link: activity], lockShares: [.link: 0.04, .verify: 0],
+            walBytes: 3_000, activity: [.link: activity], lockShares: [.link: 0.04, .verify: 0],
             residentBytesMax: [.verify: 40 << 20, .link: 50 << 20],
             latency: PipelineMeasurement.Latency(
-                recordsPerSecond: 2_500, p50: 50, p99: 250, lone: [15, 15, 60], loneHops: [:], idleShare: 0.4,
-                cpu: cpu(2 * workers), activity: [.link: activity], hops: [:]), besideRecordsPerSecond: 3_125)
+                recordsPerSecond: 2_500, p50: 50, p99: 250, lone: [15, 15, 60], idleShare: 0.4, cpu: cpu(2 * workers),
+                activity: [.link: activity]), besideRecordsPerSecond: 3_125)
     }
 
     private static func cpu(_ workers: Double) -> CPUMicroseconds {

@@ -12,13 +12,6 @@ package enum BenchCommand {
 
 /// The command lines of the measurements.
 enum BenchOptions {
-    static func kafka(_ options: CommandArguments) throws(UsageError) -> String {
-        guard let kafka = options.value("kafka") else {
-            throw UsageError("--kafka: expected the bootstrap servers to measure on")
-        }
-        return kafka
-    }
-
     static func number(_ options: CommandArguments, _ name: String, in range: ClosedRange<Int>) throws(UsageError)
         -> Int?
     {

@@ -2,38 +2,31 @@ import AppStore
 import OpenSSL
 import Simulation
 
-/// The record that all measurements are made on: about what Apple signs for a renewal.
+/// The record of all measurements, of about the size that Apple signs.
 enum BenchTransaction {
     static let bundleID = "com.example.pro"
     static let productID = "com.example.pro.monthly"
     static let coins = "com.example.coins"
     static let lifetime = "com.example.lifetime"
     static let appAppleID: Int64 = 1_234_567_890
-    /// Renewals of one subscription.
-    static let perPurchase = 4
 
     private static let firstID = 2_000_000_000_000_000
     private static let month: Int64 = 30 * 86_400_000
 
     static func id(_ index: Int) -> String { String(firstID + index) }
 
-    static func payload(_ index: Int) -> [UInt8] {
-        let first = index - index % perPurchase
-        return fields(index, purchase: first, period: Int64(index - first)).json
-    }
+    static func payload(_ index: Int) -> [UInt8] { fields(index).json }
 
-    /// - Parameters:
-    ///   - purchase: the index of the first transaction.
-    ///   - period: how many months before this one.
-    static func fields(_ index: Int, purchase: Int, period: Int64) -> TransactionFields {
+    /// The first period of a subscription.
+    static func fields(_ index: Int) -> TransactionFields {
         var fields = TransactionFields()
         fields.transactionID = id(index)
-        fields.originalTransactionID = id(purchase)
+        fields.originalTransactionID = id(index)
         fields.webOrderLineItemID = id(index)
         fields.subscriptionGroupIdentifier = "21000001"
-        fields.purchaseDate = date(months: period)
-        fields.expiresDate = date(months: period + 1)
-        let user = user(of: purchase)
+        fields.purchaseDate = date(months: 0)
+        fields.expiresDate = date(months: 1)
+        let user = user(of: index)
         fields.appAccountToken = token(of: user)
         fields.appTransactionID = String(704_000_000_000_000_000 + user)
         fields.offerDiscountType = "PAY_AS_YOU_GO"

@@ -84,7 +84,7 @@ enum BenchTraffic {
 
     /// A purchase; its account token is absent from one in five.
     private static func fields(_ part: Part, _ number: Int) -> TransactionFields {
-        var fields = BenchTransaction.fields(number, purchase: number, period: 0)
+        var fields = BenchTransaction.fields(number)
         if random(number, 2) % 5 == 0, number < loneFirst { fields.appAccountToken = nil }
         if part == .consumable || part == .nonConsumable {
             let isConsumable = part == .consumable

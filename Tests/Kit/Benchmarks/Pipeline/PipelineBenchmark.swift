@@ -16,10 +16,8 @@ struct PipelineBenchmark {
     func run(_ setup: PipelineOptions.Setup) async throws -> PipelineMeasurement {
         try await rig.waitUntilAssigned()
         console.note("warming up with \(Quantity.grouped(options.warmUpCount)) records")
-        try await rig.publish(0..<options.warmUpCount, to: .verify) { index, topic in
-            record(try BenchTraffic.body(index, rig.authority), topic)
-        }
-        try await rig.waitUntilSettled(by: .entitle)
+        try await rig.publish(0..<options.warmUpCount)
+        try await rig.waitUntilSettled()
 
         let end = options.warmUpCount + options.recordCount
         console.note("measuring \(Quantity.grouped(options.recordCount)) records")
@@ -30,8 +28,7 @@ struct PipelineBenchmark {
         return PipelineMeasurement(
             setup: setup, recordCount: options.recordCount, recordsPerSecond: full.recordsPerSecond,
             verificationMicroseconds: full.verificationMicroseconds, cpu: full.cpu,
-            walBytes: full.found.walBytes / Double(options.recordCount),
-            scannedRows: full.found.scannedRows / Double(options.recordCount), activity: full.activity,
+            walBytes: full.found.walBytes / Double(options.recordCount), activity: full.activity,
             lockShares: full.lockShares, residentBytesMax: rig.residentBytesMax, latency: latency,
             besideRecordsPerSecond: beside)
     }
@@ -57,15 +54,13 @@ struct PipelineBenchmark {
         // A worker that is stopped answers nobody.
         let activityBefore = rig.activity
         rig.signal(SIGSTOP, to: .verify)
-        try await rig.publish(indices, to: .verify) { index, topic in
-            record(try BenchTraffic.body(index, rig.authority), topic)
-        }
+        try await rig.publish(indices)
         let unitBefore = try VerificationUnit.measure(rig.authority, for: .seconds(1))
         let (run, found) = try await ServerActivity.sampled(rig.database) {
             let before = usage()
             let start = ContinuousClock.now
             rig.signal(SIGCONT, to: .verify)
-            try await rig.waitUntilSettled(by: .entitle)
+            try await rig.waitUntilSettled()
             let seconds = (ContinuousClock.now - start) / .seconds(1)
             return (before: before, after: usage(), seconds: seconds)
         }
@@ -84,10 +79,6 @@ struct PipelineBenchmark {
             workers: rig.cpuMicroseconds, broker: options.brokerProcessID.flatMap(ProcessUsage.cpuMicroseconds),
             postgres: rig.postmaster.flatMap(ProcessUsage.treeMicroseconds))
     }
-
-    private func record(_ body: [UInt8], _ topic: String) -> ProducerRecord {
-        ProducerRecord(topic: topic, key: nil, value: body, headers: [])
-    }
 }
 
 extension PipelineBenchmark {
@@ -95,19 +86,15 @@ extension PipelineBenchmark {
     /// was committed.
     private func latency(from first: Int, rate: Double) async throws -> PipelineMeasurement.Latency? {
         guard options.latencySeconds > 0 else { return nil }
-        let topic = rig.layout.prefix + Topic.raw
-        let loneStart = Int64(Date.now.timeIntervalSince1970 * 1_000)
-        let lone = try await LonePurchases.measure(
-            rig,
-            try (0..<LonePurchases.allRoundsCount).map { number in
-                record(try BenchTraffic.lonePurchase(number, rig.authority), topic)
-            })
-        let loneHops = try await HopLatency.measure(rig, since: loneStart)
+        let lonePurchases = try (0..<LonePurchases.allRoundsCount).map { number in
+            rig.record(try BenchTraffic.lonePurchase(number, rig.authority))
+        }
+        let lone = try await LonePurchases.measure(rig, lonePurchases)
         let count = Int(rate * Double(options.latencySeconds))
         console.note("publishing \(Quantity.grouped(Int(rate))) records/s for the latency")
         // Signed beforehand: signing would disturb the rhythm.
         let records = try (first..<(first + count)).map { index in
-            record(try BenchTraffic.body(index, rig.authority), topic)
+            rig.record(try BenchTraffic.body(index, rig.authority))
         }
         let producer = try KafkaProducer(configuration: rig.kafka)
         var published: [Int64] = []
@@ -132,15 +119,14 @@ extension PipelineBenchmark {
         await producer.close(deadline: .seconds(10))
         let idle = MachineUsage.idleShare(from: machine, to: MachineUsage.read())
         let activity = WorkerActivity.difference(rig.activity, activityBefore)
-        try await rig.waitUntilSettled(by: .entitle)
+        try await rig.waitUntilSettled()
         let usageAfter = usage()
         let publishedAt = BenchTraffic.indexes(first..<(first + count)).mapValues { published[$0 - first] }
         guard let milliseconds = try await milliseconds(since: publishedAt) else { return nil }
         return PipelineMeasurement.Latency(
             recordsPerSecond: rate, p50: PipelineMeasurement.percentile(50, of: milliseconds) ?? .nan,
-            p99: PipelineMeasurement.percentile(99, of: milliseconds) ?? .nan, lone: lone, loneHops: loneHops,
-            idleShare: idle, cpu: usageAfter.since(usageBefore, records: count), activity: activity,
-            hops: try await HopLatency.measure(rig, since: (published.first ?? 0) / 1_000))
+            p99: PipelineMeasurement.percentile(99, of: milliseconds) ?? .nan, lone: lone, idleShare: idle,
+            cpu: usageAfter.since(usageBefore, records: count), activity: activity)
     }
 
     /// Sorted times from publishing to commit, in milliseconds.

@@ -73,7 +73,10 @@ struct PipelineOptions {
         ])
 
     init(_ options: CommandArguments) throws(UsageError) {
-        kafka = try BenchOptions.kafka(options)
+        guard let kafka = options.value("kafka") else {
+            throw UsageError("--kafka: expected the bootstrap servers to measure on")
+        }
+        self.kafka = kafka
         postgres = options.value("postgres")
         brokerProcessID = try BenchOptions.number(options, "broker-pid", in: 1...4_194_304).map { Int32($0) }
         recordCount = try BenchOptions.number(options, "records", in: 100...10_000_000) ?? 50_000

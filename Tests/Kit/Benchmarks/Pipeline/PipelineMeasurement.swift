@@ -1,7 +1,4 @@
-import AppStore
 import Foundation
-import Kafka
-import Operations
 import Records
 import Topology
 
@@ -16,8 +13,6 @@ struct PipelineMeasurement {
     let cpu: CPUMicroseconds
     /// Bytes of PostgreSQL's write-ahead log per record.
     let walBytes: Double
-    /// Rows read by sequential scans per record.
-    let scannedRows: Double
     /// The activity of the stages' workers during the run, all copies together.
     let activity: [StageDescription: WorkerActivity]
     /// The share of a stage's processing and database time in which its sessions wait for others'
@@ -38,8 +33,6 @@ struct PipelineMeasurement {
         let p99: Double
         /// The same of purchases that came one at a time, to reading the outcome; sorted.
         let lone: [Double]
-        /// `hops` of the lone purchases.
-        let loneHops: [StageDescription: [Double]]
         /// The idle share of all cores' time while records were published.
         ///
         /// `nil` if unknown.
@@ -48,8 +41,6 @@ struct PipelineMeasurement {
         let cpu: CPUMicroseconds
         /// The activity of the stages' workers while records were published.
         let activity: [StageDescription: WorkerActivity]
-        /// Sorted times from publishing to the topic that a stage reads, by that stage.
-        let hops: [StageDescription: [Double]]
 
         /// A percentile of `lone`.
         func lonePercentile(_ percent: Int) -> Double { percentile(percent, of: lone) ?? .nan }
@@ -87,31 +78,6 @@ struct CPUMicroseconds {
             workers: workers.reduce(into: [:]) { result, element in
                 result[element.key] = perRecord(element.value, before.workers[element.key])
             }, broker: perRecord(broker, before.broker), postgres: perRecord(postgres, before.postgres))
-    }
-}
-
-/// Ages of the raw records at the time when each stage wrote its output.
-enum HopLatency {
-    /// Measures the ages in milliseconds, by the stage that reads the topic.
-    ///
-    /// Both timestamps come from clients' clocks.
-    ///
-    /// - Parameter since: raw records from this time on, in milliseconds since 1970.
-    static func measure(_ rig: PipelineRig, since: Int64) async throws -> [StageDescription: [Double]] {
-        let reader = TopicReader(rig.kafka)
-        var ages: [StageDescription: [Double]] = [:]
-        for stage in Topology.stages.dropFirst() {
-            let topic = rig.layout.prefix + stage.inputTopic
-            ages[stage] = try await reader.records(of: topic).compactMap { age($0, since: since) }.sorted()
-        }
-        return ages
-    }
-
-    private static func age(_ record: ConsumerRecord, since: Int64) -> Double? {
-        guard let written = record.timestampMilliseconds, written >= since, let observation = try? Observation(record),
-            let source = observation.source?.timestamp?.milliseconds, source >= since
-        else { return nil }
-        return Double(written - source)
     }
 }
 

@@ -40,8 +40,7 @@ struct PipelineReport: BenchReport {
             + (item.besideRecordsPerSecond.map {
                 "\(FixedPoint.text(item.recordsPerSecond / $0, digits: 2)) of the program beside; "
             } ?? "") + "a verification takes \(FixedPoint.text(item.verificationMicroseconds, digits: 1)) µs, "
-            + "the log of PostgreSQL \(Quantity.grouped(Int(item.walBytes))) bytes/record, "
-            + "rows scanned \(FixedPoint.text(item.scannedRows, digits: 1))/record"
+            + "the log of PostgreSQL \(Quantity.grouped(Int(item.walBytes))) bytes/record"
         return [head] + table.lines(indent: 2) + activityLines(item.activity, "at full load") + latencyLines(item)
     }
 
@@ -67,23 +66,11 @@ struct PipelineReport: BenchReport {
         return [
             "  from publishing a lone purchase to its outcome: "
                 + "p50 \(FixedPoint.text(latency.lonePercentile(50), digits: 1)) ms, "
-                + "p99 \(FixedPoint.text(latency.lonePercentile(99), digits: 1)) ms"
-        ] + hopLines(latency.loneHops) + [
+                + "p99 \(FixedPoint.text(latency.lonePercentile(99), digits: 1)) ms",
             "  from publishing to commit at \(Quantity.grouped(Int(latency.recordsPerSecond))) "
                 + "records/s: p50 \(FixedPoint.text(latency.p50, digits: 1)) ms, "
-                + "p99 \(FixedPoint.text(latency.p99, digits: 1)) ms"
-        ] + hopLines(latency.hops) + activityLines(latency.activity, "at half load")
-    }
-
-    private func hopLines(_ hops: [StageDescription: [Double]]) -> [String] {
-        Topology.stages.compactMap { stage in
-            guard let ages = hops[stage], !ages.isEmpty else { return nil }
-            let percentiles = [50, 99].map { percent in
-                let age = PipelineMeasurement.percentile(percent, of: ages) ?? .nan
-                return "p\(percent) \(FixedPoint.text(age, digits: 0)) ms"
-            }
-            return "    until \(stage.inputTopic) was written: " + percentiles.joined(separator: ", ")
-        }
+                + "p99 \(FixedPoint.text(latency.p99, digits: 1)) ms",
+        ] + activityLines(latency.activity, "at half load")
     }
 
     var json: JSONContent { ["benchmark": "pipeline", "measurements": measurements.map(json(of:))] }
@@ -97,10 +84,8 @@ struct PipelineReport: BenchReport {
             "records_per_second": item.recordsPerSecond.rounded(),
             "beside_records_per_second": JSONContent.figure(item.besideRecordsPerSecond),
             "verification_microseconds": JSONContent.figure(item.verificationMicroseconds),
-            "wal_bytes_per_record": JSONContent.figure(item.walBytes),
-            "rows_scanned_per_record": JSONContent.figure(item.scannedRows),
-            "lock_share": perStage { item.lockShares[$0] }, "seconds": json(item.activity),
-            "cpu_microseconds_per_record": json(item.cpu),
+            "wal_bytes_per_record": JSONContent.figure(item.walBytes), "lock_share": perStage { item.lockShares[$0] },
+            "seconds": json(item.activity), "cpu_microseconds_per_record": json(item.cpu),
             "resident_bytes_max": perStage { item.residentBytesMax[$0].map(Double.init) },
         ]
         let milliseconds: JSONContent = [

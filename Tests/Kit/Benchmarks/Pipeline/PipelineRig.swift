@@ -1,4 +1,5 @@
 import Foundation
+import JSON
 import Kafka
 import OpenSSL
 import Operations
@@ -13,7 +14,6 @@ import Worker
 /// Everything that one run of `bench pipeline` measures on, and the end of it.
 struct PipelineRig {
     let authority: CertificateAuthority
-    let settings: SettingsValues
     let kafka: [String: String]
     let layout: TopicLayout
     let database: PostgresOptions
@@ -52,14 +52,27 @@ struct PipelineRig {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let root = folder.appending(path: rootFileName)
         try authority.rootPEM.write(to: root, atomically: true, encoding: .utf8)
-        let file = BenchSettings(bootstrap: bootstrap, prefix: prefix, databaseURL: url, rootFile: root.path)
         let path = folder.appending(path: "settings.json")
-        try Data(file.json).write(to: path)
+        try Data(settings(kafka: bootstrap, prefix: prefix, database: url, root: root.path)).write(to: path)
         return PipelineRig(
-            authority: authority, settings: try BenchSettings.read(path.path), kafka: kafka, layout: layout,
-            database: database,
+            authority: authority, kafka: kafka, layout: layout, database: database,
             workers: try RigWorker.start(copies: setup.copies, arguments: ["--config", path.path], logs: folder),
             postmaster: await server?.processID, server: server, folder: folder)
+    }
+
+    /// The settings file of the measured workers: the defaults, and the addresses of the run.
+    private static func settings(kafka: String, prefix: String, database: String, root: String) -> [UInt8] {
+        let content: JSONContent = [
+            "kafka": ["bootstrap": kafka, "topic_prefix": prefix, "group_prefix": prefix] as JSONContent,
+            "database": ["url": database] as JSONContent, "linking": ["mode": "links"] as JSONContent,
+            "apps": [
+                [
+                    "bundle_id": BenchTransaction.bundleID, "environment": "Production",
+                    "app_apple_id": BenchTransaction.appAppleID, "roots": [root], "test_root_in_production": true,
+                ] as JSONContent
+            ],
+        ]
+        return content.bytes
     }
 
     private static func createTopics(_ layout: TopicLayout, _ kafka: [String: String]) async throws {
@@ -154,14 +167,18 @@ extension PipelineRig {
 extension PipelineRig {
     private static let standstillMax = Duration.seconds(60)
 
-    /// Publishes a record for each index and waits until the broker has taken them all.
-    func publish(
-        _ indices: Range<Int>, to stage: StageDescription, _ record: (Int, _ topic: String) throws -> ProducerRecord
-    ) async throws {
-        let topic = layout.prefix + stage.inputTopic
+    /// A record of the raw topic.
+    func record(_ body: [UInt8]) -> ProducerRecord {
+        ProducerRecord(topic: layout.prefix + Topic.raw, key: nil, value: body, headers: [])
+    }
+
+    /// Publishes the mixed traffic at these positions and waits until the broker has taken it all.
+    func publish(_ indices: Range<Int>) async throws {
         let producer = try KafkaProducer(configuration: kafka)
-        var publisher = Publisher(producer, topic: topic)
-        for index in indices { await publisher.add(try record(index, topic), origin: BodyOrigin("bench")) }
+        var publisher = Publisher(producer, topic: layout.prefix + Topic.raw)
+        for index in indices {
+            await publisher.add(record(try BenchTraffic.body(index, authority)), origin: BodyOrigin("bench"))
+        }
         let report = await publisher.finish()
         await producer.close(deadline: .seconds(10))
         if let failure = report.failures.first {
@@ -169,21 +186,15 @@ extension PipelineRig {
         }
     }
 
-    /// Waits until a stage and all before it have committed whatever their topics hold.
-    func waitUntilSettled(by last: StageDescription) async throws {
+    /// Waits until each stage in turn has committed all records of its topic.
+    func waitUntilSettled() async throws {
         try await KafkaAdmin.lend(kafka) { admin in
             for stage in Topology.stages {
-                try await waitUntilSettled(by: stage, asking: admin)
-                if stage == last { return }
+                let ends = try await admin.listOffsets(partitions(of: stage), deadline: .seconds(30))
+                let count = ends.values.reduce(0) { $0 + $1.high }
+                try await waitUntilCommitted(count, of: stage, by: layout.prefix + stage.name, asking: admin)
             }
         }
-    }
-
-    private func waitUntilSettled(by stage: StageDescription, asking admin: KafkaAdmin) async throws {
-        let count = try await admin.listOffsets(partitions(of: stage), deadline: .seconds(30)).values.reduce(0) {
-            $0 + $1.high
-        }
-        try await waitUntilCommitted(count, of: stage, by: settings.group(stage), asking: admin)
     }
 
     /// Waits until a group has committed so many records of a stage's topic.

@@ -13,19 +13,12 @@ final class ServerActivity: Sendable {
         let lockSeconds: [StageDescription: Double]
         /// Bytes written to the write-ahead log.
         let walBytes: Double
-        /// Rows that were read by sequential scans: few, while no plan reads a large table whole.
-        let scannedRows: Double
     }
 
     private struct Samples {
         var count = 0
         /// Number of waiting sessions in all samples, by program.
         var waiting: [String: Int] = [:]
-    }
-
-    private struct Counters {
-        let walPosition: Double
-        let scannedRows: Double
     }
 
     private static let interval = Duration.milliseconds(25)
@@ -42,7 +35,7 @@ final class ServerActivity: Sendable {
     ) {
         try await PostgresConnection.lend(database) { connection in
             let activity = ServerActivity(connection)
-            let before = try await activity.counters()
+            let before = try await activity.walPosition()
             let start = ContinuousClock.now
             let sampling = Task { try await activity.sampleRepeatedly() }
             // Not cancelled: that would close the connection in the midst of a sample.
@@ -51,11 +44,8 @@ final class ServerActivity: Sendable {
             activity.isEnding.store(true, ordering: .releasing)
             try await sampling.value
             let seconds = (ContinuousClock.now - start) / .seconds(1)
-            let after = try await activity.counters()
-            let findings = Findings(
-                lockSeconds: activity.waits(of: seconds), walBytes: after.walPosition - before.walPosition,
-                scannedRows: after.scannedRows - before.scannedRows)
-            return (result, findings)
+            let walBytes = try await activity.walPosition() - before
+            return (result, Findings(lockSeconds: activity.waits(of: seconds), walBytes: walBytes))
         }
     }
 
@@ -97,12 +87,8 @@ final class ServerActivity: Sendable {
         }
     }
 
-    private func counters() async throws -> Counters {
-        let row = try await connection.query(
-            """
-            SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8,
-                   (SELECT coalesce(sum(seq_tup_read), 0) FROM pg_stat_user_tables)::float8
-            """)[0]
-        return Counters(walPosition: row.float8(0), scannedRows: row.float8(1))
+    private func walPosition() async throws -> Double {
+        let sql = "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8"
+        return try await connection.query(sql)[0].float8(0)
     }
 }
