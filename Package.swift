@@ -289,7 +289,7 @@ let suites = room(
                 "AppStore", "Benchmarks", "DeadLetters", "Demonstration", "Entitlements", "HTTP", "IndexStage", "JSON",
                 "Kafka", "OpenSSL", "Operations", "Platform", "Postgres", "Records", "Settings", "Simulation", "Store",
                 "Telemetry", "TestSupport", "Topology", "Worker",
-            ]), tests("TidyTests"),
+            ]), tests("TidyTests", exclude: ["Rules/rules.txt"]),
     ])
 
 let package = Package(

@@ -104,22 +104,11 @@ def within(tests):
 def tests_by_check(rules):
     """The tests of the rule that names a check, by the check's name."""
     found = {}
-    for file in sorted(rules.glob("Rule+*.swift")):
-        text = file.read_text()
-        # A test, or a list of them, that several rules name.
-        shared = {
-            name: re.findall('"(.*?)"', value)
-            for name, value in re.findall(r'let (\w+) =\s*("[^"]*"|\[[^]]*\])', text)
-        }
-        for rule in re.split(r"\bRule\(", text):
-            shown, _, checks = rule.partition("without:")
-            # The first two strings are the rule's place and its gist.
-            tests = re.findall('"(.*?)"', shown)[2:]
-            for name in re.findall(r"\w+", re.sub('".*?"', "", shown)):
-                tests += shared.get(name, [])
-            checks = re.match(r"\s*\[([^]]*)\]", checks)
-            for check in re.findall('"(.*?)"', checks[1]) if checks and tests else []:
-                found[check] = tests
+    for rule in rules.read_text().split("\n\n"):
+        lines = rule.splitlines()[1:]
+        for checks in [line for line in lines if line.startswith("  broken by: ")]:
+            tests = [line.strip() for line in lines if line != checks]
+            found.update(dict.fromkeys(checks.split()[2:], tests))
     return found
 
 
@@ -153,7 +142,7 @@ def main(root, binary, lines):
         signal.signal(name, interrupted)
     start = monotonic()
     rows = [Row(*line.split("\t")) for line in lines.read_text().splitlines()]
-    of_rule = tests_by_check(root / "Tests/TidyTests/Rules")
+    of_rule = tests_by_check(root / "Tests/TidyTests/Rules/rules.txt")
     for tests in sorted({row.tests for row in rows}):
         outcome = run(binary, 0, within(tests))
         print(f"all checks in place: {tests}: {outcome.count} tests {outcome.end}", flush=True)
