@@ -225,7 +225,8 @@ let suites = room(
         tests("PostgresTests", ["Postgres", "Simulation", "TestSupport"]),
         tests(
             "StoreTests",
-            ["AppStore", "Entitlements", "JSON", "OpenSSL", "Postgres", "Records", "Settings", "Store", "TestSupport"]),
+            ["AppStore", "Entitlements", "JSON", "OpenSSL", "Postgres", "Records", "Settings", "Store", "TestSupport"],
+            exclude: ["privileges.txt"]),
         tests("SimulationTests", ["AppStore", "HTTP", "JSON", "OpenSSL", "Postgres", "Simulation", "TestSupport"]),
         tests("HTTPTests", ["HTTP", "Simulation", "TestSupport"]), tests("CurlTests", ["Curl", "TestSupport"]),
         tests(

@@ -38,14 +38,16 @@ import Testing
 
     @Test func `a role can do its task, and nothing beyond`() async throws {
         let owner = try await granted()
-        for (role, allowed, forbidden) in Self.cases {
-            for sql in allowed {
-                let refusal = try await refusal(of: sql, for: role, owner)
-                #expect(refusal?.sqlState == Self.errors[sql], "\(role.name): \(sql)")
-            }
-            for sql in forbidden {
-                let refusal = try await refusal(of: sql, for: role, owner)
-                #expect(refusal?.sqlState == .insufficientPrivilege, "\(role.name): \(sql)")
+        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "privileges.txt")
+        var role = DatabaseRole.auditor
+        for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n") where !line.hasPrefix("#") {
+            let sql = String(line.dropFirst(2))
+            switch line.first {
+            case "+", "-":
+                let state = try await refusal(of: sql, for: role, owner)?.sqlState
+                let expected = line.first == "+" ? Self.errors[sql] : .insufficientPrivilege
+                #expect(state == expected, "\(role.name): \(sql)")
+            default: role = try #require(DatabaseRole.all.first { $0.name == line }, "\(line)")
             }
         }
         await owner.close()
@@ -63,111 +65,8 @@ import Testing
         await owner.close()
     }
 
-    private static let insertAction = "INSERT INTO dead_letter_actions (who, action) VALUES ('a', 'signed_in')"
-
-    private static let insertReplay =
-        "INSERT INTO dead_letter_replays (who, why, filter, count, rate, failing_share_max) "
-        + "VALUES ('otto', 'why', 'all', 1, 1, 0)"
-
-    private static func decision(_ kind: String) -> String {
-        "SELECT record_dead_letter_decision('a', '\(kind)', 'b', NULL, ARRAY[NULL], '{}')"
-    }
-
-    private static func replay(_ kind: String) -> String {
-        "SELECT record_dead_letter_replay('a', '\(kind)', 'b', NULL, ARRAY['c'], '{}')"
-    }
-
     /// The errors of allowed statements: nobody has coins to spend here.
     private static let errors = ["SELECT ledger_debit('a', 'coins', 1, 'r')": SQLState("LE001")]
-
-    private static let cases: [(DatabaseRole, allowed: [String], forbidden: [String])] = [
-        (
-            .dedupeWorker, ["DELETE FROM dedupe_revisions", "SELECT * FROM held_entitlements('a')"],
-            [
-                "DELETE FROM entitlements", "INSERT INTO owners SELECT * FROM owners", "SELECT FROM account_links",
-                "SELECT FROM transactions",
-            ]
-        ),
-        (
-            .linkWorker, ["DELETE FROM owners", "SELECT lock_accounts('{}', '{}', '{}')"],
-            [
-                "INSERT INTO transactions SELECT * FROM transactions", "DELETE FROM entitlements",
-                "INSERT INTO revisions SELECT * FROM revisions", "DELETE FROM account_links",
-            ]
-        ),
-        (
-            .entitleWorker, ["INSERT INTO transactions SELECT * FROM transactions", "DELETE FROM entitlements"],
-            [
-                "UPDATE owners SET user_id = 'me'", "SELECT FROM account_links", "DELETE FROM changes",
-                "DELETE FROM transactions", "SELECT grant_entitlement('a', 'pro', NULL, 'why', 'who')",
-                "UPDATE grants SET reason = 'mine'", "UPDATE catalog_versions SET content = '{}'",
-            ]
-        ),
-        (
-            .deadLetterIndex, ["DELETE FROM dead_letters", "TRUNCATE dead_letters"],
-            [insertAction, decision("signed_in")]
-        ),
-        (
-            .auditor, ["SELECT FROM dead_letters", "SELECT FROM dead_letter_actions"],
-            [
-                insertAction, decision("signed_in"), "DELETE FROM dead_letters", "SELECT FROM transactions",
-                "SELECT FROM owners",
-                // An auditor's session could hold a partition.
-                "SELECT lock_ownership(ARRAY['Production'], ARRAY['1'])", "SELECT lock_shared('links')",
-                "SELECT wait_for_sharers('links')",
-            ]
-        ),
-        (
-            .investigator, [decision("signed_in"), decision("exported")],
-            [
-                insertAction, replay("redacted"), "UPDATE dead_letters SET state = 'open'", "SELECT FROM account_links",
-                insertReplay,
-            ]
-        ),
-        (
-            .replay, [decision("exported"), replay("redacted"), "UPDATE dead_letter_replays SET state = 'stopped'"],
-            [
-                insertAction, "UPDATE dead_letters SET state = 'open'", "DELETE FROM dead_letter_replays",
-                "UPDATE dead_letter_replays SET who = 'b'", "UPDATE dead_letter_replays SET ended_at = now()",
-                "UPDATE dead_letter_replay_records SET outcome_at = now()",
-            ]
-        ),
-        (
-            .operations,
-            [
-                "SELECT grant_entitlement('a', 'pro', NULL, 'why', 'who')", "SELECT forget_user('a', 'who', 'why')",
-                "SELECT reapply_ownership_rules()", "SELECT FROM entitlement_details",
-                "LOCK TABLE catalog_versions IN SHARE ROW EXCLUSIVE MODE",
-                "UPDATE transactions SET expires_date_ms = 1", "DELETE FROM renewal_spans",
-                "SELECT FROM app_downloads FOR NO KEY UPDATE",
-            ],
-            [
-                "UPDATE changes SET user_id = 'me'", "DELETE FROM dead_letter_actions", "DELETE FROM renewals",
-                "DELETE FROM app_downloads", "UPDATE grants SET reason = 'mine'", "DELETE FROM transactions",
-                "SELECT ledger_debit('a', 'coins', 1, 'r')",
-            ]
-        ),
-        (
-            .appServer,
-            [
-                "SELECT has_entitlement('a', 'pro')", "SELECT ledger_debit('a', 'coins', 1, 'r')",
-                "SELECT FROM active_entitlements", "SELECT FROM ledger_balances",
-            ],
-            [
-                "INSERT INTO ledger_debits SELECT * FROM ledger_debits", "SELECT FROM revisions",
-                "SELECT grant_entitlement('a', 'pro', NULL, 'why', 'who')",
-            ]
-        ),
-        (
-            .accountLinker,
-            [
-                """
-                INSERT INTO account_links (kind, environment, bundle_id, key, user_id)
-                VALUES ('original_transaction_id', 'Production', 'app', '1', 'anna')
-                """
-            ], ["SELECT FROM owners", "SELECT FROM account_link_changes"]
-        ),
-    ]
 
     /// A function is everybody's only if it reads no more than its caller may, changes nothing and
     /// locks nothing.
@@ -260,7 +159,9 @@ import Testing
 
     private static let written = [
         "dead-letter-replay": [
-            "SELECT record_dead_letter_replay('otto', 'redacted', 'why', NULL, ARRAY['a'], '{}')", insertReplay,
+            "SELECT record_dead_letter_replay('otto', 'redacted', 'why', NULL, ARRAY['a'], '{}')",
+            "INSERT INTO dead_letter_replays (who, why, filter, count, rate, failing_share_max) "
+                + "VALUES ('otto', 'why', 'all', 1, 1, 0)",
             "INSERT INTO dead_letter_replay_records (replay, ordinal, dead_letter_id) VALUES (1, 0, 'a')",
             "UPDATE dead_letter_replay_records SET sent_topic = 'raw', sent_partition = 0, sent_offset = 7",
             "UPDATE dead_letter_replays SET state = 'completed'",
