@@ -242,7 +242,7 @@ let suites = room(
         tests(
             "EntitlementsTests",
             ["AppStore", "Entitlements", "JSON", "OpenSSL", "Records", "Simulation", "TestSupport"],
-            exclude: ["Scenarios"]),
+            exclude: ["Plans.storekit", "Scenarios"]),
         tests("RecordsTests", ["AppStore", "Entitlements", "JSON", "Kafka", "OpenSSL", "Records", "TestSupport"]),
         tests(
             "WorkerTests",

@@ -1,11 +1,12 @@
 import AppStore
 import Entitlements
+import Foundation
 import Testing
 
 /// Catalogs from Xcode's `.storekit` files.
 struct StoreKitCatalogTests {
     @Test func `products, groups with levels, family sharing and offers are read`() throws {
-        let catalog = try Self.catalog(Self.file)
+        let catalog = try Self.catalog(Self.file())
         #expect(catalog.products.count == 6)
         #expect(catalog["pro.lifetime"]?.type == .nonConsumable)
         #expect(catalog["pro.lifetime"]?.isFamilyShareable == true)
@@ -25,7 +26,7 @@ struct StoreKitCatalogTests {
     }
 
     @Test func `the catalog survives writing in the product's own format`() throws {
-        let catalog = try Self.catalog(Self.file)
+        let catalog = try Self.catalog(Self.file())
         #expect(try Catalog(json: catalog.json) == catalog)
     }
 
@@ -50,7 +51,7 @@ struct StoreKitCatalogTests {
     @Test func `another catalog completes it`() throws {
         let completing = try Catalog(
             json: Array(#"{"products":{"season":{"type":"non-renewing","duration":"P3M"}}}"#.utf8))
-        let completed = try Self.catalog(Self.file).completed(by: completing)
+        let completed = try Self.catalog(Self.file()).completed(by: completing)
         #expect(completed.products.count == 6)
         #expect(completed["season"]?.durations.first?.value.months == 3)
     }
@@ -83,7 +84,7 @@ struct StoreKitCatalogTests {
     @Test func `the product's own format is not taken for Xcode's`() throws {
         let own = try Sample.json(#"{"products":{}}"#)
         #expect(!Catalog.isStoreKitConfiguration(own))
-        #expect(Catalog.isStoreKitConfiguration(try Sample.json(Self.file)))
+        #expect(Catalog.isStoreKitConfiguration(try Sample.json(Self.file())))
         #expect(Catalog.isStoreKitConfiguration(try Sample.json(#"{"products":[]}"#)))
     }
 
@@ -95,57 +96,8 @@ struct StoreKitCatalogTests {
         try Catalog(storeKitConfiguration: try Sample.json(text))
     }
 
-    static let file = """
-        {
-          "identifier" : "9A8B7C6D",
-          "nonRenewingSubscriptions" : [
-            {
-              "displayPrice" : "9.99", "familyShareable" : false, "internalID" : "A1",
-              "localizations" : [ ], "productID" : "season", "referenceName" : "Season",
-              "type" : "NonRenewingSubscription"
-            }
-          ],
-          "products" : [
-            {
-              "displayPrice" : "39.99", "familyShareable" : true, "internalID" : "A2",
-              "localizations" : [ { "displayName" : "Pro", "locale" : "en_US" } ],
-              "productID" : "pro.lifetime", "referenceName" : "Lifetime", "type" : "NonConsumable"
-            },
-            {
-              "displayPrice" : "0.99", "familyShareable" : false, "internalID" : "A3",
-              "productID" : "coins", "referenceName" : null, "type" : "Consumable"
-            }
-          ],
-          "settings" : { "_locale" : "en_US" },
-          "subscriptionGroups" : [
-            {
-              "id" : "6B4F7BDD", "localizations" : [ ], "name" : "Plans",
-              "subscriptions" : [
-                {
-                  "adHocOffers" : [ ], "codeOffers" : [ ], "displayPrice" : "9.99",
-                  "familyShareable" : true, "groupNumber" : 1, "internalID" : "B1",
-                  "introductoryOffer" : {
-                    "internalID" : "C1", "paymentMode" : "free", "subscriptionPeriod" : "P1W"
-                  },
-                  "productID" : "pro.monthly", "recurringSubscriptionPeriod" : "P1M",
-                  "subscriptionGroupID" : "6B4F7BDD", "type" : "RecurringSubscription"
-                },
-                {
-                  "groupNumber" : 2, "introductoryOffer" : {
-                    "displayPrice" : "0.99", "internalID" : "C2", "numberOfPeriods" : 3,
-                    "paymentMode" : "payAsYouGo", "subscriptionPeriod" : "P1M"
-                  },
-                  "productID" : "basic.monthly", "recurringSubscriptionPeriod" : "P1M",
-                  "type" : "RecurringSubscription", "winbackOffers" : [ ]
-                },
-                {
-                  "groupNumber" : 2, "introductoryOffer" : null, "productID" : "basic.yearly",
-                  "recurringSubscriptionPeriod" : "P1Y", "type" : "RecurringSubscription"
-                }
-              ]
-            }
-          ],
-          "version" : { "major" : 4, "minor" : 0 }
-        }
-        """
+    private static func file() throws -> String {
+        let folder = URL(filePath: #filePath).deletingLastPathComponent()
+        return try String(contentsOf: folder.appending(path: "Plans.storekit"), encoding: .utf8)
+    }
 }
