@@ -52,7 +52,12 @@ struct ChainPolicyTests {
         Defect("root may not sign certificates", .chainInvalid) { $0.root.keyUsage = .digitalSignature },
         Defect("root allows no intermediate", .chainInvalid) { $0.root.pathLengthMax = 0 },
         Defect("root allows one intermediate", nil) { $0.root.pathLengthMax = 1 },
-        Defect("SHA-1 on the leaf", .chainInvalid) { $0.leaf.signatureDigest = .sha1 },
+        Defect("self-issued intermediate is no CA", .chainInvalid) {
+            $0.intermediate.subject = $0.root.subject
+            $0.leaf.issuer = $0.root.subject
+            $0.intermediate.isCA = false
+            $0.intermediate.pathLengthMax = nil
+        }, Defect("SHA-1 on the leaf", .chainInvalid) { $0.leaf.signatureDigest = .sha1 },
         Defect("SHA-1 on the intermediate", .chainInvalid) { $0.intermediate.signatureDigest = .sha1 },
         Defect("SHA-1 on the root", nil) { $0.root.signatureDigest = .sha1 },
         Defect("RSA intermediate of 2048 bits", nil) { (blueprint) throws(KeyError) in
