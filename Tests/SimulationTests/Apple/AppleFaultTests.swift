@@ -78,17 +78,6 @@ import Testing
         #expect(ContinuousClock.now - began >= .milliseconds(300))
     }
 
-    @Test func `a page with a foreign item or an unknown kind holds its own items too`() async throws {
-        client.server.inject { $0.number == 1 ? .foreignItem : .unknownKind }
-        let foreign = try JSONDocument(parsing: await client.history().body).root
-        #expect(try foreign.payloads().count == 21)
-        let bundleIDs = try foreign.payloads().compactMap { $0["data"]?["bundleId"]?.string }
-        #expect(Set(bundleIDs) == ["com.example.foreign", "com.example.pro"])
-        let unknown = try JSONDocument(parsing: await client.history().body).root
-        let types = try unknown.payloads().compactMap { $0["notificationType"]?.string }
-        #expect(types.count == 21 && Set(types) == ["TIDE_TURNED", "SUBSCRIBED"])
-    }
-
     @Test func `an empty page in the middle loses nothing, and a token may expire at once`() async throws {
         client.server.inject { $0.number == 2 ? .emptyPage : nil }
         let pages = try await client.pages()
@@ -98,29 +87,5 @@ import Testing
         let token = pages[0]["paginationToken"]?.string
         #expect(try await client.history().status == 200)
         #expect(try await AppleClient.code(client.history(page: token)) == 4_000_017)
-    }
-
-    @Test func `the certificate of another host, and no server at all, are the client's errors`() async throws {
-        try client.server.listen(as: ["api.example"])
-        #expect(try await client.history().exitCode == 60)
-        client.server.stop()
-        #expect(try await client.history().exitCode == 7)
-        try client.server.listen()
-        #expect(try await client.history().status == 200)
-        #expect(client.server.requests.count == 1)
-    }
-
-    @Test func `requests are counted by endpoint, with their times`() async throws {
-        for _ in 0..<2 {
-            _ = try await client.history()
-            client.clock.advance(by: .milliseconds(40))
-            _ = try await client.send("/inApps/v1/lookup/M1")
-        }
-        let now = AppleClient.now
-        let requests = client.server.requests
-        #expect(requests.map(\.number) == [1, 1, 2, 2])
-        #expect(requests.map(\.time) == [now, now + 40, now + 40, now + 80])
-        #expect(requests.map(\.id) == ["", "M1", "", "M1"])
-        #expect(requests.allSatisfy { $0.bundleID == "com.example.pro" && $0.status == 200 })
     }
 }

@@ -39,23 +39,6 @@ import Testing
         #expect(client.server.requests.map(\.tokenFault) == [.badSignature, .badSignature])
     }
 
-    @Test func `a request without a token is refused`() async throws {
-        let client = try AppleClient()
-        let url = client.server.baseURL + "/inApps/v2/history/1"
-        let answer = try await CurlProgram.send(url, trusting: client.server.rootPEM)
-        #expect(answer.status == 401 && answer.body.isEmpty)
-        #expect(client.server.requests.first?.tokenFault == .missing)
-    }
-
-    @Test func `a token of an hour is good until its last second`() async throws {
-        let client = try AppleClient()
-        let token = try client.token(claims: ["exp": "\(Self.seconds + 3_600)"])
-        client.clock.advance(by: .seconds(3_599))
-        #expect(try await client.send("/inApps/v2/history/1", token: token).status == 404)
-        client.clock.advance(by: .seconds(1))
-        #expect(try await client.send("/inApps/v2/history/1", token: token).status == 401)
-    }
-
     @Test func `a replaced key counts from its registration on`() async throws {
         let client = try AppleClient()
         let next = try PrivateKey.generate(.p256)

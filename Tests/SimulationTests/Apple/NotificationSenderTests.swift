@@ -21,8 +21,8 @@ import Testing
         return try client.world.authority.sign(fields.json)
     }
 
-    private func sender(port: UInt16, silenceSecondsMax: Int = 600) -> NotificationSender {
-        NotificationSender(client.world, clock: client.clock, port: port, silenceSecondsMax: silenceSecondsMax)
+    private func sender(port: UInt16) -> NotificationSender {
+        NotificationSender(client.world, clock: client.clock, port: port, silenceSecondsMax: 600)
     }
 
     private func service(_ answer: @escaping @Sendable (_ number: Int, _ body: [UInt8]) -> HTTPResponse) throws -> (
@@ -121,54 +121,5 @@ import Testing
         let sendings = Dictionary(grouping: received.all) { $0 }.mapValues(\.count)
         #expect(count > 50 && sendings.count == count)
         #expect(sendings.values.contains { $0 > 1 })
-    }
-
-    @Test(
-        arguments: [
-            (200, true), (201, true), (204, true), (206, true), (207, false), (400, false), (404, false), (500, false),
-        ] as [(Int, Bool)]) func `the statuses 200 to 206 are success`(status: Int, isSuccess: Bool) async throws
-    {
-        let (server, _) = try service { _, _ in .text("", status: status) }
-        let sender = sender(port: server.port)
-        sender.send(try notification("one"))
-        let running = Task { await sender.run() }
-        await eventually { !client.world.attempts(ofNotification: "one").isEmpty }
-        running.cancel()
-        let result = client.world.attempts(ofNotification: "one").first?.result
-        #expect(result == (isSuccess ? .success : .unsuccessfulHTTPResponseCode))
-    }
-
-    private static let scripts: [(ScriptedServer.Script, SendAttempt.Result)] = [
-        (.silence, .timedOut), (.bytes([]), .noResponse), (.bytes([0x15, 3, 3, 0, 2, 2, 70]), .tlsIssue),
-        (.bytes(Array("220 mail.example ESMTP\r\n".utf8)), .invalidResponse),
-        (.bytes(Array("220 mail.example ESMTP\r\n\r\n".utf8)), .invalidResponse),
-        (.bytes(Array("HTTP/1.1 200 OK\r\nContent-Le".utf8)), .prematureClose),
-        (.bytes(Array("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n123".utf8)), .prematureClose),
-        (.bytes(Array("HTTP/1.1 302 Found\r\nLocation: /\r\n\r\n".utf8)), .circularRedirect),
-        (.bytes(Array("HTTP/1.1 200 OK\r\nContent-Type: text/plain; charset=utf-7\r\n\r\n".utf8)), .unsupportedCharset),
-    ]
-
-    @Test(arguments: scripts.indices) func `a service that fails has a result in Apple's words`(index: Int) async throws
-    {
-        let (script, result) = Self.scripts[index]
-        let service = try ScriptedServer(script)
-        let sender = sender(port: service.port, silenceSecondsMax: result == .timedOut ? 1 : 600)
-        sender.send(try notification("one"))
-        let running = Task { await sender.run() }
-        await eventually { !client.world.attempts(ofNotification: "one").isEmpty }
-        running.cancel()
-        await running.value
-        service.stop()
-        #expect(client.world.attempts(ofNotification: "one").map(\.result) == [result])
-    }
-
-    @Test func `a closed port is a socket issue`() async throws {
-        let sender = sender(port: try LoopbackPort.free())
-        sender.send(try notification("one"))
-        let running = Task { await sender.run() }
-        await eventually { !client.world.attempts(ofNotification: "one").isEmpty }
-        running.cancel()
-        let attempts = client.world.attempts(ofNotification: "one")
-        #expect(attempts.map(\.result) == [.socketIssue])
     }
 }

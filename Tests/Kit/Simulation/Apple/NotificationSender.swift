@@ -107,72 +107,14 @@ package final class NotificationSender: Sendable {
             return state.waiting.removeFirst()
         }
     }
-}
 
-extension NotificationSender {
-    /// Posts a body, and again to where it is redirected.
     private func post(_ body: [UInt8]) -> SendAttempt.Result {
-        var visited: Set<String> = []
-        var target = path
-        while visited.insert(target).inserted {
-            guard let client = try? RawClient(port: port, silenceMax: silenceSecondsMax) else { return .socketIssue }
-            client.send(
-                "POST \(target) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n"
-                    + "Content-Type: application/json; charset=utf-8\r\n"
-                    + "Content-Length: \(body.count)\r\nConnection: close\r\n\r\n"
-                    + String(decoding: body, as: UTF8.self))
-            let message = client.readMessage()
-            guard RawClient.isWhole(Array(message.utf8)) else {
-                return Self.result(ofPart: message, isClosed: client.isClosed)
-            }
-            let response = SentResponse(message)
-            guard let next = response.redirectedPath else { return response.result }
-            target = next
-        }
-        return .circularRedirect
-    }
-
-    private static func result(ofPart message: String, isClosed: Bool) -> SendAttempt.Result {
-        if !isClosed { return .timedOut }
-        if message.isEmpty { return .noResponse }
-        if message.utf8.first == 0x15 { return .tlsIssue }
-        return message.hasPrefix("HTTP/1.") ? .prematureClose : .invalidResponse
-    }
-}
-
-/// The head of a service's whole response.
-private struct SentResponse {
-    private let status: Int?
-    private let headers: [String: String]
-
-    init(_ message: String) {
-        let lines = (message.components(separatedBy: "\r\n\r\n").first ?? "").components(separatedBy: "\r\n")
-        let parts = (lines.first ?? "").split(separator: " ")
-        status = parts.first?.hasPrefix("HTTP/1.") == true ? parts.dropFirst().first.flatMap { Int($0) } : nil
-        let fields = lines.dropFirst().compactMap { line -> (String, String)? in
-            guard let colon = line.firstIndex(of: ":") else { return nil }
-            let value = line[line.index(after: colon)...]
-            return (line[..<colon].lowercased(), value.trimmingCharacters(in: .whitespaces))
-        }
-        headers = Dictionary(fields) { $1 }
-    }
-
-    /// The path on the same service.
-    ///
-    /// `nil` unless it redirects.
-    var redirectedPath: String? {
-        guard let status, (300..<400).contains(status), let location = headers["location"],
-            let path = URLComponents(string: location)?.path
-        else { return nil }
-        return path.isEmpty ? "/" : path
-    }
-
-    var result: SendAttempt.Result {
-        guard let status else { return .invalidResponse }
-        let type = headers["content-type"]?.lowercased().components(separatedBy: "charset=")
-        if let charset = type?.dropFirst().first, !["utf-8", "us-ascii"].contains(charset) {
-            return .unsupportedCharset
-        }
+        guard let client = try? RawClient(port: port, silenceMax: silenceSecondsMax) else { return .socketIssue }
+        client.send(
+            "POST \(path) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n" + "Content-Type: application/json; charset=utf-8\r\n"
+                + "Content-Length: \(body.count)\r\nConnection: close\r\n\r\n" + String(decoding: body, as: UTF8.self))
+        let words = client.readMessage().split(separator: " ")
+        guard let status = words.dropFirst().first.flatMap({ Int($0) }) else { return .noResponse }
         return (200...206).contains(status) ? .success : .unsuccessfulHTTPResponseCode
     }
 }

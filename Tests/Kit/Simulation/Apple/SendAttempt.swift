@@ -1,18 +1,13 @@
 /// An attempt of Apple's server to deliver a notification.
 package struct SendAttempt: Hashable, Sendable {
     /// The result in Apple's words (`sendAttemptResult`).
-    package enum Result: String, CaseIterable, Sendable {
+    package enum Result: String, Sendable {
         case success = "SUCCESS"
         case timedOut = "TIMED_OUT"
         case tlsIssue = "TLS_ISSUE"
-        case circularRedirect = "CIRCULAR_REDIRECT"
         case noResponse = "NO_RESPONSE"
         case socketIssue = "SOCKET_ISSUE"
-        case unsupportedCharset = "UNSUPPORTED_CHARSET"
-        case invalidResponse = "INVALID_RESPONSE"
-        case prematureClose = "PREMATURE_CLOSE"
         case unsuccessfulHTTPResponseCode = "UNSUCCESSFUL_HTTP_RESPONSE_CODE"
-        case other = "OTHER"
     }
 
     /// Milliseconds since 1970.
