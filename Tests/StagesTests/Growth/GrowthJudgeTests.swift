@@ -4,10 +4,6 @@ import Testing
 struct GrowthJudgeTests {
     private static let samples = 100
 
-    private static func isAtRest(_ judge: GrowthJudge, _ size: (Int) -> Double) throws -> Bool {
-        try judge.isAtRest(#require(GrowthJudge.medians((0..<samples).map(size))))
-    }
-
     /// A share of a whole, up or down, that looks arbitrary and is the same in every run.
     private static func noise(_ sample: Int, _ share: Double) -> Double {
         let step = Double((sample * 7_919 + 13) % 101) / 100
@@ -19,61 +15,37 @@ struct GrowthJudgeTests {
         size * (1 + share * Double(sample) / Double(samples) * 6)
     }
 
-    @Test func `a steady table is at rest, also after it grew in the first third`() throws {
-        #expect(try Self.isAtRest(.keptRows) { _ in 100 })
-        #expect(try Self.isAtRest(.keptRows) { min(100, 10 + Double($0) * 3) })
-        #expect(try Self.isAtRest(.keptRows) { _ in 0 })
-        #expect(try Self.isAtRest(.keptRows) { $0 < 60 ? 100 : 60 })
-    }
+    typealias Size = @Sendable (Int) -> Double
 
-    @Test func `a table that goes up and down by a third is at rest`() throws {
-        #expect(try Self.isAtRest(.passingRows) { 18 * Self.noise($0, 0.17) })
-        // A sawtooth with a period unrelated to the sampling.
-        #expect(try Self.isAtRest(.passingRows) { 14 + Double($0 % 7) })
-    }
+    private static let resting: [(String, GrowthJudge, Size)] = [
+        ("steady", .keptRows, { _ in 100 }), ("empty", .keptRows, { _ in 0 }),
+        ("grown in the first third", .keptRows, { min(100, 10 + Double($0) * 3) }),
+        ("shrunk", .keptRows, { $0 < 60 ? 100 : 60 }), ("one high sample", .keptRows, { $0 == 80 ? 3 : 1.25 }),
+        ("a few pages more", .keptRows, { $0 < 60 ? 0.008 : 0.065 }),
+        ("up and down by a third", .passingRows, { 18 * noise($0, 0.17) }),
+        // Its period is unrelated to the sampling.
+        ("sawtooth", .passingRows, { 14 + Double($0 % 7) }),
+        ("back to a former usual size", .passingRows, { [0.74, 0.37][$0 / 34 % 2] * noise($0, 0.03) }),
+    ]
 
-    @Test func `a queue may return to a former usual size, and to no other`() throws {
-        let sizes = [0.74, 0.37]
-        #expect(try Self.isAtRest(.passingRows) { sizes[$0 / 34 % 2] * Self.noise($0, 0.03) })
-        #expect(try !Self.isAtRest(.keptRows) { sizes[$0 / 34 % 2] })
-        #expect(try !Self.isAtRest(.passingRows) { $0 < 67 ? 0.37 : 0.74 })
-    }
+    private static let growing: [(String, GrowthJudge, Size)] = [
+        ("8 MB and a percent in ten minutes", .keptRows, { grown(8, $0, 0.01) }),
+        ("10 GB and a percent in ten minutes", .keptRows, { grown(10_000, $0, 0.01) * noise($0, 0.005) }),
+        ("late growth", .keptRows, { $0 < 60 ? 20 : 20 + Double($0 - 60) * 0.1 }),
+        ("more than a few pages", .keptRows, { $0 < 60 ? 0.008 : 0.082 }),
+        ("back to a former size", .keptRows, { [0.74, 0.37][$0 / 34 % 2] }),
+        ("twice the usual size", .passingRows, { $0 < 67 ? 0.37 : 0.74 }),
+        ("five percent in ten minutes", .passingRows, { grown(18, $0, 0.05) * noise($0, 0.17) }),
+        ("the same under a sawtooth", .passingRows, { grown(14 + Double($0 % 7), $0, 0.05) }),
+    ]
 
-    @Test func `a single high sample decides nothing, wherever it is`() throws {
-        for high in 0..<Self.samples {
-            #expect(try Self.isAtRest(.keptRows) { $0 == high ? 3 : 1.25 }, "sample \(high)")
+    @Test func `a table is at rest unless its usual size grows`() throws {
+        for (isAtRest, tables) in [(true, Self.resting), (false, Self.growing)] {
+            for (name, judge, size) in tables {
+                let medians = try #require(GrowthJudge.medians((0..<Self.samples).map(size)))
+                #expect(judge.isAtRest(medians) == isAtRest, "\(name)")
+            }
         }
-    }
-
-    @Test func `a large table that grows by a percent in ten minutes is not at rest`() throws {
-        for size in [8.0, 100, 10_000] {
-            #expect(try !Self.isAtRest(.keptRows) { Self.grown(size, $0, 0.01) }, "\(size) MB")
-            #expect(try !Self.isAtRest(.keptRows) { Self.grown(size, $0, 0.01) * Self.noise($0, 0.005) }, "\(size) MB")
-        }
-    }
-
-    @Test func `growth by five percent in ten minutes is found under a sawtooth`() throws {
-        #expect(try !Self.isAtRest(.passingRows) { Self.grown(18, $0, 0.05) * Self.noise($0, 0.17) })
-        #expect(try !Self.isAtRest(.passingRows) { Self.grown(14 + Double($0 % 7), $0, 0.05) })
-    }
-
-    @Test func `a table that begins to grow late is not at rest`() throws {
-        #expect(try !Self.isAtRest(.keptRows) { $0 < 60 ? 20 : 20 + Double($0 - 60) * 0.1 })
-    }
-
-    @Test func `a table of a few pages may add some more, and no more than these`() throws {
-        #expect(try Self.isAtRest(.keptRows) { $0 < 60 ? 0.008 : 0.065 })
-        #expect(try !Self.isAtRest(.keptRows) { $0 < 60 ? 0.008 : 0.082 })
-    }
-
-    @Test func `too few samples are not judged`() {
-        #expect(GrowthJudge.medians(Array(repeating: 1, count: 11)) == nil)
-        #expect(GrowthJudge.medians(Array(repeating: 1, count: 12)) != nil)
-        #expect(GrowthJudge.medians([]) == nil)
-    }
-
-    @Test func `tables whose rows come and go are listed, and no other is judged like them`() {
-        #expect(GrowthJudge.of("revisions").shareMax == GrowthJudge.passingRows.shareMax)
-        #expect(GrowthJudge.of("transactions").shareMax == GrowthJudge.keptRows.shareMax)
+        #expect(GrowthJudge.medians(Array(repeating: 1, count: 11)) == nil, "too few samples")
     }
 }
