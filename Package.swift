@@ -290,7 +290,7 @@ let suites = room(
                 "AppStore", "Benchmarks", "DeadLetters", "Demonstration", "Entitlements", "HTTP", "IndexStage", "JSON",
                 "Kafka", "OpenSSL", "Operations", "Platform", "Postgres", "Records", "Settings", "Simulation", "Store",
                 "Telemetry", "TestSupport", "Topology", "Worker",
-            ]), tests("TidyTests", exclude: ["Rules/rules.txt", "cases.txt"]),
+            ]), tests("TidyTests", exclude: ["Rules/rules.txt", "arithmetic.txt", "cases.txt"]),
     ])
 
 let package = Package(
