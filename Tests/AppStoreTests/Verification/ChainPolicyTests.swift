@@ -77,12 +77,6 @@ struct ChainPolicyTests {
             blueprint.intermediate.subjectKeyIdentifier = nil
             blueprint.leaf.authorityKeyIdentifier = nil
         },
-        Defect("unknown critical extension on the leaf", .chainInvalid) {
-            $0.leaf.extensions.append(.init(oid: "1.3.6.1.4.1.32473.9", isCritical: true))
-        },
-        Defect("unknown critical extension on the intermediate", .chainInvalid) {
-            $0.intermediate.extensions.append(.init(oid: "1.3.6.1.4.1.32473.9", isCritical: true))
-        },
         Defect("critical markers", nil) {
             $0.leaf.extensions[0].isCritical = true
             $0.intermediate.extensions[0].isCritical = true

@@ -72,14 +72,6 @@ struct RuleDetailTests {
         #expect(try Minted.verifier().reason(body) == nil)
     }
 
-    @Test func `a doubled key is refused at every level, in whatever spelling`() throws {
-        let token = String(decoding: try Minted.transaction(), as: UTF8.self)
-        for extra in [#""a":{"b":1,"b":2}"#, #""a":[{"b":1,"\u0062":2}]"#] {
-            let body = #"{"signedTransaction":"\#(token)",\#(extra)}"#
-            #expect(try Minted.verifier().reason(body) == .envelopeMalformed)
-        }
-    }
-
     @Test(arguments: [
         #""crit":null"#, #""crit":[]"#, #""crit":["exp"]"#, #""b64":true"#, #""b64":false"#, #""b64":null"#,
     ]) func `any crit and any b64 member refuses the header`(member: String) throws {

@@ -16,8 +16,10 @@ struct RuleSentenceTests {
         #expect(try Minted.verifier().reason(token) == .algorithmNotAllowed)
     }
 
-    @Test(arguments: [#"{"a":"\u0000"}"#, #"{"a":"\ud800"}"#, "\u{FEFF}{}", "{}{}", "[]", "7"])
-    func `header and payload are read as strictly as the envelope`(json: String) throws {
+    @Test(arguments: [
+        #"{"a":"\u0000"}"#, #"{"a":"\ud800"}"#, "\u{FEFF}{}", "{}{}", "[]", "7",
+        String(repeating: #"{"a":"#, count: 100) + "7" + String(repeating: "}", count: 100),
+    ]) func `header and payload are read as strictly as the envelope`(json: String) throws {
         let authority = try Minted.authority.get()
         let verifier = try Minted.verifier()
         let segment = Base64Text.url(Array(json.utf8))
