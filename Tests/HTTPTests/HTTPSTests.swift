@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTP
 
-/// A server with a certificate, and bodies sent wrongly on purpose.
+/// A server with a certificate.
 @Suite(.timeLimit(.minutes(10))) struct HTTPSTests {
     private let authority: ServerAuthority
 
@@ -67,40 +67,5 @@ import Testing
             ) { _ in .text("") }
         }
         #expect(error?.description.contains("certificate") == true)
-    }
-
-    @Test func `a body that ends before its announced length is a fault to the client`() async throws {
-        let server = try server { _ in
-            var response = HTTPResponse.text("0123456789")
-            response.transfer = HTTPTransfer(announcedBytes: 20)
-            return response
-        }
-        let answer = try await send(to: server)
-        // CURLE_PARTIAL_FILE, or CURLE_RECV_ERROR as TLS ends without a farewell.
-        #expect([18, 56].contains(answer.exitCode))
-        #expect(answer.headers["content-length"] == "20")
-        #expect(answer.body == Array("0123456789".utf8))
-    }
-
-    @Test func `a body beyond its announced length is not sent`() async throws {
-        let server = try server { _ in
-            var response = HTTPResponse.text("0123456789")
-            response.transfer = HTTPTransfer(announcedBytes: 4)
-            return response
-        }
-        let answer = try await send(to: server)
-        #expect(answer.exitCode == 0 && answer.body == Array("0123".utf8))
-    }
-
-    @Test func `a body that drips takes its time and arrives whole`() async throws {
-        let server = try server { _ in
-            var response = HTTPResponse.text("0123456789")
-            response.transfer = HTTPTransfer(announcedBytes: 10, bytePause: .milliseconds(30))
-            return response
-        }
-        let began = ContinuousClock.now
-        let answer = try await send(to: server)
-        #expect(answer.exitCode == 0 && answer.body == Array("0123456789".utf8))
-        #expect(ContinuousClock.now - began >= .milliseconds(300))
     }
 }

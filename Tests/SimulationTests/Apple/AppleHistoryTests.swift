@@ -107,18 +107,6 @@ import Testing
         #expect(AppleClient.code(early) == 4_000_012)
     }
 
-    @Test func `a type, a subtype or a purchase narrows the history`() async throws {
-        let client = try AppleClient()
-        let dates = Self.now - Self.day...Self.now
-        client.world.generateNotifications(count: 5, dates: dates)
-        for (further, count) in [
-            (",\"notificationType\":\"SUBSCRIBED\",\"notificationSubtype\":\"INITIAL_BUY\"", 5),
-            (",\"notificationType\":\"REFUND\"", 0), (",\"transactionId\":\"4000010000000003\"", 1),
-        ] { #expect(try await client.pages(further: further).flatMap { try $0.uuids }.count == count) }
-        let both = ",\"notificationType\":\"REFUND\",\"transactionId\":\"1\""
-        #expect(try await AppleClient.code(client.history(further: both)) == 4_000_019)
-    }
-
     @Test func `the demo's notifications are all there, once, and genuine`() async throws {
         let traffic = try DemoTraffic(bodyCount: 200, now: Self.now)
         let client = try AppleClient(authority: traffic.authority)

@@ -25,7 +25,6 @@ struct AppleError: Error {
     static let invalidStartDate = AppleError(400, 4_000_015, "Invalid start date.")
     static let invalidEndDate = AppleError(400, 4_000_016, "Invalid end date.")
     static let paginationTokenExpired = AppleError(400, 4_000_017, "Pagination token expired.")
-    static let multipleFilters = AppleError(400, 4_000_019, "Multiple filters supplied.")
     static let invalidSort = AppleError(400, 4_000_021, "Invalid sort.")
     static let unauthorized = AppleError(401, nil)
     static let noSuchEndpoint = AppleError(404, nil)

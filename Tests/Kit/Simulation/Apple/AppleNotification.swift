@@ -3,12 +3,9 @@ import JSON
 /// A notification of the simulated history, whose JWS may be signed only when it is listed.
 struct AppleNotification: Sendable {
     let uuid: String
-    let type: String
-    let subtype: String?
     let bundleID: String
     let environment: String
     let signedDate: Int64
-    let transactionID: String?
     /// The result of every attempt of which the world has no record.
     ///
     /// `nil` for a delivered one.
@@ -21,19 +18,18 @@ extension AppleNotification {
     /// Reads a notification from its payload.
     ///
     /// `nil` if the payload is not a notification's.
-    init?(jws: [UInt8], payload: JSONValue, transaction: JSONValue?) {
+    init?(jws: [UInt8], payload: JSONValue) {
         let parts = ["data", "summary", "appData", "externalPurchaseToken"]
         let about = parts.lazy.compactMap { payload[$0] }.first
         // An external purchase tells its environment by its ID alone.
         let isSandbox = about?["externalPurchaseId"]?.string?.hasPrefix("SANDBOX") ?? false
-        guard let type = payload["notificationType"]?.string, let uuid = payload["notificationUUID"]?.string,
+        guard payload["notificationType"] != nil, let uuid = payload["notificationUUID"]?.string,
             let signedDate = payload["signedDate"]?.int64
         else { return nil }
         self.init(
-            uuid: uuid, type: type, subtype: payload["subtype"]?.string, bundleID: about?["bundleId"]?.string ?? "",
+            uuid: uuid, bundleID: about?["bundleId"]?.string ?? "",
             environment: about?["environment"]?.string ?? (isSandbox ? "Sandbox" : "Production"),
-            signedDate: signedDate, transactionID: transaction?["originalTransactionId"]?.string, failure: nil,
-            jws: { jws })
+            signedDate: signedDate, failure: nil, jws: { jws })
     }
 
     func attempts(until now: Int64) -> [SendAttempt] {
@@ -70,8 +66,7 @@ struct GeneratedNotifications: Sendable {
         let failures: [SendAttempt.Result] = [.timedOut, .tlsIssue, .unsuccessfulHTTPResponseCode, .socketIssue]
         let isFailing = mixed.hash % 100 < UInt64(failingPercent)
         return AppleNotification(
-            uuid: mixed.uuid, type: "SUBSCRIBED", subtype: "INITIAL_BUY", bundleID: app.bundleID,
-            environment: app.environment, signedDate: date, transactionID: transactionID,
+            uuid: mixed.uuid, bundleID: app.bundleID, environment: app.environment, signedDate: date,
             failure: isFailing ? failures[Int(mixed.hash / 100 % 4)] : nil
         ) { [script, app] in
             var script = script

@@ -89,8 +89,8 @@ extension AppleServer {
         fields.data = data.json
         let (authority, payload) = (world.authority, fields.json)
         let notification = AppleNotification(
-            uuid: fields.notificationUUID ?? "", type: type, subtype: nil, bundleID: bundleID, environment: environment,
-            signedDate: now, transactionID: nil, failure: nil
+            uuid: fields.notificationUUID ?? "", bundleID: bundleID, environment: environment, signedDate: now,
+            failure: nil
         ) { try authority.sign(payload) }
         return AppleWorld.Listed(notification: notification, attempts: notification.attempts(until: now))
     }

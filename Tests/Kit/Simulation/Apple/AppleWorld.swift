@@ -124,14 +124,16 @@ extension AppleWorld.State {
     }
 
     private mutating func add(notification jws: [UInt8], _ payload: JSONValue, _ attempts: [SendAttempt]?) {
-        let (data, transactionName) = (payload["data"], "signedTransactionInfo")
-        let transaction = data?[transactionName]?.stringBytes
-        let transactionPayload = transaction.flatMap { UnverifiedJWS($0)?.payload }
-        let made = AppleNotification(jws: jws, payload: payload, transaction: transactionPayload)
+        let made = AppleNotification(jws: jws, payload: payload)
         guard let made, uuids.insert(made.uuid).inserted else { return }
         given.append(made)
         self.attempts[made.uuid] = attempts
-        if let transaction, let transactionPayload { add(transaction: transaction, transactionPayload) }
+        let data = payload["data"]
+        if let transaction = data?["signedTransactionInfo"]?.stringBytes,
+            let transactionPayload = UnverifiedJWS(transaction)?.payload
+        {
+            add(transaction: transaction, transactionPayload)
+        }
         if let renewal = data?["signedRenewalInfo"]?.stringBytes, let renewalPayload = UnverifiedJWS(renewal)?.payload {
             add(renewal: renewal, renewalPayload, status: data?["status"]?.int64 ?? 1)
         }

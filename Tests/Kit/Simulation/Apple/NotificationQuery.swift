@@ -7,9 +7,6 @@ struct NotificationQuery: Equatable {
     let startDate: Int64
     let endDate: Int64
     let onlyFailures: Bool
-    let type: String?
-    let subtype: String?
-    let transactionID: String?
 
     /// - Parameter now: in milliseconds since 1970.
     init(_ body: [UInt8], environment: String, now: Int64) throws(AppleError) {
@@ -23,16 +20,6 @@ struct NotificationQuery: Equatable {
         startDate = start
         endDate = end
         onlyFailures = root["onlyFailures"]?.bool ?? false
-        type = root["notificationType"]?.string
-        subtype = root["notificationSubtype"]?.string
-        transactionID = root["transactionId"]?.string
-        guard type == nil || transactionID == nil else { throw .multipleFilters }
-    }
-
-    func selects(_ notification: AppleNotification) -> Bool {
-        (startDate...endDate).contains(notification.signedDate) && (type == nil || type == notification.type)
-            && (subtype == nil || subtype == notification.subtype)
-            && (transactionID == nil || transactionID == notification.transactionID)
     }
 }
 
@@ -107,8 +94,8 @@ extension AppleWorld {
                 let notification = state.notification(at: position)
                 let attempts = state.attempts[notification.uuid] ?? notification.attempts(until: now)
                 let isListed =
-                    query.selects(notification) && notification.bundleID == bundleID
-                    && notification.environment == environment && !attempts.isEmpty
+                    (query.startDate...query.endDate).contains(notification.signedDate)
+                    && notification.bundleID == bundleID && notification.environment == environment && !attempts.isEmpty
                     && !(query.onlyFailures && attempts.contains { $0.result == .success })
                 if isListed {
                     guard items.count < Self.pageItemsMax else { return (items, position) }
