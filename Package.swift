@@ -232,7 +232,7 @@ let suites = room(
         tests(
             "AppStoreServerTests",
             ["AppStore", "AppStoreServer", "Curl", "JSON", "OpenSSL", "Simulation", "TestSupport"]),
-        tests("SettingsTests", ["JSON", "Release", "Settings", "TestSupport"]),
+        tests("SettingsTests", ["JSON", "Release", "Settings", "TestSupport"], exclude: ["apps.txt"]),
         tests(
             "AppStoreTests",
             [
@@ -242,7 +242,7 @@ let suites = room(
         tests(
             "EntitlementsTests",
             ["AppStore", "Entitlements", "JSON", "OpenSSL", "Records", "Simulation", "TestSupport"],
-            exclude: ["Plans.storekit", "Scenarios"]),
+            exclude: ["Plans.storekit", "Scenarios", "products.txt"]),
         tests("RecordsTests", ["AppStore", "Entitlements", "JSON", "Kafka", "OpenSSL", "Records", "TestSupport"]),
         tests(
             "WorkerTests",

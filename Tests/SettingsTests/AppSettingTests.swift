@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import Settings
@@ -80,30 +81,14 @@ import Testing
         #expect(try Example.read(file: file)[Example.apps]?.count == 4)
     }
 
-    @Test(arguments: [
-        (#"[]"#, ["apps"]), (#"{}"#, ["apps"]), (#"[1]"#, ["apps[0]"]),
-        (#"[{"environment": "Sandbox"}]"#, ["apps[0].bundle_id"]),
-        (#"[{"bundle_id": "", "environment": 1}]"#, ["apps[0].bundle_id", "apps[0].environment"]),
-        (
-            #"[{"bundle_id": "a", "environment": "Sandbox", "api_key_id": "K"}]"#,
-            ["apps[0].api_issuer_id", "apps[0].api_key_file"]
-        ), (#"[{"bundle_id": "a", "environment": "Sandbox", "bundle": "b"}]"#, ["apps[0].bundle"]),
-        (#"[{"bundle_id": "a", "environment": "Production"}]"#, ["apps[0].app_apple_id"]),
-        (#"[{"bundle_id": "a", "environment": "Production", "app_apple_id": 1.5}]"#, ["apps[0].app_apple_id"]),
-        (#"[{"bundle_id": "a", "environment": "Xcode"}]"#, ["apps[0].roots"]),
-        (#"[{"bundle_id": "a", "environment": "Sandbox", "roots": ["/nowhere"]}]"#, ["apps[0].roots[0]"]),
-        (
-            #"[{"bundle_id": "a", "environment": "Production", "app_apple_id": 1, "# + #""roots": ["/etc/passwd"]}]"#,
-            ["apps[0].roots"]
-        ),
-        (
-            #"[{"bundle_id": "a", "environment": "Sandbox", "test_root_in_production": true}]"#,
-            ["apps[0].test_root_in_production"]
-        ), (#"[{"bundle_id": "a", "environment": "B"}, "# + #"{"bundle_id": "a", "environment": "B"}]"#, ["apps[1]"]),
-    ]) func `each fault of a list is named by its place`(text: String, places: [String]) {
-        let error = #expect(throws: SettingsError.self) { try Example.read(["APPS": text]) }
-        let found = Set(error?.problems.map(\.setting) ?? [])
-        #expect(found.isSuperset(of: places))
-        #expect(found.count <= places.count + 1)
+    @Test func `each fault of a list is named by its place`() throws {
+        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "apps.txt")
+        for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n") where !line.hasPrefix("#") {
+            let parts = line.components(separatedBy: " => ")
+            let error = #expect(throws: SettingsError.self) { try Example.read(["APPS": parts[0]]) }
+            let found = Set(error?.problems.map(\.setting) ?? [])
+            let places = parts[1].components(separatedBy: " ")
+            #expect(found.isSuperset(of: places) && found.count <= places.count + 1, "\(line)")
+        }
     }
 }
