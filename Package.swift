@@ -145,38 +145,40 @@ let pipeline = room(
 let tools = room(
     "Sources/Tools",
     [
+        // Command lines, reports and consoles.
+        library("Commands", ["JSON", "Platform", "Settings", "Telemetry"]),
         library(
             "DeadLetters",
             [
-                "AppStore", "JSON", "Kafka", "OpenSSL", "Platform", "Postgres", "Records", "Settings", "Store",
-                "Telemetry", "Topology",
+                "AppStore", "Commands", "JSON", "Kafka", "OpenSSL", "Platform", "Postgres", "Records", "Settings",
+                "Store", "Telemetry", "Topology",
             ]),
         // `dead-letter index`, by the loop of every stage.
         library(
             "IndexStage",
             [
-                "AppStore", "DeadLetters", "Holdings", "JSON", "Kafka", "Platform", "Postgres", "Records", "Settings",
-                "Store", "Telemetry", "Topology", "Worker",
+                "AppStore", "Commands", "DeadLetters", "Holdings", "JSON", "Kafka", "Platform", "Postgres", "Records",
+                "Settings", "Store", "Telemetry", "Topology", "Worker",
             ], path: "Index"),
         // The auditors' web console.
         library(
             "AuditConsole",
             [
-                "AppStore", "DeadLetters", "HTTP", "JSON", "Kafka", "OpenSSL", "Platform", "Postgres", "Records",
-                "Settings", "Store", "Telemetry", "Threads",
+                "AppStore", "Commands", "DeadLetters", "HTTP", "JSON", "Kafka", "OpenSSL", "Platform", "Postgres",
+                "Records", "Settings", "Store", "Telemetry", "Threads",
             ], embedded: ["Assets/console.css", "Assets/console.js", "Assets/icon.svg"]),
         // The operators' commands.
         library(
             "Operations",
             [
-                "AppStore", "DedupeStage", "EntitleStage", "Entitlements", "Holdings", "JSON", "Kafka", "LinkStage",
-                "Platform", "Postgres", "Records", "Settings", "Store", "Telemetry", "Topology", "Worker",
+                "AppStore", "Commands", "DedupeStage", "EntitleStage", "Entitlements", "Holdings", "JSON", "Kafka",
+                "LinkStage", "Platform", "Postgres", "Records", "Settings", "Store", "Telemetry", "Topology", "Worker",
             ]),
         library(
             "Demonstration",
             [
-                "AppStore", "AuditConsole", "DeadLetters", "JSON", "Kafka", "OpenSSL", "Operations", "Platform",
-                "Postgres", "Records", "Settings", "Simulation", "Store", "Topology", "Worker",
+                "AppStore", "AuditConsole", "Commands", "DeadLetters", "JSON", "Kafka", "OpenSSL", "Operations",
+                "Platform", "Postgres", "Records", "Settings", "Simulation", "Store", "Topology", "Worker",
             ]),
     ])
 
@@ -189,8 +191,9 @@ let programs = room(
         executable("link-worker", ["LinkStage", "Settings", "Worker"]),
         executable("entitle-worker", ["EntitleStage", "Settings", "Worker"]),
         executable("recovery-worker", ["RecoveryStage", "Settings", "Worker"]),
-        executable("dead-letter", ["AuditConsole", "DeadLetters", "IndexStage", "Settings"]),
-        executable("pipeline", ["Operations", "Settings"]), executable("demo", ["Demonstration", "Settings"]),
+        executable("dead-letter", ["AuditConsole", "Commands", "DeadLetters", "IndexStage", "Settings"]),
+        executable("pipeline", ["Commands", "Operations", "Settings"]),
+        executable("demo", ["Commands", "Demonstration", "Settings"]),
     ])
 
 // For the demo, the benchmarks and the tests alone.
@@ -202,14 +205,14 @@ let kit = room(
         library(
             "Benchmarks",
             [
-                "AppStore", "JSON", "Kafka", "OpenSSL", "Operations", "Platform", "Postgres", "Records", "Settings",
-                "Simulation", "Store", "Topology", "Worker",
-            ]), executable("bench", ["Benchmarks", "Settings"]),
+                "AppStore", "Commands", "JSON", "Kafka", "OpenSSL", "Operations", "Platform", "Postgres", "Records",
+                "Settings", "Simulation", "Store", "Topology", "Worker",
+            ]), executable("bench", ["Benchmarks", "Commands", "Settings"]),
         library(
             "TestSupport",
             [
-                "AppStore", "Entitlements", "HTTP", "JSON", "Kafka", "OpenSSL", "Platform", "Postgres", "Records",
-                "Settings", "Simulation", "Store", "Telemetry", "Worker",
+                "AppStore", "Commands", "Entitlements", "HTTP", "JSON", "Kafka", "OpenSSL", "Platform", "Postgres",
+                "Records", "Settings", "Simulation", "Store", "Telemetry", "Worker",
             ]),
         // Counts calls of the allocators and of libpq in a test's process.
         .target(name: "CCalls"),
@@ -232,6 +235,7 @@ let suites = room(
         tests(
             "AppStoreServerTests",
             ["AppStore", "AppStoreServer", "Curl", "JSON", "OpenSSL", "Simulation", "TestSupport"]),
+        tests("CommandsTests", ["Commands", "JSON", "Settings", "TestSupport"]),
         tests("SettingsTests", ["JSON", "Release", "Settings", "TestSupport"], exclude: ["apps.txt"]),
         tests(
             "AppStoreTests",
@@ -253,27 +257,29 @@ let suites = room(
         tests(
             "DeadLettersTests",
             [
-                "AppStore", "DeadLetters", "Entitlements", "IndexStage", "JSON", "Kafka", "OpenSSL", "Postgres",
-                "Records", "Settings", "Simulation", "Store", "Telemetry", "TestSupport", "Topology", "Worker",
+                "AppStore", "Commands", "DeadLetters", "Entitlements", "IndexStage", "JSON", "Kafka", "OpenSSL",
+                "Postgres", "Records", "Settings", "Simulation", "Store", "Telemetry", "TestSupport", "Topology",
+                "Worker",
             ]),
         tests(
             "AuditConsoleTests",
             [
-                "AppStore", "AuditConsole", "DeadLetters", "HTTP", "Kafka", "OpenSSL", "Postgres", "Records",
-                "Settings", "Simulation", "Store", "Telemetry", "TestSupport", "Worker",
+                "AppStore", "AuditConsole", "Commands", "DeadLetters", "HTTP", "Kafka", "OpenSSL", "Postgres",
+                "Records", "Settings", "Simulation", "Store", "Telemetry", "TestSupport", "Worker",
             ]),
         tests(
             "StagesTests",
             [
-                "AppStore", "AppStoreServer", "CCalls", "DedupeStage", "EntitleStage", "Entitlements", "IndexStage",
-                "JSON", "Kafka", "LinkStage", "OpenSSL", "Operations", "Postgres", "Records", "RecoveryStage",
-                "Settings", "Simulation", "Store", "Telemetry", "TestSupport", "Topology", "VerifyStage", "Worker",
+                "AppStore", "AppStoreServer", "CCalls", "Commands", "DedupeStage", "EntitleStage", "Entitlements",
+                "IndexStage", "JSON", "Kafka", "LinkStage", "OpenSSL", "Operations", "Postgres", "Records",
+                "RecoveryStage", "Settings", "Simulation", "Store", "Telemetry", "TestSupport", "Topology",
+                "VerifyStage", "Worker",
             ]),
         tests(
             "OperationsTests",
             [
-                "AppStore", "Entitlements", "JSON", "Kafka", "Operations", "Postgres", "Records", "Settings",
-                "Simulation", "Store", "TestSupport", "Topology", "Worker",
+                "AppStore", "Commands", "Entitlements", "JSON", "Kafka", "Operations", "Postgres", "Records",
+                "Settings", "Simulation", "Store", "TestSupport", "Topology", "Worker",
             ]),
         tests(
             "BenchmarksTests",
@@ -281,15 +287,15 @@ let suites = room(
         tests(
             "DemonstrationTests",
             [
-                "AppStore", "Demonstration", "Entitlements", "JSON", "OpenSSL", "Operations", "Records", "Release",
-                "Settings", "Simulation", "Store", "TestSupport", "Topology",
+                "AppStore", "Commands", "Demonstration", "Entitlements", "JSON", "OpenSSL", "Operations", "Records",
+                "Release", "Simulation", "Store", "TestSupport", "Topology",
             ]),
         tests(
             "IntegrationTests",
             [
-                "AppStore", "Benchmarks", "DeadLetters", "Demonstration", "Entitlements", "HTTP", "IndexStage", "JSON",
-                "Kafka", "OpenSSL", "Operations", "Platform", "Postgres", "Records", "Settings", "Simulation", "Store",
-                "Telemetry", "TestSupport", "Topology", "Worker",
+                "AppStore", "Benchmarks", "Commands", "DeadLetters", "Demonstration", "Entitlements", "HTTP",
+                "IndexStage", "JSON", "Kafka", "OpenSSL", "Operations", "Platform", "Postgres", "Records", "Settings",
+                "Simulation", "Store", "Telemetry", "TestSupport", "Topology", "Worker",
             ]), tests("TidyTests", exclude: ["Rules/rules.txt", "arithmetic.txt", "cases.txt"]),
     ])
 

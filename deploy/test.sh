@@ -61,7 +61,7 @@ start() {
 # are cores would exceed each other's deadlines.
 if [ "${1:-}" = --quick ]; then
     shift
-    quick='^(AppStore|Entitlements|JSON|OpenSSL|Platform|Records|Settings|Simulation|Threads|Tidy)Tests\.'
+    quick='^(AppStore|Commands|Entitlements|JSON|OpenSSL|Platform|Records|Settings|Simulation|Threads|Tidy)Tests\.'
     start quick --filter "$quick" "$@"
 elif [ "$#" -gt 0 ]; then
     start asked --no-parallel "$@"

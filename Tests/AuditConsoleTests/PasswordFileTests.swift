@@ -1,7 +1,6 @@
 import DeadLetters
 import Foundation
 import OpenSSL
-import Settings
 import TestSupport
 import Testing
 

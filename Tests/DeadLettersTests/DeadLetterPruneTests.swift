@@ -3,7 +3,6 @@ import Foundation
 import Kafka
 import Postgres
 import Records
-import Settings
 import Store
 import TestSupport
 import Testing

@@ -1,4 +1,5 @@
 import AppStore
+import Commands
 import DeadLetters
 import Foundation
 import JSON

@@ -1,6 +1,6 @@
+import Commands
 import DeadLetters
 import IndexStage
-import Settings
 import Synchronization
 import TestSupport
 import Testing

@@ -1,13 +1,13 @@
+import Commands
 import Demonstration
 import Foundation
 import JSON
-import Records
-import Simulation
 import Operations
+import Records
 import Release
+import Simulation
 import TestSupport
 import Testing
-import Settings
 import Topology
 
 @Suite(.serialized, .timeLimit(.minutes(10))) struct DemoTests {

@@ -1,4 +1,5 @@
 import AppStore
+import Commands
 import Demonstration
 import Entitlements
 import Foundation
@@ -6,7 +7,6 @@ import JSON
 import OpenSSL
 import Operations
 import Records
-import Settings
 import Simulation
 import TestSupport
 import Testing

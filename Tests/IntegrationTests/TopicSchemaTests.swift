@@ -1,5 +1,6 @@
 import AppStore
 import Benchmarks
+import Commands
 import DeadLetters
 import Demonstration
 import IndexStage

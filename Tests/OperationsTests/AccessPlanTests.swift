@@ -1,7 +1,7 @@
+import Commands
 import Foundation
 import Operations
 import Records
-import Settings
 import TestSupport
 import Testing
 import Topology

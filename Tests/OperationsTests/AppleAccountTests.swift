@@ -1,5 +1,5 @@
 import AppStore
-import Settings
+import Commands
 import Testing
 
 @testable import Operations

@@ -1,8 +1,8 @@
+import Commands
 import Entitlements
 import Foundation
 import Operations
 import Postgres
-import Settings
 import Store
 import TestSupport
 import Testing

@@ -1,8 +1,8 @@
+import Commands
 import Foundation
 import JSON
 import Kafka
 import Operations
-import Settings
 import TestSupport
 import Testing
 

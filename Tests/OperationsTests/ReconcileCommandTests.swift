@@ -1,8 +1,8 @@
+import Commands
 import Foundation
 import Kafka
 import Operations
 import Records
-import Settings
 import TestSupport
 import Testing
 import Topology

@@ -1,6 +1,6 @@
+import Commands
 import Kafka
 import Operations
-import Settings
 import Simulation
 import TestSupport
 import Testing

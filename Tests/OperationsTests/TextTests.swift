@@ -1,7 +1,7 @@
 import AppStore
+import Commands
 import Operations
 import Testing
-import Settings
 
 @Suite struct TextTests {
     @Test(arguments: [

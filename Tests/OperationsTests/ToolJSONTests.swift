@@ -1,8 +1,8 @@
+import Commands
 import Foundation
 import Kafka
 import Operations
 import Postgres
-import Settings
 import TestSupport
 import Testing
 import Topology

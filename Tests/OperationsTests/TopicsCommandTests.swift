@@ -1,7 +1,7 @@
+import Commands
 import Kafka
 import Operations
 import Records
-import Settings
 import TestSupport
 import Testing
 

@@ -106,4 +106,17 @@ import Testing
         #expect(outcome.output.hasPrefix("Usage: verify-worker"))
         #expect(outcome.output.contains("KAFKA_BOOTSTRAP"))
     }
+
+    @Test func `the findings of a check are listed, and settings come before an outage`() {
+        let outage = ConnectionFinding.wrong("Kafka", ExitCode.unavailable, "no answer\nforged")
+        let schema = ConnectionFinding.wrong("schema", ExitCode.configuration, "version 3")
+        let fine = ConnectionFinding.fine("database", "answers")
+        #expect([fine].outcome(of: "x") == CommandOutcome(exitCode: 0, output: "ok     database: answers\n"))
+        #expect([outage, fine].outcome(of: "x").exitCode == 69)
+        let all = [outage, fine, schema].outcome(of: "x")
+        #expect(all.exitCode == 78)
+        #expect(all.output.hasPrefix("WRONG  Kafka: no answer\\u{a}forged\n"))
+        #expect(all.output.hasSuffix("WRONG  schema: version 3\n"))
+        #expect(all.errors == "x: 2 of 3 checks found something wrong\n")
+    }
 }

@@ -42,7 +42,7 @@ import Testing
         func read(_ options: String...) throws -> SettingsValues {
             let syntax = CommandSyntax(
                 "tool", "Reads.",
-                options: CommandOption.kafka + [.config, CommandOption("postgres", argument: "URL", "The database.")])
+                options: ["config", "prefix", "postgres"].map { CommandOption($0, argument: "TEXT", "A setting.") })
             return try Example.schema.read(
                 syntax.parse(["--config", file.path] + options),
                 environment: ["KAFKA_BOOTSTRAP": "a:1", "TOPIC_PREFIX": "b.", "POSTGRES_URL_FILE": secret.path],

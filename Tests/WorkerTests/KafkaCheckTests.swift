@@ -16,17 +16,16 @@ import Worker
             cluster.client,
             needs: [Self.need(raw), Self.need(cluster.name("missing")), Self.need(letters, as: Topic.deadLetter)],
             group: (cluster.name("group"), [raw]))
-        let transcript = ConsoleTranscript()
-        let code = findings.report(of: "verify-worker", on: transcript.console())
-        let text = transcript.output
-        #expect(text.contains(#/ok     Kafka: \d+ brokers? at /#), "\(text)")
-        #expect(text.contains("topic \(raw): 3 partitions") || kind == .real, "\(text)")
+        let outcome = findings.outcome(of: "verify-worker")
+        let text = outcome.output
+        #expect(text.contains(#/ok     Kafka: \d+ broker\(s\) at /#), "\(text)")
+        #expect(text.contains("topic \(raw): 3 partition(s)") || kind == .real, "\(text)")
         let missing = "WRONG  topic \(cluster.name("missing")): missing or not authorized: "
         #expect(text.contains(missing + "create it with 'pipeline topics'"), "\(text)")
         #expect(text.contains("ok     group \(cluster.name("group"))"), "\(text)")
         // The real broker takes records of 1 MB unless its topics say otherwise.
         let expected = kind == .real ? ExitCode.configuration : ExitCode.unavailable
-        #expect(code == expected, "\(text)")
+        #expect(outcome.exitCode == expected, "\(text)")
         #expect((kind == .real) == text.contains("max.message.bytes is "), "\(text)")
     }
 
@@ -49,26 +48,25 @@ import Worker
         settings[setting] = found
         let harmful = try await cluster.topic("harmful", configuration: settings)
         let findings = await KafkaCheck.findings(cluster.client, needs: [Self.need(good), Self.need(harmful)])
-        let transcript = ConsoleTranscript()
-        let code = findings.report(of: "verify-worker", on: transcript.console())
-        #expect(code == ExitCode.configuration)
-        #expect(transcript.output.contains("ok     topic \(good): 1 partition\n"))
+        let outcome = findings.outcome(of: "verify-worker")
+        #expect(outcome.exitCode == ExitCode.configuration)
+        #expect(outcome.output.contains("ok     topic \(good): 1 partition(s)\n"))
         let line = "WRONG  topic \(harmful): \(setting) is \(found), planned \(expected): "
-        #expect(transcript.output.contains(line + "run 'pipeline topics --alter'"))
+        #expect(outcome.output.contains(line + "run 'pipeline topics --alter'"))
     }
 
     @Test func `brokers that do not answer end with 69, and are named with the setting`() async {
         let findings = await KafkaCheck.findings(
             ["bootstrap.servers": "127.0.0.1:1"], needs: [Self.need("storekit.raw")])
-        let transcript = ConsoleTranscript()
-        #expect(findings.report(of: "x", on: transcript.console()) == ExitCode.unavailable)
-        #expect(transcript.output.contains("no answer from 127.0.0.1:1"))
-        #expect(transcript.output.contains("KAFKA_BOOTSTRAP"))
+        let outcome = findings.outcome(of: "x")
+        #expect(outcome.exitCode == ExitCode.unavailable)
+        #expect(outcome.output.contains("no answer from 127.0.0.1:1"))
+        #expect(outcome.output.contains("KAFKA_BOOTSTRAP"))
     }
 
     @Test func `properties that librdkafka refuses end with 78`() async {
         let findings = await KafkaCheck.findings(
             ["bootstrap.servers": "127.0.0.1:1", "security.protocol": "none"], needs: [])
-        #expect(findings.report(of: "x", on: ConsoleTranscript().console()) == 78)
+        #expect(findings.outcome(of: "x").exitCode == 78)
     }
 }

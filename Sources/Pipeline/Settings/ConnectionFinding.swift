@@ -20,22 +20,24 @@ package struct ConnectionFinding: Sendable {
 }
 
 extension [ConnectionFinding] {
-    /// Prints each finding, and how many are wrong.
+    /// A line for each finding, and how many are wrong.
     ///
-    /// - Returns: the exit code: `configuration` if any finding has it, because an operator must
-    ///   act then, while a server that does not answer may come back by itself.
-    package func report(of program: String, on console: Console) -> Int32 {
+    /// The exit code is `configuration` if any finding has it, because an operator must act then,
+    /// while a server that does not answer may come back by itself.
+    package func outcome(of program: String) -> CommandOutcome {
         var codes: [Int32] = []
+        var lines = ""
         for finding in self {
             switch finding.result {
-            case .success(let fact): console.print("ok     \(finding.subject): \(fact)")
+            case .success(let fact): lines += Printable.line("ok     \(finding.subject): \(fact)") + "\n"
             case .failure(let error):
-                console.print("WRONG  \(finding.subject): \(error)", isBad: true)
+                lines += Printable.line("WRONG  \(finding.subject): \(error)") + "\n"
                 codes.append(error.exitCode)
             }
         }
-        guard !codes.isEmpty else { return ExitCode.success }
-        console.note("\(program): \(codes.count) of \(count) checks found something wrong")
-        return codes.contains(ExitCode.configuration) ? ExitCode.configuration : codes[0]
+        guard let first = codes.first else { return CommandOutcome(exitCode: ExitCode.success, output: lines) }
+        return CommandOutcome(
+            exitCode: codes.contains(ExitCode.configuration) ? ExitCode.configuration : first, output: lines,
+            errors: "\(program): \(codes.count) of \(count) checks found something wrong\n")
     }
 }

@@ -20,14 +20,6 @@ package enum ExitCode {
     /// The program was ended by Ctrl-C or SIGTERM, as shells number it.
     package static let interrupted: Int32 = 130
 
-    /// The code of a command whose answer is yes or no.
-    package static func answer(_ isYes: Bool) -> Int32 { isYes ? success : negative }
-
-    /// The code of a command that shows, changes or removes this many.
-    ///
-    /// A state that holds already counts: a link that exists, a catalog in force, an applied migration.
-    package static func found(_ count: some BinaryInteger) -> Int32 { answer(count > 0) }
-
     /// Each code with its meaning, for the help and `deploy/SETTINGS.md`.
     package static let meanings: [(code: Int32, meaning: String)] = [
         (success, "done"),
@@ -41,10 +33,6 @@ package enum ExitCode {
         (software, "a fault of this program"),
         (configuration, "wrong or missing settings or schema, or rights in PostgreSQL"), (interrupted, "interrupted"),
     ]
-
-    /// The table for a help text.
-    package static let help =
-        "Exit codes:\n" + TextLayout.columns(meanings.map { (left: "\($0.code)", right: $0.meaning) })
 
     /// Ends the process at once, with what was printed written out: every executable ends here.
     ///

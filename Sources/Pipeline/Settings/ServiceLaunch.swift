@@ -1,3 +1,5 @@
+import Glibc
+import Platform
 import Release
 
 /// The start of a service: with its settings, or with an output and an exit code.
@@ -104,5 +106,13 @@ package struct CommandOutcome: Equatable, Sendable {
         self.exitCode = exitCode
         self.output = output
         self.errors = errors
+    }
+
+    /// Writes both texts to the process's own streams; returns the exit code.
+    package func finish() -> Int32 {
+        for (text, descriptor) in [(output, STDOUT_FILENO), (errors, STDERR_FILENO)] {
+            FileSystem.write(Array(Printable.lines(text).utf8), to: descriptor)
+        }
+        return exitCode
     }
 }

@@ -9,7 +9,7 @@ package struct SettingKind<Value: Sendable>: Sendable {
     /// Completes "expected …": bounds and an example.
     package let expected: String
 
-    let read: @Sendable (SettingInput) throws(SettingMismatch) -> Value
+    package let read: @Sendable (SettingInput) throws(SettingMismatch) -> Value
 
     /// The canonical text of a value, which reads back as the same value.
     let render: @Sendable (Value) -> String

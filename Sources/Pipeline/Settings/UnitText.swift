@@ -42,7 +42,7 @@ enum UnitText {
 }
 
 /// Finds the name that the operator may have meant.
-enum Spelling {
+package enum Spelling {
     /// The nearest of the known words, if one is near enough to be a slip.
     static func suggestion(for word: String, among known: some Sequence<String>) -> String? {
         let slipsMax = max(1, word.count / 4)
@@ -54,7 +54,7 @@ enum Spelling {
     }
 
     /// ", did you mean …?" or nothing.
-    static func hint(for word: String, among known: some Sequence<String>) -> String {
+    package static func hint(for word: String, among known: some Sequence<String>) -> String {
         suggestion(for: word, among: known).map { ", did you mean \($0)?" } ?? ""
     }
 

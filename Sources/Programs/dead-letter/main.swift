@@ -1,4 +1,5 @@
 import AuditConsole
+import Commands
 import DeadLetters
 import IndexStage
 import Settings

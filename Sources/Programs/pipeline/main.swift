@@ -1,3 +1,4 @@
+import Commands
 import Operations
 import Settings
 

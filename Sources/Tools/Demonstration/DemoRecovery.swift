@@ -1,7 +1,7 @@
 import AppStore
+import Commands
 import Operations
 import Platform
-import Settings
 import Store
 
 /// The story of a demo that has lost notifications before they reached Kafka.

@@ -1,8 +1,8 @@
 import AppStore
+import Commands
 import DeadLetters
 import Operations
 import Records
-import Settings
 import Simulation
 import Store
 

@@ -1,10 +1,10 @@
 import AppStore
+import Commands
 import Operations
 import Records
-import Settings
 import Simulation
-import Topology
 import Store
+import Topology
 
 /// The findings of a demo, to be shown and checked.
 struct DemoResult: Sendable {

@@ -1,13 +1,14 @@
 import AppStore
-import Store
+import Commands
 import DeadLetters
 import Kafka
 import Operations
 import Platform
-import Records
 import Postgres
+import Records
 import Settings
 import Simulation
+import Store
 import Topology
 
 /// A demo from its beginning to its end.

@@ -1,3 +1,4 @@
+import Commands
 package import Operations
 import Records
 import Settings

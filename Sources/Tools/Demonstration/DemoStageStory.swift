@@ -1,6 +1,6 @@
+import Commands
 import Operations
 import Records
-import Settings
 import Topology
 
 /// The dispositions of all records, written so that a reader can add them up.

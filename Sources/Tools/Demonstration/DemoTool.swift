@@ -1,5 +1,6 @@
+package import Commands
 import Operations
-package import Settings
+import Settings
 import Simulation
 
 /// The newcomers' tool: the whole pipeline on this machine.

@@ -1,3 +1,4 @@
+import Commands
 package import DeadLetters
 import JSON
 import Kafka
@@ -70,9 +71,8 @@ package enum IndexCommand: DeadLetterCommand {
     private static func check(_ context: ToolContext, _ values: SettingsValues) async -> Int32 {
         context.console.print(text: values.report)
         guard context.arguments.isSet(CommandOption.connect.long) else { return ExitCode.success }
-        context.console.print()
-        return await WorkerProcess.findings(.deadLetterIndex, values).report(
-            of: "\(DeadLetterTool.name) \(name)", on: context.console)
+        let findings = await WorkerProcess.findings(.deadLetterIndex, values)
+        return context.console.print(findings.outcome(of: "\(DeadLetterTool.name) \(name)"))
     }
 
     /// - Returns: the number of rows that are removed, or would be.

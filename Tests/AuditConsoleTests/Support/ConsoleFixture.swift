@@ -4,7 +4,6 @@ import Kafka
 import OpenSSL
 import Postgres
 import Records
-import Settings
 import Store
 import TestSupport
 

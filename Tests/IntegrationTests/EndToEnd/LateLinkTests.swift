@@ -1,11 +1,11 @@
+import Commands
 import Foundation
 import Operations
 import Postgres
-import Testing
-import TestSupport
 import Simulation
+import TestSupport
+import Testing
 import Worker
-import Settings
 
 extension PipelineTests {
     /// Links that change while all four workers run and no record arrives.

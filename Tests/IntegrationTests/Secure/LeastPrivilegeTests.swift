@@ -4,7 +4,6 @@ import Kafka
 import Operations
 import Postgres
 import Records
-import Settings
 import Simulation
 import Store
 import TestSupport

@@ -1,7 +1,7 @@
+import Commands
 import Operations
 import Postgres
 import Records
-import Settings
 import Store
 import TestSupport
 import Testing

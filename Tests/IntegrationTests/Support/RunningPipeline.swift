@@ -1,10 +1,10 @@
 import Foundation
 import Kafka
-import Records
-import Simulation
 import Operations
 import Postgres
+import Records
 import Settings
+import Simulation
 import Synchronization
 import TestSupport
 import Testing

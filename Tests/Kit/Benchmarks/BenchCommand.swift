@@ -1,6 +1,7 @@
+package import Commands
 import JSON
 import Operations
-package import Settings
+import Settings
 
 /// The measurements of `deploy/measured.md`, one command each.
 package enum BenchCommand {

@@ -1,6 +1,6 @@
+import Commands
 import JSON
 import Operations
-import Settings
 
 /// A figure and what it has to reach.
 struct Goal {

@@ -1,5 +1,5 @@
+package import Commands
 import Synchronization
-package import Settings
 
 /// A console that keeps what a command wrote.
 package final class ConsoleTranscript: Sendable {

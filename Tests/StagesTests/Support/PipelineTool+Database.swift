@@ -1,5 +1,5 @@
+import Commands
 import Operations
-import Settings
 import TestSupport
 import Testing
 

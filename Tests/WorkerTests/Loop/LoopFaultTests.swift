@@ -2,8 +2,8 @@ import Kafka
 import Records
 import Settings
 import Telemetry
-import Testing
 import TestSupport
+import Testing
 
 @testable import Worker
 

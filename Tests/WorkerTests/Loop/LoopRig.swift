@@ -3,8 +3,8 @@ import Records
 import Settings
 import Synchronization
 import Telemetry
-import Testing
 import TestSupport
+import Testing
 
 @testable import Worker
 

@@ -33,7 +33,7 @@ package enum KafkaCheck {
             metadata = try await admin.metadata(deadline: deadline)
         } catch { return [refusal(by: servers, error)] }
         let brokers = metadata.brokerIDs.count
-        let answer = ConnectionFinding.fine("Kafka", "\(Quantity.counted(brokers, "broker")) at \(servers)")
+        let answer = ConnectionFinding.fine("Kafka", "\(brokers) broker(s) at \(servers)")
         let names = needs.map(\.topic).filter { metadata.holds($0) }
         let told = try? await admin.topicConfigurations(names, deadline: settingsDeadline).value
         let settings = (told ?? [:]).mapValues { $0.mapValues(\.value) }
@@ -68,7 +68,7 @@ package enum KafkaCheck {
                     + "principal its rights with 'pipeline grants'; kafka.topic_prefix "
                     + "(KAFKA_TOPIC_PREFIX) begins its name")
         }
-        let partitions = Quantity.counted(topic.partitionCount, "partition")
+        let partitions = "\(topic.partitionCount) partition(s)"
         guard let found = settings[need.topic] else {
             return .fine(subject, "\(partitions); the brokers do not tell its settings")
         }

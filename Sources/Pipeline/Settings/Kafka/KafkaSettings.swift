@@ -19,17 +19,6 @@ extension SettingsValues {
     package func topic(_ name: String) -> String { self[KafkaSettings.topicPrefix] + name }
 }
 
-extension CommandOption {
-    /// The options of the tools that read `KafkaSettings`.
-    package static let kafka = [
-        CommandOption("kafka", argument: "HOST:PORT,…", "Kafka bootstrap servers (KAFKA_BOOTSTRAP)."),
-        CommandOption("prefix", argument: "TEXT", "Prefix of the topics' names."),
-    ]
-
-    package static let config = CommandOption(
-        "config", short: "c", argument: "FILE", "The workers' JSON file of settings.")
-}
-
 extension SettingsSchema {
     /// Reads a tool's settings: the file that `--config` names, the environment, and before both
     /// what the command line says, even if it is empty.

@@ -16,12 +16,11 @@ package enum WorkerProcess {
             arguments: Array(CommandLine.arguments.dropFirst()), environment: ProcessEnvironment.variables,
             problems: { problems(program, $0) })
         switch launch {
-        case .finish(let outcome): return end(outcome)
+        case .finish(let outcome): return outcome.finish()
         case .connect(let settings, let outcome):
-            _ = end(outcome)
-            let findings = await findings(program, settings)
-            Console.standard.print()
-            return findings.report(of: program.stage.program, on: .standard)
+            _ = outcome.finish()
+            let found = await findings(program, settings).outcome(of: program.stage.program)
+            return CommandOutcome(exitCode: found.exitCode, output: "\n" + found.output, errors: found.errors).finish()
         case .run(let settings, let source): return await run(program, settings, source)
         }
     }
@@ -70,19 +69,12 @@ package enum WorkerProcess {
         } catch let error as SettingsError {
             let lines = error.problems.map { "  \($0)\n" }.joined()
             let count = error.problems.count
-            return end(
-                CommandOutcome(
-                    exitCode: ExitCode.configuration, errors: "\(name): \(count) problem(s) with the settings\n\(lines)"
-                ))
+            return CommandOutcome(
+                exitCode: ExitCode.configuration, errors: "\(name): \(count) problem(s) with the settings\n\(lines)"
+            ).finish()
         } catch let error as KafkaError {
-            return end(CommandOutcome(exitCode: ExitCode.configuration, errors: "\(name): \(error)\n"))
-        } catch { return end(CommandOutcome(exitCode: ExitCode.unavailable, errors: "\(name): \(error)\n")) }
-    }
-
-    private static func end(_ outcome: CommandOutcome) -> Int32 {
-        if !outcome.output.isEmpty { Console.standard.print(text: outcome.output) }
-        if !outcome.errors.isEmpty { Console.standard.note(outcome.errors) }
-        return outcome.exitCode
+            return CommandOutcome(exitCode: ExitCode.configuration, errors: "\(name): \(error)\n").finish()
+        } catch { return CommandOutcome(exitCode: ExitCode.unavailable, errors: "\(name): \(error)\n").finish() }
     }
 }
 

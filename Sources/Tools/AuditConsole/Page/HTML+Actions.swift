@@ -1,4 +1,4 @@
-import Settings
+import Commands
 import Store
 
 /// Actions of one person, of one kind and for one reason, without another one in between; or the

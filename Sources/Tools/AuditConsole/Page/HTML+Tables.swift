@@ -1,4 +1,4 @@
-import Settings
+import Commands
 
 /// A column of a page's table: its title, and what it shows of a row.
 struct PageColumn<Row> {

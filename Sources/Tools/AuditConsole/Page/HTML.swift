@@ -1,3 +1,4 @@
+import Commands
 import DeadLetters
 import HTTP
 import Platform

@@ -1,5 +1,5 @@
+import Commands
 import HTTP
-import Settings
 import Store
 
 /// The forms by which operators decide on dead letters.

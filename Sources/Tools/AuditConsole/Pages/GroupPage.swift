@@ -1,8 +1,8 @@
 import AppStore
+import Commands
 import DeadLetters
 import HTTP
 import Records
-import Settings
 import Store
 
 /// A page about one group: the common properties of its letters, their trend, the letters and the actions.

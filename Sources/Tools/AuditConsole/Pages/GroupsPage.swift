@@ -1,5 +1,5 @@
+import Commands
 import HTTP
-import Settings
 import Store
 
 /// Dead letters that look alike, the largest groups first.

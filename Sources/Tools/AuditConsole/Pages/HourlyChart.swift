@@ -1,6 +1,6 @@
 import AppStore
+import Commands
 import HTTP
-import Settings
 
 /// Dead letters per hour by reason: stacked bars, and the same as a table.
 struct HourlyChart: Sendable {

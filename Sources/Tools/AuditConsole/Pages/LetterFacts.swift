@@ -1,10 +1,10 @@
 import AppStore
+import Commands
 import DeadLetters
 import HTTP
 import JSON
 import Kafka
 import Records
-import Settings
 import Store
 
 /// The facts of a dead letter besides the original.

@@ -1,7 +1,7 @@
 import AppStore
+import Commands
 import DeadLetters
 import HTTP
-import Settings
 import Store
 
 /// Recent refusals, open letters, and the largest groups.

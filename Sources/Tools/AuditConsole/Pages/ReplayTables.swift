@@ -1,8 +1,8 @@
 import AppStore
+import Commands
 import DeadLetters
 import HTTP
 import Records
-import Settings
 import Store
 
 enum ReplayTables {

@@ -1,7 +1,7 @@
 import AppStore
+import Commands
 import DeadLetters
 import HTTP
-import Settings
 import Store
 
 /// The search: filters in the query string, so that its address can be shared.

@@ -1,3 +1,4 @@
+import Commands
 package import DeadLetters
 import Settings
 import Store
@@ -48,9 +49,8 @@ enum ServeCommand: DeadLetterCommand {
             _ = try values[ConsoleSettings.passwordFile].map(PasswordFile.init(path:))
             context.console.print(text: values.report)
             guard context.arguments.isSet(CommandOption.connect.long) else { return ExitCode.success }
-            context.console.print()
-            return await DeadLetterSettings.connections(context.values, role: role).report(
-                of: "\(DeadLetterTool.name) \(name)", on: context.console)
+            let findings = await DeadLetterSettings.connections(context.values, role: role)
+            return context.console.print(findings.outcome(of: "\(DeadLetterTool.name) \(name)"))
         }
         if let note = ConsoleSettings.note(values) { context.console.note(note) }
         let database = try await context.database()

@@ -1,4 +1,4 @@
-import Settings
+import Commands
 
 enum AnchorCommand: DeadLetterCommand {
     static let name = "anchor"

@@ -1,7 +1,6 @@
 import AppStore
 import Kafka
 import Records
-import Settings
 import Topology
 
 /// Reads the dead-letter topic and walks its chains.

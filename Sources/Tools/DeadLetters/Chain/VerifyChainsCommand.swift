@@ -1,9 +1,10 @@
 import AppStore
+import Commands
 import Foundation
 import Kafka
 import OpenSSL
-import Records
 import Platform
+import Records
 import Settings
 import Telemetry
 

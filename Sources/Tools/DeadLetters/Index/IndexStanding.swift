@@ -1,4 +1,5 @@
 package import AppStore
+import Commands
 import Kafka
 package import Postgres
 import Settings

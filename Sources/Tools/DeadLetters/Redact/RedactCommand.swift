@@ -1,4 +1,5 @@
 import AppStore
+import Commands
 import JSON
 import Kafka
 import Records

@@ -1,6 +1,6 @@
-import Settings
-import Synchronization
+import Commands
 package import Store
+import Synchronization
 
 /// The rate and the limits of a replay.
 package struct ReplayLimits: Sendable, Equatable {

@@ -1,4 +1,5 @@
 package import AppStore
+package import Commands
 import Kafka
 import Platform
 package import Postgres

@@ -1,6 +1,7 @@
+package import Commands
 import Platform
 import Postgres
-package import Settings
+import Settings
 import Store
 
 /// The auditors' tool.

@@ -1,3 +1,4 @@
+import Commands
 import JSON
 package import Postgres
 import Settings

@@ -1,4 +1,5 @@
 package import AppStore
+import Commands
 import Records
 package import Settings
 package import Store

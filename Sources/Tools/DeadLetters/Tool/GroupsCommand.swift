@@ -1,4 +1,5 @@
 import AppStore
+import Commands
 import Settings
 import Store
 

@@ -1,6 +1,6 @@
+import Commands
 import JSON
 import Postgres
-import Settings
 import Store
 
 /// The rest of a letter that neither the topic nor its index holds any more: its actions, which are

@@ -1,4 +1,5 @@
 import AppStore
+import Commands
 import Kafka
 import Postgres
 import Records

@@ -3,7 +3,6 @@ import Foundation
 import JSON
 import Kafka
 import Records
-import Settings
 
 /// The original of a dead letter as auditors see it, in the tool and in the console alike: bounded
 /// in bytes, and without what `Disclosure` does not list unless it is revealed.

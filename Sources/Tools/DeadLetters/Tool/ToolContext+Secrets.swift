@@ -1,3 +1,4 @@
+import Commands
 import Kafka
 package import Postgres
 import Settings

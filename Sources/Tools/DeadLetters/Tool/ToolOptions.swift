@@ -1,4 +1,5 @@
 import AppStore
+import Commands
 import Postgres
 import Records
 package import Settings

@@ -1,3 +1,4 @@
+import Commands
 import Records
 import Settings
 import Store

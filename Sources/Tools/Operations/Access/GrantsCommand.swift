@@ -1,3 +1,4 @@
+import Commands
 import Postgres
 import Settings
 import Store

@@ -1,3 +1,4 @@
+import Commands
 import Entitlements
 import Settings
 import Store

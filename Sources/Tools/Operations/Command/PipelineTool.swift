@@ -1,4 +1,4 @@
-package import Settings
+package import Commands
 import Store
 
 /// The operators' tool.

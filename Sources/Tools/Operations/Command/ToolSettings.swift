@@ -1,3 +1,4 @@
+import Commands
 import DedupeStage
 import EntitleStage
 import LinkStage

@@ -1,6 +1,7 @@
-import Store
+import Commands
 import JSON
 import Settings
+import Store
 
 extension ToolCommand {
     static let migrate = ToolCommand(

@@ -1,9 +1,10 @@
 import AppStore
-import Store
+import Commands
 import Foundation
 import JSON
 import Postgres
 import Settings
+import Store
 
 extension ToolCommand {
     static let explain = ToolCommand(

@@ -1,10 +1,10 @@
 import AppStore
+import Commands
 import Entitlements
 import Holdings
 package import JSON
 import Postgres
 import Records
-import Settings
 import Store
 
 /// A transaction of a purchase, with all that support staff may be asked about it.

@@ -1,7 +1,7 @@
 import AppStore
+import Commands
 package import JSON
 import Postgres
-import Settings
 import Store
 
 /// All that is known of a user in one environment, and why.

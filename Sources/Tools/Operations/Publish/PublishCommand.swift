@@ -1,3 +1,4 @@
+import Commands
 import Kafka
 import Records
 import Settings

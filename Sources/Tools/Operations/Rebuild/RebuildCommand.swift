@@ -1,6 +1,7 @@
-import Store
+import Commands
 import Postgres
 import Settings
+import Store
 
 extension ToolCommand {
     static let rebuild = ToolCommand(

@@ -1,9 +1,9 @@
 import AppStore
+import Commands
 import EntitleStage
 import Entitlements
 import JSON
 import LinkStage
-import Settings
 
 /// The summary of a rebuild.
 struct RebuildReport {

@@ -1,4 +1,5 @@
 package import AppStore
+package import Commands
 package import JSON
 import Platform
 import Postgres

@@ -1,5 +1,5 @@
+import Commands
 package import Records
-import Settings
 
 /// The records that stages count as written to a topic, compared with the topic itself.
 ///

@@ -1,4 +1,5 @@
 import AppStore
+import Commands
 import Foundation
 import Kafka
 import Platform

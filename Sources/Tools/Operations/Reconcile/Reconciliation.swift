@@ -1,5 +1,5 @@
+package import Commands
 package import Records
-package import Settings
 
 /// Whether every record is accounted for, stage by stage and from topic to topic.
 package struct Reconciliation: Hashable, Sendable {

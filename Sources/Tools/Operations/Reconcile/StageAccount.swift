@@ -1,5 +1,5 @@
+import Commands
 package import Records
-import Settings
 
 /// The dispositions of one stage's input, partition by partition.
 package struct StageAccount: Hashable, Sendable {

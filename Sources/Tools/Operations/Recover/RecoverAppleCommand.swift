@@ -1,4 +1,5 @@
 import AppStore
+import Commands
 import Entitlements
 import JSON
 import Platform

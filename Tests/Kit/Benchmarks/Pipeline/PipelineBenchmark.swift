@@ -1,11 +1,11 @@
+import Commands
 import Foundation
 import Kafka
-import Records
-import Simulation
 import Operations
 import Postgres
+import Records
+import Simulation
 import Topology
-import Settings
 
 /// A run of `bench pipeline` on its rig.
 struct PipelineBenchmark {

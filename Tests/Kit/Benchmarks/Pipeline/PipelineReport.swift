@@ -1,9 +1,9 @@
+import Commands
 import JSON
 import Operations
 import Records
 import Topology
 import Worker
-import Settings
 
 /// The result of `bench pipeline`, as tables and as JSON.
 struct PipelineReport: BenchReport {

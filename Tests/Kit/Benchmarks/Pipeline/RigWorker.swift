@@ -1,7 +1,6 @@
 import Foundation
 import JSON
 import Records
-import Settings
 import Simulation
 import Topology
 import Worker

@@ -1,6 +1,6 @@
+import Commands
 import JSON
 import Operations
-import Settings
 
 /// The result of `bench verify`, as a table and as JSON.
 struct VerifyReport: BenchReport {

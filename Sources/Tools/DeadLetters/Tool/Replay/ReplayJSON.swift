@@ -1,6 +1,6 @@
+import Commands
 import JSON
 import Records
-import Settings
 import Store
 
 extension ReplayPlan {

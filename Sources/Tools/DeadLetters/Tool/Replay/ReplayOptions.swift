@@ -1,4 +1,5 @@
 import AppStore
+import Commands
 package import Postgres
 import Records
 package import Settings

@@ -1,4 +1,5 @@
 import AppStore
+import Commands
 import Records
 import Settings
 import Store

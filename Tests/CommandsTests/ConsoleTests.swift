@@ -1,3 +1,4 @@
+import Commands
 import Foundation
 import JSON
 import Settings
@@ -79,19 +80,6 @@ import Testing
         wide.console(columns: 12).print(table)
         #expect(wide.output == whole + whole)
         #expect(wide.notes.isEmpty)
-    }
-
-    @Test func `the findings of a check are listed, and settings come before an outage`() {
-        let outage = ConnectionFinding.wrong("Kafka", ExitCode.unavailable, "no answer")
-        let schema = ConnectionFinding.wrong("schema", ExitCode.configuration, "version 3")
-        let fine = ConnectionFinding.fine("database", "answers")
-        let written = Written()
-        let console = written.console()
-        #expect([fine].report(of: "x", on: console) == 0)
-        #expect([outage, fine].report(of: "x", on: console) == 69)
-        #expect([outage, fine, schema].report(of: "x", on: console) == 78)
-        #expect(written.output.hasSuffix("WRONG  schema: version 3\n"))
-        #expect(written.notes.hasSuffix("x: 2 of 3 checks found something wrong\n"))
     }
 
     @Test func `JSON is escaped and means the same`() throws {

@@ -1,3 +1,5 @@
+import Settings
+
 extension ToolCommand {
     /// `TOOL completion`: the completion of a shell, made from the commands' declarations.
     static func completion(_ tool: String, of commands: [CommandSyntax]) -> ToolCommand {

@@ -1,7 +1,7 @@
 import Synchronization
 import Testing
 
-@testable import Settings
+@testable import Commands
 
 @Suite struct LineReaderTests {
     private func read(_ text: String, chunk: Int, lineBytesMax: Int = 100) throws -> [String] {

@@ -1,5 +1,6 @@
 import Dispatch
 import Glibc
+import Settings
 
 /// Ends a command on Ctrl-C or SIGTERM as any other fault would: what it started is stopped.
 package enum Interruption {

@@ -1,6 +1,7 @@
 import Glibc
 package import JSON
 import Platform
+package import Settings
 
 /// The outputs of a command: results go to standard output, everything else to standard error.
 ///
@@ -68,6 +69,13 @@ package struct Console: Sendable {
 
     /// Prints several lines of the result, such as a command's help; the last may lack its break.
     package func print(text: String) { writeOutput(Array(Self.wholeLines(text).utf8)) }
+
+    /// Prints the outcome of a check below what was printed before; returns its exit code.
+    package func print(_ outcome: CommandOutcome) -> Int32 {
+        print(text: "\n" + outcome.output)
+        if !outcome.errors.isEmpty { note(outcome.errors) }
+        return outcome.exitCode
+    }
 
     /// Prints a JSON value of the result, on a line of its own.
     package func print(json value: some JSONRepresentable) { print(json: value.json.bytes) }

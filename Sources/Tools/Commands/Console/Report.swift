@@ -1,4 +1,5 @@
 package import JSON
+package import Settings
 
 /// The result of a command: JSON for programs, lines and tables for people.
 package protocol Report: JSONRepresentable { var parts: [TextPart] { get } }

@@ -1,5 +1,6 @@
 import Platform
 package import Settings
+package import Telemetry
 
 /// The option `--metrics`: a file of metrics for node_exporter's textfile collector (its README,
 /// "Textfile Collector").

@@ -1,4 +1,5 @@
 import Platform
+package import Settings
 
 /// A program of one or more commands: finds the one that was asked for, runs it, and reports how it
 /// ended.
@@ -159,4 +160,18 @@ package struct CommandContext: Sendable {
         self.environment = environment
         self.executables = executables
     }
+}
+
+extension ExitCode {
+    /// The code of a command whose answer is yes or no.
+    package static func answer(_ isYes: Bool) -> Int32 { isYes ? success : negative }
+
+    /// The code of a command that shows, changes or removes this many.
+    ///
+    /// A state that holds already counts: a link that exists, a catalog in force, an applied migration.
+    package static func found(_ count: some BinaryInteger) -> Int32 { answer(count > 0) }
+
+    /// The table for a help text.
+    package static let help =
+        "Exit codes:\n" + TextLayout.columns(meanings.map { (left: "\($0.code)", right: $0.meaning) })
 }

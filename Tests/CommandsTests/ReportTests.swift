@@ -1,4 +1,4 @@
-import Settings
+import Commands
 import Testing
 
 @Suite struct ReportTests {

@@ -1,4 +1,4 @@
-import Settings
+import Commands
 import Synchronization
 import TestSupport
 import Testing
