@@ -236,7 +236,7 @@ let suites = room(
             "AppStoreServerTests",
             ["AppStore", "AppStoreServer", "Curl", "JSON", "OpenSSL", "Simulation", "TestSupport"]),
         tests("CommandsTests", ["Commands", "JSON", "Settings", "TestSupport"]),
-        tests("SettingsTests", ["JSON", "Release", "Settings", "TestSupport"], exclude: ["apps.txt"]),
+        tests("SettingsTests", ["Release", "Settings"], exclude: ["apps.txt"]),
         tests(
             "AppStoreTests",
             [
