@@ -11,8 +11,8 @@ A row of a table is
         text that is found once, with the part that changes between « and »
         => what takes the place of that part
 
-with as many pairs of text and replacement as the row needs. Any white space in the text stands for
-any other. The part is an expression; where the replacement is in braces the part is a statement,
+with as many pairs of text and replacement as the row needs. White space in the text and in the file
+is not compared. The part is an expression; where the replacement is in braces the part is a statement,
 and {} leaves it out. `tests` sets the test targets, or filters of them, for the rows below it.
 """
 
@@ -58,11 +58,9 @@ def found(name, source, text):
     before, part, after = re.fullmatch("(.*?)«(.*)»(.*)", text).groups()
 
     def flexible(piece):
-        return r"\s+".join(re.escape(word) for word in piece.split())
+        return r"\s*".join(re.escape(sign) for sign in piece if not sign.isspace())
 
-    gap_before = r"\s*" if before[-1:].isspace() or not before else ""
-    gap_after = r"\s*" if after[:1].isspace() or not after else ""
-    pattern = f"{flexible(before)}{gap_before}({flexible(part)}){gap_after}{flexible(after)}"
+    pattern = rf"{flexible(before)}\s*({flexible(part)})\s*{flexible(after)}"
     matches = list(re.finditer(pattern, source))
     if len(matches) != 1:
         sys.exit(f"{name}: the text is found {len(matches)} times: {text}")
