@@ -62,6 +62,23 @@ import TestSupport
         #expect(heads < whole * 3 + .seconds(1), "\(heads) without, \(whole) with values")
     }
 
+    /// librdkafka looks for the leaders of topics that it does not know once a second.
+    @Test func `topics that are added to a connected scan are read at once`() async throws {
+        let count = 8
+        var partitions: [TopicPartition] = []
+        for number in 0..<count {
+            partitions.append(TopicPartition(topic: try await cluster.topic("more-\(number)"), partition: 0))
+        }
+        let records = partitions.map { ProducerRecord(topic: $0.topic, partition: 0, value: [1]) }
+        #expect(try await KafkaProducer.with(cluster.client) { await $0.send(records) }.isComplete)
+        let time = try await ContinuousClock().measure {
+            try await TopicScan.with(cluster.client) { scan in
+                for partition in partitions { try await scan.read([partition: 0..<1]) { _ in } }
+            }
+        }
+        #expect(time < .seconds(count / 2), "\(time)")
+    }
+
     @Test func `one record of a range is enough where the first is asked for`() async throws {
         try await TopicScan.with(cluster.client, takesValues: false) { scan in
             try await read(scan, 7..<100, firstOnly: true, visits: [7])

@@ -98,7 +98,14 @@ package final class TopicScan {
             }
             if first < lane.start || first > lane.next + Self.gapMax { sought[partition] = first }
         }
-        if !added.isEmpty { try await consumer.assign(with: added) }
+        if !added.isEmpty {
+            try await consumer.assign(with: added)
+            // Once connected, librdkafka looks for the leaders of further topics once a second; an answer
+            // about a topic names them. Without one the poll reports why.
+            for topic in Set(added.keys.map(\.topic)) {
+                _ = try? await consumer.requests.metadata(topic: topic, deadline: Self.leaderWait)
+            }
+        }
         if !sought.isEmpty { try await consumer.seek(sought, deadline: Self.silenceMax) }
         for (partition, range) in ranges where added[partition] != nil || sought[partition] != nil {
             lanes[partition] = Lane(at: range.lowerBound)
@@ -158,6 +165,7 @@ package final class TopicScan {
     private static let pollRecordsMax = 1_000
     private static let pollBytesMax = 4 << 20
     private static let pollWait = Duration.milliseconds(200)
+    private static let leaderWait = Duration.seconds(1)
     private static let surplusBytesMax = 16 << 20
     /// Offsets that are read and dropped instead of a seek, which costs a fetch.
     package static let gapMax: Int64 = 500
