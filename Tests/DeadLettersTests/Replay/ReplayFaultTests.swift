@@ -39,12 +39,7 @@ import Testing
         let rig = try await ReplayRig()
         let bodies = rig.bodies(2, "large")
         try await rig.refuse(bodies, value: .omitted)
-        let gone = rig.letter(
-            for: ConsumerRecord(
-                topicPartition: TopicPartition(topic: rig.rawTopic, partition: 1), offset: 100,
-                value: Array("removed by retention".utf8)), Refusal(reason: .payloadTooLarge, detail: "too large"),
-            value: .omitted)
-        try await rig.add([gone])
+        try await rig.add([rig.letter(ofGone: 0, value: .omitted)])
         let number = try await rig.begin()
         let read = try await ReplayStage.running(rig) { stage in
             _ = try await rig.replays.run(number, who: rig.auditor)
@@ -148,7 +143,7 @@ import Testing
     @Test func `a letter without a position and one that is gone stop no replay`() async throws {
         let rig = try await ReplayRig()
         // A strange letter cuts its chain: nothing vouches for the letter before it.
-        let cut = try await rig.refuse(rig.bodies(1, "cut"))
+        let cut = try await rig.add([rig.letter(ofGone: 0)])
         try await rig.refuse(rig.bodies(1, "strange")) { letter in
             letter.headers.removeAll { $0.name == DeadLetterHeader.sourcePartition }
             letter.headers.append(KafkaHeader(name: DeadLetterHeader.sourcePartition, text: "-7"))

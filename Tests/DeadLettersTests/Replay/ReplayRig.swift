@@ -110,6 +110,15 @@ final class ReplayRig: Sendable {
         return letter
     }
 
+    /// The letter of a body that retention has removed from `raw`.
+    func letter(ofGone number: Int64, value: DeadLetterValue = .original) -> ProducerRecord {
+        letter(
+            for: ConsumerRecord(
+                topicPartition: TopicPartition(topic: rawTopic, partition: 0), offset: 100 + number,
+                value: Array("removed by retention \(number)".utf8)),
+            Refusal(reason: .bundleMismatch, detail: "the app is not configured"), value: value)
+    }
+
     /// Writes dead letters to the topic and into the index, and commits the ends of the chains.
     @discardableResult func add(_ letters: [ProducerRecord]) async throws -> [String] {
         let report = await producer.send(letters)

@@ -23,7 +23,10 @@ package struct ReplayNames: Sendable {
 
     func group(_ stage: StageDescription) -> String { groupPrefix + stage.name }
 
-    func position(of letter: ChainLetter) -> RecordPosition {
-        RecordPosition(topic: deadLetterTopic, partition: letter.partition, offset: letter.offset)
+    func position(of letter: ChainLetter) -> RecordPosition { position(letter.partition, letter.offset) }
+
+    /// A position in the dead-letter topic.
+    func position(_ partition: Int32, _ offset: Int64) -> RecordPosition {
+        RecordPosition(topic: deadLetterTopic, partition: partition, offset: offset)
     }
 }

@@ -94,9 +94,7 @@ package struct ReplayPreparation {
         verdicts: [ReplayVerdict], sourcesNote: String?
     ) {
         guard !rows.isEmpty else { return ([], nil) }
-        let vouched = try await VouchedLetters.read(
-            names, keeping: Set(rows.map(\.id)), near: rows, progress: { progress(.reading, $0, $1) })
-        return try await ReplayReader.with(names, vouched, isPreview: true) { reader in
+        return try await ReplayReader.with(names, Set(rows.map(\.id)), rows: rows, isPreview: true) { reader in
             (try await verdicts(on: rows, by: reader, progress), reader.sourcesNote)
         }
     }
@@ -111,7 +109,9 @@ package struct ReplayPreparation {
             let chunk = rows[start..<min(rows.count, start + Self.chunkMax)]
             let ids = chunk.map(\.id)
             let redactions = Set(try await database.run(DeadLetterActionTable.redactedAmong, ids))
-            for original in try await reader.originals(of: ids, redactions: redactions) {
+            for original in try await reader.originals(
+                of: ids, redactions: redactions, progress: { progress(.reading, $0, $1) })
+            {
                 switch original {
                 case .success(let original): verdicts.append(ask(original))
                 case .failure(let why): verdicts.append(.unsendable(why))

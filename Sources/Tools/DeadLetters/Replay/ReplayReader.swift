@@ -8,7 +8,11 @@ final class ReplayReader {
     private let letters: TopicScan
     private let sources: TopicScan
     let admin: KafkaAdmin
-    private let vouched: VouchedLetters
+    private let ids: Set<String>
+    /// The positions of the letters that the index holds, by their IDs.
+    private let positions: [String: RecordPosition]
+    /// The letters that a chain holds; read once a letter needs it.
+    private var vouched: VouchedLetters?
     private let isPreview: Bool
     /// The reason for which a preview has not compared the sources.
     ///
@@ -17,12 +21,13 @@ final class ReplayReader {
     private var partitionCounts: [String: Int] = [:]
 
     private init(
-        _ names: ReplayNames, _ vouched: VouchedLetters, letters: TopicScan, sources: TopicScan, admin: KafkaAdmin,
-        isPreview: Bool
+        _ names: ReplayNames, ids: Set<String>, rows: [DeadLetterRow], letters: TopicScan, sources: TopicScan,
+        admin: KafkaAdmin, isPreview: Bool
     ) {
         self.names = names
+        self.ids = ids
         self.isPreview = isPreview
-        self.vouched = vouched
+        positions = Dictionary(rows.map { ($0.id, names.position($0.letterPartition, $0.letterOffset)) }) { $1 }
         self.admin = admin
         self.letters = letters
         self.sources = sources
@@ -30,10 +35,13 @@ final class ReplayReader {
 
     /// Lends a reader to `body`, and closes its clients afterwards.
     ///
-    /// - Parameter isPreview: whether the sources may stay unread for want of the right: an auditor
-    ///   who sends nothing does not need it.
+    /// - Parameters:
+    ///   - ids: all letters that it is asked for.
+    ///   - rows: those of them that the index holds.
+    ///   - isPreview: whether the sources may stay unread for want of the right: an auditor who sends
+    ///     nothing does not need it.
     static func with<Value>(
-        _ names: ReplayNames, _ vouched: VouchedLetters, isPreview: Bool = false,
+        _ names: ReplayNames, _ ids: Set<String>, rows: [DeadLetterRow], isPreview: Bool = false,
         _ body: (ReplayReader) async throws -> Value
     ) async throws -> Value {
         try await KafkaAdmin.with(names.kafka) { admin in
@@ -42,7 +50,8 @@ final class ReplayReader {
                 try await TopicScan.with(names.kafka) { sources in
                     try await body(
                         ReplayReader(
-                            names, vouched, letters: letters, sources: sources, admin: admin, isPreview: isPreview))
+                            names, ids: ids, rows: rows, letters: letters, sources: sources, admin: admin,
+                            isPreview: isPreview))
                 }
             }
         }
@@ -62,18 +71,54 @@ final class ReplayReader {
 
     /// The originals of these letters, in their order.
     ///
-    /// - Parameter redactions: the redacted letters, as recorded by now.
-    func originals(of ids: [String], redactions: Set<String>) async throws -> [Result<ReplayedOriginal, Unsendable>] {
-        let links = ids.map { id in
-            Result<ChainLetter, Unsendable> { () throws(Unsendable) in try vouched.letter(id, redactions: redactions) }
-        }
-        let found = try await held(links.compactMap { try? names.position(of: $0.get()) }, by: letters)
-        let read = links.map { link in
-            link.flatMap { link in Result { () throws(Unsendable) in try letter(found[names.position(of: link)], link) }
+    /// A body that still lies on `raw` is sent as it lies there: it is verified again, and a forged
+    /// letter adds nothing to it. For any other body the letter itself is the only source, and a chain
+    /// has to hold it.
+    ///
+    /// - Parameters:
+    ///   - redactions: the redacted letters, as recorded by now.
+    ///   - progress: called while the chains are read.
+    func originals(of ids: [String], redactions: Set<String>, progress: TopicScan.Progress = { _, _ in }) async throws
+        -> [Result<ReplayedOriginal, Unsendable>]
+    {
+        let asked = Set(ids).subtracting(redactions)
+        var originals = try await read(positions.filter { asked.contains($0.key) }) { id, letter in
+            letter.id == id && letter.problem == nil
+        }.filter { if case .success(let original) = $0.value { original.isHeld } else { false } }
+        let rest = asked.subtracting(originals.keys)
+        if !rest.isEmpty {
+            if vouched == nil {
+                vouched = try await VouchedLetters.read(
+                    names, keeping: self.ids, near: Array(positions.values), progress: progress)
             }
+            let links = vouched?.byID.filter { rest.contains($0.key) } ?? [:]
+            let positions = links.mapValues(names.position(of:))
+            originals.merge(try await read(positions) { id, letter in letter == links[id] }) { $1 }
         }
-        let bodies = try await sources(at: read.compactMap { try? $0.get().body })
-        return read.map { result in
+        return ids.map { id in
+            guard asked.contains(id) else {
+                return .failure(Unsendable(.redacted, "it was redacted: its content was removed on an auditor's order"))
+            }
+            return originals[id]
+                ?? .failure(
+                    Unsendable(
+                        .onNoChain,
+                        "no verified chain holds it: see 'dead-letter verify'; what its source topic still holds can "
+                            + "be published again"))
+        }
+    }
+
+    /// Reads the letters at these positions, if they are the expected ones, with their bodies.
+    private func read(_ positions: [String: RecordPosition], isExpected: (String, ChainLetter) -> Bool) async throws
+        -> [String: Result<ReplayedOriginal, Unsendable>]
+    {
+        let found = try await held(Array(positions.values), by: letters)
+        var read: [String: Result<Letter, Unsendable>] = [:]
+        for (id, position) in positions {
+            read[id] = Result { () throws(Unsendable) in try letter(found[position]) { isExpected(id, $0) } }
+        }
+        let bodies = try await sources(at: read.values.compactMap { try? $0.get().body })
+        return read.mapValues { result in
             result.flatMap { read in
                 Result { () throws(Unsendable) in
                     try ReplayedOriginal(
@@ -111,10 +156,9 @@ final class ReplayReader {
         body: RecordPosition?
     )
 
-    /// The letter of a link, from the record at its position.
-    private func letter(_ record: ConsumerRecord?, _ link: ChainLetter) throws(Unsendable) -> Letter {
+    private func letter(_ record: ConsumerRecord?, isExpected: (ChainLetter) -> Bool) throws(Unsendable) -> Letter {
         guard let record, let letter = try? DeadLetter(decoding: record),
-            ChainLetter(letter, record, hasOriginal: false) == link
+            let kept = ChainLetter(letter, record, hasOriginal: false), isExpected(kept)
         else { throw Unsendable(.gone, "the dead-letter topic no longer holds it") }
         let stage = names.stages[letter.source.topic]
         let body = stage?.readsObservations == true ? letter.raw : letter.source

@@ -13,6 +13,8 @@ struct ReplayedOriginal: Sendable {
     let stage: StageDescription
     /// The position of the body.
     let body: RecordPosition
+    /// Whether the body still lies there.
+    let isHeld: Bool
     let key: [UInt8]?
     let value: [UInt8]?
     let headers: [KafkaHeader]
@@ -21,7 +23,7 @@ struct ReplayedOriginal: Sendable {
     /// it, and compares both; takes the body of a refused observation from its topic.
     ///
     /// - Parameters:
-    ///   - letter: a letter that a verified chain holds.
+    ///   - letter: a letter that fits its own link.
     ///   - stage: the stage that reads the source topic.
     ///   - found: the record at the body's position; nil if the topic no longer holds it.
     /// - Throws: `Unsendable` for what must not be sent, in words for the operator.
@@ -34,13 +36,16 @@ struct ReplayedOriginal: Sendable {
         guard !stage.readsObservations else {
             let found = try Self.body(of: letter, original, found)
             body = RecordPosition(found)
+            isHeld = true
             key = found.key
             value = found.value
             headers = found.headers
             return
         }
         body = letter.source
-        if let source = try Self.checked(found, letter, original: original) {
+        let source = try Self.checked(found, letter, original: original)
+        isHeld = source != nil
+        if let source {
             key = source.key
             value = source.value
             headers = source.headers

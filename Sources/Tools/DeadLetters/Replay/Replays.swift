@@ -113,9 +113,8 @@ package struct Replays: Sendable {
         let records = try await ledger.records()
         let positions = try await ledger.positions(topic: names.deadLetterTopic)
         let unsent = Set(records.lazy.filter { $0.sentAt == nil }.map(\.letterID))
-        let vouched = try await VouchedLetters.read(
-            names, keeping: unsent, near: DeadLetterTable.get(unsent, on: database))
-        return try await ReplayReader.with(names, vouched) { reader in
+        let rows = try await DeadLetterTable.get(unsent, on: database)
+        return try await ReplayReader.with(names, unsent, rows: rows) { reader in
             try await TopicScan.with(names.kafka) { letters in
                 try await KafkaProducer.with(names.kafka, isUncompressed: { Topic.isUncompressed($0) }) { producer in
                     try await ReplayRun(
