@@ -40,6 +40,32 @@ import Testing
         #expect(Set(completed) == Set(words))
     }
 
+    @Test func `files of secrets and keys that every user may read are named`() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        func file(_ name: String, _ text: String) throws -> String {
+            let url = folder.appending(path: name)
+            try text.write(to: url, atomically: true, encoding: .utf8)
+            return url.path
+        }
+        let secrets = try ["url", "app.p8", "client.key"].map { try file($0, "secret") }
+        let app =
+            #"{"bundle_id": "a.b", "environment": "Sandbox", "api_issuer_id": "i", "api_key_id": "k", "#
+            + #""api_key_file": "\#(secrets[1])"}"#
+        let settings = try file(
+            "settings.json", #"{"apps": [\#(app)], "rdkafka": {"ssl.key.location": "\#(secrets[2])"}}"#)
+        for (mode, count) in [(0o640, 0), (0o644, 1)] as [(mode_t, Int)] {
+            for path in secrets { #expect(chmod(path, mode) == 0) }
+            _ = await run("status", "--config", settings, environment: ["DATABASE_URL_FILE": secrets[0]])
+            for path in secrets {
+                let line =
+                    "pipeline status: \(path): every user of this machine may read this secret: chmod o-r \(path)"
+                #expect(transcript.notes.ranges(of: line).count == count, "\(transcript.notes)")
+            }
+        }
+    }
+
     @Test func `an unknown command is named`() async {
         #expect(await run("frobnicate") == 64)
         #expect(transcript.notes.contains("there is no command \"frobnicate\""))

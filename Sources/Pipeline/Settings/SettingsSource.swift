@@ -37,27 +37,45 @@ package struct SettingsSource: Sendable {
     package var slips: [SettingProblem] { SettingProblem.slips(in: environment, among: schema.declarations) }
 
     /// The files that `read()` reads regardless of their contents: the JSON file, and those that hold secrets.
-    package var files: [String] { (filePath.map { [$0] } ?? []) + secretFiles }
+    package var files: [String] { (filePath.map { [$0] } ?? []) + schema.secretFiles(environment) }
 
     /// The files of secrets and keys that every user of this machine may read.
     ///
     /// - Parameter values: name the files of keys.
     package func exposures(_ values: SettingsValues) -> [SettingProblem] {
-        Set(secretFiles + values.keyFiles).filter(FileSystem.isReadableByAll).sorted().map { path in
-            SettingProblem(setting: path, message: "every user of this machine may read this secret: chmod o-r \(path)")
-        }
+        SettingProblem.exposures(of: schema.secretFiles(environment) + values.keyFiles)
     }
+}
 
-    private var secretFiles: [String] {
-        let secrets = schema.declarations.filter(\.isSecret).compactMap { declaration in
-            environment["\(declaration.environmentName)_FILE"]
-        }
-        let properties = schema.takesKafkaProperties ? environment : [:]
-        return secrets + KafkaProperties.secretFiles(environment: properties)
+extension SettingsSchema {
+    fileprivate func secretFiles(_ environment: [String: String]) -> [String] {
+        let secrets = declarations.filter(\.isSecret).compactMap { environment["\($0.environmentName)_FILE"] }
+        return secrets + KafkaProperties.secretFiles(environment: takesKafkaProperties ? environment : [:])
     }
 }
 
 extension SettingProblem {
+    fileprivate static func exposures(of files: [String]) -> [SettingProblem] {
+        Set(files).filter(FileSystem.isReadableByAll).sorted().map { path in
+            SettingProblem(setting: path, message: "every user of this machine may read this secret: chmod o-r \(path)")
+        }
+    }
+
+    /// The files of secrets and keys of a tool that every user of this machine may read.
+    ///
+    /// Each setting is read by itself: one that is missing or wrong hides no other.
+    static func exposures(
+        among declarations: [SettingDeclaration], _ arguments: CommandArguments, environment: [String: String]
+    ) -> [SettingProblem] {
+        let file = arguments.value("config").flatMap { try? SettingsFile(path: $0) }
+        return exposures(
+            of: declarations.flatMap { declaration in
+                let schema = SettingsSchema([declaration], ignoresUnknown: true)
+                let values = try? schema.read(environment: environment, file: file)
+                return schema.secretFiles(environment) + (values?.keyFiles ?? [])
+            })
+    }
+
     /// The variables of an environment that are no settings, begin like one, and may be meant for
     /// it.
     package static func slips(in environment: [String: String], among declarations: [SettingDeclaration])

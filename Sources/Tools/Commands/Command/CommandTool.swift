@@ -61,9 +61,10 @@ package struct CommandTool: Sendable {
                 return ExitCode.success
             }
             let known = settings + command.settings
-            for slip in SettingProblem.slips(in: context.environment, among: known) {
-                console.note("\(title): \(slip)")
-            }
+            let warnings =
+                SettingProblem.slips(in: context.environment, among: known)
+                + SettingProblem.exposures(among: known, parsed, environment: context.environment)
+            for warning in warnings { console.note("\(title): \(warning)") }
             return try await ServerWait.reporting(to: { console.interject($0) }) {
                 try await command.run(parsed, context)
             }
