@@ -61,6 +61,19 @@ import Testing
         #expect(try await values(below: 6, of: topic, cluster) == expected)
     }
 
+    /// The clients cannot limit snappy.
+    @Test(arguments: [(20, true), (23, false)]) func `a broker's limit allows snappy less than 22 times as much`(
+        times: Int, isAccepted: Bool
+    ) async throws {
+        let cluster = try await KafkaCluster(.real)
+        let topic = try await topic(cluster)
+        let value = [UInt8](repeating: 0, count: times << 20)
+        let failures = try await send([value, [1]], to: topic, cluster, codec: "snappy")
+        #expect(failures.map(\.name) == (isAccepted ? [] : ["MSG_SIZE_TOO_LARGE"]))
+        let end: Int64 = isAccepted ? 2 : 1
+        #expect(try await values(below: end, of: topic, cluster) == (isAccepted ? [0: value.count, 1: 1] : [0: 1]))
+    }
+
     /// A codec of the broker's own counts, too, but a size in it: lz4 holds 255 bytes in one.
     @Test(arguments: [
         ("producer", "gzip", true), ("lz4", "gzip", true), ("lz4", "lz4", true), ("zstd", "lz4", true),

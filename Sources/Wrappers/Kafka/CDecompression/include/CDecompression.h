@@ -6,6 +6,11 @@
  * and again. It decompresses by functions of shared libraries, which this target defines, too: the
  * program's own definition comes first (ld.so(8)) and calls the library's.
  *
+ * Snappy is not limited: librdkafka holds its own copy of that code and calls it by no symbol, neither
+ * to read a stated length nor to decompress. Its format limits it instead: an element of three bytes
+ * repeats 64 at most, so that a batch holds less than 22 times its compressed size, and a broker
+ * decompresses a batch before it takes it.
+ *
  * Only threads of clients configured by `decompression_limit` are limited. A librdkafka that holds
  * its own copies of these libraries is not limited. */
 
