@@ -258,8 +258,8 @@ let suites = room(
             "DeadLettersTests",
             [
                 "AppStore", "Commands", "DeadLetters", "Entitlements", "IndexStage", "JSON", "Kafka", "OpenSSL",
-                "Postgres", "Records", "Settings", "Simulation", "Store", "Telemetry", "TestSupport", "Topology",
-                "Worker",
+                "Operations", "Postgres", "Records", "Settings", "Simulation", "Store", "Telemetry", "TestSupport",
+                "Topology", "Worker",
             ]),
         tests(
             "AuditConsoleTests",

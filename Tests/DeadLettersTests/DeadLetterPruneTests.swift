@@ -1,6 +1,7 @@
 import DeadLetters
 import Foundation
 import Kafka
+import Operations
 import Postgres
 import Records
 import Store
@@ -78,6 +79,29 @@ import Testing
         let unknown = await rig.tool("show", String(repeating: "0", count: 64))
         #expect(unknown.exitCode == 1)
         #expect(unknown.result.isEmpty)
+    }
+
+    @Test(.needsKafkaLauncher) func `a rebuild behind retention states what became of the letters before`() async throws
+    {
+        let rig = try await IndexRig(.real, partitions: 1)
+        let console = Console(isInteractive: false, isOutputTerminal: false, output: { _ in }, notes: { _ in })
+        let environment = [
+            "KAFKA_BOOTSTRAP": rig.cluster.bootstrapServers, "KAFKA_TOPIC_PREFIX": rig.prefix,
+            "KAFKA_GROUP_PREFIX": rig.cluster.name("index") + ".",
+        ]
+        func pipeline(_ arguments: String...) async -> Int32 {
+            await PipelineTool.tool.run(arguments, in: CommandContext(console: console, environment: environment))
+        }
+        // It finds that the rig's topic differs from the plan.
+        #expect(await pipeline("topics", "--partitions", "1") == 1)
+        try await rig.send(rig.letters(0..<30))
+        try await rig.index()
+        try await Self.removeLetters(before: 20, rig)
+        let rebuilt = await rig.tool("index", "--rebuild", "--yes", environment: environment)
+        #expect(rebuilt.result == "30 rows removed\n", "\(rebuilt.notes)")
+        try await rig.index()
+        #expect(try await rig.count() == 10)
+        #expect(await pipeline("reconcile") == 0)
     }
 
     @Test func `another topic than the indexed one says nothing about its rows`() async throws {
