@@ -96,7 +96,7 @@ extension APIFailure {
         case (_, 4_040_003): (.stop, "Apple knows no such app: check bundle ID and environment")
         case (400, let code?) where (4_000_000..<4_010_000).contains(code): (.refused, "Apple refuses the request")
         default:
-            // Without such a code an edge, a proxy or a passing fault has answered.
+            // An answer without such a code is that of an edge, a proxy or a passing fault.
             (.retry(after: time), "Apple's server did not answer the request")
         }
     }

@@ -29,7 +29,7 @@ package enum KafkaCheck {
     ) async -> [ConnectionFinding] {
         let metadata: ClusterMetadata
         do {
-            // For all topics: a question for one may create it.
+            // A question for one topic may create it.
             metadata = try await admin.metadata(deadline: deadline)
         } catch { return [refusal(by: servers, error)] }
         let brokers = metadata.brokerIDs.count

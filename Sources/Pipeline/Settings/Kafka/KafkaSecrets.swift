@@ -51,7 +51,7 @@ package final class KafkaSecrets: Sendable {
             !identity.differsInLoginAlone(from: former.identity) || Self.contents(properties) != former.certificates
         if mustRenew || identity != former.identity { try await check(properties, isOfCertificates: mustRenew) }
         KafkaIdentity.replace(former.identity, by: identity)
-        // Before any client is made: what changes while they are made is another replacement.
+        // The files are read before any client is made: a later change is another replacement.
         let contents = mustRenew ? Self.contents(properties) : former.certificates
         state.withLock { $0 = State(identity: identity, certificates: contents) }
         return mustRenew

@@ -135,7 +135,7 @@ extension LinkOutbox {
         let due = Array(try await connection.run(OwnerChangeTable.take))
         guard !due.isEmpty else { return false }
         do { try await deliver(due.map { $0.record(for: topic) }) } catch {
-            // Also in a cancelled task. If this fails, they are sent after a while.
+            // The task of its own runs in a cancelled one, too. If it fails, the changes are sent later.
             await Task { _ = try? await connection.run(OwnerChangeTable.putBack, due) }.value
             throw error
         }

@@ -148,7 +148,7 @@ extension AppRecovery {
         pipeline.add(AppleNotificationTable.prune, (app, RecoveryPlan.earliest(app, at: now).before(days: 1)))
         pipeline.add(RecoveryRequestTable.prune, (app, RecoveryPlan.answersBefore(now)))
         let sweep = pipeline
-        // Beside the others, which other apps' work needs.
+        // Other apps' work needs the pool's connections.
         _ = try await client.withHeldConnection { try await $0.run(sweep, deadline: Self.sweepMax) }
     }
 

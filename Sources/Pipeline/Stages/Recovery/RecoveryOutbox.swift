@@ -76,7 +76,7 @@ actor RecoveryOutbox: Outbox {
 
     /// Throws the fault of an endpoint whose last request failed.
     func check() throws {
-        // One of the database or the broker concerns all endpoints.
+        // A fault of the database or the broker concerns all endpoints.
         if let fault = faults.values.first(where: { !($0.error is APIFailure) }) { throw fault.error }
         if let fault = faults.values.first { throw PartialFault(fault.error) }
     }
@@ -91,7 +91,7 @@ extension RecoveryOutbox {
         }
         let reporting: OutboxDelivery = { records in
             do { try await deliver(records) } catch {
-                // Before the others of its turn have ended, too.
+                // The endpoint's other requests of this turn may not have ended yet.
                 if !Task.isCancelled { await self.failed(work.endpoint, error) }
                 throw error
             }

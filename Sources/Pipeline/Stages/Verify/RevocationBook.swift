@@ -136,7 +136,7 @@ package struct RevocationBook: Sendable {
         entries.mapValues { entry in
             if let since = entry.revokedSince { return .revoked(since: since) }
             if entry.goodUntil >= now.wholeSeconds { return .good }
-            // Without a responder the status stays unknown, and records would wait forever.
+            // A status without a responder stays unknown, and records would wait forever.
             guard !entry.subject.responders.isEmpty else { return .unanswerable }
             let isExpired = entry.subject.certificate.validity.upperBound < now.wholeSeconds
             return isExpired && entry.hasBeenAsked ? .unanswerable : .unknown

@@ -20,8 +20,8 @@ extension PartitionState {
                 writtenAfter = now
                 return WaitingRecords()
             }
-            // Not read yet: written after the last that was settled, and after the moment at which
-            // nothing waited.
+            // The waiting record is unread: it was written after the last settled one, and after the moment
+            // at which nothing waited.
             let oldest = writtenAfter ?? now
             writtenAfter = oldest
             return WaitingRecords(records: lag, oldest: oldest)

@@ -13,7 +13,7 @@ extension WorkerLoop {
         while !Task.isCancelled {
             try? await Task.sleep(for: Self.probeInterval)
             let last = lastAnswer.withLock { $0 }
-            // While records are refused, their own repetition is the question.
+            // Records that are retried ask the same question by themselves.
             guard !Task.isCancelled, ContinuousClock.now - last >= Self.probeInterval,
                 !hasBatches || Self.kindsOfBatches.allSatisfy({ !faults.isFailing($0) })
             else { continue }

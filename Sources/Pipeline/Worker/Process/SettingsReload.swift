@@ -71,7 +71,7 @@ final class SettingsReload: Sendable {
             report(settings.names(differingFrom: former), settings.names(differingFrom: read))
             state.withLock { $0.settings = settings }
         } catch {
-            // At the end of the worker nobody waits for an answer.
+            // Nobody waits for an answer once the worker ends.
             guard !Task.isCancelled else { return }
             refuse(error.problems.map(\.description), isAsked: isAsked)
         }

@@ -10,8 +10,8 @@ extension SettingsValues {
         var properties = clientProperties(stage)
         properties["group.id"] = group(stage)
         properties["session.timeout.ms"] = String(session)
-        // By the answer to a heartbeat a member learns that others come or go; until the last one
-        // has, the partitions that move are read by nobody.
+        // The answer to a heartbeat announces a rebalance; nobody reads the partitions that move until
+        // every member has it.
         properties["heartbeat.interval.ms"] = String(min(500, session / 3))
         if let instance = self[WorkerSettings.instanceID] { properties["group.instance.id"] = instance }
         return properties

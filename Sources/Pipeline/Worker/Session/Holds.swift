@@ -39,7 +39,7 @@ struct Holds: Sendable {
     mutating func due(_ now: ContinuousClock.Instant, _ assigned: [TopicPartition: PartitionState]) -> (
         paused: [TopicPartition], due: Set<TopicPartition>
     ) {
-        // If the group has revoked a partition, only its next worker may hold it.
+        // Only the next worker may hold a partition that the group has revoked.
         holds = holds.filter { assigned[$0.key] != nil }
         let held = holds.filter { assigned[$0.key]?.phase == .held }
         let paused = held.filter { !$0.value.isPaused }.map(\.key)

@@ -137,7 +137,7 @@ extension SessionCore {
         }
         let (count, hasMore) = (result.records.count, result.isFull)
         pacing.gatheredAt = now + configuration.gatherTime(after: count, hasMore: hasMore)
-        // Without the log's start a gap is counted as skipped, as a person has to look.
+        // A gap is counted as skipped where the log's start is unknown: a person has to look.
         let lows = hasPassedOver ? [:] : lows
         add(result.records, lows, now)
         skip(to: result.ends, lows)

@@ -46,7 +46,7 @@ package struct Verdict: Sendable {
     }
 
     private init(heldBy error: any Error) {
-        // Never counted: the loop withholds the record.
+        // The disposition is never counted: the loop withholds the record.
         disposition = .skipped
         outputs = []
         refusal = nil

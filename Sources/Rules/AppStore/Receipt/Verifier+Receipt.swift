@@ -17,7 +17,7 @@ extension Verifier {
         try checkPurpose(of: chain)
         try check(message, leaf)
         configuration.observer?.observed(chain.path)
-        // From here on the content is signed by a trusted key.
+        // The content is signed by a trusted key from here on.
         let contents = try ReceiptContents(message.content, recordsMax: configuration.limits.itemsMax)
         guard let signedDate = contents.app.signedDate else {
             throw Fault(.receiptMalformed, "the receipt has no creation date")

@@ -27,7 +27,7 @@ extension Verifier {
             chains.insert(chain, for: token.bytes[jws.header])
             configuration.observer?.observed(chain.path)
         }
-        // From here on the payload is signed by a trusted key.
+        // The payload is signed by a trusted key from here on.
         let json = try parse(payload)
         trail.record(payload: json)
         return try interpret(json, of: token, chain, expecting: kind, isPart: isPart)

@@ -23,7 +23,7 @@ package struct NonRenewingStacks: Hashable, Sendable {
         var periods: [Identifier: Period] = [:]
         var end: Timestamp? = .earliest
         for purchase in stack.sorted(by: { $0.precedes($1) }) {
-            // Behind a purchase that never ends there is nothing to add.
+            // A purchase that never ends has nothing to add behind it.
             guard let held = end else { break }
             let start = max(held, purchase.purchaseDate)
             let duration = product?.durations.value(at: purchase.purchaseDate)

@@ -57,7 +57,7 @@ struct SubscriptionPeriods {
         let transaction = transactions[index]
         guard var end = transaction.expiresDate else { return contribution(transaction, .periodWithoutEnd, nil) }
         var rule = ProjectionRule.billedPeriod
-        // Until its replacement is known, an upgraded transaction runs on: the customer has paid
+        // An upgraded transaction runs on until its replacement is known: the customer has paid
         // for more, not less.
         if isUpgraded(index), let replaced = nextPurchaseDate(after: index), replaced < end {
             (end, rule) = (replaced, .upgraded)

@@ -54,7 +54,7 @@ package struct ProgressLine: Sendable {
         var line = "\(step): "
         if total != nil { line += "\(Quantity.grouped(done)) of " }
         line += Quantity.counted(total ?? done, one, many)
-        // Never zero, as it divides.
+        // The divisor is never zero.
         let seconds = max(elapsed / .seconds(1), 1e-9)
         let rate = (Double(done) - Double(counting.first)) / seconds
         if rate > 0, elapsed >= Self.rateTimeMin {

@@ -54,7 +54,7 @@ final class CatalogStore: Sendable {
     {
         var changed: Set<Identifier> = []
         var former = Catalog()
-        // One at a time, as each may be large.
+        // Catalogs may be large: each is read by itself.
         for version in try await connection.run(CatalogTable.versions, (first, last)) {
             do {
                 let catalog = try await read(version, connection)
