@@ -13,7 +13,7 @@ A row of a table is
 
 with as many pairs of text and replacement as the row needs. White space in the text and in the file
 is not compared. The part is an expression; where the replacement is in braces the part is a statement,
-and {} leaves it out. `tests` sets the test targets, or filters of them, for the rows below it.
+and {} leaves it out; where it is in backticks the part is one line of a text, such as SQL. `tests` sets the test targets, or filters of them, for the rows below it.
 """
 
 import re
@@ -68,6 +68,8 @@ def found(name, source, text):
 
 
 def switched(number, part, replacement):
+    if replacement.startswith("`"):
+        return f'\\(isMutated({number}) ? "{replacement.strip("`")}" : "{part}")'
     if not replacement.startswith("{") or not replacement.endswith("}"):
         return f"(isMutated({number}) ? ({replacement}) : ({part}))"
     return f"if isMutated({number}) {replacement} else {{ {part} }}"
