@@ -37,6 +37,21 @@ extension JSONContent: ExpressibleByDictionaryLiteral {
     }
 }
 
+extension JSONContent {
+    /// Copies a value that was read, to add to it; numbers beyond 64 bits and fractions stay as written.
+    package init(_ value: JSONValue) {
+        let written = JSONContent.raw(Array(value.rawBytes))
+        self =
+            switch value.kind {
+            case .object: .object(value.members.map { ($0.key.string ?? "", JSONContent($0.value)) })
+            case .array: .array(value.elements.map { JSONContent($0) })
+            case .string: value.string.map { .string($0) } ?? written
+            case .number: value.int64.map { .int($0) } ?? written
+            case .bool, .null: value.bool.map { .bool($0) } ?? .null
+            }
+    }
+}
+
 extension JSONWriter {
     package mutating func value(_ content: JSONContent) {
         switch content {

@@ -1,0 +1,64 @@
+package import JSON
+
+extension JSONContent {
+    /// The text of an answer for support staff: one line for each member, `label: value`.
+    ///
+    /// Blanks replace the underscores of a name, and null members are left out. Objects are indented
+    /// blocks, and those of a list begin with a dash. `Console` makes the lines printable.
+    package var lines: [String] {
+        switch self {
+        case .object(let members): members.flatMap { $0.value.lines(of: $0.name) }
+        case .array(let elements): elements.flatMap(\.item)
+        default: [phrase ?? "none"]
+        }
+    }
+
+    private func lines(of name: String) -> [String] {
+        if case .null = self { return [] }
+        let label = String(name.map { $0 == "_" ? " " : $0 })
+        return phrase.map { ["\(label): \($0)"] } ?? ["\(label):"] + lines.map { "  \($0)" }
+    }
+
+    /// The lines of a list's element.
+    private var item: [String] { lines.enumerated().map { index, line in index == 0 ? "- \(line)" : "  \(line)" } }
+
+    /// The value in one line; nil if it needs a block.
+    private var phrase: String? {
+        switch self {
+        case .null: nil
+        case .bool(let value): value ? "yes" : "no"
+        // Without grouping, because people copy numbers of grants and offsets into commands.
+        case .int(let value): "\(value)"
+        case .double(let value): "\(value)"
+        case .string(let text), .time(let text, _): text.isEmpty ? "(empty)" : Self.toSecond(text)
+        case .raw(let bytes): String(decoding: bytes, as: UTF8.self)
+        case .object(let members): Self.period(members)
+        case .array(let elements): Self.list(elements)
+        }
+    }
+
+    /// Cuts the milliseconds of an instant, `2026-03-02T12:00:00.123Z`, and leaves any other text as it is.
+    private static func toSecond(_ text: String) -> String {
+        let shape = String(text.map { $0.isASCII && $0.isNumber ? "0" : $0 })
+        return shape == "0000-00-00T00:00:00.000Z" ? text.dropLast(5) + "Z" : text
+    }
+
+    /// The phrase for an object with the members `start` and `end` alone.
+    private static func period(_ members: [(name: String, value: JSONContent)]) -> String? {
+        guard members.map(\.name) == ["start", "end"], let start = members[0].value.phrase else { return nil }
+        return "from \(start) " + (members[1].value.phrase.map { "until \($0)" } ?? "without end")
+    }
+
+    private static func list(_ elements: [JSONContent]) -> String? {
+        let phrases = elements.compactMap(\.phrase)
+        guard phrases.count == elements.count else { return nil }
+        return phrases.isEmpty ? "none" : phrases.joined(separator: ", ")
+    }
+}
+
+extension Console {
+    /// Prints an answer as JSON with `--json`, else as lines for people.
+    package func print(answer: JSONContent, _ arguments: CommandArguments) {
+        arguments.isSet("json") ? print(json: answer) : answer.lines.forEach { print($0) }
+    }
+}
