@@ -171,8 +171,8 @@ let tools = room(
         library(
             "Operations",
             [
-                "AppStore", "Commands", "DedupeStage", "EntitleStage", "Entitlements", "Holdings", "JSON", "Kafka",
-                "LinkStage", "Platform", "Postgres", "Records", "Settings", "Store", "Telemetry", "Topology", "Worker",
+                "AppStore", "Commands", "DedupeStage", "EntitleStage", "Entitlements", "JSON", "Kafka", "LinkStage",
+                "Platform", "Postgres", "Records", "Settings", "Store", "Telemetry", "Topology", "Worker",
             ]),
         library(
             "Demonstration",

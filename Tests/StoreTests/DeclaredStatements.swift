@@ -6,7 +6,7 @@ import Testing
 /// Every statement of the store.
 enum DeclaredStatements {
     static let all: [any DeclaredStatement] =
-        reading + rereading + recovery + deadLetters + upserts + [PurchaseDetails.ofUser, .ofTransaction].flatMap(of)
+        reading + rereading + recovery + deadLetters + upserts
         + [SessionLock.linkOutbox, .catalogProjection, .recovery].flatMap(of) + DeadLetterGrouping.allCases.flatMap(of)
         + DedupeForgetting.Table.allCases.flatMap(of)
         + [DeadLetterTable.Order.newestFirst, .oldestFirst].flatMap { order in
@@ -18,10 +18,6 @@ enum DeclaredStatements {
             DedupeForgetting.pageCount(of: table), DedupeForgetting.count(in: table),
             DedupeForgetting.delete(from: table),
         ]
-    }
-
-    private static func of(_ details: PurchaseDetails) -> [any DeclaredStatement] {
-        [details.owners, details.held, details.transactions, details.renewals, details.credits]
     }
 
     private static func of(_ lock: SessionLock) -> [any DeclaredStatement] { [lock.acquire, lock.release] }
@@ -56,18 +52,17 @@ enum DeclaredStatements {
     ]
 
     private static let reading: [any DeclaredStatement] = [
-        StoredAboutUser.counts, StoredAboutUser.identifiers, FeedRecovery.raise, FeedRecovery.begin, FeedRecovery.queue,
-        ForgottenUserTable.forget, DedupeForgetting.prune, DedupeForgetting.now, RememberedRevision.recall,
-        RememberedNotification.recall, RememberedNotification.add, CatalogTable.newestVersion, CatalogTable.content,
-        CatalogTable.versions, CatalogTable.lock, CatalogTable.newest, CatalogTable.insert, CatalogProjection.read,
-        CatalogProjection.begin, CatalogProjection.reached, CatalogProjection.finish, CatalogProjection.sold,
-        EntitlementTable.remove, EntitlementTable.read, HeldEntitlements.read, ClosedPeriodTable.write,
-        ClosedPeriodTable.remove, ClosedPeriodTable.read, GrantTable.add, GrantTable.revoke, StackedPurchaseTable.write,
-        StackedPurchaseTable.remove, StackedPurchaseTable.read, StackedPurchaseTable.ofHolders, LedgerTable.write,
-        LedgerTable.remove, LedgerTable.read, AllPurchases.next, AllPurchases.count, AllPurchases.areWorkersConnected,
+        SupportAnswers.user, SupportAnswers.transaction, SupportAnswers.stored, FeedRecovery.raise, FeedRecovery.begin,
+        FeedRecovery.queue, ForgottenUserTable.forget, DedupeForgetting.prune, DedupeForgetting.now,
+        RememberedRevision.recall, RememberedNotification.recall, RememberedNotification.add,
+        CatalogTable.newestVersion, CatalogTable.content, CatalogTable.versions, CatalogTable.lock, CatalogTable.newest,
+        CatalogTable.insert, CatalogProjection.read, CatalogProjection.begin, CatalogProjection.reached,
+        CatalogProjection.finish, CatalogProjection.sold, EntitlementTable.remove, EntitlementTable.read,
+        HeldEntitlements.read, ClosedPeriodTable.write, ClosedPeriodTable.remove, ClosedPeriodTable.read,
+        GrantTable.add, GrantTable.revoke, StackedPurchaseTable.write, StackedPurchaseTable.remove,
+        StackedPurchaseTable.read, StackedPurchaseTable.ofHolders, LedgerTable.write, LedgerTable.remove,
+        LedgerTable.read, AllPurchases.next, AllPurchases.count, AllPurchases.areWorkersConnected,
         EntitlementDetails.active, EntitlementDetails.balances, EntitlementDetails.held, EntitlementDetails.credited,
-        UserDetails.versions, UserDetails.grants, UserDetails.balances, UserDetails.debits,
-        UserDetails.otherEnvironments, UserDetails.changes, UserDetails.changesOfTransaction, UserDetails.known,
         RenewalTable.raise, RenewalTable.addSpans, RenewalTable.readFacts, RenewalTable.readSpans,
         RevisionTable.brought, NotificationTable.add, AppDownloadTable.raise, TransactionTable.contradictions,
         TransactionTable.countPurchasersTokens, TransactionTable.readOpen, ChangeTable.append, OutboxTable.changes,

@@ -11,7 +11,8 @@ import Testing
         "active_entitlements_in": "SELECT count(*)::text FROM active_entitlements_in($1)",
         "entitlements_as_known": """
         SELECT count(*)::text FROM entitlements_as_known('anna', now(), $1)
-        """,
+        """, "explain_transaction": "SELECT explain_transaction('1', $1)::text",
+        "explain_user": "SELECT explain_user('anna', $1)::text",
         "grant_entitlement": """
         SELECT grant_entitlement('anna', 'pro', NULL, 'sorry', 'support', $1)::text
         """, "had_entitlement": "SELECT had_entitlement('anna', 'pro', now(), now(), $1)::text",
@@ -43,7 +44,8 @@ import Testing
             SELECT proname::text FROM pg_proc
             WHERE pronamespace = 'public'::regnamespace AND prokind = 'f'
               AND 'environment' = ANY (proargnames[:pronargs])
-              AND proname <> 'require_environment'
+              -- The others serve these alone.
+              AND obj_description(oid, 'pg_proc') IS NOT NULL
             ORDER BY 1
             """)
         #expect(functions.map { $0.text(0) } == Self.calls.keys.sorted())

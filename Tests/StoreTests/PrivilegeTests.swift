@@ -94,16 +94,18 @@ import Testing
     /// Functions by their callers.
     private static let callers = [
         "PUBLIC": [
-            "active_entitlements_in", "dead_letter_hour", "entitlements_as_known", "had_entitlement", "has_entitlement",
-            "held_entitlements", "is_environment", "is_identifier", "ledger_balance", "require_environment",
-            "require_history", "require_read_committed", "timestamptz_from_ms",
+            "active_entitlements_in", "dead_letter_hour", "entitlements_as_known", "explained_change",
+            "explained_items", "explained_periods", "explained_rest", "explained_source", "had_entitlement",
+            "has_entitlement", "held_entitlements", "instant_text", "is_environment", "is_identifier", "ledger_balance",
+            "require_environment", "require_history", "require_read_committed", "rows_bounded", "timestamptz_from_ms",
         ],
         // Triggers, and what other functions call.
         "": [
             "account_links_changed", "account_links_emptied", "account_links_normalize", "append_dead_letter_actions",
             "apply_dead_letter_actions", "catalog_changed", "count_changed_dead_letters", "count_new_dead_letters",
-            "count_removed_dead_letters", "finish_purchases", "forget_dead_letter_counts", "publish_changes",
-            "record_grant_change", "refuse_change_of_actions", "stamp_row",
+            "count_removed_dead_letters", "explained_as_known", "explained_now", "explained_purchases",
+            "finish_purchases", "forget_dead_letter_counts", "publish_changes", "record_grant_change",
+            "refuse_change_of_actions", "stamp_row",
         ], "app-server": ["ledger_debit"],
         "dead-letter-index, entitle-worker, link-worker, pipeline-operator": ["lock_shared"],
         "dead-letter-replay": ["record_dead_letter_replay"],
@@ -112,7 +114,10 @@ import Testing
         "entitle-worker, link-worker, pipeline-operator": ["lock_in_order", "lock_projection", "wait_for_sharers"],
         "entitle-worker, pipeline-operator": ["lock_users"],
         "link-worker, pipeline-operator": ["lock_accounts", "lock_ownership"],
-        "pipeline-operator": ["forget_user", "grant_entitlement", "reapply_ownership_rules", "revoke_grant"],
+        "pipeline-operator": [
+            "explain_transaction", "explain_user", "forget_user", "grant_entitlement", "reapply_ownership_rules",
+            "revoke_grant", "stored_about_user",
+        ],
     ]
 
     @Test func `who signed in and when is the database's word, not the writer's`() async throws {

@@ -8,10 +8,12 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct SQLInterfaceTests {
     /// Functions that other functions, the workers or tools call; all others are the interface.
     private static let inner: Set<String> = [
-        "append_dead_letter_actions", "dead_letter_hour", "dedupe_prune", "grace_periods", "is_environment",
-        "lock_accounts", "lock_in_order", "lock_ownership", "lock_projection", "lock_shared", "lock_users",
-        "record_dead_letter_decision", "record_dead_letter_replay", "record_grant_change", "require_environment",
-        "require_history", "require_read_committed", "timestamptz_from_ms", "wait_for_sharers",
+        "append_dead_letter_actions", "dead_letter_hour", "dedupe_prune", "explained_as_known", "explained_change",
+        "explained_items", "explained_now", "explained_periods", "explained_purchases", "explained_rest",
+        "explained_source", "grace_periods", "instant_text", "is_environment", "lock_accounts", "lock_in_order",
+        "lock_ownership", "lock_projection", "lock_shared", "lock_users", "record_dead_letter_decision",
+        "record_dead_letter_replay", "record_grant_change", "require_environment", "require_history",
+        "require_read_committed", "rows_bounded", "timestamptz_from_ms", "wait_for_sharers",
     ]
 
     /// The roles of those who integrate, in the order of the page.

@@ -12,8 +12,8 @@ import Testing
 
     init() async throws { connection = try await PostgresConnection.connect(PostgresServer.shared.migratedDatabase()) }
 
-    private func purchases(_ environment: String = "Production") async throws -> [String] {
-        try await connection.run(UserPurchases.all, PurchaseDetails.Subject(id: "anna", environment: environment)).map {
+    private func purchases(_ environment: Environment = .production) async throws -> [String] {
+        try await connection.run(UserPurchases.all, ("anna", environment)).map {
             "\($0.bundleID) \($0.originalTransactionID)"
         }
     }
@@ -64,7 +64,7 @@ import Testing
         #expect(try await purchases() == [])
         try await connection.execute(script: rows)
         #expect(try await purchases() == ["app 1"])
-        #expect(try await purchases("Sandbox") == [])
+        #expect(try await purchases(.sandbox) == [])
         await connection.close()
     }
 

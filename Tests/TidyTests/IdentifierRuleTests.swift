@@ -24,7 +24,6 @@ import Testing
         "Sources/Pipeline/Topology/SharedSettings.swift": "names of settings",
         "Sources/Tools/Operations/Command/": "settings of clients and environment variables",
         "Sources/Tools/Operations/Link/LinkLine.swift": "what is not yet known to be an identifier",
-        "Sources/Tools/Operations/Privacy/WhatsStoredCommand.swift": "names of tables",
         "Sources/Tools/Operations/Publish/PublishCommand.swift": "settings of a client",
         "Sources/Tools/Operations/Reconcile/AccountReader.swift": "names of topics",
         "Sources/Tools/Operations/Run/": "environment variables",

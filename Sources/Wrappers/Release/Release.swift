@@ -8,7 +8,7 @@ package enum Release {
     package static let version = "1.4.0"
 
     /// The number of the last migration in `schemas/postgres`.
-    package static let schema = 17
+    package static let schema = 18
 
     /// The commit that was built, as the variable `ENTITLEMENTS_COMMIT` named it to
     /// `swift build`; `unknown` without it.

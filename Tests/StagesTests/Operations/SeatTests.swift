@@ -63,11 +63,6 @@ import Worker
         _ = try await worker.process([
             try Self.seats("1", 10, signed: 1), try Self.seats("1-2", 3, signed: 20, purchased: 20),
         ])
-        let text = await PipelineTool.run(["explain", "anna"], on: url).output
-        for part in [
-            "01Z, 13 seats, several transactions for SEAT_ADDITION\n",
-            "quantity 10, one of several for SEAT_ADDITION, no account token\n",
-        ] { #expect(text.contains(part), "\(part) is not in \(text)") }
         let json = await PipelineTool.run(["explain", "anna", "--json"], on: url).output
         let root = try JSONDocument(parsing: Array(json.utf8.dropLast())).root
         let purchase = try #require(root["purchases"]?.elements.first { _ in true })

@@ -1,11 +1,12 @@
+package import AppStore
 package import Entitlements
 
 /// The purchases that may concern a user, whether or not they grant them something.
 package enum UserPurchases {
     /// Purchases in one environment that have granted the user something, or that a link, a claim
     /// or an account token names as theirs, and others of the same Apple Accounts that they own.
-    package static let all = Statement<PurchaseDetails.Subject, PurchaseKey>(
-        PurchaseDetails.Subject.parameters, returning: PurchaseKey.reader,
+    package static let all = Statement<(userID: Identifier, environment: Environment), PurchaseKey>(
+        [.value("subject", \.userID), .value("environment", \.environment)], returning: PurchaseKey.reader,
         """
         WITH tokens AS (
             SELECT lower($subject) AS token
@@ -13,7 +14,14 @@ package enum UserPurchases {
             SELECT key FROM account_links WHERE user_id = $subject AND kind = 'account_token'
         ),
         named AS (
-            SELECT bundle_id, original_transaction_id FROM \(PurchaseDetails.grantedToUser)
+            SELECT bundle_id, original_transaction_id FROM entitlements
+            WHERE user_id = $subject AND environment = $environment
+            UNION
+            SELECT bundle_id, original_transaction_id FROM changes
+            WHERE user_id = $subject AND environment = $environment AND grant_id IS NULL
+            UNION
+            SELECT bundle_id, original_transaction_id FROM ledger
+            WHERE user_id = $subject AND environment = $environment
             UNION
             SELECT bundle_id, original_transaction_id FROM ownership_claims
             WHERE user_id = $subject AND environment = $environment

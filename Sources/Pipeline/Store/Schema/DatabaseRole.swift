@@ -149,7 +149,8 @@ package struct DatabaseRole: Sendable {
             ),
         ],
         functions: linkWorker.functions + entitleWorker.functions + [
-            "dedupe_prune", "forget_user", "grant_entitlement", "reapply_ownership_rules", "revoke_grant",
+            "dedupe_prune", "explain_transaction", "explain_user", "forget_user", "grant_entitlement",
+            "reapply_ownership_rules", "revoke_grant", "stored_about_user",
         ],
         // Sees what the workers' sessions wait for.
         memberships: ["pg_read_all_stats"])

@@ -154,6 +154,8 @@ package struct StoredTime: ColumnValue, Hashable, Sendable {
     }
 }
 
+extension StoredTime: JSONRepresentable { package var json: JSONContent { Timestamp(self).json } }
+
 /// Apple's dates are stored unchanged: UNIX milliseconds in columns named `..._ms`.
 extension Timestamp: ColumnValue {
     package static var columnType: PostgresType { .int8 }

@@ -2,8 +2,7 @@ package import AppStore
 
 /// The optional members of a fact, each declared once.
 ///
-/// An observation's head, the fact's table and `pipeline explain` follow from the declaration: each
-/// is a visitor. A member has the name of its property, a column that of `columnName`.
+/// An observation's head and the fact's table follow from the declaration: each is a visitor. A member has the name of its property, a column that of `columnName`.
 package protocol FactMembers: Sendable {
     /// A fact without them, to ask for their names.
     static var blank: Self { get }

@@ -1,7 +1,8 @@
 import AppStore
 import Commands
-import Foundation
-import JSON
+import EntitleStage
+import Entitlements
+package import JSON
 import Postgres
 import Settings
 import Store
@@ -20,38 +21,90 @@ extension ToolCommand {
         options: [
             CommandOption("transaction", argument: "ID", "Explain this purchase instead of a user."), .environment,
             CommandOption("known-at", argument: "DATE", "Show what was known then, such as 2026-03-02T12:00:00Z."),
-            CommandOption("at", argument: "DATE", "With --known-at: what held at this instant; now unless given."),
+            CommandOption("at", argument: "DATE", "The instant at which a right is called active; now unless given."),
+            CommandOption("limit", argument: "N", "Maximum rows of each list, the newest; 1000 unless given."),
             .postgres, .config, .json,
         ]
     ) { context in
         let environment = try context.environment()
-        let now = Int64(Date().timeIntervalSince1970 * 1_000)
-        let at = try context.arguments.value("at", as: .instant)?.milliseconds
-        let knownAt = try context.arguments.value("known-at", as: .instant)
+        let at = try context.arguments.value("at", as: .instant).map { StoredTime($0) }
+        let knownAt = try context.arguments.value("known-at", as: .instant).map { StoredTime($0) }
         let transactionID = context.arguments.value("transaction").map { Identifier($0) }
-        if at != nil, knownAt == nil { throw UsageError("--at goes with --known-at") }
+        let rowsMax = try context.arguments.value("limit", as: .int(1...1_000_000)) ?? 1_000
+        let userID = context.arguments.operands.first.map { Identifier($0) }
         if transactionID != nil, knownAt != nil {
             throw UsageError("--known-at is asked of a user, and not of a --transaction")
         }
-        guard (transactionID == nil) != context.arguments.operands.isEmpty else {
-            throw UsageError("expected either a USER or a --transaction")
-        }
         let settings = try context.settings(.database)
-        typealias Answer = (lines: [String], json: JSONContent, isFound: Bool)
-        let answer = try await settings.withDatabaseClient { client -> Answer in
-            if let transactionID {
-                let found = try await TransactionExplanation.read(transactionID, environment, client)
-                return (found.lines(now: now), found.json(now: now), found.isFound)
-            }
-            let user = Identifier(context.arguments.operands[0])
-            if let knownAt {
-                let known = try await KnownState.read(user, environment, at: knownAt, client)
-                return (known.lines(at: at ?? now), known.json, !known.rows.isEmpty)
-            }
-            let explanation = try await UserExplanation.read(user, environment, client)
-            return (explanation.lines(now: now), explanation.json(now: now), explanation.isFound)
+        let answer = try await settings.withDatabaseClient { client in
+            let rows =
+                switch (userID, transactionID) {
+                case (let id?, nil): try await client.run(SupportAnswers.user, (id, environment, knownAt, at, rowsMax))
+                case (nil, let id?): try await client.run(SupportAnswers.transaction, (id, environment, at, rowsMax))
+                default: throw UsageError("expected either a USER or a --transaction")
+                }
+            return try await Explanation(rows[0].root, of: userID, client)
         }
-        context.print(answer.json) { console in answer.lines.forEach { console.print($0) } }
+        context.console.print(answer: answer.json, context.arguments)
+        if !answer.isFound, !context.isJSON {
+            context.console.print(
+                "nothing is recorded of \((userID ?? transactionID)?.text ?? "") in \(environment): ask for another "
+                    + "--environment, and dead-letter list for what was refused")
+        }
         return ExitCode.answer(answer.isFound)
+    }
+}
+
+/// An answer of the database, with the rule by which each transaction counts.
+private struct Explanation {
+    let json: JSONContent
+    /// Whether anything is known of the subject.
+    let isFound: Bool
+
+    /// - Parameter user: whose rules are added; nil for those of all users.
+    init(_ answer: JSONValue, of user: Identifier?, _ client: PostgresClient) async throws {
+        isFound = ["purchases", "grants", "debits", "changes", "entitlements"].contains { answer[$0]?.count ?? 0 > 0 }
+        let keys = answer["purchases"]?.elements.compactMap { PurchaseKey(explained: $0) } ?? []
+        // The rules are computed as entitle-worker does, from all facts of the purchases.
+        let rules = keys.isEmpty ? [:] : try await Reprojector(client: client).contributions(of: keys)
+        json = JSONContent(answer, each: "purchases") { purchase in
+            let own = PurchaseKey(explained: purchase).flatMap { rules[$0] }?.filter { rule in
+                rule.userID == nil || user == nil || rule.userID == user
+            }
+            let byID = Dictionary(grouping: own ?? [], by: \.transactionID)
+            return JSONContent(purchase, each: "transactions") { transaction in
+                JSONContent(transaction) + [
+                    "rules": transaction["transaction_id"]?.identifier.flatMap { byID[$0] } ?? []
+                ]
+            }
+        }
+    }
+}
+
+extension PurchaseKey {
+    fileprivate init?(explained purchase: JSONValue) {
+        guard let environment = purchase["environment"]?.string.flatMap({ Environment(rawValue: $0) }),
+            let bundleID = purchase["bundle_id"]?.identifier,
+            let originalTransactionID = purchase["original_transaction_id"]?.identifier
+        else { return nil }
+        self.init(environment: environment, bundleID: bundleID, originalTransactionID: originalTransactionID)
+    }
+}
+
+extension JSONContent {
+    /// Copies an object, with other elements in one of its lists.
+    fileprivate init(_ object: JSONValue, each list: String, _ change: (JSONValue) -> JSONContent) {
+        self = .object(
+            object.members.map { key, value in
+                let name = key.string ?? ""
+                return (name, name == list ? .array(value.elements.map(change)) : JSONContent(value))
+            })
+    }
+}
+
+extension Contribution: JSONRepresentable {
+    package var json: JSONContent {
+        let periods = period.map { [["start": $0.start, "end": $0.end] as JSONContent] } ?? []
+        return ["rule": rule.rawValue, "product_id": productID, "periods": periods]
     }
 }

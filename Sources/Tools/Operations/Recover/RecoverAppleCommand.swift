@@ -157,8 +157,7 @@ struct AppleQuestions {
             return ids.flatMap { Self.history(app, $0) }
         case .user(let user):
             let apps = try await apps()
-            let purchases = try await connection.run(
-                UserPurchases.all, PurchaseDetails.Subject(id: user, environment: environment.rawValue))
+            let purchases = try await connection.run(UserPurchases.all, (user, environment))
             return purchases.flatMap { purchase -> [Request] in
                 let app = RecoveredApp(environment: environment, bundleID: purchase.bundleID)
                 guard apps.contains(app), bundleID.map({ $0 == app.bundleID }) ?? true else { return [] }

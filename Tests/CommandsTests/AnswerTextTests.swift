@@ -1,5 +1,5 @@
 import JSON
-import Settings
+import Commands
 import Testing
 
 @Suite struct AnswerTextTests {

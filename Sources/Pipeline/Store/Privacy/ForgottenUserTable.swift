@@ -1,0 +1,38 @@
+package import AppStore
+import Postgres
+
+/// The table `forgotten_users`, and the removal of a user's links.
+package enum ForgottenUserTable {
+    package typealias Request = (userID: Identifier, by: String, reason: String)
+
+    package struct Forgotten: Equatable, Sendable {
+        package let number: Int64
+        package let links: Int64
+        package let claims: Int64
+        /// Facts that named the user by an account token, if tokens are user IDs.
+        package let tokens: Int64
+    }
+
+    /// Removes the statements about the owners of these purchases, and records the removal: all in
+    /// one transaction.
+    ///
+    /// Running copies of `link-worker` do the rest.
+    package static let forget = Statement<Request, Forgotten>(
+        [.value("user", \.userID), .value("by", \.by), .value("reason", \.reason)],
+        returning: RowReader(Forgotten.init, "number", "links", "claims", "tokens"),
+        "SELECT number, links, claims, tokens FROM forget_user($user, $by, $reason)")
+
+    /// The given account tokens that are IDs of forgotten users: if tokens are user IDs, forgetting
+    /// removes them from the facts, but never from Apple's signed contents.
+    package static let tokens = Statement<[AccountToken], AccountToken>(
+        [.values("tokens") { $0 }], returning: RowReader("token"),
+        """
+        SELECT token FROM unnest($tokens) AS token
+        WHERE EXISTS (
+            SELECT FROM forgotten_users
+            WHERE user_sha256 IN (
+                sha256(convert_to(token, 'UTF8')), sha256(convert_to(upper(token), 'UTF8'))
+            )
+        )
+        """)
+}
