@@ -1,3 +1,4 @@
+import Commands
 import DeadLetters
 import Foundation
 import Kafka

@@ -64,7 +64,7 @@ extension SettingProblem {
     /// The files of secrets and keys of a tool that every user of this machine may read.
     ///
     /// Each setting is read by itself: one that is missing or wrong hides no other.
-    static func exposures(
+    package static func exposures(
         among declarations: [SettingDeclaration], _ arguments: CommandArguments, environment: [String: String]
     ) -> [SettingProblem] {
         let file = arguments.value("config").flatMap { try? SettingsFile(path: $0) }

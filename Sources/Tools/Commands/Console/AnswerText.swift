@@ -1,4 +1,5 @@
 package import JSON
+package import Settings
 
 extension JSONContent {
     /// The text of an answer for support staff: one line for each member, `label: value`.
