@@ -85,13 +85,13 @@ import Testing
     @Test(.needsKafkaLauncher) func `a rebuild behind retention states what became of the letters before`() async throws
     {
         let rig = try await IndexRig(.real, partitions: 1)
-        let console = Console(isInteractive: false, isOutputTerminal: false, output: { _ in }, notes: { _ in })
+        let transcript = ConsoleTranscript()
         let environment = [
             "KAFKA_BOOTSTRAP": rig.cluster.bootstrapServers, "KAFKA_TOPIC_PREFIX": rig.prefix,
             "KAFKA_GROUP_PREFIX": rig.cluster.name("index") + ".",
         ]
         func pipeline(_ arguments: String...) async -> Int32 {
-            await PipelineTool.tool.run(arguments, in: CommandContext(console: console, environment: environment))
+            await PipelineTool.tool.run(arguments, environment, on: transcript)
         }
         // It finds that the rig's topic differs from the plan.
         #expect(await pipeline("topics", "--partitions", "1") == 1)
@@ -103,6 +103,7 @@ import Testing
         try await rig.index()
         #expect(try await rig.count() == 10)
         #expect(await pipeline("reconcile") == 0)
+        #expect(transcript.output.contains("20 offsets before 20: dead-letter index --rebuild"), "\(transcript.output)")
     }
 
     @Test func `another topic than the indexed one says nothing about its rows`() async throws {
