@@ -49,6 +49,8 @@ import Worker
         // In the first slice.
         rig.generate(1, days: 12, failingPercent: 100)
         let worker = try rig.worker()
+        // The other job lists it too, and may publish it first.
+        _ = try await rig.client.query("UPDATE recovery_windows SET due_at = 'infinity' WHERE job = 'complete'")
         try await rig.turn(worker)
         let record = try #require(rig.take().first)
         #expect(record.topic == "raw")
