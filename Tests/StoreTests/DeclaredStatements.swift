@@ -94,7 +94,6 @@ enum DeclaredStatements {
         DeadLetterActionTable.redactedAmong, DeadLetterActionTable.ofAll, DeadLetterActionTable.standing,
         ReplayTable.add, ReplayTable.setCount, ReplayTable.setState, ReplayTable.newest, ReplayTable.get,
         ReplayTable.acquire, ReplayRecordTable.hold, ReplayRecordTable.last, ReplayRecordTable.read,
-        ReplayRecordTable.sent, ReplayRecordTable.decide, ReplayRecordTable.abandon, ReplayPositionTable.write,
-        ReplayPositionTable.read,
+        ReplayRecordTable.sent, ReplayRecordTable.decide, ReplayRecordTable.abandon, ReplayRecordTable.refused,
     ]
 }

@@ -120,6 +120,26 @@ import Testing
         await rig.close()
     }
 
+    @Test func `refusals that the index has not read leave the outcomes open, and are named`() async throws {
+        let rig = try await ReplayRig()
+        try await rig.refuse(rig.bodies(4))
+        var limits = ReplayRig.limits
+        limits.waitMax = .seconds(2)
+        let number = try await rig.begin([], limits)
+        try await ReplayStage.running(rig, refusing: { _ in true }, isIndexing: false) { stage in
+            await #expect { try await rig.replays.run(number, who: rig.auditor, limits: { _ in limits }) } throws: {
+                let text = ($0 as? ReplayError)?.description ?? ""
+                return text.contains("4 letters not read yet")
+            }
+            #expect(stage.read.count == 4)
+        }
+        #expect(try await rig.outcomes(number).allSatisfy { $0.sentAt != nil && $0.outcome == nil })
+        try await rig.index()
+        let last = try await rig.replays.run(number, who: rig.auditor)
+        #expect(last.state == .completed && last.counts.refused == 4, "\(last)")
+        await rig.close()
+    }
+
     @Test func `without brokers it ends and says so, and continues when they are back`() async throws {
         let rig = try await ReplayRig()
         let mock = try #require(rig.cluster.mock)

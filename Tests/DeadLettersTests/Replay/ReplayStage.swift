@@ -7,7 +7,8 @@ import Testing
 
 @testable import DeadLetters
 
-/// Reads `raw` as verify-worker does: writes a dead letter for each refusal, then commits.
+/// Reads `raw` as verify-worker does: writes a dead letter for each refusal, then commits; then
+/// indexes the letters, as `dead-letter index` does.
 final class ReplayStage: Sendable {
     private struct State {
         var refuses: @Sendable (ConsumerRecord) -> Bool
@@ -18,9 +19,11 @@ final class ReplayStage: Sendable {
     private let state: Mutex<State>
     private let rig: ReplayRig
     private let consumer: KafkaConsumer
+    private let isIndexing: Bool
 
-    init(_ rig: ReplayRig, refusing refuses: @escaping @Sendable (ConsumerRecord) -> Bool = { _ in false }) throws {
+    init(_ rig: ReplayRig, refusing refuses: @escaping @Sendable (ConsumerRecord) -> Bool, isIndexing: Bool) throws {
         self.rig = rig
+        self.isIndexing = isIndexing
         state = Mutex(State(refuses: refuses))
         let group = ["group.id": rig.names.groupPrefix + "verify"]
         consumer = try KafkaConsumer(configuration: rig.cluster.client.merging(group) { $1 })
@@ -29,9 +32,9 @@ final class ReplayStage: Sendable {
     /// Lends the stage to `body` while it reads new records, or everything.
     static func running<T>(
         _ rig: ReplayRig, refusing refuses: @escaping @Sendable (ConsumerRecord) -> Bool = { _ in false },
-        fromStart: Bool = false, _ body: (ReplayStage) async throws -> T
+        fromStart: Bool = false, isIndexing: Bool = true, _ body: (ReplayStage) async throws -> T
     ) async throws -> T {
-        let stage = try ReplayStage(rig, refusing: refuses)
+        let stage = try ReplayStage(rig, refusing: refuses, isIndexing: isIndexing)
         let former = fromStart ? [] : try await rig.records(of: rig.rawTopic)
         let ends = former.reduce(into: [Int32: Int64]()) { $0[$1.topicPartition.partition] = $1.offset + 1 }
         let work = Task { try await stage.work(from: ends) }
@@ -80,6 +83,7 @@ final class ReplayStage: Sendable {
             $0[source] = OffsetCommit(offset: $1.offset + 1, metadata: rig.metadata(of: name))
         }
         await commit(commits)
+        if isIndexing, !letters.isEmpty { try await rig.index() }
     }
 
     /// Retries while the brokers are away, as a worker does: a stage that gave up would leave a

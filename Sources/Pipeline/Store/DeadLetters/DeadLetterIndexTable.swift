@@ -30,7 +30,7 @@ package enum DeadLetterIndexTable {
         """)
 
     /// The next offset to read of a partition, and the time at which it was written.
-    package struct Reading: Sendable {
+    package struct Reading: Equatable, Sendable {
         package let partition: Int32
         package let nextOffset: Int64
         package let at: Timestamp
@@ -42,7 +42,7 @@ package enum DeadLetterIndexTable {
         }
     }
 
-    static let readReadings = Statement<String, Reading>(
+    package static let readReadings = Statement<String, Reading>(
         [.value("topic", \.self)], returning: RowReader(Reading.init, "partition", "next_offset", "at"),
         "SELECT partition, next_offset, at FROM dead_letter_progress WHERE topic = $topic")
 

@@ -125,6 +125,43 @@ package enum ReplayRecordTable {
         }
     }
 
+    /// The first dead letter of each of these records that the index holds: of the sent body itself,
+    /// or of an observation of it, which the later stages read.
+    ///
+    /// A body brings the observations of several transactions; a letter that was one of these is
+    /// refused again by its own.
+    package static let refused = Statement<(replay: Int64, ordinals: [Int64]), Decided>(
+        [.value("replay", \.replay), .values("ordinals", \.ordinals)],
+        returning: RowReader(
+            { (ordinal: Int64, id: String, reason: String) in
+                Decided(ordinal: ordinal, .refused, reason: StorableText.of(reason), refusedAs: id)
+            }, "ordinal", "id", "reason"),
+        """
+        SELECT DISTINCT ON (record.ordinal) record.ordinal, letter.id,
+            letter.reason || ' in ' || letter.stage || ': ' || letter.detail AS reason
+        FROM dead_letter_replay_records AS record
+        CROSS JOIN LATERAL (
+            SELECT * FROM dead_letters AS same
+            WHERE (same.source_topic, same.source_partition, same.source_offset)
+                    = (record.sent_topic, record.sent_partition, record.sent_offset)
+                AND EXISTS (
+                    SELECT FROM dead_letter_replay_records AS sent
+                    WHERE sent.dead_letter_id = same.replay_of AND sent.replay = $replay
+                        AND (sent.sent_topic, sent.sent_partition, sent.sent_offset)
+                            = (record.sent_topic, record.sent_partition, record.sent_offset)
+                )
+            UNION ALL
+            SELECT * FROM dead_letters AS later
+            WHERE (later.raw_topic, later.raw_partition, later.raw_offset)
+                    = (record.sent_topic, record.sent_partition, record.sent_offset)
+                AND (record.raw IS NULL
+                    OR later.transaction_id IS NOT DISTINCT FROM record.transaction_id)
+        ) AS letter
+        WHERE record.replay = $replay AND record.ordinal = ANY ($ordinals)
+            AND letter.id <> record.dead_letter_id
+        ORDER BY record.ordinal, letter.failed_at, letter.id
+        """)
+
     /// Records outcomes, with the actions `replay_accepted` and `replay_refused` of the letters.
     ///
     /// A later stage may refuse an accepted one, but never the reverse.

@@ -121,6 +121,7 @@ package struct DatabaseRole: Sendable {
 
     /// Replays dead letters, beside all that the investigator does: the role of the console.
     package static let replay = DatabaseRole(
+        // The version before writes the positions.
         "dead-letter-replay", [deadLetters, (raise, ["dead_letter_replay_positions"])],
         columns: [
             ("INSERT", "dead_letter_replays", ["who", "why", "filter", "count", "rate", "failing_share_max"]),

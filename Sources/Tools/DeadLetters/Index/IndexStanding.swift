@@ -25,11 +25,15 @@ package struct IndexStanding: Equatable, Sendable {
         -> IndexStanding
     {
         let readings = try await DeadLetterIndexTable.readings(of: topic.name, on: database)
+        return IndexStanding(readings, marks: try? await topic.watermarks(), now: now)
+    }
+
+    /// - Parameter marks: the ends that the index is compared with; nil if Kafka did not answer.
+    init(_ readings: [DeadLetterIndexTable.Reading], marks: [Int32: Watermarks]?, now: Timestamp) {
         let next = Dictionary(uniqueKeysWithValues: readings.map { ($0.partition, $0.nextOffset) })
-        let marks = try? await topic.watermarks()
         // A partition that is read to its end makes no answer old.
         let behind = readings.filter { $0.nextOffset < marks?[$0.partition]?.high ?? .max }
-        return IndexStanding(asOf: behind.map(\.at).min(), unread: marks?.count(from: next), now: now)
+        self.init(asOf: behind.map(\.at).min(), unread: marks?.count(from: next), now: now)
     }
 
     /// Whether letters wait and none has been read for a minute.

@@ -3,15 +3,11 @@ import Kafka
 import Records
 import Store
 
-/// The state of one replay's records: the unsent ones, those sent and undecided, and their outcomes
-/// by new dead letters and commits; pure.
+/// The state of one replay's records: the unsent ones, those sent and undecided, and the decided
+/// ones; pure.
 struct ReplayAccount {
     private struct Sent {
         let position: RecordPosition
-        let letterID: String
-        let transactionID: String?
-        /// Whether a later stage refused it: the body may bring other transactions too.
-        let isObservation: Bool
         /// Whether this run has sent it: settings may have been corrected since a former one.
         let isOfThisRun: Bool
         var isRefused = false
@@ -20,8 +16,7 @@ struct ReplayAccount {
     /// Records that were never sent, in their order.
     private(set) var unsent: ArraySlice<ReplayRecordRow>
     private var sent: [Int64: Sent] = [:]
-    private var undecided: Set<Int64> = []
-    private var byPosition: [RecordPosition: [Int64]] = [:]
+    private(set) var undecided: Set<Int64> = []
     /// The positions of sent bodies, by the observations' names of the bodies.
     private var byBody: [String: RecordPosition] = [:]
     /// The last decisions; true for a refusal.
@@ -42,8 +37,6 @@ struct ReplayAccount {
 
     /// Whether nothing is left to be sent or decided.
     var isSettled: Bool { unsent.isEmpty && undecided.isEmpty }
-
-    var undecidedCount: Int { undecided.count }
 
     /// Number of records that may be sent before more outcomes are known.
     ///
@@ -79,45 +72,32 @@ struct ReplayAccount {
     }
 
     private mutating func add(_ position: RecordPosition, of record: ReplayRecordRow, isOfThisRun: Bool) {
-        let ordinal = record.ordinal
-        sent[ordinal] = Sent(
-            position: position, letterID: record.letterID, transactionID: record.transactionID,
-            isObservation: record.raw != nil, isOfThisRun: isOfThisRun)
-        byPosition[position, default: []].append(ordinal)
+        sent[record.ordinal] = Sent(position: position, isOfThisRun: isOfThisRun)
         // Earlier versions sent the observation itself, to another topic.
         if let raw = record.raw, RecordPosition(raw)?.topic == position.topic { byBody[raw] = position }
     }
 
-    /// The outcomes by a new dead letter; empty if it is about none of the replay's records.
-    mutating func decisions(by letter: DeadLetter, replayOf: String?) -> [ReplayRecordTable.Decided] {
-        refused(by: letter, replayOf).compactMap { ordinal in
-            guard let found = sent[ordinal], !found.isRefused, found.letterID != letter.id else { return nil }
-            sent[ordinal]?.isRefused = true
-            undecided.remove(ordinal)
-            note(found, isRefused: true)
-            return ReplayRecordTable.Decided(
-                ordinal: ordinal, .refused,
-                reason: StorableText.of("\(letter.reason) in \(letter.stage): \(letter.detail)"),
-                refusedAs: StorableText.of(letter.id))
-        }
-    }
+    /// All sent records without a refusal: a later stage may still refuse an accepted one.
+    var refusable: [Int64] { sent.filter { !$0.value.isRefused }.map(\.key) }
 
-    private func refused(by letter: DeadLetter, _ replayOf: String?) -> [Int64] {
-        if let ordinals = byPosition[letter.source] {
-            return ordinals.contains { sent[$0]?.letterID == replayOf } ? ordinals : []
+    /// The undecided records, and the accepted ones among the last that were sent.
+    var recentlySent: [Int64] { refusable.sorted().suffix(Self.undecidedMax) + undecided }
+
+    /// Marks refused records; returns those that were not refused before.
+    mutating func refuse(_ found: [ReplayRecordTable.Decided]) -> [ReplayRecordTable.Decided] {
+        found.filter { refused in
+            guard let record = sent[refused.ordinal], !record.isRefused else { return false }
+            sent[refused.ordinal]?.isRefused = true
+            undecided.remove(refused.ordinal)
+            note(record, isRefused: true)
+            return true
         }
-        // A later stage names the body.
-        let transactionID = letter.identifiers.transactionID.map(StorableText.of)
-        return letter.raw.flatMap { byPosition[$0] }?.filter { ordinal in
-            guard let found = sent[ordinal] else { return false }
-            return !found.isObservation || found.transactionID == transactionID
-        } ?? []
     }
 
     /// The accepted records: their stage has settled them without a dead letter.
     ///
-    /// - Parameter committed: the offsets of the stage's group, read before the dead-letter topic
-    ///   was read to its end.
+    /// - Parameter committed: the offsets of the stage's group, read before the end of the
+    ///   dead-letter topic that the index has reached.
     mutating func accepted(committed: [TopicPartition: Int64]) -> [ReplayRecordTable.Decided] {
         let passed = undecided.filter { ordinal in
             guard let position = sent[ordinal]?.position, let offset = committed[position.topicPartition] else {

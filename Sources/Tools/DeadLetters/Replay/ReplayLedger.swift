@@ -1,4 +1,3 @@
-import Kafka
 import Postgres
 import Records
 import Store
@@ -48,10 +47,14 @@ struct ReplayLedger {
         }
     }
 
-    func positions(topic: String) async throws -> [TopicPartition: Int64] {
-        let positions = try await connection.run(ReplayPositionTable.read, replay)
-        return Dictionary(
-            uniqueKeysWithValues: positions.map { (TopicPartition(topic: topic, partition: $0.partition), $0.next) })
+    /// The index's progress in each partition of the dead-letter topic.
+    func readings(of topic: String) async throws -> [DeadLetterIndexTable.Reading] {
+        Array(try await connection.run(DeadLetterIndexTable.readReadings, topic))
+    }
+
+    /// The records among these that have a new dead letter in the index.
+    func refused(among ordinals: [Int64]) async throws -> [ReplayRecordTable.Decided] {
+        Array(try await connection.run(ReplayRecordTable.refused, (replay, ordinals)))
     }
 
     /// The letters among these whose redaction is recorded by now.
@@ -68,16 +71,9 @@ struct ReplayLedger {
         _ = try await connection.run(ReplayRecordTable.sent, (replay, records))
     }
 
-    /// Records outcomes together with the dead-letter offsets that were read for them.
-    func decided(_ records: [ReplayRecordTable.Decided], read next: [TopicPartition: Int64]) async throws {
-        var pipeline = Pipeline()
-        if !records.isEmpty { pipeline.add(ReplayRecordTable.decide, (replay, records)) }
-        if !next.isEmpty {
-            let rows = next.sorted { $0.key < $1.key }.map { (partition: $0.key.partition, next: $0.value) }
-            pipeline.add(ReplayPositionTable.write, (replay, rows))
-        }
-        guard !pipeline.isEmpty else { return }
-        _ = try await connection.run(pipeline)
+    func decided(_ records: [ReplayRecordTable.Decided]) async throws {
+        guard !records.isEmpty else { return }
+        _ = try await connection.run(ReplayRecordTable.decide, (replay, records))
     }
 
     private static let pageMax = 5_000

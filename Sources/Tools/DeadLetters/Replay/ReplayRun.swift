@@ -1,4 +1,6 @@
+import AppStore
 import Kafka
+import Platform
 import Postgres
 import Records
 import Store
@@ -6,10 +8,10 @@ import Topology
 
 /// A run of a replay, from its beginning or from the point where a former run was interrupted.
 ///
-/// The replay and its letters are recorded before the run. Sent positions are recorded after the
-/// broker's acknowledgement, and outcomes together with the dead-letter offsets: after a crash at
-/// any step the next run sends unrecorded records a second time, which deduplication makes
-/// harmless, and skips none.
+/// The replay and its letters are recorded before the run, sent positions after the broker's
+/// acknowledgement: after a crash at any step the next run sends unrecorded records a second time,
+/// which deduplication makes harmless, and skips none. Outcomes are read from the index of the
+/// dead-letter topic, once it has read as far as the topic went when a stage had committed.
 final class ReplayRun {
     private let names: ReplayNames
     private let ledger: ReplayLedger
@@ -19,17 +21,19 @@ final class ReplayRun {
     private let report: (ReplayProgress) -> Void
     private let producer: KafkaProducer
     private let reader: ReplayReader
-    private var letters: LetterFollower
     private var account: ReplayAccount
     private var counts: ReplayCounts
-    private var written: [TopicPartition: Int64]
+    /// The commits of the stages, and the ends of the dead-letter topic read after them, which the
+    /// index has not reached yet.
+    private var awaited: (committed: [TopicPartition: Int64], marks: [Int32: Watermarks])?
+    /// The progress of the index at the last search for refusals.
+    private var searched: [DeadLetterIndexTable.Reading] = []
+    private var standing: IndexStanding?
     private var lastDecision = ContinuousClock.now
-    private var lastLook = ContinuousClock.now
 
     init(
         _ names: ReplayNames, _ ledger: ReplayLedger, _ row: ReplayRow, limits: ReplayLimits, account: ReplayAccount,
-        reader: ReplayReader, letters: LetterFollower, producer: KafkaProducer, stop: ReplayStop,
-        report: @escaping (ReplayProgress) -> Void
+        reader: ReplayReader, producer: KafkaProducer, stop: ReplayStop, report: @escaping (ReplayProgress) -> Void
     ) {
         self.names = names
         self.ledger = ledger
@@ -39,9 +43,7 @@ final class ReplayRun {
         count = Int(row.count)
         counts = row.counts
         self.account = account
-        written = letters.next
         self.reader = reader
-        self.letters = letters
         self.producer = producer
     }
 
@@ -50,7 +52,7 @@ final class ReplayRun {
         var due = ContinuousClock.now
         var failure: String?
         // After too many failures nothing more is sent, but sent records are still followed.
-        while failure == nil ? !account.isSettled : account.undecidedCount > 0 {
+        while failure == nil ? !account.isSettled : !account.undecided.isEmpty {
             if let why = stop.why { return try await end(.interrupted, why) }
             let now = ContinuousClock.now
             let mayBeSent = failure == nil && now >= due
@@ -60,7 +62,7 @@ final class ReplayRun {
                 let time = Duration.seconds(Double(batch) / Double(limits.rate))
                 due = max(due, now - Self.burst) + time
             }
-            try await follow()
+            try await look()
             if account.isFailing {
                 failure = "more than \(limits.failingShareMax) of the last records were refused again"
             }
@@ -95,7 +97,11 @@ final class ReplayRun {
     }
 
     private func requireProgress() throws {
-        guard account.undecidedCount == 0 || ContinuousClock.now - lastDecision < limits.waitMax else {
+        guard account.undecided.isEmpty || ContinuousClock.now - lastDecision < limits.waitMax else {
+            if let standing, standing.unread != 0 {
+                throw ReplayError(
+                    .interrupted, "nothing was decided for \(limits.waitText): the index is \(standing.text)")
+            }
             let groups = Set(account.sentPartitions.map(\.topic)).compactMap { names.stages[$0] }.map {
                 names.group($0)
             }.sorted()
@@ -134,7 +140,7 @@ extension ReplayRun {
                 }
             }
         }
-        if account.undecidedCount == 0 { lastDecision = .now }
+        if account.undecided.isEmpty { lastDecision = .now }
         let delivery = await producer.send(sending.map(\.record))
         var failure: KafkaError?
         for (index, element) in sending.enumerated() {
@@ -155,7 +161,7 @@ extension ReplayRun {
         }
         try await ledger.sent(sent.map { ($0.row.ordinal, $0.position) })
         for (row, position) in sent { account.sent(position, of: row) }
-        try await ledger.decided(unsent, read: [:])
+        try await ledger.decided(unsent)
         counts.sent += Int64(sent.count)
         counts.unsent += Int64(unsent.count)
         report(progress(.running))
@@ -164,54 +170,56 @@ extension ReplayRun {
 }
 
 extension ReplayRun {
-    /// Reads the outcomes of sent records, and records them.
-    private func follow() async throws {
-        let partitions = account.sentPartitions
-        let committed = partitions.isEmpty ? [:] : try await committed(partitions)
-        // After the commits: a stage writes its dead letter before it commits.
-        var decided = try await readLetters()
-        decided += account.accepted(committed: committed)
-        try await record(decided)
-    }
-
-    private func record(_ decided: [ReplayRecordTable.Decided]) async throws {
-        let next = letters.next
-        guard !decided.isEmpty || next != written else { return try await requireLedger() }
-        try await ledger.decided(decided, read: next)
-        written = next
-        guard !decided.isEmpty else { return }
+    /// Searches the index for the outcomes of sent records, and records them.
+    ///
+    /// - Parameter isLast: searches for all of them, instead of the recent ones.
+    /// - Returns: whether the index has reached the topic's awaited ends.
+    @discardableResult private func look(isLast: Bool = false) async throws -> Bool {
+        // Over the replay's session: if the server has ended it, the run must stop.
+        let readings = try await ledger.readings(of: names.deadLetterTopic)
+        let (committed, marks) = if let awaited { awaited } else { try await ends(after: readings) }
+        let standing = IndexStanding(readings, marks: marks, now: Timestamp(milliseconds: WallClock.milliseconds))
+        let isReached = standing.unread == 0
+        self.standing = standing
+        awaited = isReached ? nil : (committed, marks)
+        var decided: [ReplayRecordTable.Decided] = []
+        let isWhole = isLast && isReached
+        if readings != searched || isWhole {
+            let ordinals = isWhole ? account.refusable : account.recentlySent
+            decided = account.refuse(try await ledger.refused(among: ordinals))
+            searched = readings
+        }
+        if isReached { decided += account.accepted(committed: committed) }
+        guard !decided.isEmpty else { return isReached }
+        try await ledger.decided(decided)
         lastDecision = .now
         counts = try await ledger.row().counts
         report(progress(.running))
+        return isReached
     }
 
-    /// Asks the session if it still lives while there is nothing to write: if the server has ended
-    /// it, the replay's lock is gone and the run must stop.
-    private func requireLedger() async throws {
-        guard ContinuousClock.now - lastLook > Self.ledgerInterval else { return }
-        lastLook = .now
-        _ = try await ledger.row()
-    }
-
-    /// The outcomes by the dead letters up to the topic's present end.
-    private func readLetters() async throws -> [ReplayRecordTable.Decided] {
+    /// The commits of the stages, and then the ends of the dead-letter topic: a stage writes its
+    /// dead letter before it commits.
+    private func ends(after readings: [DeadLetterIndexTable.Reading]) async throws -> (
+        committed: [TopicPartition: Int64], marks: [Int32: Watermarks]
+    ) {
         let name = names.deadLetterTopic
-        let metadata = try await reader.partitionCount(name)
-        let partitions = (0..<Int32(metadata ?? 0)).map { TopicPartition(topic: name, partition: $0) }
-        let ends = try await reader.admin.listOffsets(partitions, deadline: Self.deadline)
-        var decided: [ReplayRecordTable.Decided] = []
-        try await letters.read(to: ends.mapValues(\.high)) { record in
-            guard let letter = try? DeadLetter(decoding: record) else { return }
-            decided += account.decisions(by: letter, replayOf: Self.replayOf(record))
+        let partitions = account.sentPartitions
+        let committed = partitions.isEmpty ? [:] : try await committed(partitions)
+        let count = try await reader.partitionCount(name) ?? 0
+        let marks = try await reader.admin.listOffsets(
+            (0..<Int32(count)).map { TopicPartition(topic: name, partition: $0) }, deadline: Self.deadline)
+        for reading in readings {
+            let partition = TopicPartition(topic: name, partition: reading.partition)
+            let end = marks[partition]?.high ?? 0
+            guard reading.nextOffset <= end else {
+                throw ReplayError(
+                    .interrupted,
+                    "\(partition) ends at \(end), before the offset \(reading.nextOffset) that the index has read: "
+                        + "the topic was recreated; abandon the replay")
+            }
         }
-        return decided
-    }
-
-    /// The dead letter that the original was replayed from.
-    private static func replayOf(_ record: ConsumerRecord) -> String? {
-        DeadLetterOriginal(record).headers.last { $0.name == DeadLetterHeader.replayOf }?.value.map {
-            StorableText.of(String(decoding: $0, as: UTF8.self))
-        }
+        return (committed, Dictionary(uniqueKeysWithValues: marks.map { ($0.key.partition, $0.value) }))
     }
 
     /// The offsets that the groups of these partitions' stages have committed, at most the
@@ -251,7 +259,6 @@ extension ReplayRun {
                 let committed = try await committed(Set(waiting.keys))
                 waiting = waiting.filter { committed[$0.key, default: 0] < $0.value }
                 if waiting.isEmpty { break }
-                try await record(try await readLetters())
                 if let why = stop.why { return why }
                 guard ContinuousClock.now < end else {
                     return "\(stage.program) has not settled what came of the replay within"
@@ -260,13 +267,22 @@ extension ReplayRun {
                 try? await Task.sleep(for: Self.lookInterval)
             }
         }
-        try await record(try await readLetters())
+        // Ends that are older than the last commit may lack its dead letter.
+        awaited = nil
+        let end = ContinuousClock.now + limits.waitMax
+        while try await !look(isLast: true) {
+            if let why = stop.why { return why }
+            guard ContinuousClock.now < end else {
+                return "the index has not read the last dead letters within \(limits.waitText): "
+                    + (standing?.text ?? "its progress is unknown")
+            }
+            try? await Task.sleep(for: Self.lookInterval)
+        }
         return nil
     }
 
     private static let deadline = Duration.seconds(30)
     private static let lookInterval = Duration.milliseconds(200)
-    private static let ledgerInterval = Duration.seconds(2)
     /// Maximum delay that later records make up for.
     private static let burst = Duration.milliseconds(500)
     /// Maximum records sent at once, because each may hold megabytes.

@@ -36,9 +36,6 @@ package struct Replays: Sendable {
     {
         try Self.check(why: why, limits)
         guard !plan.letters.isEmpty else { throw ReplayError(.empty, "no dead letter is left to be sent") }
-        let positions = try await names.letters.watermarks().sorted { $0.key < $1.key }.map {
-            (partition: $0.key, next: $0.value.high)
-        }
         let records = plan.letters.enumerated().map { ordinal, letter -> ReplayRecordTable.New in
             (
                 ordinal: Int64(ordinal), letterID: letter.row.id, transactionID: letter.row.identifiers.transactionID,
@@ -61,7 +58,6 @@ package struct Replays: Sendable {
             guard held > 0 else { throw ReplayError(.empty, "another replay has taken up all of these dead letters") }
             var pipeline = Pipeline()
             pipeline.add(ReplayTable.setCount, (number, held))
-            pipeline.add(ReplayPositionTable.write, (number, positions))
             pipeline.add(
                 ReplayTable.setState, (number, .prepared, "\(held) dead letters: \(new.filter)", who, .replayStarted))
             _ = try await connection.run(pipeline)
@@ -111,19 +107,15 @@ package struct Replays: Sendable {
         _ progress: @escaping (ReplayProgress) -> Void
     ) async throws -> ReplayProgress {
         let records = try await ledger.records()
-        let positions = try await ledger.positions(topic: names.deadLetterTopic)
         let unsent = Set(records.lazy.filter { $0.sentAt == nil }.map(\.letterID))
         let rows = try await DeadLetterTable.get(unsent, on: database)
         return try await ReplayReader.with(names, unsent, rows: rows) { reader in
-            try await TopicScan.with(names.kafka) { letters in
-                try await KafkaProducer.with(names.kafka, isUncompressed: { Topic.isUncompressed($0) }) { producer in
-                    try await ReplayRun(
-                        names, ledger, row, limits: limits,
-                        account: ReplayAccount(records, failingShareMax: limits.failingShareMax), reader: reader,
-                        letters: LetterFollower(scan: letters, next: positions), producer: producer, stop: stop,
-                        report: progress
-                    ).run()
-                }
+            try await KafkaProducer.with(names.kafka, isUncompressed: { Topic.isUncompressed($0) }) { producer in
+                try await ReplayRun(
+                    names, ledger, row, limits: limits,
+                    account: ReplayAccount(records, failingShareMax: limits.failingShareMax), reader: reader,
+                    producer: producer, stop: stop, report: progress
+                ).run()
             }
         }
     }
