@@ -94,7 +94,7 @@ import Testing
     /// Functions by their callers.
     private static let callers = [
         "PUBLIC": [
-            "active_entitlements_in", "dead_letter_hour", "entitlements_as_known", "explained_change",
+            "active_entitlements_in", "dead_letter", "dead_letter_hour", "entitlements_as_known", "explained_change",
             "explained_items", "explained_periods", "explained_rest", "explained_source", "had_entitlement",
             "has_entitlement", "held_entitlements", "instant_text", "is_environment", "is_identifier", "ledger_balance",
             "require_environment", "require_history", "require_read_committed", "rows_bounded", "timestamptz_from_ms",

@@ -17,7 +17,9 @@ import Testing
     ]
 
     /// The roles of those who integrate, in the order of the page.
-    private static let roles: [DatabaseRole] = [.appServer, .accountLinker, .operations]
+    private static let roles: [DatabaseRole] = [
+        .appServer, .accountLinker, .operations, .auditor, .investigator, .replay,
+    ]
 
     private static let page = ReferenceScript.root.appending(path: "schemas/postgres/API.md")
 

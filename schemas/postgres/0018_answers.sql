@@ -630,3 +630,68 @@ REVOKE EXECUTE ON FUNCTION
     explain_transaction, explain_user, explained_as_known, explained_now, explained_purchases,
     stored_about_user
 FROM PUBLIC;
+
+CREATE FUNCTION dead_letter(id text) RETURNS json
+    LANGUAGE sql STABLE PARALLEL SAFE SET search_path FROM CURRENT
+BEGIN ATOMIC
+    SELECT row_to_json(answer)
+    FROM (
+        SELECT wanted.id, coalesce(held.state, 'open') AS state, held.outcome,
+            EXISTS (
+                SELECT FROM dead_letter_actions AS action
+                WHERE action.dead_letter_id = wanted.id AND action.action = 'redacted'
+            ) AS is_redacted,
+            letter.*, coalesce(history.actions, '[]') AS history
+        FROM (VALUES (dead_letter.id)) AS wanted (id)
+        LEFT JOIN dead_letter_states AS held ON held.id = wanted.id
+        LEFT JOIN LATERAL (
+            SELECT reason, class, detail,
+                coalesce(doubt, CASE WHEN is_disputed THEN
+                    'other letters of this ID contradict it: '
+                    '''dead-letter verify'' shows which one the chain holds'
+                END) AS doubt,
+                instant_text(failed_at) AS failed_at, stage, attempt, worker,
+                group_id AS "group", copies, replay_of,
+                concat_ws('/', source_topic, source_partition, source_offset) AS source,
+                instant_text(source_at) AS source_timestamp, source_sha256,
+                CASE WHEN raw_topic IS NOT NULL THEN
+                    concat_ws('/', raw_topic, raw_partition, raw_offset)
+                END AS raw,
+                concat_ws('/', (SELECT min(topic) FROM dead_letter_progress), letter_partition,
+                    letter_offset) AS position,
+                producer, value_state AS value, omitted, verifier_version, config_sha256,
+                chain_sha256, chain_previous,
+                json_build_object(
+                    'transaction_id', transaction_id,
+                    'original_transaction_id', original_transaction_id, 'bundle_id', bundle_id,
+                    'environment', environment, 'product_id', product_id,
+                    'signed_at', instant_text(signed_at)
+                ) AS unverified,
+                (
+                    SELECT coalesce(
+                        json_object_agg(role, json_build_object('sha256', sha256))
+                            FILTER (WHERE sha256 IS NOT NULL),
+                        '{}')
+                    FROM (VALUES ('leaf', leaf_sha256), ('intermediate', intermediate_sha256),
+                        ('root', root_sha256)) AS certificate (role, sha256)
+                ) AS chain
+            FROM dead_letters AS known WHERE known.id = wanted.id
+        ) AS letter ON true
+        CROSS JOIN (
+            SELECT json_agg(entry) AS actions
+            FROM (
+                SELECT number, instant_text(at) AS at, action, who, database_user, replay, why,
+                    detail
+                FROM dead_letter_actions AS done
+                WHERE done.dead_letter_id = dead_letter.id
+                ORDER BY number DESC LIMIT 1000
+            ) AS entry
+        ) AS history
+        WHERE letter.reason IS NOT NULL OR history.actions IS NOT NULL
+    ) AS answer;
+END;
+
+COMMENT ON FUNCTION dead_letter IS
+    'A dead letter by its whole ID, as the index knows it, with its state, the outcome of its last '
+    'replay and the last thousand actions on it, the last first. Once the row of the letter is pruned, its '
+    'members are null; an unknown ID gives null.';
