@@ -164,8 +164,8 @@ let tools = room(
         library(
             "AuditConsole",
             [
-                "AppStore", "Commands", "DeadLetters", "HTTP", "JSON", "Kafka", "OpenSSL", "Platform", "Postgres",
-                "Records", "Settings", "Store", "Telemetry", "Threads",
+                "AppStore", "Commands", "DeadLetters", "HTTP", "JSON", "OpenSSL", "Platform", "Postgres", "Records",
+                "Settings", "Store", "Telemetry", "Threads",
             ], embedded: ["Assets/console.css", "Assets/console.js", "Assets/icon.svg"]),
         // The operators' commands.
         library(

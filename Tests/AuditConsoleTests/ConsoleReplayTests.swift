@@ -90,7 +90,7 @@ import Testing
         let row = try #require(try await fixture.replays.replay(number))
         #expect(row.counts.accepted == 2)
         let page = try await fixture.client(as: "vera").get(path).body
-        #expect(page.contains("Finished: 2 accepted."))
+        #expect(page.contains("Finished: 2 accepted, 0 refused again."))
     }
 
     @Test(.needsChromium) func `an open page says by itself that its replay has finished`() async throws {
@@ -111,7 +111,7 @@ import Testing
         }
         try await Self.settle(try await raw.watermarks().mapValues(\.high), fixture)
         try await TestSupport.eventually("the page has to say so") {
-            try await browser.texts("return [window.kept.textContent]") == ["Finished: 2 accepted."]
+            try await browser.texts("return [window.kept.textContent]") == ["Finished: 2 accepted, 0 refused again."]
         }
         #expect(try await browser.contents(of: "title").first?.contains("completed") == true)
         try await TestSupport.eventually("the button has to go") {

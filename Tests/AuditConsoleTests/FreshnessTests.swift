@@ -15,7 +15,7 @@ import Testing
     func `a page names the letters that a stopped index has not read`(path: String) async throws {
         let fixture = try await ConsoleFixture()
         let client = try await fixture.client(as: "vera")
-        #expect(try await client.get(path).body.contains(", all read."))
+        #expect(try await client.get(path).body.contains(", all read<"))
         _ = try await fixture.database.query(
             """
             UPDATE dead_letter_progress

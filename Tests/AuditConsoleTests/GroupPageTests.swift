@@ -32,7 +32,7 @@ import Testing
         let rule = RefusalGuide(.signatureInvalid).rule
         for text in [
             "What is alike", "signature_<wbr>invalid", "com.example.app", "storekit.raw", "ingest-1",
-            rule.replacing("'", with: "&#39;"), "</span>2</span></b>", "1 in the 6 hours before",
+            rule.replacing("'", with: "&#39;"), "<b>2</b>", "1 in the 6 hours before",
             "Dead letters per hour, 168 hours: signature_invalid 3",
         ] { #expect(page.body.contains(text), "\(text)") }
         for letter in fixture.ids { #expect(page.body.contains("href=\"/letters/\(letter)\"")) }

@@ -176,7 +176,7 @@ import Testing
         #expect(begun.status == 303)
         let page = try await client.get(begun.location ?? "")
         #expect(page.status == 200)
-        #expect(page.body.contains("begun"))
+        #expect(page.body.contains("Begun at"))
         #expect(try await client.get("/replays").body.contains("a test"))
         #expect(try await client.get("/").body.contains("Hash chains"))
     }

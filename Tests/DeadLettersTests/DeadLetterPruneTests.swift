@@ -74,7 +74,7 @@ import Testing
         #expect(actions.count == 20)
         let shown = await rig.tool("show", id)
         #expect(shown.exitCode == 1)
-        #expect(shown.result.contains("resolved by anna: seen"), "\(shown.notes)")
+        #expect(shown.result.contains("action: resolved\n    who: anna\n"), "\(shown.notes)")
         let json = await rig.tool("show", id, "--json")
         #expect(json.result.contains(#""action":"resolved""#), "\(json.result)")
         let unknown = await rig.tool("show", String(repeating: "0", count: 64))

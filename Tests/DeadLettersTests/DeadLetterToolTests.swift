@@ -103,8 +103,8 @@ import Testing
         #expect(runs[7].result.contains(Self.token))
         for run in runs[0...2] {
             #expect(run.exitCode == 0)
-            #expect(run.result.contains("Dead letter \(id)\n"))
-            #expect(run.result.contains("signature_invalid (forged)"))
+            #expect(run.result.contains("id: \(id)\n"))
+            #expect(run.result.contains("reason: signature_invalid\n") && run.result.contains("class: forged\n"))
             #expect(!run.result.contains(Self.token))
             #expect(run.result.contains("<37 bytes hidden>"))
             #expect(run.result.contains("Decoded, unverified: body\nheader {\n"))
@@ -113,7 +113,7 @@ import Testing
             #expect(run.result.contains("leaf"))
             #expect(run.notes.contains("--reveal"))
         }
-        #expect(runs[3].result.contains("transaction 7"))
+        #expect(runs[3].result.contains("transaction id: 7"))
         #expect(runs[4].exitCode == 1)
         #expect(runs[5].exitCode == 64)
         #expect(runs[6].exitCode == 64)
@@ -132,6 +132,7 @@ import Testing
         let json = try JSONDocument(parsing: Array(runs[3].result.utf8.dropLast())).root
         #expect(json["original"]?["value_base64"]?.string == "AAECGw==")
         #expect(json["chain"]?["leaf"]?["sha256"]?.string?.count == 64)
+        #expect(json["shown"]?["value"]?["note"]?.string == "4 bytes, hex")
     }
 
     @Test func `show writes the original alone, byte for byte, on request`() async throws {

@@ -27,9 +27,7 @@ import Testing
         let letter = DeadLetterWriter(Sample.context()).letter(
             for: Sample.original(value: body), Sample.refusal, value: .original)
         let record = Sample.consumed(letter)
-        let dossier = LetterDossier(try DeadLetter(decoding: record), DeadLetterOriginal(record))
-        let original = dossier.rendering(isRevealing: isRevealing)
-        return DeadLetterText.whole(dossier.letter, original) + DeadLetterText.decoded(original)
+        return LetterDossier((try DeadLetter(decoding: record), record)).text(isRevealing: isRevealing)
     }
 
     @Test func `each shape's tokens are found at their paths`() throws {

@@ -26,11 +26,9 @@ import Testing
             let record = Sample.consumed(
                 DeadLetterWriter(Sample.context()).letter(
                     for: Sample.original(value: body.bytes), Sample.refusal, value: .original))
-            let dossier = LetterDossier(try DeadLetter(decoding: record), DeadLetterOriginal(record))
+            let dossier = LetterDossier((try DeadLetter(decoding: record), record))
             for isRevealing in [false, true] {
-                let original = dossier.rendering(isRevealing: isRevealing)
-                let text =
-                    DeadLetterText.whole(dossier.letter, original) + DeadLetterText.decoded(original) + dossier.text
+                let text = dossier.text(isRevealing: isRevealing)
                 #expect(text.utf8.count < Self.shownBytesMax, "\(body)")
             }
             let json = dossier.json(isRevealing: false).bytes

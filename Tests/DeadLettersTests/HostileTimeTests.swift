@@ -23,9 +23,7 @@ import TestSupport
     @Test(arguments: HostileNumber.all) func `a letter of any time is read, listed and shown`(number: Int64) throws {
         let record = Self.letter(number)
         let letter = try DeadLetter(decoding: record)
-        let dossier = LetterDossier(letter, DeadLetterOriginal(record))
-        let text = DeadLetterText.whole(letter, dossier.rendering(isRevealing: false))
-        #expect(text.contains("Dead letter"))
+        #expect(LetterDossier((letter, record)).text(isRevealing: false).contains("id: \(letter.id)\n"))
         let row = DeadLetterRow(letter, record)
         let json = row.json(topic: "storekit.dead-letter").bytes
         #expect(try JSONSerialization.jsonObject(with: Data(json)) is [String: Any])
@@ -44,6 +42,16 @@ import TestSupport
         }
         let read = try await DeadLetterTable.page(DeadLetterQuery(), limit: 100, on: rig.client)
         #expect(Set(read.map(\.failedAt)) == Set(rows.map(\.failedAt)))
+        for row in read {
+            let answer = try #require(try await DeadLetterTable.answer(about: row.id, on: rig.client))
+            for (name, value) in row.json(topic: rig.topic.name).members {
+                #expect(Self.object(answer[name]) == Self.object(value), "\(name)")
+            }
+        }
+    }
+
+    private static func object(_ json: JSONContent) -> NSObject? {
+        try? JSONSerialization.jsonObject(with: Data(json.bytes), options: .fragmentsAllowed) as? NSObject
     }
 
     @Test(arguments: HostileNumber.all) func `a letter whose header names no offset is no dead letter`(number: Int64)

@@ -36,7 +36,7 @@ import Testing
             environment: ["DATABASE_URL": rig.options.connectionString])
         #expect(run.exitCode == 0)
         #expect(run.notes.contains("3 of 3 dead letters, as of "), "\(run.notes)")
-        #expect(run.notes.contains("; Kafka does not say how many are not read yet"))
+        #expect(run.notes.contains("; Kafka does not say how many letters are not read yet"))
     }
 
     @Test func `search says how many it shows of how many`() async throws {

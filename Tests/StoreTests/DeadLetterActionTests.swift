@@ -1,4 +1,5 @@
 import AppStore
+import JSON
 import Postgres
 import TestSupport
 import Testing
@@ -15,11 +16,10 @@ import Testing
         NewDeadLetterAction(who: try Sample.name("anna"), kind: kind, why: why, deadLetterID: id, replay: replay)
     }
 
-    private static func state(of id: String, _ client: PostgresClient) async throws -> (
-        DeadLetterState?, DeadLetterStanding?
-    ) {
+    private static func state(of id: String, _ client: PostgresClient) async throws -> (DeadLetterState?, JSONContent?)
+    {
         let row = try await DeadLetterTable.get([id], on: client).first
-        return (row?.state, try await DeadLetterActionTable.standing(of: [id], on: client)[id])
+        return (row?.state, try await DeadLetterTable.answer(about: id, on: client))
     }
 
     @Test(arguments: [
@@ -38,14 +38,14 @@ import Testing
             let replay: Int64? = kind.rawValue.hasPrefix("replay") ? 7 : nil
             try await DeadLetterActionTable.append([try Self.action(kind, "id1", replay: replay)], on: client)
         }
-        let (held, standing) = try await Self.state(of: "id1", client)
+        let (held, answer) = try await Self.state(of: "id1", client)
         #expect(held == state)
-        #expect(standing?.state == state)
-        #expect(standing?.isAccepted == isAccepted)
-        #expect(standing?.who == "anna")
+        #expect(answer?["state"].text == state.rawValue)
+        #expect(answer?["outcome"].text == isAccepted.map { $0 ? "accepted" : "refused" })
         #expect(try await Self.state(of: "id2", client).0 == .open)
-        let history = try await DeadLetterActionTable.history(of: "id1", limit: 10, on: client)
-        #expect(history.map(\.kind) == kinds.reversed())
+        let history = answer?["history"].elements ?? []
+        #expect(history.map { $0["action"].text } == kinds.reversed().map(\.rawValue))
+        #expect(history.allSatisfy { $0["who"].text == "anna" })
     }
 
     @Test func `a letter that is indexed later has the state of its actions`() async throws {

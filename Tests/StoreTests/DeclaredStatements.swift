@@ -84,16 +84,15 @@ enum DeclaredStatements {
 
     private static let deadLetters: [any DeclaredStatement] = [
         DeadLetterPruning.count, DeadLetterPruning.remove, DeadLetterTable.shareStates, DeadLetterTable.upsert,
-        DeadLetterTable.addOthers, DeadLetterTable.search, DeadLetterTable.searchCount,
+        DeadLetterTable.addOthers, DeadLetterTable.search, DeadLetterTable.searchCount, DeadLetterTable.answer,
         DeadLetterIndexTable.readReadings, DeadLetterIndexTable.read, DeadLetterIndexTable.analyze,
         DeadLetterIndexTable.recordCount, DeadLetterIndexTable.empty, DeadLetterIndexTable.size,
         DeadLetterIndexTable.begin, DeadLetterIndexTable.lock, DeadLetterIndexTable.write,
         DeadLetterCounts.totalOfHours, DeadLetterCounts.totalOfRows, DeadLetterGroupTable.ofHours,
         DeadLetterGroupTable.ofRows, DeadLetterActionTable.appendDecisions, DeadLetterActionTable.appendReplays,
-        DeadLetterActionTable.decide, DeadLetterActionTable.ofLetter, DeadLetterActionTable.redacted,
-        DeadLetterActionTable.redactedAmong, DeadLetterActionTable.ofAll, DeadLetterActionTable.standing,
-        ReplayTable.add, ReplayTable.setCount, ReplayTable.setState, ReplayTable.newest, ReplayTable.get,
-        ReplayTable.acquire, ReplayRecordTable.hold, ReplayRecordTable.last, ReplayRecordTable.read,
+        DeadLetterActionTable.decide, DeadLetterActionTable.redacted, DeadLetterActionTable.redactedAmong,
+        DeadLetterActionTable.ofAll, ReplayTable.add, ReplayTable.setCount, ReplayTable.setState, ReplayTable.newest,
+        ReplayTable.get, ReplayTable.acquire, ReplayRecordTable.hold, ReplayRecordTable.last, ReplayRecordTable.read,
         ReplayRecordTable.sent, ReplayRecordTable.decide, ReplayRecordTable.abandon, ReplayRecordTable.refused,
     ]
 }

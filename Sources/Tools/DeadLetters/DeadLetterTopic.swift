@@ -18,6 +18,9 @@ package struct DeadLetterTopic: Sendable {
         package var held: [Int32: Range<Int64>] = [:]
     }
 
+    /// A dead letter and its record.
+    package typealias Held = (letter: DeadLetter, record: ConsumerRecord)
+
     package let name: String
     /// librdkafka's properties, bootstrap servers included.
     package let configuration: [String: String]
@@ -75,9 +78,7 @@ package struct DeadLetterTopic: Sendable {
     /// The whole dead letter at a position of this topic.
     ///
     /// - Returns: nil if no record lies there (any more), or no dead letter.
-    package func read(at position: RecordPosition) async throws(DeadLetterTopicError) -> (
-        letter: DeadLetter, record: ConsumerRecord
-    )? {
+    package func read(at position: RecordPosition) async throws(DeadLetterTopicError) -> Held? {
         let held = try await spans(since: nil).held[position.topicPartition]
         guard let held, held.contains(position.offset), let record = try await records(at: [position])[position],
             let letter = try? DeadLetter(decoding: record)

@@ -13,7 +13,7 @@ struct DemoLetters: Sendable {
 
     private(set) var reasons: [Reason] = []
     /// A forged signature, else the first that there is.
-    private(set) var example: (letter: DeadLetter, original: DeadLetterOriginal)?
+    private(set) var example: DeadLetterTopic.Held?
     private static let telling = "signature_invalid"
 
     /// Reads the whole topic; of copies of one letter the first counts.
@@ -46,7 +46,7 @@ struct DemoLetters: Sendable {
 
     private mutating func considerAsExample(_ letter: DeadLetter, _ record: ConsumerRecord) {
         let isBetter = letter.reason == Self.telling && example?.letter.reason != Self.telling
-        if example == nil || isBetter { example = (letter, DeadLetterOriginal(record)) }
+        if example == nil || isBetter { example = (letter, record) }
     }
 
     /// Number of letters by reason.

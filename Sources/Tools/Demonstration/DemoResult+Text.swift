@@ -102,11 +102,10 @@ extension DemoResult {
     /// The dead letter as `dead-letter show` prints it, without what is decoded.
     private var exampleLines: [String] {
         guard let example = letters.example else { return [] }
-        let dossier = LetterDossier(example.letter, example.original)
-        let text = DeadLetterText.whole(dossier.letter, dossier.rendering(isRevealing: false))
-        var lines = text.split(separator: "\n", omittingEmptySubsequences: false).flatMap { line in
-            line.isEmpty ? [""] : Self.broken(line).map { Self.margin + $0 }
-        }
+        let text = LetterDossier(example).text(isRevealing: false)
+        var lines = text.split(separator: "\n", omittingEmptySubsequences: false).prefix {
+            !$0.hasPrefix("Decoded, unverified")
+        }.flatMap { line in line.isEmpty ? [""] : Self.broken(line).map { Self.margin + $0 } }
         while lines.last == "" { lines.removeLast() }
         return ["", Self.margin + "One of them, as 'dead-letter show' prints it:", ""] + lines
     }

@@ -39,7 +39,7 @@ import Testing
         try await rig.refuse(rig.bodies(3))
         let dry = await Self.run(rig, "replay", "--reason", "bundle_mismatch")
         #expect(dry.exitCode == ExitCode.success, "\(dry.notes)")
-        #expect(dry.result.contains("3 dead letters: reason bundle_mismatch"))
+        #expect(dry.result.contains("filter: reason bundle_mismatch\n") && dry.result.contains("letters: 3\n"))
         #expect(dry.result.contains("no apps are configured here"))
         #expect(dry.notes.contains("nothing is sent yet"))
         let shown = await Self.run(rig, ["replay", "--all"], [:], isInteractive: true)

@@ -79,10 +79,9 @@ final class FuzzRig {
         guard let letter = try? DeadLetter(decoding: record) else {
             preconditionFailure("a dead letter is written that nobody reads")
         }
-        let dossier = LetterDossier(letter, DeadLetterOriginal(record))
+        let dossier = LetterDossier((letter, record))
         for isRevealing in [false, true] {
-            let original = dossier.rendering(isRevealing: isRevealing)
-            let text = DeadLetterText.whole(letter, original) + DeadLetterText.decoded(original) + dossier.text
+            let text = dossier.text(isRevealing: isRevealing)
             precondition(text.utf8.count < Self.shownBytesMax, "a letter's text is not bounded")
             let json = dossier.json(isRevealing: isRevealing).bytes
             precondition((try? JSONDocument(parsing: json, policy: .grammar)) != nil, "a letter's JSON does not parse")

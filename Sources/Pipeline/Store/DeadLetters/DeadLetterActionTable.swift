@@ -30,8 +30,6 @@ package struct DeadLetterAction: Equatable, Sendable {
     package let at: Timestamp
     /// The person, as named by the tool or the console.
     package let who: String
-    /// The role that signed in to record it; nil if an earlier version recorded it.
-    package let databaseUser: String?
     package let kind: Kind
     package let why: String?
     package let deadLetterID: String?
@@ -74,15 +72,6 @@ package struct AuditorName: Hashable, Sendable {
         guard !text.isEmpty, ShortText.isAcceptable(Array(text.utf8)) else { return nil }
         name = Identifier(text)
     }
-}
-
-/// The state of one letter.
-package struct DeadLetterStanding: Equatable, Sendable {
-    package let id: String
-    package let state: DeadLetterState
-    /// The result of the last replay that sent it; nil if unknown.
-    package let isAccepted: Bool?
-    package let who: String
 }
 
 /// A filter for actions; a nil member matches all.
@@ -175,19 +164,8 @@ package enum DeadLetterActionTable {
     }
 
     private static let reader = RowReader(
-        DeadLetterAction.init, "number", RowReader.time("at"), "who", "database_user", "action", "why",
-        "dead_letter_id", "replay", "detail")
-
-    static let ofLetter = Statement<(id: String, limit: Int), DeadLetterAction>(
-        [.value("id") { StorableText.of($0.id) }, .value("limit", \.limit)], returning: reader,
-        """
-        SELECT \(reader.names(of: "action")) FROM dead_letter_actions AS action
-        WHERE action.dead_letter_id = $id ORDER BY action.number DESC LIMIT $limit
-        """)
-
-    /// The actions about one letter, the last first.
-    package static func history(of id: String, limit: Int, on client: PostgresClient) async throws -> [DeadLetterAction]
-    { Array(try await client.run(ofLetter, (id, limit))) }
+        DeadLetterAction.init, "number", RowReader.time("at"), "who", "action", "why", "dead_letter_id", "replay",
+        "detail")
 
     typealias Page = (query: DeadLetterActionQuery, before: Int64, limit: Int)
 
@@ -234,24 +212,5 @@ package enum DeadLetterActionTable {
 
     package static func redacted(on client: PostgresClient) async throws -> Set<String> {
         Set(try await client.run(redacted))
-    }
-
-    static let standing = Statement<[String], DeadLetterStanding>(
-        [.values("ids") { $0.map(StorableText.of) }],
-        returning: RowReader(
-            DeadLetterStanding.init, "id", "state",
-            RowReader<String?>("outcome").map { outcome in outcome.map { $0 == "accepted" } }, "who"),
-        """
-        SELECT id, state, outcome, who
-        FROM dead_letter_states WHERE id = ANY ($ids)
-        """)
-
-    /// The states of the given letters, as far as any action concerns them.
-    package static func standing(of ids: [String], on client: PostgresClient) async throws -> [String:
-        DeadLetterStanding]
-    {
-        var standings: [String: DeadLetterStanding] = [:]
-        for standing in try await client.run(standing, ids) { standings[standing.id] = standing }
-        return standings
     }
 }

@@ -1,4 +1,5 @@
 package import AppStore
+package import JSON
 package import Postgres
 import Records
 
@@ -66,6 +67,16 @@ package enum DeadLetterTable {
             AND (known.contents_sha256, known.letter_partition)
                 <> (\(other).contents_sha256, \(other).letter_partition)
         """
+    }
+
+    static let answer = Statement<String, String?>(
+        [.value("id") { StorableText.of($0.lowercased()) }], returning: RowReader("answer"),
+        "SELECT dead_letter($id)::text AS answer")
+
+    /// The answer of the SQL function `dead_letter`; nil for an unknown ID.
+    package static func answer(about id: String, on client: PostgresClient) async throws -> JSONContent? {
+        guard let text = try await client.run(answer, id)[0] else { return nil }
+        return JSONContent(try JSONDocument(parsing: Array(text.utf8)).root)
     }
 
     /// The known letters of these IDs, in no order.

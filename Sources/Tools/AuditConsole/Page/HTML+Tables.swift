@@ -1,55 +1,18 @@
+import JSON
 import Commands
 
-/// A column of a page's table: its title, and what it shows of a row.
-struct PageColumn<Row> {
-    fileprivate let title: String
-    /// The class of its cells, and of the title's if they are numbers.
-    fileprivate let cellClass: String?
-    fileprivate let cell: (inout HTML, Row) -> Void
-    /// Whether its cells name their rows.
-    fileprivate var isRowHeader = false
-
-    /// - Parameter cellClass: the class of its cells; nil for none.
-    init(_ title: String, _ cellClass: String? = nil, _ cell: @escaping (inout HTML, Row) -> Void) {
-        self.title = title
-        self.cellClass = cellClass
-        self.cell = cell
-    }
-
-    /// The column whose cells name their rows.
-    static func row(_ title: String, _ cellClass: String? = nil, _ cell: @escaping (inout HTML, Row) -> Void)
-        -> PageColumn
-    {
-        var column = PageColumn(title, cellClass, cell)
-        column.isRowHeader = true
-        return column
-    }
-
-    static func number(_ title: String, _ value: @escaping (Row) -> Int64) -> PageColumn {
-        PageColumn(title, "number") { $0.text(Quantity.grouped(value($1))) }
-    }
-
-    /// An untrusted text, or a dash.
-    static func foreign(
-        _ title: String, _ cellClass: String? = nil, bytesMax: Int = 255, _ text: @escaping (Row) -> String?
-    ) -> PageColumn { PageColumn(title, cellClass) { $0.optional(text($1), bytesMax: bytesMax) } }
-
-    fileprivate func write(_ row: Row, to html: inout HTML) {
-        let classes: [HTML.Attribute] = cellClass.map { [.class($0)] } ?? []
-        let scope = isRowHeader ? [HTML.Attribute("scope", "row")] : []
-        html.element(isRowHeader ? "th" : "td", scope + classes) { cell(&$0, row) }
-    }
-}
-
 extension HTML {
-    /// A table that scrolls by itself if it is wider than the page.
+    /// A table of the columns that a command prints; it scrolls by itself if it is wider than the page.
     ///
     /// - Parameters:
     ///   - caption: says what the rows are; shown above them.
+    ///   - name: the member that names a row and links to the page about it; nil for none.
     ///   - id: a row's in the page; nil for none.
     mutating func table<Row>(
-        _ caption: String, _ rows: some Sequence<Row>, _ columns: [PageColumn<Row>], id: (Row) -> String? = { _ in nil }
+        _ caption: String, _ rows: some Sequence<Row>, _ columns: [ReportColumn<Row>], by name: String? = nil,
+        id: (Row) -> String? = { _ in nil }
     ) {
+        let columns = columns.compactMap { column in column.column.map { (column, $0.title, Self.cellClass($0)) } }
         // Focusable, so that the keyboard scrolls it too.
         let region = [.class("scroll"), Attribute("role", "region"), .label(caption), Attribute("tabindex", "0")]
         element("div", region) { html in
@@ -57,24 +20,57 @@ extension HTML {
                 html.element("caption", text: caption)
                 html.element("thead") { html in
                     html.element("tr") { html in
-                        for column in columns {
-                            let scope = Attribute("scope", "col")
-                            let isNumber = column.cellClass == "number"
-                            let classes: [Attribute] = isNumber ? [.class("number")] : []
-                            html.element("th", [scope] + classes, text: column.title)
+                        for (_, title, classes) in columns {
+                            html.element("th", [Attribute("scope", "col")] + classes, text: Self.label(title))
                         }
                     }
                 }
                 html.element("tbody") { html in
                     for row in rows {
                         html.element("tr", id(row).map { [.id($0)] } ?? []) { html in
-                            columns.forEach { $0.write(row, to: &html) }
+                            for (column, _, classes) in columns {
+                                let isName = column.name != nil && column.name == name
+                                let scope = isName ? [Attribute("scope", "row")] : []
+                                html.element(isName ? "th" : "td", scope + classes) { html in
+                                    html.value(
+                                        column.name ?? "", column.name.map { _ in column.value(row) } ?? .string(""),
+                                        shown: column.cell(row), isRow: isName)
+                                }
+                            }
                         }
                     }
                 }
             }
         }
     }
+
+    private static func cellClass(_ column: TextTable.Column) -> [Attribute] {
+        guard column.alignment == .left else { return [.class("number")] }
+        return wideTitles.contains(column.title) ? [.class("wide")] : []
+    }
+
+    private static let wideTitles: Set = ["because", "chosen", "detail", "rule", "value", "what to do", "why"]
+
+    /// A fact sheet: the members of an answer that are neither null nor empty.
+    mutating func facts(_ answer: JSONContent) {
+        let members = answer.members.filter { !$0.value.isNull && $0.value.text != "" }
+        guard !members.isEmpty else { return optional(nil) }
+        element("dl", [.class("facts")]) { html in
+            for (name, value) in members {
+                html.element("dt", text: Self.label(name))
+                html.element("dd") { $0.value(name, value) }
+            }
+        }
+    }
+
+    /// `Source SHA-256` for `source_sha256`.
+    private static func label(_ name: String) -> String {
+        guard !name.contains(".") else { return name }
+        let words = name.split(separator: "_").map { special[String($0)] ?? String($0) }.joined(separator: " ")
+        return words.prefix(1).uppercased() + words.dropFirst()
+    }
+
+    private static let special = ["id": "ID", "sha256": "SHA-256"]
 
     /// A part of a page that the script requests again and again.
     ///
@@ -90,27 +86,12 @@ extension HTML {
         element("div", [.id(id), refresh] + role, content: content)
     }
 
-    /// Names with their explanations.
-    mutating func facts(_ facts: [(name: String, text: String)]) {
-        element("dl", [.class("facts")]) { html in
-            for (name, text) in facts {
-                html.element("dt", text: name)
-                html.element("dd", text: text)
-            }
-        }
-    }
-
     /// A part of a page in a frame of its own, under a heading.
     mutating func card(_ title: String, _ content: (inout HTML) -> Void) {
         element("section", [.class("card"), .label(title)]) { html in
             html.element("h2", text: title)
             content(&html)
         }
-    }
-
-    mutating func fact(_ name: String, _ content: (inout HTML) -> Void) {
-        element("dt", text: name)
-        element("dd", content: content)
     }
 
     mutating func tag(_ word: String) {

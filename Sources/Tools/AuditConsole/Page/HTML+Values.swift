@@ -1,8 +1,8 @@
 import AppStore
-import Commands
 import DeadLetters
 import HTTP
-import Store
+import JSON
+import Commands
 
 extension HTML {
     /// An instant in UTC, to the second.
@@ -19,25 +19,105 @@ extension HTML {
         instant.toSecond.description.replacing("T", with: " ").replacing("Z", with: " UTC")
     }
 
-    /// A link to a letter's page, by the beginning of its ID.
-    mutating func letter(_ id: String, isRow: Bool = false) {
-        let row = isRow ? [Attribute("data-row", nil)] : []
-        element("a", [.class("mono"), .href(LocalLink("letters", id))] + row) { html in
-            html.foreign(String(id.prefix(12)))
+    /// The value of an answer's member, shown by its kind and its name.
+    ///
+    /// - Parameters:
+    ///   - shown: a table's text in place of a long one.
+    ///   - isRow: whether it names its row.
+    mutating func value(_ name: String, _ content: JSONContent, shown: String? = nil, isRow: Bool = false) {
+        switch content {
+        case .object: facts(content)
+        case .array(let elements): list(name, elements)
+        case .null: optional(nil)
+        case .int(let number) where name == "replay": value(name, text: "\(number)", shown, isRow)
+        case .bool, .int, .double, .raw: plain("", shown ?? content.lines.joined())
+        case .string(let text), .time(let text, _): value(name, text: text, shown, isRow)
         }
     }
 
-    /// A reason that links to its explanation.
-    mutating func reason(_ reason: String) {
-        guard RefusalReason(rawValue: reason) != nil else { return name(of: reason) }
-        element("a", [.href(LocalLink("help", fragment: reason))]) { $0.name(of: reason) }
+    private mutating func value(_ name: String, text: String, _ shown: String?, _ isRow: Bool) {
+        if text.utf8.count > 10, let instant = Timestamp(iso8601: text) { return time(instant) }
+        if Self.tags.contains(name) { return tag(text) }
+        guard let link = LocalLink(member: name, text) else {
+            return plain(name, shown ?? text, isCopied: shown == nil)
+        }
+        let attributes: [Attribute] = [.href(link)] + (isRow ? [Attribute("data-row", nil)] : [])
+        let isLetter = shown != nil && link == LocalLink("letters", text)
+        element("a", attributes) { $0.plain(name, isLetter ? String(text.prefix(12)) : shown ?? text) }
     }
 
-    /// A reason as code; one of ours may break after an underscore.
+    private static let tags: Set = ["action", "class", "outcome", "state", "verdict"]
+
+    /// An untrusted text, as code if people copy or compare it.
+    private mutating func plain(_ name: String, _ text: String, isCopied: Bool = false) {
+        if name == "reason", RefusalReason(rawValue: text) != nil { return self.name(of: text) }
+        guard name.hasSuffix("sha256") || Self.codes.contains(name) else {
+            return foreign(text, bytesMax: Self.cellBytesMax)
+        }
+        let copied = isCopied && name.hasPrefix("source") ? [Attribute("data-copy", name)] : []
+        element("code", copied) { $0.foreign(text, bytesMax: Self.cellBytesMax) }
+    }
+
+    private static let codes: Set = [
+        "chain_previous", "dead_letter_id", "group", "id", "letters", "position", "raw", "source",
+    ]
+    private static let cellBytesMax = 8 << 10
+    private static let elementsShown = 500
+
+    /// Several values: objects one below the other, faults as sentences, many letters folded.
+    private mutating func list(_ name: String, _ elements: [JSONContent]) {
+        if let fault = Self.faults[name] {
+            for element in elements { self.element("p", [.class(fault)], text: element.text ?? "") }
+            return
+        }
+        guard !elements.isEmpty else { return optional(nil) }
+        let isFolded = name == "letters" && elements.count > 1
+        guard isFolded || elements.allSatisfy({ $0.members.isEmpty }) else { return elements.forEach { facts($0) } }
+        guard isFolded else {
+            for (index, element) in elements.enumerated() {
+                if index > 0 { text(", ") }
+                value(name, element, shown: element.text)
+            }
+            return
+        }
+        element("details") { html in
+            html.element("summary", text: "\(Quantity.grouped(elements.count)) letters")
+            html.element("ul", [.class("letters")]) { html in
+                for element in elements.prefix(Self.elementsShown) {
+                    html.element("li") { $0.value(name, element, shown: element.text) }
+                }
+            }
+            let rest = elements.count - Self.elementsShown
+            if rest > 0 { html.element("p", [.class("cut")], text: "\(Quantity.grouped(rest)) more not shown") }
+        }
+    }
+
+    /// The classes of faults: the letter was refused for the former.
+    private static let faults = ["wrong": "alert", "also_wrong": "hint"]
+
+    /// Lines of text, with the date beside each number of milliseconds.
+    mutating func block(_ text: String, label: String) {
+        let attributes: [Attribute] = [
+            Attribute("tabindex", "0"), Attribute("role", "region"), .label(label), Attribute("dir", "ltr"),
+        ]
+        element("pre", attributes) { html in
+            for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+                html.lines(index > 0 ? "\n\(line)" : String(line))
+                guard let date = Self.date(line) else { continue }
+                html.element("time", [.class("beside"), Attribute("datetime", date.description)], text: Self.utc(date))
+            }
+        }
+    }
+
+    /// The date that a line of JSON has in milliseconds, by the name of its member.
+    private static func date(_ line: Substring) -> Timestamp? {
+        guard line.utf8.count < 200 else { return nil }
+        let match = line.wholeMatch(of: /\s*"\w*(?:[dD]ate|[tT]imestamp)": (\d{10,14}),?/)
+        return match.flatMap { Int64($0.1) }.flatMap { Timestamp(boundedMilliseconds: $0) }
+    }
+
+    /// A known reason as code that may break after an underscore.
     private mutating func name(of reason: String) {
-        guard RefusalReason(rawValue: reason) != nil else {
-            return element("code") { $0.foreign(reason, bytesMax: 80) }
-        }
         element("code", [.class("name")]) { html in
             let parts = reason.split(separator: "_")
             for part in parts.dropLast() {
@@ -55,19 +135,8 @@ extension HTML {
 
     /// Writes how far the index has read, above the values that come from it.
     mutating func standing(_ standing: IndexStanding) {
-        if standing.isStopped { return notice("From the index, \(standing.text)", .alert) }
-        element("p", [.class("soft")]) { html in
-            html.text("From the index ")
-            if let asOf = standing.asOf {
-                html.text("as of ")
-                html.time(asOf)
-            }
-            switch standing.unread {
-            case nil: html.text("; Kafka does not say how many letters are not read yet.")
-            case 0: html.text(", all read.")
-            case let unread?: html.text(", \(Quantity.counted(unread, "letter")) not read yet.")
-            }
-        }
+        let text = "From the index, \(standing.text)"
+        standing.isStopped ? notice(text, .alert) : element("p", [.class("soft")], text: text)
     }
 
     mutating func notice(_ text: String, _ kind: NoticeKind) {
@@ -76,56 +145,26 @@ extension HTML {
     }
 
     enum NoticeKind: String { case alert, note, done }
+}
 
-    mutating func letters(_ rows: [DeadLetterRow], caption: String) {
-        table(
-            caption, rows,
-            [
-                PageColumn("Reason") { html, row in
-                    html.reason(row.reason)
-                    if row.warning != nil { html.tag("doubtful") }
-                }, .row("Letter") { $0.letter($1.id, isRow: true) }, PageColumn("Failed") { $0.time($1.failedAt) },
-                PageColumn("State") { $0.tag($1.state.rawValue) },
-                .foreign("Bundle ID", bytesMax: 60, \.identifiers.bundleID),
-                .foreign("Transaction", bytesMax: 40, \.identifiers.transactionID),
-                .foreign("Stage", bytesMax: 40, \.stage), .foreign("Detail", "wide", bytesMax: 160, \.detail),
-            ])
-    }
-
-    mutating func groups(_ groups: [DeadLetterGroup], caption: String) {
-        table(
-            caption, groups,
-            [
-                .row("Reason") { $0.group($1) }, .number("Open", \.openLetters), .number("Letters", \.letters),
-                PageColumn("Last \(DeadLetterGroupTable.trendHours) h") { html, group in
-                    html.trend(group)
-                    html.text(", \(Quantity.grouped(group.before)) before")
-                }, .foreign("Bundle ID", bytesMax: 60, \.bundleID),
-                .foreign("Leaf certificate", "mono") { $0.leaf.map { String($0.prefix(12)) } },
-                PageColumn("Source") { html, group in
-                    html.foreign(group.sourceTopic, bytesMax: 60)
-                    if let producer = group.producer {
-                        html.text(" by ")
-                        html.foreign(producer, bytesMax: 60)
-                    }
-                }, PageColumn("First") { $0.time($1.firstAt) }, PageColumn("Last") { $0.time($1.lastAt) },
-                PageColumn("Group", "mono") { $0.text(String($1.id.prefix(8))) },
-            ])
-    }
-
-    /// A group's reason, which links to the group.
-    private mutating func group(_ group: DeadLetterGroup) {
-        let link = LocalLink("groups", group.id)
-        element("a", [.href(link), Attribute("data-row", nil)]) { $0.name(of: group.reason) }
-    }
-
-    /// The letters of the last hours, with a sign that compares them with as many hours before.
-    mutating func trend(_ group: DeadLetterGroup) {
-        let (word, sign) =
-            group.recent > group.before ? ("up", "▲") : group.recent < group.before ? ("down", "▼") : ("even", "=")
-        element("span", [.class(word)]) { html in
-            html.element("span", [Attribute("aria-hidden", "true")], text: "\(sign) ")
-            html.text(Quantity.grouped(group.recent))
+extension LocalLink {
+    /// The page about a member of an answer, or the search for others with the same value; nil for
+    /// other members.
+    init?(member name: String, _ text: String) {
+        switch name {
+        case "dead_letter_id", "id", "letters", "refused_as", "replay_of": self.init("letters", text)
+        case "group": self.init("groups", text)
+        case "replay": self.init("replays", text)
+        case "reason" where RefusalReason(rawValue: text) != nil: self.init("help", fragment: text)
+        default:
+            guard let filter = Self.filters[name] else { return nil }
+            self.init("search", query: [HTTPItem(filter, text)])
         }
     }
+
+    private static let filters = [
+        "bundle_id": "bundle", "certificate": "certificate", "environment": "environment",
+        "original_transaction_id": "transaction", "product_id": "product", "sha256": "certificate",
+        "transaction_id": "transaction",
+    ]
 }

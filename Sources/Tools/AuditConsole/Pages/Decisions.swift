@@ -1,5 +1,7 @@
-import Commands
+import DeadLetters
 import HTTP
+import JSON
+import Commands
 import Store
 
 /// The forms by which operators decide on dead letters.
@@ -70,12 +72,11 @@ enum DecisionForms {
             let letters = Quantity.counted(count, "dead letter")
             html.element("h1", text: "\(letters) would be \(kind.rawValue)")
             html.element("p", [.class("lead")], text: "Nothing is changed yet.")
-            html.element("dl", [.class("facts")]) { html in
-                html.fact("Chosen") { html in
-                    html.element("a", [.href(filter.link)]) { html in html.foreign(filter.words, bytesMax: 500) }
-                }
-                html.fact("Note") { $0.foreign(note, bytesMax: 2000) }
+            html.element("p") { html in
+                html.text("Chosen: ")
+                html.element("a", [.href(filter.link)]) { html in html.foreign(filter.query.words, bytesMax: 500) }
             }
+            html.facts(["note": note])
             guard count > 0 else { return }
             let hidden: KeyValuePairs = [
                 "filter": HTTPForm.encoded(filter.fixedItems), "kind": kind.rawValue, "note": note,

@@ -2,6 +2,7 @@ import AppStore
 import Commands
 import DeadLetters
 import HTTP
+import JSON
 import Records
 import Store
 
@@ -35,7 +36,7 @@ struct GroupPage: Sendable {
             }
             html.element("p", [.class("lead")]) { html in
                 html.text("Dead letters that look alike, refused for ")
-                html.reason(group.reason)
+                html.value("reason", .string(group.reason))
             }
             html.standing(standing)
             actions(&html, request, group)
@@ -66,10 +67,8 @@ struct GroupPage: Sendable {
             html.figure("Open", Quantity.grouped(group.openLetters)) {
                 $0.text("of \(Quantity.grouped(group.letters))")
             }
-            html.element("div", [.class("card figure")]) { html in
-                html.element("span", [.class("label")], text: "Last \(hours) hours")
-                html.element("b") { $0.trend(group) }
-                html.element("span", text: "\(Quantity.grouped(group.before)) in the \(hours) hours before")
+            html.figure("Last \(hours) hours", Quantity.grouped(group.recent)) {
+                $0.text("\(Quantity.grouped(group.before)) in the \(hours) hours before")
             }
             html.figure("First", Self.day(group.firstAt)) { $0.time(group.firstAt) }
             html.figure("Last", Self.day(group.lastAt)) { $0.time(group.lastAt) }
@@ -79,32 +78,21 @@ struct GroupPage: Sendable {
     private static func day(_ instant: Timestamp) -> String { String(instant.description.prefix(10)) }
 
     private func alike(_ html: inout HTML, _ letter: DeadLetterRow) {
+        let guide = RefusalReason(rawValue: letter.reason).map { RefusalGuide($0) }
         html.card("What is alike") { html in
-            html.element("dl", [.class("facts")]) { html in
-                html.fact("Reason") { html in
-                    html.reason(letter.reason)
-                    html.text(" ")
-                    html.tag(letter.deadLetterClass)
-                }
-                if let guide = RefusalReason(rawValue: letter.reason).map({ RefusalGuide($0) }) {
-                    html.fact("The rule") { $0.text(guide.rule) }
-                    html.fact("What to do") { $0.text(guide.advice) }
-                }
-                for (role, fingerprint) in letter.certificates.named {
-                    html.fact("Certificate, \(role)") { $0.certificate(fingerprint) }
-                }
-                if letter.certificates.named.isEmpty { html.fact("Certificates") { $0.optional(nil) } }
-                html.fact("Bundle ID") { $0.optional(letter.identifiers.bundleID) }
-                html.fact("Source topic") { $0.foreign(letter.source.position.topic) }
-                html.fact("Producer") { $0.optional(letter.producer) }
-            }
+            html.facts([
+                "reason": letter.reason, "class": letter.deadLetterClass, "rule": guide?.rule, "advice": guide?.advice,
+                "certificates": letter.certificates, "bundle_id": letter.identifiers.bundleID,
+                "source_topic": letter.source.position.topic, "producer": letter.producer,
+            ])
         }
     }
 
     private func list(_ html: inout HTML, _ letters: [DeadLetterRow], _ group: DeadLetterGroup) {
         let count = Quantity.grouped(group.letters)
         html.element("h2", text: "Its letters")
-        html.letters(letters, caption: "\(Quantity.grouped(letters.count)) of \(count) dead letters, the newest first")
+        let caption = "\(Quantity.grouped(letters.count)) of \(count) dead letters, the newest first"
+        html.table(caption, letters, DeadLetterRow.columns(topic: sources.topic.name), by: "id")
         html.element("p") { html in
             let link = LocalLink("search", query: [HTTPItem("group", group.id)])
             html.link("Search among all \(count), or decide otherwise", to: link)

@@ -1,5 +1,6 @@
-import Commands
+import DeadLetters
 import HTTP
+import Commands
 import Store
 
 /// Dead letters that look alike, the largest groups first.
@@ -33,7 +34,8 @@ struct GroupsPage: Sendable {
                 return
             }
             let what = onlyOpen ? "with open dead letters" : "of all states"
-            html.groups(groups, caption: "\(Quantity.grouped(groups.count)) groups \(what), the largest first")
+            let caption = "\(Quantity.grouped(groups.count)) groups \(what), the largest first"
+            html.table(caption, groups, DeadLetterGroup.columns, by: "group")
         }
         return .page(page)
     }

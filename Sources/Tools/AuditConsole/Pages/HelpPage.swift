@@ -1,5 +1,7 @@
 import AppStore
 import DeadLetters
+import JSON
+import Settings
 
 /// Explanations of every reason, the roles and the keys.
 enum HelpPage {
@@ -40,28 +42,27 @@ enum HelpPage {
         html.table(
             "Reasons of the class \(deadLetterClass.rawValue)", reasons,
             [
-                .row("Reason") { $0.element("code", text: $1.rawValue) },
-                PageColumn("The rule that is broken", "wide") { $0.text(RefusalGuide($1).rule) },
-                PageColumn("What to do", "wide") { $0.text(RefusalGuide($1).advice) },
-            ], id: \.rawValue)
+                .init("reason", \.rawValue), .init("rule") { RefusalGuide($0).rule },
+                .init("advice", title: "what to do") { RefusalGuide($0).advice },
+            ] as [ReportColumn<RefusalReason>], by: "reason", id: \.rawValue)
     }
 
     private static func states(_ html: inout HTML) {
         html.element("h2", [.id("states")], text: "States")
         html.facts([
-            ("open", "Nobody has dealt with it, or its replay was refused again."),
-            ("replayed", "Sent again; accepted, or its outcome is not known yet."),
-            ("resolved", "Dealt with, with a note that says how."),
-            ("suppressed", "Not to be shown among what has to be dealt with, with a note."),
+            "open": "Nobody has dealt with it, or its replay was refused again.",
+            "replayed": "Sent again; accepted, or its outcome is not known yet.",
+            "resolved": "Dealt with, with a note that says how.",
+            "suppressed": "Not to be shown among what has to be dealt with, with a note.",
         ])
     }
 
     private static func roles(_ html: inout HTML) {
         html.element("h2", [.id("roles")], text: "Roles")
         html.facts([
-            ("viewer", "Sees all pages; of an original only what is known to be harmless."),
-            ("investigator", "May also reveal one record whole, which is written down."),
-            ("operator", "May also replay, resolve, suppress and reopen."),
+            "viewer": "Sees all pages; of an original only what is known to be harmless.",
+            "investigator": "May also reveal one record whole, which is written down.",
+            "operator": "May also replay, resolve, suppress and reopen.",
         ])
     }
 

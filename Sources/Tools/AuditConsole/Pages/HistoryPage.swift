@@ -1,5 +1,8 @@
 import AppStore
+import DeadLetters
 import HTTP
+import JSON
+import Settings
 import Store
 
 /// The actions of all users, the last first; a decision about many letters is one row, and so is a
@@ -34,7 +37,8 @@ struct HistoryPage: Sendable {
                 html.element("p", [.class("soft")], text: text)
                 return
             }
-            html.actions(shown, caption: "Actions, the last first", withLetters: true, continuing: isCut)
+            let caption = "Actions, the last first" + (isCut ? "; the last one goes on" : "")
+            html.table(caption, shown, ActionRun.columns)
             let rest = runs.dropFirst(Self.runsMax).first?.last
             guard let before = rest.map({ $0.number + 1 }) ?? (isCut ? actions.dropLast().last?.number : nil) else {
                 return
@@ -61,6 +65,53 @@ struct HistoryPage: Sendable {
             }
         }
     }
+}
+
+/// Actions of one person, of one kind and for one reason, without another one in between; or the
+/// beginning and the end of one replay.
+struct ActionRun {
+    /// The last first; never empty.
+    private(set) var actions: [DeadLetterAction]
+
+    var last: DeadLetterAction { actions[0] }
+
+    /// - Parameter actions: the last first.
+    static func runs(of actions: [DeadLetterAction]) -> [ActionRun] {
+        var ofReplay: [Int64: Int] = [:]
+        return actions.reduce(into: []) { runs, action in
+            let replay = action.deadLetterID == nil ? action.replay : nil
+            let isLast = runs.last?.continues(with: action) == true
+            if let index = replay.map({ ofReplay[$0] }) ?? (isLast ? runs.count - 1 : nil) {
+                runs[index].actions.append(action)
+            } else {
+                if let replay { ofReplay[replay] = runs.count }
+                runs.append(ActionRun(actions: [action]))
+            }
+        }
+    }
+
+    private var isReplay: Bool { last.replay != nil && last.deadLetterID == nil }
+
+    private func continues(with action: DeadLetterAction) -> Bool {
+        action.who == last.who && action.kind == last.kind && action.why == last.why && action.replay == last.replay
+            && (action.deadLetterID == nil) == (last.deadLetterID == nil)
+    }
+
+    /// The detail that all actions share, or a replay's selection and interruptions.
+    ///
+    /// `nil` if the actions differ in their detail.
+    var detail: String? {
+        guard !isReplay else { return actions.reversed().compactMap(\.detail).joined(separator: "; ") }
+        return actions.allSatisfy { $0.detail == last.detail } ? last.detail : nil
+    }
+
+    static let columns: [ReportColumn<ActionRun>] = [
+        .init("at", title: "when", \.last.at), .init("who", lengthMax: 80, \.last.who),
+        .init("action", title: "what", \.last.kind.rawValue), .init("times", \.actions.count),
+        .init("letters") { $0.actions.compactMap(\.deadLetterID) }, .init("replay", \.last.replay),
+        // The reason of the first action.
+        .init("why", lengthMax: 500) { $0.actions.last?.why }, .init("detail", lengthMax: 200, \.detail),
+    ]
 }
 
 /// The filters of the history: a query string and its meaning to the store.
@@ -93,8 +144,9 @@ struct HistoryFilter {
     func value(_ name: String) -> String? { items.last { $0.name == name }?.value }
 
     private mutating func instant(_ item: HTTPItem, _ now: Timestamp) -> Timestamp? {
-        let instant = Timestamp(filter: item.value, now: now)
-        if instant == nil { problems.append(Timestamp.filterProblem(item.name)) }
-        return instant
+        do throws(UsageError) { return try FilterOptions.instant(item.name, item.value, now) } catch {
+            problems.append(error.description)
+            return nil
+        }
     }
 }

@@ -1,6 +1,7 @@
 import AppStore
-import Commands
 import HTTP
+import JSON
+import Commands
 
 /// Dead letters per hour by reason: stacked bars, and the same as a table.
 struct HourlyChart: Sendable {
@@ -46,7 +47,7 @@ struct HourlyChart: Sendable {
                 for (index, series) in series.enumerated() {
                     html.element("li") { html in
                         html.element("i", [.class(Self.colour(series, index))], text: "")
-                        if let reason = series.reason { html.reason(reason) } else { html.text(series.name) }
+                        series.reason.map { html.value("reason", .string($0)) } ?? html.text(series.name)
                         html.text(" \(Quantity.grouped(series.total))")
                     }
                 }
@@ -155,10 +156,14 @@ struct HourlyChart: Sendable {
     }
 
     private func table(_ html: inout HTML) {
+        let columns: [ReportColumn<Int64>] =
+            [.words("hour (UTC)") { Self.hourText($0) }]
+            + series.map { series in .init(series.name, title: series.name) { series.letters[$0] ?? 0 } } + [
+                .init("all") { total($0) }
+            ]
         html.table(
             "Dead letters per hour by reason, hours without any left out", hours.reversed().filter { total($0) > 0 },
-            [.row("Hour (UTC)", "time") { $0.text(Self.hourText($1)) }]
-                + series.map { series in .number(series.name) { series.letters[$0] ?? 0 } } + [.number("All", total)])
+            columns)
     }
 
     /// `2026-01-31 12:00`.

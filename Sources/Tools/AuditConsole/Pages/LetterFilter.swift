@@ -1,6 +1,7 @@
 import AppStore
+import DeadLetters
 import HTTP
-import Records
+import Settings
 import Store
 
 /// The filters of the search page: a query string and its meaning to the store.
@@ -13,17 +14,20 @@ struct LetterFilter: Sendable, Equatable {
     /// The arguments as received, for links and fields.
     private(set) var items: [HTTPItem] = []
 
-    static let names = [
-        "q", "reason", "class", "state", "stage", "bundle", "environment", "product", "transaction", "certificate",
-        "worker", "source", "group", "id", "since", "until",
-    ]
+    static let names = ["q", "id"] + FilterOptions.options.map(\.long)
 
     /// - Parameter now: the time that `2d` counts from.
     init(_ items: [HTTPItem], now: Timestamp) {
         for item in items where Self.names.contains(item.name) && !item.value.isEmpty {
             guard self.items.count < 200 else { break }
             self.items.append(item)
-            add(item.name, item.value, now)
+            guard item.name != "q" else {
+                text = item.value
+                continue
+            }
+            do throws(UsageError) { try FilterOptions.narrow(&query, by: item.name, item.value, now: now) } catch {
+                problems.append(error.description)
+            }
         }
     }
 
@@ -39,63 +43,6 @@ struct LetterFilter: Sendable, Equatable {
     }
 
     var link: LocalLink { LocalLink("search", query: items) }
-
-    /// The filter in words, as a history shows it.
-    var words: String { items.isEmpty ? "all" : items.map { "\($0.name) \($0.value)" }.joined(separator: ", ") }
-
-    private mutating func add(_ name: String, _ value: String, _ now: Timestamp) {
-        switch name {
-        case "q": text = value
-        case "reason": query.reasons.insert(value)
-        case "class": query.classes.insert(value)
-        case "stage": query.stages.insert(value)
-        case "bundle": query.bundleID = value
-        case "environment": query.environment = value
-        case "product": query.productID = value
-        case "transaction": query.transactionID = value
-        case "certificate": query.certificate = value
-        case "worker": query.worker = value
-        case "group": query.group = value
-        case "id": query.ids.insert(value)
-        case "since": query.since = instant(value, name, now)
-        case "until": query.until = instant(value, name, now)
-        case "state":
-            if let state = DeadLetterState(rawValue: value) {
-                query.states.insert(state)
-            } else {
-                problems.append("There is no state of that name.")
-            }
-        case "source":
-            query.source = RecordPosition(value)
-            if query.source == nil { problems.append("A source is written as TOPIC/PARTITION/OFFSET.") }
-        default: break
-        }
-    }
-
-    private mutating func instant(_ text: String, _ name: String, _ now: Timestamp) -> Timestamp? {
-        let instant = Timestamp(filter: text, now: now)
-        if instant == nil { problems.append(Timestamp.filterProblem(name)) }
-        return instant
-    }
-}
-
-extension Timestamp {
-    /// A bound of a filter: a date, a time, or a time ago such as `36h`.
-    init?(filter text: String, now: Timestamp) {
-        if let instant = Timestamp(iso8601: text) {
-            self = instant
-            return
-        }
-        let units: [Character: Int64] = ["m": 60_000, "h": 3_600_000, "d": 86_400_000]
-        guard let unit = text.last.flatMap({ units[$0] }), let count = Int64(text.dropLast()),
-            (0...100_000).contains(count)
-        else { return nil }
-        self.init(milliseconds: now.milliseconds - count * unit)
-    }
-
-    static func filterProblem(_ name: String) -> String {
-        "The time \"\(name)\" is written as 2026-01-31, 2026-01-31T12:00:00Z, or as a time ago: 90m, 36h, 7d."
-    }
 }
 
 extension DeadLetterTable.Cursor {

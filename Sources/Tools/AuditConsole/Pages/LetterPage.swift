@@ -1,7 +1,9 @@
 import AppStore
 import DeadLetters
 import HTTP
+import JSON
 import Records
+import Settings
 import Store
 
 /// A page with everything known about one dead letter, as `dead-letter show` prints it.
@@ -12,20 +14,12 @@ struct LetterPage: Sendable {
         "Not indexed", status: 404,
         "The index knows no dead letter of this ID. It may be newer than the index: see 'dead-letter index'.")
 
-    /// Maximum actions that are read: enough that no redaction is missed.
-    private static let historyMax = 10_000
     private static let historyShown = 200
 
-    /// A letter with its original, or the reason why that could not be read.
+    /// A letter, or the reason why its original could not be read.
     private struct Contents {
-        let row: DeadLetterRow
-        let history: [DeadLetterAction]
-        var whole: LetterDossier?
-        var problem: String
-        /// The mismatch of the letter in the topic and its link.
-        ///
-        /// `nil` if none was found.
-        var doubt: String?
+        let dossier: LetterDossier
+        let problem: String
         let standing: IndexStanding
     }
 
@@ -43,44 +37,35 @@ struct LetterPage: Sendable {
         }
         guard let contents = try await contents(request.parameters[0]) else { return .page(Self.unknown) }
         let action = NewDeadLetterAction(
-            who: request.visitor.name.auditor, kind: .revealed, why: why, deadLetterID: contents.row.id)
+            who: request.visitor.name.auditor, kind: .revealed, why: why, deadLetterID: request.parameters[0])
         try await DeadLetterActionTable.append([action], on: sources.database)
         return .page(page(request, contents, isRevealing: true))
     }
 
-    private static let redacted = "The original was redacted: its position and its link are kept."
-
     private func contents(_ id: String) async throws -> Contents? {
-        let rows = try await DeadLetterTable.get([id], on: sources.database)
-        guard let row = rows.first(where: { $0.id == id }) else { return nil }
-        let history = try await DeadLetterActionTable.history(of: id, limit: Self.historyMax, on: sources.database)
-        let position = row.position(in: sources.topic.name)
+        guard let answer = try await DeadLetterTable.answer(about: id, on: sources.database), answer["id"].text == id,
+            let position = answer["position"].text.flatMap({ RecordPosition($0) })
+        else { return nil }
         // Beside each other, as a broker that is down keeps both waiting.
         async let read = sources.topic.read(at: position)
-        var contents = Contents(
-            row: row, history: history, problem: Self.redacted, standing: try await sources.standing())
-        // The topic may still hold an earlier copy.
-        guard !history.contains(where: { $0.kind == .redacted }) else { return contents }
-        do {
-            let found = try await read
-            guard let found, found.letter.id == id else {
-                contents.problem = "It is no longer at \(position): retention may have removed it."
-                return contents
-            }
-            guard found.letter.value != .redacted else { return contents }
-            contents.whole = LetterDossier(found.letter, DeadLetterOriginal(found.record))
-            contents.doubt = ChainLetter(found.letter, found.record)?.problem?.text
-        } catch { contents.problem = "Kafka did not return it: \(error)" }
-        return contents
+        let standing = try await sources.standing()
+        var held: DeadLetterTopic.Held?
+        var problem = "It is no longer at \(position): retention may have removed it."
+        do { held = try await read } catch { problem = "Kafka did not return it: \(error)" }
+        if held?.letter.id != id { held = nil }
+        let dossier = LetterDossier(answer, held)
+        if dossier.isRedacted { problem = "The original was redacted: its position and its link are kept." }
+        return Contents(dossier: dossier, problem: problem, standing: standing)
     }
 
     private func page(_ request: ConsoleRequest, _ contents: Contents, isRevealing: Bool) -> Page {
-        let row = contents.row
-        return Page("Letter \(row.id.prefix(12))", section: nil) { html in
+        let letter = contents.dossier.json(isRevealing: isRevealing)
+        let id = request.parameters[0]
+        return Page("Letter \(id.prefix(12))", section: nil) { html in
             html.element("h1") { html in
                 html.text("Dead letter ")
                 html.element("span", [.class("mono"), HTML.Attribute("data-copy", "ID")]) {
-                    $0.foreign(row.id, bytesMax: 64)
+                    $0.foreign(id, bytesMax: 64)
                 }
             }
             if request.argument("done") != nil { html.notice("Recorded.", .done) }
@@ -88,64 +73,105 @@ struct LetterPage: Sendable {
                 html.notice("Tokens, receipts and personal data are shown. It is recorded that you looked.", .note)
             }
             html.standing(contents.standing)
-            if let warning = row.warning ?? contents.doubt {
-                html.notice("Do not rely on this letter: \(warning).", .alert)
-            }
+            if let doubt = letter["doubt"].text { html.notice("Do not rely on this letter: \(doubt).", .alert) }
             html.element("p", [.class("lead")]) { html in
-                html.reason(row.reason)
-                html.text(" ")
-                html.tag(row.deadLetterClass)
-                html.text(" ")
-                html.tag(row.state.rawValue)
+                for name in ["reason", "class", "state"] {
+                    html.value(name, letter[name])
+                    html.text(" ")
+                }
             }
             html.element("div", [.class("columns")]) { html in
                 html.element("div") { html in
-                    explanation(&html, row)
-                    LetterFacts.write(row, to: &html)
-                    LetterCertificates(row, contents.whole).write(to: &html)
-                    original(&html, contents, isRevealing: isRevealing)
+                    html.card("Why it was refused") { $0.facts(letter.only("rule", "advice", "detail")) }
+                    facts(&html, letter)
+                    certificates(&html, letter)
+                    original(&html, letter, contents.problem, isRevealing: isRevealing)
                 }
-                html.element("div") { html in aside(&html, request, contents, isRevealing: isRevealing) }
+                html.element("div") { html in aside(&html, request, letter, isRevealing: isRevealing) }
             }
         }
     }
 
-    private func explanation(_ html: inout HTML, _ row: DeadLetterRow) {
-        html.card("Why it was refused") { html in
-            if let reason = RefusalReason(rawValue: row.reason) {
-                let guide = RefusalGuide(reason)
-                html.element("p") { html in
-                    html.element("b", text: "The rule: ")
-                    html.text(guide.rule)
-                }
-                html.element("p") { html in
-                    html.element("b", text: "What to do: ")
-                    html.text(guide.advice)
-                }
+    private func facts(_ html: inout HTML, _ letter: JSONContent) {
+        html.element("h2", text: "Facts")
+        html.facts(
+            letter.without(
+                "id", "reason", "class", "state", "doubt", "rule", "advice", "detail", "unverified", "chain",
+                "certificates", "history", "shown", "decoded", "original"))
+        html.element("h2", text: "What the original says of itself")
+        html.element("p", [.class("hint")], text: "For search alone: nobody vouches for it.")
+        html.facts(letter["unverified"])
+    }
+
+    private func certificates(_ html: inout HTML, _ letter: JSONContent) {
+        let chains = letter["certificates"].elements
+        if chains.isEmpty, !letter["chain"].members.isEmpty {
+            html.element("h2", text: "Certificates")
+            html.element("p", [.class("hint")], text: "The chain as it came, whether it is good or not.")
+            html.facts(letter["chain"])
+        }
+        for chain in chains {
+            html.element("h2") { html in
+                html.text("Certificates of ")
+                html.value("paths", chain["paths"])
             }
-            html.element("p") { html in
-                html.element("b", text: "Here: ")
-                html.foreign(row.detail.isEmpty ? "no detail" : row.detail)
+            html.element("p", [.class("hint")], text: "As the original has them, unverified.")
+            for name in ["wrong", "also_wrong"] where !chain[name].isNull { html.value(name, chain[name]) }
+            for certificate in chain["chain"].elements {
+                html.element("h3") { $0.value("role", certificate["role"]) }
+                html.facts(certificate.without("role"))
             }
         }
     }
 
-    private func original(_ html: inout HTML, _ contents: Contents, isRevealing: Bool) {
-        guard let dossier = contents.whole else {
+    private func original(_ html: inout HTML, _ letter: JSONContent, _ problem: String, isRevealing: Bool) {
+        let shown = letter["shown"]
+        guard !shown.isNull else {
             html.element("h2", text: "The original")
-            html.notice(contents.problem, .alert)
-            return
+            return html.notice(problem, .alert)
         }
-        OriginalContents(original: dossier.rendering(isRevealing: isRevealing), isRevealing: isRevealing).write(
-            to: &html)
+        html.element("h2", text: "The original's headers")
+        if !isRevealing {
+            html.element(
+                "p", [.class("hint")], text: "Shown is what is known to be harmless; of everything else the size.")
+        }
+        let headers = shown["headers"].elements
+        if !headers.isEmpty {
+            html.table(
+                Quantity.counted(headers.count, "header"), headers, Self.columns("name", "value", "bytes"), by: "name")
+        }
+        if let note = shown["more_headers"].text ?? (headers.isEmpty ? "None." : nil) {
+            html.element("p", [.class("cut")], text: note)
+        }
+        for part in ["key", "value"] {
+            html.element("h2", text: "The original's \(part)")
+            html.element("p", [.class("hint")], text: shown[part]["note"].text ?? "")
+            if let text = shown[part]["text"].text { html.block(text, label: "The \(part)'s bytes") }
+        }
+        let parts = letter["decoded"].elements
+        if !parts.isEmpty { html.element("h2", text: "Decoded, unverified") }
+        for (index, part) in parts.enumerated() {
+            html.element("h3") { $0.value("path", part["path"]) }
+            if let problem = part["problem"].text {
+                html.element("p", [.class("soft")], text: "Not decoded: \(problem)")
+            }
+            for name in ["header", "payload"] where !part[name].isNull {
+                html.block(String(decoding: part[name].bytes, as: UTF8.self), label: "The \(name) \(index + 1)")
+            }
+        }
     }
 
-    private func aside(_ html: inout HTML, _ request: ConsoleRequest, _ contents: Contents, isRevealing: Bool) {
-        let row = contents.row
-        if request.visitor.role >= .operator {
+    /// Columns of an answer's objects.
+    private static func columns(_ names: String...) -> [ReportColumn<JSONContent>] {
+        names.map { name in ReportColumn(name) { $0[name] } }
+    }
+
+    private func aside(_ html: inout HTML, _ request: ConsoleRequest, _ letter: JSONContent, isRevealing: Bool) {
+        let id = request.parameters[0]
+        if request.visitor.role >= .operator, let state = letter["state"].text.flatMap(DeadLetterState.init) {
             html.card("Decide") { html in
-                DecisionForms.ofOne(&html, id: row.id, state: row.state, token: request.formToken)
-                let link = LocalLink("replays", "new", query: [HTTPItem("id", row.id)])
+                DecisionForms.ofOne(&html, id: id, state: state, token: request.formToken)
+                let link = LocalLink("replays", "new", query: [HTTPItem("id", id)])
                 html.element("p", [.class("hint")]) { html in
                     html.text("Or ")
                     html.link("replay it", to: link)
@@ -155,7 +181,7 @@ struct LetterPage: Sendable {
         }
         if request.visitor.role >= .investigator, !isRevealing {
             html.card("Reveal") { html in
-                html.form(LocalLink("letters", row.id, "reveal"), request.formToken) { html in
+                html.form(LocalLink("letters", id, "reveal"), request.formToken) { html in
                     let hint = "Recorded with your name before anything is shown."
                     html.sentenceField("Why", "why", hint: hint)
                     html.element("button", text: "Show tokens and personal data")
@@ -163,12 +189,11 @@ struct LetterPage: Sendable {
             }
         }
         html.element("h2", text: "History")
-        guard !contents.history.isEmpty else {
+        let history = letter["history"].elements.prefix(Self.historyShown)
+        guard !history.isEmpty else {
             html.element("p", [.class("soft")], text: "Nobody has done anything about it.")
             return
         }
-        let shown = Array(contents.history.prefix(Self.historyShown))
-        let runs = ActionRun.runs(of: shown)
-        html.actions(runs, caption: "The last first", withLetters: false)
+        html.table("The last first", history, Self.columns("at", "who", "action", "replay", "why", "detail"))
     }
 }

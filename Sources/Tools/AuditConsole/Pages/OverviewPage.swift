@@ -73,7 +73,7 @@ struct OverviewPage: Sendable {
                     html.element("p", [.class("soft")], text: "Nothing is open.")
                     return
                 }
-                html.groups(contents.groups, caption: "Dead letters that look alike")
+                html.table("Dead letters that look alike", contents.groups, DeadLetterGroup.columns, by: "group")
             }
         }
     }

@@ -1,7 +1,8 @@
 import AppStore
-import Commands
 import DeadLetters
 import HTTP
+import JSON
+import Commands
 import Store
 
 /// Replays: the dry run, the progress and the outcome.
@@ -37,7 +38,7 @@ struct ReplayPages: Sendable {
                 html.element("p", [.class("soft")], text: "Nothing was replayed yet.")
                 return
             }
-            html.live("replays") { ReplayTables.list(&$0, rows) }
+            html.live("replays") { $0.table("Replays, the last first", rows, ReplayRow.columns, by: "replay") }
         }
         return .page(page)
     }
@@ -52,17 +53,44 @@ struct ReplayPages: Sendable {
         let title = "Replay \(number) \(state.rawValue)"
         let page = Page(title, section: .replays) { html in
             html.element("h1", text: "Replay \(number)")
-            html.live("outcome", every: seconds, isAnnounced: true) { ReplayTables.outcome(&$0, row) }
-            html.live("progress", every: seconds) { ReplayTables.progress(&$0, row) }
+            html.live("outcome", every: seconds, isAnnounced: true) { Self.outcome(&$0, row) }
+            html.live("progress", every: seconds) { Self.progress(&$0, row) }
             if request.visitor.role >= .operator {
                 html.live("controls", every: seconds) { controls(&$0, row, request.formToken) }
             }
-            html.live("records", every: seconds) { ReplayTables.records(&$0, records, of: row) }
+            html.live("records", every: seconds) { html in
+                html.element("h2", text: "Records")
+                let caption = "\(Quantity.grouped(records.count)) of \(Quantity.grouped(row.count)) records"
+                html.table(caption, records, ReplayRecordRow.columns, by: "dead_letter_id")
+            }
         }
         return .page(page)
     }
 
     private static let unknown = Page.notice("Not found", status: 404, "There is no replay of this number.")
+
+    /// The outcome of a replay that is not running any more.
+    private static func outcome(_ html: inout HTML, _ row: ReplayRow) {
+        let state = row.effectiveState
+        guard ![.prepared, .running].contains(state) else { return }
+        let isClean = state == .completed && row.counts.accepted == row.count
+        let word = state == .completed ? "Finished" : "It is \(state.rawValue)"
+        html.element("p", [.class(isClean ? "done" : "note")], text: "\(word): \(ReplayText.outcomes(row.counts)).")
+        guard !row.note.isEmpty else { return }
+        html.element("p", [.class("note")]) { $0.foreign(row.note, bytesMax: 1000) }
+    }
+
+    private static func progress(_ html: inout HTML, _ row: ReplayRow) {
+        let counts = row.counts
+        let decided = counts.accepted + counts.refused + counts.unsent + counts.unknown
+        html.element(
+            "progress",
+            [
+                HTML.Attribute("max", String(max(1, row.count))), .value(String(decided)),
+                .label("\(Quantity.grouped(decided)) of \(Quantity.grouped(row.count)) decided"),
+            ], text: "")
+        html.facts(JSONContent(row, ReplayRow.columns))
+    }
 
     private func controls(_ html: inout HTML, _ row: ReplayRow, _ token: String) {
         let number = String(row.number)
@@ -91,7 +119,7 @@ extension ReplayPages {
     /// The selection by the query of a dry run, or by its confirmation.
     private func selection(_ filter: LetterFilter) -> ReplaySelection? {
         guard filter.problems.isEmpty, filter.text == nil, !filter.items.isEmpty else { return nil }
-        return ReplaySelection(filter.query, text: filter.words)
+        return ReplaySelection(filter.query, text: filter.query.words)
     }
 
     private static let nothingChosen = Page.notice(
@@ -112,12 +140,12 @@ extension ReplayPages {
             html.element("h1", text: "Dry run")
             html.element("p", [.class("lead")]) { html in
                 html.text("Nothing is sent yet. Chosen: ")
-                html.foreign(filter.words, bytesMax: 500)
+                html.foreign(filter.query.words, bytesMax: 500)
                 html.text(". ")
                 html.link("Change the filter", to: filter.link)
             }
             if let note = plan.note { html.notice(note, .note) }
-            ReplayTables.plan(&html, plan)
+            html.facts(plan.json.without("filter", "note"))
             if plan.count > 0 {
                 html.element("h2", text: "Send them")
                 html.element("div", [.class("card")]) { html in
@@ -125,7 +153,12 @@ extension ReplayPages {
                     html.form(LocalLink("replays"), token, hidden: hidden) { confirmation(&$0, plan) }
                 }
             }
-            ReplayTables.letters(&html, plan, limit: Self.lettersShown)
+            guard plan.count > 0 else { return }
+            html.element("h2", text: "One by one")
+            let more = plan.count > Self.lettersShown ? "The first \(Self.lettersShown) of " : ""
+            html.table(
+                "\(more)\(Quantity.counted(plan.count, "dead letter")), the oldest first",
+                plan.letters.prefix(Self.lettersShown), ReplayPlan.columns, by: "id")
         }
     }
 

@@ -59,7 +59,8 @@ struct SearchPage: Sendable {
             return
         }
         let whole = count.map { " of \(Quantity.grouped($0))" } ?? ""
-        html.letters(Array(shown), caption: "\(Quantity.grouped(shown.count))\(whole) dead letters, the newest first")
+        let caption = "\(Quantity.grouped(shown.count))\(whole) dead letters, the newest first"
+        html.table(caption, shown, DeadLetterRow.columns(topic: sources.topic.name), by: "id")
         if rows.count > Self.pageSize, let last = shown.last {
             let next = HTTPItem("after", DeadLetterTable.Cursor(last).text)
             html.element("p") { html in

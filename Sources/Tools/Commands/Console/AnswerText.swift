@@ -33,7 +33,7 @@ extension JSONContent {
         case .double(let value): "\(value)"
         case .string(let text), .time(let text, _): text.isEmpty ? "(empty)" : Self.toSecond(text)
         case .raw(let bytes): String(decoding: bytes, as: UTF8.self)
-        case .object(let members): Self.period(members)
+        case .object(let members): members.isEmpty ? "none" : Self.period(members)
         case .array(let elements): Self.list(elements)
         }
     }

@@ -7,13 +7,13 @@ package protocol Report: JSONRepresentable { var parts: [TextPart] { get } }
 /// A property of a list's rows: a member of each row's JSON, a column of the table, or both.
 package struct ReportColumn<Row>: Sendable {
     /// The member's name; nil for a column of the table alone.
-    fileprivate let name: String?
+    package let name: String?
     /// The column of the table.
     ///
     /// `nil` for a member of the JSON alone.
-    fileprivate let column: TextTable.Column?
-    fileprivate let value: @Sendable (Row) -> JSONContent
-    fileprivate let cell: @Sendable (Row) -> String
+    package let column: TextTable.Column?
+    package let value: @Sendable (Row) -> JSONContent
+    package let cell: @Sendable (Row) -> String
 
     /// - Parameters:
     ///   - title: the column's heading; by default the name with spaces.

@@ -45,7 +45,7 @@ package struct IndexStanding: Equatable, Sendable {
     /// `as of 2026-01-31T12:00:00Z, 40 letters not read yet`, and what to look at if none is read.
     package var text: String {
         let time = asOf.map { "as of \($0.toSecond)" } ?? "before any letter was read"
-        guard let unread else { return "\(time); Kafka does not say how many are not read yet" }
+        guard let unread else { return "\(time); Kafka does not say how many letters are not read yet" }
         guard unread > 0 else { return "\(time), all read" }
         return "\(time), \(Quantity.counted(unread, "letter")) not read yet"
             + (isStopped ? ": the index has stopped, is 'dead-letter index' running?" : "")

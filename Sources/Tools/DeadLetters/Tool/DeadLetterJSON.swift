@@ -4,32 +4,31 @@ import Foundation
 package import JSON
 import Kafka
 import Records
-import Settings
+package import Settings
 package import Store
 
 extension DeadLetterRow {
     /// A letter as the index knows it.
     ///
     /// - Parameter topic: the dead-letter topic's name.
-    static func columns(topic: String) -> [ReportColumn<DeadLetterRow>] {
+    package static func columns(topic: String) -> [ReportColumn<DeadLetterRow>] {
         [
-            .init("failed_at", title: "failed", rank: 1, \.failedAt), .init("stage", rank: 4, lengthMax: 10, \.stage),
-            .init("reason", \.reason) { row in
-                Printable.line(row.reason, lengthMax: 40) + (row.warning == nil ? "" : " (doubtful)")
-            }, .init("state", rank: 2, \.state.rawValue),
+            .init("reason", lengthMax: 40, \.reason), .init("failed_at", title: "failed", rank: 1, \.failedAt),
+            .init("stage", rank: 4, lengthMax: 10, \.stage), .init("state", rank: 2, \.state.rawValue),
+            .init("doubt", \.warning) { $0.warning == nil ? "" : "doubtful" },
             .words("transaction", rank: 3, lengthMax: 32) {
                 $0.identifiers.transactionID ?? $0.identifiers.originalTransactionID ?? "-"
             }, .words("bundle", rank: 5, lengthMax: 32) { $0.identifiers.bundleID ?? "-" },
             .init("source", rank: 6, lengthMax: 80, \.source.position),
             .init("id", lengthMax: DeadLetterID.length, \.id), .member("class", \.deadLetterClass),
-            .member("detail", \.detail), .member("position") { $0.position(in: topic) },
+            .init("detail", rank: 7, lengthMax: 160, \.detail), .member("position") { $0.position(in: topic) },
             .member("source_sha256", \.source.sha256), .member("source_timestamp", \.source.at), .member("raw", \.raw),
             .member("value", \.valueState), .member("omitted", \.omitted), .member("producer", \.producer),
             .member("worker", \.worker), .member("verifier_version", \.verifierVersion),
             .member("config_sha256", \.configurationSHA256), .member("group", \.groupID),
             .member("replay_of", \.replayOf), .member("chain_sha256", \.chainSHA256),
-            .member("chain_previous", \.chainPrevious), .member("doubt", \.warning), .member("attempt", \.attempt),
-            .member("copies", \.copies), .member("unverified", \.identifiers.json), .member("chain", \.certificates),
+            .member("chain_previous", \.chainPrevious), .member("attempt", \.attempt), .member("copies", \.copies),
+            .member("unverified", \.identifiers.json), .member("chain", \.certificates),
         ]
     }
 
@@ -53,25 +52,6 @@ extension UnverifiedIdentifiers {
             "transaction_id": transactionID, "original_transaction_id": originalTransactionID, "bundle_id": bundleID,
             "environment": environment, "product_id": productID, "signed_at": signedDate,
         ]
-    }
-}
-
-extension DeadLetter {
-    var json: JSONContent {
-        [
-            "id": id, "reason": reason, "class": deadLetterClass, "detail": detail, "stage": stage,
-            "failed_at": failedAt, "position": position, "source": source, "source_sha256": sourceSHA256,
-            "source_timestamp": sourceTimestamp, "raw": raw, "value": value.rawValue, "omitted": omitted,
-            "worker": worker, "verifier_version": verifierVersion, "config_sha256": configurationSHA256,
-            "attempt": attempt, "unverified": identifiers.json, "chain": chainJSON,
-        ]
-    }
-
-    /// The header as it is if it is JSON, else a string.
-    private var chainJSON: JSONContent {
-        guard let chain else { return .null }
-        guard let document = try? JSONDocument(parsing: Array(chain.utf8)) else { return .string(chain) }
-        return .raw(Array(document.root.rawBytes))
     }
 }
 

@@ -38,42 +38,71 @@ package enum FilterOptions {
 
     package static func query(_ arguments: CommandArguments, now: Timestamp) throws(UsageError) -> DeadLetterQuery {
         var query = DeadLetterQuery()
-        let reasons: [RefusalReason] = try arguments.values("reason", as: .choice)
-        query.reasons = Set(reasons.map(\.rawValue))
-        let classes: [DeadLetterClass] = try arguments.values("class", as: .choice)
-        query.classes = Set(classes.map(\.rawValue))
-        query.stages = Set(arguments.values("stage"))
-        query.states = Set(try arguments.values("state", as: .choice))
-        query.since = try instant("since", arguments, now)
-        query.until = try instant("until", arguments, now)
-        query.transactionID = arguments.value("transaction")
-        query.bundleID = arguments.value("bundle")
-        query.environment = arguments.value("environment")
-        query.productID = arguments.value("product")
-        query.certificate = arguments.value("certificate")
-        query.worker = arguments.value("worker")
-        query.group = arguments.value("group")?.lowercased()
-        if let source = arguments.value("source") {
-            guard let position = RecordPosition(source) else {
-                throw UsageError("--source: expected TOPIC/PARTITION/OFFSET, found \"\(source)\"")
-            }
-            query.source = position
+        for option in options {
+            for value in arguments.values(option.long) { try narrow(&query, by: option.long, value, now: now) }
         }
         return query
     }
 
-    private static let agoMax = Duration.seconds(10 * 365 * 86_400)
-
-    private static func instant(_ option: String, _ arguments: CommandArguments, _ now: Timestamp) throws(UsageError)
-        -> Timestamp?
+    /// Narrows a query by the value of an option; the addresses of the console have the same names.
+    package static func narrow(_ query: inout DeadLetterQuery, by name: String, _ value: String, now: Timestamp)
+        throws(UsageError)
     {
-        guard let text = arguments.value(option) else { return nil }
-        if let instant = Timestamp(iso8601: text) { return instant }
-        let ago = try? arguments.value(option, as: .duration(.zero...agoMax))
-        guard let ago else {
-            throw UsageError(
-                "--\(option): expected a time such as 2026-01-31, 2026-01-31T12:00:00Z or 90m, found \"\(text)\"")
+        if let choices = options.first(where: { $0.long == name })?.choices, !choices.isEmpty, !choices.contains(value)
+        {
+            throw UsageError("\(name): expected one of \(choices.joined(separator: ", ")), found \"\(value)\"")
         }
-        return Timestamp(milliseconds: now.milliseconds - Int64(ago / .milliseconds(1)))
+        switch name {
+        case "reason": query.reasons.insert(value)
+        case "class": query.classes.insert(value)
+        case "stage": query.stages.insert(value)
+        case "state": query.states.formUnion(DeadLetterState(rawValue: value).map { [$0] } ?? [])
+        case "since": query.since = try instant(name, value, now)
+        case "until": query.until = try instant(name, value, now)
+        case "transaction": query.transactionID = value
+        case "bundle": query.bundleID = value
+        case "environment": query.environment = value
+        case "product": query.productID = value
+        case "certificate": query.certificate = value
+        case "worker": query.worker = value
+        case "group": query.group = value.lowercased()
+        case "id": query.ids.insert(value)
+        default:
+            query.source = RecordPosition(value)
+            guard query.source != nil else {
+                throw UsageError("\(name): expected TOPIC/PARTITION/OFFSET, found \"\(value)\"")
+            }
+        }
+    }
+
+    /// A bound of a filter: a date, a time, or a time ago such as `36h`.
+    package static func instant(_ name: String, _ text: String, _ now: Timestamp) throws(UsageError) -> Timestamp {
+        if let instant = Timestamp(iso8601: text) { return instant }
+        let units: [Character: Int64] = ["s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000]
+        guard let unit = text.last.flatMap({ units[$0] }), let count = Int64(text.dropLast()),
+            (0...100_000).contains(count)
+        else {
+            throw UsageError(
+                "\(name): expected a time such as 2026-01-31, 2026-01-31T12:00:00Z or 90m, found \"\(text)\"")
+        }
+        return Timestamp(milliseconds: now.milliseconds - count * unit)
+    }
+}
+
+extension DeadLetterQuery {
+    /// The filter in words, for the history; relative times are resolved.
+    package var words: String {
+        let sets = [("reason", reasons), ("class", classes), ("stage", stages), ("state", Set(states.map(\.rawValue)))]
+        let values = [
+            ("bundle", bundleID), ("environment", environment), ("product", productID), ("transaction", transactionID),
+            ("certificate", certificate), ("worker", worker), ("source", source?.description),
+            ("since", since?.description), ("until", until?.description), ("group", group),
+        ]
+        var parts = sets.filter { !$0.1.isEmpty }.map { name, values in
+            "\(name) \(values.sorted().joined(separator: " or "))"
+        }
+        parts += values.compactMap { name, value in value.map { "\(name) \($0)" } }
+        if !ids.isEmpty { parts.append("\(ids.count) named by ID") }
+        return parts.isEmpty ? "all" : parts.joined(separator: ", ")
     }
 }

@@ -1,7 +1,7 @@
-import AppStore
 import Commands
-import Settings
-import Store
+import AppStore
+package import Settings
+package import Store
 
 enum GroupsCommand: DeadLetterCommand {
     static let name = "groups"
@@ -17,17 +17,20 @@ enum GroupsCommand: DeadLetterCommand {
         let index = try await context.database()
         let standing = try await context.standing(of: index)
         let groups = try await DeadLetterGroupTable.largest(query, now: context.now, limit: limit, on: index)
-        context.console.print(groups, columns, context.arguments) { $0.openLetters > 0 && $0.recent > $0.before }
+        context.console.print(groups, DeadLetterGroup.columns, context.arguments) {
+            $0.openLetters > 0 && $0.recent > $0.before
+        }
         let bound = groups.count == limit ? " at most" : ""
         context.console.note("\(groups.count) groups\(bound), \(standing.text)")
         return ExitCode.found(groups.count)
     }
+}
 
-    private static let columns: [ReportColumn<DeadLetterGroup>] = [
-        .init("group", \.id), .init("letters", rank: 1, \.letters), .init("open", \.openLetters),
-        .words("trend, \(DeadLetterGroupTable.trendHours) h", rank: 2) { trend($0) }, .member("recent", \.recent),
-        .member("before", \.before), .init("reason", lengthMax: 40, \.reason),
-        .init("certificate", rank: 5, lengthMax: 12, \.leaf),
+extension DeadLetterGroup {
+    package static let columns: [ReportColumn<DeadLetterGroup>] = [
+        .init("reason", lengthMax: 40, \.reason), .init("group", \.id), .init("letters", rank: 1, \.letters),
+        .init("open", \.openLetters), .words("trend, \(DeadLetterGroupTable.trendHours) h", rank: 2, \.trend),
+        .member("recent", \.recent), .member("before", \.before), .init("certificate", rank: 5, lengthMax: 12, \.leaf),
         .init("bundle_id", title: "bundle", rank: 4, lengthMax: 32, \.bundleID),
         .init("source_topic", title: "source", rank: 6, lengthMax: 40, \.sourceTopic),
         .init("producer", rank: 7, lengthMax: 32, \.producer), .init("first_at", title: "first", rank: 8, \.firstAt),
@@ -35,8 +38,8 @@ enum GroupsCommand: DeadLetterCommand {
     ]
 
     /// `grows 12 ← 3`: the last hours, and the hours before.
-    private static func trend(_ group: DeadLetterGroup) -> String {
-        let word = group.recent > group.before ? "grows" : group.recent < group.before ? "shrinks" : "even"
-        return group.recent == 0 && group.before == 0 ? "quiet" : "\(word) \(group.recent) ← \(group.before)"
+    private var trend: String {
+        let word = recent > before ? "grows" : recent < before ? "shrinks" : "even"
+        return recent == 0 && before == 0 ? "quiet" : "\(word) \(recent) ← \(before)"
     }
 }

@@ -1,176 +1,168 @@
-package import AppStore
+import AppStore
 package import JSON
 import Kafka
 import OpenSSL
-package import Postgres
 package import Records
 import Settings
-package import Store
+import Store
 
-/// Everything known about one dead letter: the letter, its original, the rule that refused it, the
-/// certificates, and its history.
+/// Everything known about one dead letter: the index' answer about it, or the same members of its
+/// record; the rule that refused it, its original, and the certificates.
 package struct LetterDossier: Sendable {
-    package let letter: DeadLetter
-    /// Empty after a redaction, even if an earlier copy of the letter still holds it.
-    package private(set) var original: DeadLetterOriginal
-    /// The reason for which an auditor should distrust the letter.
-    ///
-    /// `nil` if nothing is known against it.
-    package let doubt: String?
-    /// The rule; nil for a reason that this version does not know.
-    package let guide: RefusalGuide?
-    private var contents: UnverifiedContents
-    /// The paths of the original's first JWS, and their certificates.
-    package private(set) var chains: [(path: String, chain: UnverifiedChain)]
-    /// The letter's state by its actions.
-    ///
-    /// `nil` if no database is configured, or the letter has no actions.
-    package var standing: DeadLetterStanding?
-    /// The actions on it, the last first; nil if no database is configured.
-    package var history: [DeadLetterAction]?
+    /// The certificates of a JWS, or of several with the same ones.
+    private struct Chain {
+        var paths: [String]
+        let problem: String?
+        /// The faults of each are those under any of the paths.
+        var certificates: [(reading: UnverifiedChain.Reading, faults: [Fault])]
 
-    package init(_ letter: DeadLetter, _ original: DeadLetterOriginal, doubt: String? = nil) {
-        self.letter = letter
-        self.original = original
-        self.doubt = doubt
-        guide = RefusalReason(rawValue: letter.reason).map { RefusalGuide($0) }
-        contents = UnverifiedContents(of: original.value ?? [])
-        let named = letter.identifiers.signedDate
-        chains = contents.parts.lazy.compactMap { part in
+        var fingerprints: [String?] { certificates.map { $0.reading.certificate?.fingerprint.hex } }
+    }
+
+    package let facts: JSONContent
+    /// The parts that were left out of the letter for its size.
+    private let omitted: Set<String>
+    /// The original; nil if it was redacted, even if an earlier copy of the letter still holds it, or if
+    /// the topic has it no more.
+    package let original: DeadLetterOriginal?
+    private let contents: UnverifiedContents
+    private var chains: [Chain] = []
+
+    /// - Parameters:
+    ///   - facts: the members that `dead_letter` or `DeadLetterRow` gives.
+    ///   - held: the letter in its topic; nil if it is gone.
+    package init(_ facts: JSONContent, _ held: DeadLetterTopic.Held?) {
+        let isRedacted = held?.letter.value == .redacted || facts["is_redacted"].isTrue
+        let whole = isRedacted ? nil : held
+        original = whole.map { DeadLetterOriginal($0.record) }
+        omitted = Set(
+            (whole?.letter.omitted?.split(separator: ",").map(String.init) ?? [])
+                + (whole?.letter.value == .omitted ? ["value"] : []))
+        contents = UnverifiedContents(of: original?.value ?? [])
+        let doubt = facts["doubt"].text ?? held.flatMap { ChainLetter($0.letter, $0.record)?.problem?.text }
+        self.facts = facts.replacing("doubt", by: doubt).replacing(
+            "chain", by: whole.flatMap { Self.chain(of: $0.letter) } ?? facts["chain"])
+        let named = whole?.letter.identifiers.signedDate
+        let read = contents.parts.lazy.compactMap { part -> (String, UnverifiedChain)? in
             let signedDate = part.payload?["signedDate"]?.int64.map { Timestamp(milliseconds: $0) }
             let chain = part.header.flatMap { UnverifiedChain(header: $0, signedDate: signedDate ?? named) }
             return chain.map { (part.text(isRevealing: false), $0) }
-        }.prefix(Self.chainsMax).map(\.self)
+        }
+        for (path, chain) in read.prefix(Self.chainsMax) { add(chain, at: path) }
+    }
+
+    /// The dossier of a letter that no index has been asked about.
+    package init(_ held: DeadLetterTopic.Held) {
+        self.init(DeadLetterRow(held.letter, held.record).json(topic: held.letter.position.topic), held)
     }
 
     /// Maximum chains; each costs up to ten signatures, by keys that a forger may have chosen.
     private static let chainsMax = 10
 
-    /// Maximum actions, more than an auditor reads.
-    static let historyMax = 1_000
+    /// The chain as the letter's header states it, with the dates of validity; nil if that is not JSON.
+    private static func chain(of letter: DeadLetter) -> JSONContent? {
+        letter.chain.flatMap { try? JSONDocument(parsing: Array($0.utf8)) }.map { JSONContent($0.root) }
+    }
 
-    package mutating func addHistory(from client: PostgresClient) async throws {
-        standing = try await DeadLetterActionTable.standing(of: [letter.id], on: client)[letter.id]
-        history = try await DeadLetterActionTable.history(of: letter.id, limit: Self.historyMax, on: client)
-        if history?.contains(where: { $0.kind == .redacted }) == true {
-            original = .removed
-            contents = UnverifiedContents(of: [])
-            chains = []
+    private mutating func add(_ chain: UnverifiedChain, at path: String) {
+        let new = Chain(paths: [path], problem: chain.problem, certificates: chain.readings.map { ($0, $0.faults) })
+        // A certificate that cannot be read equals no other one.
+        let same = chains.firstIndex { $0.fingerprints == new.fingerprints && !new.fingerprints.contains(nil) }
+        guard let same else { return chains.append(new) }
+        chains[same].paths.append(path)
+        for (index, reading) in chain.readings.enumerated() {
+            let known = chains[same].certificates[index].faults
+            chains[same].certificates[index].faults += reading.faults.filter { !known.contains($0) }
         }
     }
 
-    /// The original for people, in the tool and in the console alike.
-    package func rendering(isRevealing: Bool) -> OriginalRendering {
-        OriginalRendering(letter, original, contents, isRevealing: isRevealing)
+    package var isRedacted: Bool {
+        original == nil && (facts["is_redacted"].isTrue || facts["value"].text == "redacted")
+    }
+}
+
+extension JSONContent { fileprivate var isTrue: Bool { if case .bool(true) = self { true } else { false } } }
+
+extension LetterDossier {
+    /// The answer about the letter, for programs, pages and terminals.
+    ///
+    /// - Parameter isRevealing: with the whole original; otherwise with what `Disclosure` lists of it.
+    package func json(isRevealing: Bool) -> JSONContent {
+        let guide = facts["reason"].text.flatMap(RefusalReason.init).map { RefusalGuide($0) }
+        let rendering = OriginalRendering(isRevealing: isRevealing, omitted: omitted)
+        let more: JSONContent = [
+            "rule": guide?.rule, "advice": guide?.advice, "certificates": certificates, "history": facts["history"],
+            "shown": original.map { rendering.shown($0, contents) },
+            "decoded": original.map { _ in rendering.decoded(contents) },
+            "original": isRevealing ? original?.json : nil,
+        ]
+        return facts.without("history") + more
     }
 
-    package var isRedacted: Bool { letter.value == .redacted || original == .removed }
+    /// The reason whose faults the letter was refused for.
+    ///
+    /// A root that only bears the name of a configured one makes the chain invalid.
+    private var cause: RefusalReason? {
+        let reason = facts["reason"].text.flatMap(RefusalReason.init)
+        let isNamed = chains.contains { $0.certificates.contains { $0.faults.contains { $0.reason == reason } } }
+        return reason == .chainInvalid && !isNamed ? .rootUntrusted : reason
+    }
 
-    /// `open`, `replayed (accepted)`, and the like.
-    package var stateText: String {
-        let state = standing?.state ?? .open
-        guard let standing, state == .replayed || standing.isAccepted == false else { return state.rawValue }
-        let outcome = standing.isAccepted.map { $0 ? "accepted" : "refused again" } ?? "outcome unknown"
-        return "\(state.rawValue) (\(outcome))"
+    private var certificates: [JSONContent] {
+        let cause = cause
+        /// The faults that the letter was refused for, and the others.
+        func findings(_ faults: [Fault]) -> JSONContent {
+            func texts(_ isCause: Bool) -> [String]? {
+                let found = faults.filter { ($0.reason == cause) == isCause }.map(\.detail)
+                return found.isEmpty ? nil : found
+            }
+            return ["wrong": texts(true), "also_wrong": texts(false)]
+        }
+        return chains.map { chain in
+            let parts = chain.certificates.map { reading, faults -> JSONContent in
+                let certificate = reading.certificate
+                let validity = certificate?.validity
+                return ["role": reading.role] + findings(faults) + [
+                    "subject": certificate?.subject, "issuer": certificate?.issuer, "serial": certificate?.serialNumber,
+                    "not_before": validity.map { Timestamp(milliseconds: $0.lowerBound * 1000) },
+                    "not_after": validity.map { Timestamp(milliseconds: $0.upperBound * 1000) },
+                    "purposes": reading.purposes, "sha256": certificate?.fingerprint.hex,
+                ]
+            }
+            return ["paths": chain.paths] + findings(chain.problem.map { [Fault(.x5cLength, $0)] } ?? []) + [
+                "chain": parts
+            ]
+        }
     }
 }
 
 extension LetterDossier {
-    /// The text below the letter itself, for people.
-    package var text: String { ruleText + chains.map(Self.text).joined() + historyText }
-
-    private var ruleText: String {
-        guard let guide else { return "" }
-        return "\nThe rule\n  \(guide.rule)\n  \(letter.reason): \(Printable.line(letter.detail))\n"
-            + "  \(guide.advice)\n"
-    }
-
-    private static func text(_ entry: (path: String, chain: UnverifiedChain)) -> String {
-        var text = "\nCertificates of \(Printable.line(entry.path)), unverified\n"
-        if let problem = entry.chain.problem { text += "  WRONG: \(problem)\n" }
-        for reading in entry.chain.readings {
-            text += "  \(reading.role)\n"
-            for (label, value) in facts(reading) {
-                let blanks = String(repeating: " ", count: max(1, 12 - label.count))
-                text += "    \(label)\(blanks)\(Printable.line(value, lengthMax: 400))\n"
+    /// The answer for people, the parts of the original in blocks behind the facts.
+    package func text(isRevealing: Bool) -> String {
+        let answer = json(isRevealing: isRevealing)
+        let facts = answer.without("shown", "decoded", "original", certificates.isEmpty ? "" : "chain")
+        var text = facts.lines.map { Printable.line($0, lengthMax: Self.lineCharactersMax) + "\n" }.joined()
+        let shown = answer["shown"]
+        guard !shown.isNull else { return text }
+        text += "\nThe original's headers\n"
+        for header in shown["headers"].elements {
+            text += "  \(Printable.line(header["name"].text ?? "")): \(Printable.line(header["value"].text ?? ""))\n"
+        }
+        if let note = shown["more_headers"].text { text += "  \(note)\n" }
+        for part in ["key", "value"] {
+            text += "\nThe original's \(part) (\(shown[part]["note"].text ?? ""))\n"
+            if let content = shown[part]["text"].text { text += content + "\n" }
+        }
+        for part in answer["decoded"].elements {
+            text += "\nDecoded, unverified: \(part["path"].text ?? "")\n"
+            if let problem = part["problem"].text { text += "not decoded: \(problem)\n" }
+            for name in ["header", "payload"] where !part[name].isNull {
+                text += "\(name) \(String(decoding: part[name].bytes, as: UTF8.self))\n"
             }
-            text += reading.findings.map { "    WRONG: \(Printable.line($0))\n" }.joined()
         }
         return text
     }
 
-    /// A certificate's facts, label by label.
-    package static func facts(_ reading: UnverifiedChain.Reading) -> [(String, String)] {
-        guard let certificate = reading.certificate else { return [] }
-        let validity = certificate.validity
-        return [
-            ("subject", certificate.subject), ("issuer", certificate.issuer), ("serial", certificate.serialNumber),
-            (
-                "valid",
-                "\(Timestamp(milliseconds: validity.lowerBound * 1000)) to "
-                    + "\(Timestamp(milliseconds: validity.upperBound * 1000))"
-            ), ("purposes", reading.purposes.joined(separator: ", ")), ("SHA-256", certificate.fingerprint.hex),
-        ]
-    }
-
-    private var historyText: String {
-        guard let history else { return "" }
-        return "\nState: \(stateText)\n" + history.map { "  " + Self.line(of: $0) + "\n" }.joined()
-    }
-
-    static func line(of action: DeadLetterAction) -> String {
-        var line = "\(action.at)  \(action.kind.rawValue) by \(action.who)"
-        if let replay = action.replay { line += ", replay \(replay)" }
-        if let why = action.why { line += ": \(why)" }
-        if let detail = action.detail { line += " (\(detail))" }
-        return Printable.line(line)
-    }
-}
-
-extension LetterDossier {
-    /// The same for other programs.
-    ///
-    /// - Parameter isRevealing: with the whole original, in base64; otherwise its JWS decoded,
-    ///   without what could be used again or names an account.
-    package func json(isRevealing: Bool) -> JSONContent {
-        letter.json + [
-            "doubt": doubt, "state": history.map { _ in stateText }, "history": history, "rule": guide?.rule,
-            "advice": guide?.advice, "certificates": chains.map(Self.json),
-            "original": isRevealing ? original.json : nil, "decoded": isRevealing ? nil : decoded,
-        ]
-    }
-
-    private var decoded: [JSONContent] {
-        rendering(isRevealing: false).parts.map { part in
-            [
-                "path": part.path, "problem": part.problem,
-                "header": part.header.map { JSONContent.raw(Array($0.utf8)) },
-                "payload": part.payload.map { JSONContent.raw(Array($0.utf8)) },
-            ]
-        }
-    }
-
-    private static func json(_ entry: (path: String, chain: UnverifiedChain)) -> JSONContent {
-        let chain = entry.chain.readings.map { reading -> JSONContent in
-            let certificate = reading.certificate
-            let validity = certificate?.validity
-            return [
-                "role": reading.role, "subject": certificate?.subject, "issuer": certificate?.issuer,
-                "serial": certificate?.serialNumber,
-                "not_before": validity.map { Timestamp(milliseconds: $0.lowerBound * 1000) },
-                "not_after": validity.map { Timestamp(milliseconds: $0.upperBound * 1000) },
-                "purposes": reading.purposes, "sha256": certificate?.fingerprint.hex, "findings": reading.findings,
-            ]
-        }
-        return ["path": entry.path, "problem": entry.chain.problem, "chain": chain]
-    }
-}
-
-extension DeadLetterAction: JSONRepresentable {
-    package var json: JSONContent {
-        [
-            "number": number, "at": at, "action": kind.rawValue, "who": who, "database_user": databaseUser,
-            "replay": replay, "why": why, "detail": detail,
-        ]
-    }
+    /// Maximum characters of a line; no fact of a letter that a worker wrote is longer.
+    private static let lineCharactersMax = 4_000
 }

@@ -4,45 +4,12 @@ import JSON
 import Kafka
 import Records
 
-/// The original of a dead letter as auditors see it, in the tool and in the console alike: bounded
-/// in bytes, and without what `Disclosure` does not list unless it is revealed.
-package struct OriginalRendering: Sendable {
-    /// Key or value: a line about it, and its text, which only a text of the same size replaces.
-    package struct Content: Sendable {
-        package let note: String
-        package fileprivate(set) var text: String?
-    }
-
-    package struct Header: Sendable {
-        package let name: String
-        package let value: String
-        /// The size of the value; nil if it is null.
-        package let bytes: Int?
-    }
-
-    /// A token, a receipt or one of its records, decoded.
-    package struct Part: Sendable {
-        package let path: String
-        package let problem: String?
-        package let header: String?
-        package let payload: String?
-
-        fileprivate var bytes: Int { [path, problem, header, payload].reduce(0) { $0 + ($1?.utf8.count ?? 0) } }
-    }
-
-    package private(set) var headers: [Header] = []
-    /// A note with the number of hidden headers and of their bytes.
-    ///
-    /// `nil` if no header is hidden.
-    package private(set) var headersNote: String?
-    package let headersAreOmitted: Bool
-    package let key: Content
-    package let value: Content
-    package private(set) var parts: [Part] = []
-    /// A note if there are more parts.
-    package private(set) var partsNote: String?
-
-    private let isRevealing: Bool
+/// The original of a dead letter as auditors see it: bounded in bytes, and without what `Disclosure`
+/// does not list unless it is revealed.
+struct OriginalRendering {
+    let isRevealing: Bool
+    /// The parts of the original that the letter lacks: `key`, `headers`, `value`.
+    let omitted: Set<String>
 
     private static let headersMax = 200
     private static let headerBytesMax = 4 << 10
@@ -50,25 +17,10 @@ package struct OriginalRendering: Sendable {
     private static let partBytesMax = 16 << 10
     private static let partsBytesMax = 256 << 10
 
-    init(_ letter: DeadLetter, _ original: DeadLetterOriginal, _ contents: UnverifiedContents, isRevealing: Bool) {
-        func isOmitted(_ part: String) -> Bool {
-            letter.omitted?.split(separator: ",").contains { $0 == part } ?? false
-        }
-        self.isRevealing = isRevealing
-        headersAreOmitted = isOmitted("headers")
-        key = Self.content(original.key, isOmitted: isOmitted("key"), isRevealing: isRevealing)
-        var value = Self.content(original.value, isOmitted: letter.value == .omitted, isRevealing: isRevealing)
-        if !isRevealing, letter.value != .omitted, let root = contents.root {
-            value.text = JSONRendering.text(root, isRevealing: false, bytesMax: Self.valueBytesMax)
-        }
-        self.value = value
-        addHeaders(original.headers)
-        addParts(contents)
-    }
-
-    private mutating func addHeaders(_ all: [KafkaHeader]) {
-        var (hidden, bytes) = (0, 0)
-        for header in all {
+    /// Headers, key and value, each with a note about it.
+    func shown(_ original: DeadLetterOriginal, _ contents: UnverifiedContents) -> JSONContent {
+        var (headers, hidden, bytes): ([JSONContent], Int, Int) = ([], 0, 0)
+        for header in original.headers {
             let isShown = Disclosure.shownHeaders.contains(header.name)
             guard headers.count < Self.headersMax,
                 isRevealing || isShown || Disclosure.namedHeaders.contains(header.name)
@@ -77,12 +29,21 @@ package struct OriginalRendering: Sendable {
                 bytes += header.nameBytes.count + (header.value?.count ?? 0)
                 continue
             }
-            headers.append(
-                Header(
-                    name: ShownBytes.beginning(header.name, 255),
-                    value: header.value.map { text(of: $0, isShown: isShown) } ?? "(null)", bytes: header.value?.count))
+            headers.append([
+                "name": ShownBytes.beginning(header.name, 255),
+                "value": header.value.map { text(of: $0, isShown: isShown) } ?? "(null)", "bytes": header.value?.count,
+            ])
         }
-        headersNote = hidden == 0 ? nil : "<\(hidden) more headers, \(bytes) bytes hidden>"
+        let note = omitted.contains("headers") ? "left out for their size" : nil
+        let value = isRevealing || omitted.contains("value") ? nil : contents.root
+        return [
+            "headers": headers, "more_headers": hidden == 0 ? note : "<\(hidden) more headers, \(bytes) bytes hidden>",
+            "key": content(original.key, "key"),
+            "value": value.map {
+                content(original.value, "value").replacing(
+                    "text", by: JSONRendering.text($0, isRevealing: false, bytesMax: Self.valueBytesMax))
+            } ?? content(original.value, "value"),
+        ]
     }
 
     private func text(of value: [UInt8], isShown: Bool) -> String {
@@ -91,31 +52,40 @@ package struct OriginalRendering: Sendable {
             ? String(decoding: value, as: UTF8.self) : Disclosure.hidden(value.count)
     }
 
-    private mutating func addParts(_ contents: UnverifiedContents) {
-        var bytes = 0
-        for part in contents.parts {
-            guard bytes < Self.partsBytesMax else { break }
-            func text(_ value: JSONValue?) -> String? {
-                value.map { JSONRendering.text($0, isRevealing: isRevealing, bytesMax: Self.partBytesMax) }
-            }
-            let added = Part(
-                path: part.text(isRevealing: isRevealing), problem: part.problem, header: text(part.header),
-                payload: text(part.payload))
-            parts.append(added)
-            bytes += added.bytes
-        }
-        let rest = contents.parts.count - parts.count
-        if rest > 0 || !contents.isWhole { partsNote = "[… \(rest > 0 ? "\(rest) " : "")more parts left out …]" }
+    private func content(_ bytes: [UInt8]?, _ part: String) -> JSONContent {
+        func note(_ text: String) -> JSONContent { ["note": text, "text": JSONContent.null] }
+        guard !omitted.contains(part) else { return note("left out for its size") }
+        guard let bytes else { return note("null") }
+        guard !bytes.isEmpty else { return note("empty") }
+        let shown = ShownBytes(bytes, bytesMax: isRevealing ? Self.valueBytesMax : 0)
+        return [
+            "note": "\(bytes.count) bytes, \(shown.form)",
+            "text": isRevealing ? shown.text : Disclosure.hidden(bytes.count),
+        ]
     }
 
-    private static func content(_ bytes: [UInt8]?, isOmitted: Bool, isRevealing: Bool) -> Content {
-        guard !isOmitted else { return Content(note: "left out for its size") }
-        guard let bytes else { return Content(note: "null") }
-        guard !bytes.isEmpty else { return Content(note: "empty") }
-        let shown = ShownBytes(bytes, bytesMax: isRevealing ? valueBytesMax : 0)
-        return Content(
-            note: "\(bytes.count) bytes, \(shown.form)", text: isRevealing ? shown.text : Disclosure.hidden(bytes.count)
-        )
+    /// The tokens and receipts of the original, and the records of the latter.
+    func decoded(_ contents: UnverifiedContents) -> [JSONContent] {
+        var parts: [JSONContent] = []
+        var bytes = 0
+        func add(_ path: String, _ problem: String?, header: [UInt8]? = nil, payload: [UInt8]? = nil) {
+            parts.append([
+                "path": path, "problem": problem, "header": header.map { JSONContent.raw($0) },
+                "payload": payload.map { JSONContent.raw($0) },
+            ])
+        }
+        for part in contents.parts {
+            guard bytes < Self.partsBytesMax else { break }
+            func rendered(_ value: JSONValue?) -> [UInt8]? {
+                value.map { Array(JSONRendering.text($0, isRevealing: isRevealing, bytesMax: Self.partBytesMax).utf8) }
+            }
+            let (header, payload) = (rendered(part.header), rendered(part.payload))
+            add(part.text(isRevealing: isRevealing), part.problem, header: header, payload: payload)
+            bytes += (header?.count ?? 0) + (payload?.count ?? 0)
+        }
+        let rest = contents.parts.count - parts.count
+        if rest > 0 || !contents.isWhole { add("…", "\(rest > 0 ? "\(rest) " : "")more parts left out") }
+        return parts
     }
 }
 

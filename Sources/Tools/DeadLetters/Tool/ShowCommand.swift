@@ -1,4 +1,5 @@
 import Commands
+import JSON
 import Kafka
 import Postgres
 import Records
@@ -43,66 +44,65 @@ enum ShowCommand: DeadLetterCommand {
         }
         let finder = LetterFinder(
             wanted: wanted, position: position, topic: context.topic, index: try await context.index(),
+            client: context.client == nil ? nil : try await context.database(),
             redactions: try await context.redactions())
-        let found = try await finder.find()
-        switch found {
+        switch try await finder.find() {
         case .none:
-            try await LetterRemains.show(of: wanted, context)
+            context.console.note("no dead letter \(wanted)")
             return ExitCode.negative
         case .several(let lines, let isMore):
             let more = isMore ? "\n  and more" : ""
             let ids = lines.map { "\n  " + Printable.line($0) }
             context.console.note("several dead letters match:" + ids.joined() + more)
             return ExitCode.negative
-        case .indexed(let row):
-            ListCommand.print([row], context)
-            context.console.note("the letter itself is not in the topic any more; this is what the index holds")
+        case .gone(let dossier):
+            context.console.note("the letter itself is not in the topic any more; this is what the database holds")
+            print(dossier, isRevealing: false, context)
             return ExitCode.negative
         case .one(let dossier): return try await show(dossier, context)
         }
     }
 
-    private static func show(_ found: LetterDossier, _ context: ToolContext) async throws -> Int32 {
+    private static func show(_ dossier: LetterDossier, _ context: ToolContext) async throws -> Int32 {
         let isOriginal = context.arguments.isSet("original")
         let isRevealing = context.arguments.isSet("reveal")
-        var dossier = found
-        if context.client != nil { try await dossier.addHistory(from: try await context.database()) }
         if isOriginal, let problem = unwritable(dossier) {
             context.console.note(problem)
             return ExitCode.negative
         }
         if isOriginal || isRevealing {
             let detail = isOriginal ? "the original" : nil
-            try await context.record(.revealed, of: dossier.letter.id, detail: detail)
+            try await context.record(.revealed, of: dossier.facts["id"].text, detail: detail)
         }
         if isOriginal { return write(dossier, context) }
-        if context.isJSON {
-            context.console.print(json: dossier.json(isRevealing: isRevealing))
-            return ExitCode.success
+        if !context.isJSON {
+            context.console.note(
+                isRevealing
+                    ? "The original may hold tokens and personal data."
+                    : "Shown is what is known to be harmless; --reveal shows the rest.")
         }
-        let original = dossier.rendering(isRevealing: isRevealing)
-        context.console.note(
-            isRevealing
-                ? "The original may hold tokens and personal data."
-                : "Shown is what is known to be harmless; --reveal shows the rest.")
-        if let doubt = dossier.doubt { context.console.print(text: "DOUBTFUL: \(Printable.line(doubt))\n\n") }
-        context.console.print(
-            text: DeadLetterText.whole(dossier.letter, original) + DeadLetterText.decoded(original) + dossier.text)
+        print(dossier, isRevealing: isRevealing, context)
         return ExitCode.success
+    }
+
+    private static func print(_ dossier: LetterDossier, isRevealing: Bool, _ context: ToolContext) {
+        context.isJSON
+            ? context.console.print(json: dossier.json(isRevealing: isRevealing))
+            : context.console.print(text: dossier.text(isRevealing: isRevealing))
     }
 
     private static func unwritable(_ dossier: LetterDossier) -> String? {
         guard !dossier.isRedacted else { return "the original was redacted" }
-        guard dossier.letter.value == .original else {
-            return "the value was left out for its size: it lies in \(dossier.letter.source)"
+        guard dossier.facts["value"].text == DeadLetterValue.original.rawValue else {
+            return "the value was left out for its size: it lies in \(dossier.facts["source"].text ?? "its topic")"
         }
-        return dossier.original.value == nil ? "the original's value is null" : nil
+        return dossier.original?.value == nil ? "the original's value is null" : nil
     }
 
     /// Writes the value and nothing else.
     private static func write(_ dossier: LetterDossier, _ context: ToolContext) -> Int32 {
         let isForced = context.arguments.isSet("force")
-        guard context.console.write(bytes: dossier.original.value ?? [], isForced: isForced) else {
+        guard context.console.write(bytes: dossier.original?.value ?? [], isForced: isForced) else {
             context.console.note(
                 "not printed: the original may hold terminal control sequences; send it "
                     + "to a file or a pipe, or add --force")
@@ -117,8 +117,8 @@ struct LetterFinder {
     enum Result {
         case none
         case one(LetterDossier)
-        /// A letter that the index knows, and that is no longer in the topic.
-        case indexed(DeadLetterRow)
+        /// A letter that is no longer in the topic.
+        case gone(LetterDossier)
         case several([String], isMore: Bool)
     }
 
@@ -131,46 +131,43 @@ struct LetterFinder {
     let position: RecordPosition?
     let topic: DeadLetterTopic
     let index: PostgresClient?
+    /// The database with the actions on letters; nil if none is configured.
+    let client: PostgresClient?
     /// The letters with a recorded redaction; nil if no database was asked.
     let redactions: Set<String>?
 
     func find() async throws -> Result {
-        guard let index else { return try await inTopic() }
+        if let index, let found = try await indexed(in: index) { return found }
+        // The index may be behind.
+        let found = try await inTopic()
+        guard case .none = found, let client, let answer = try await DeadLetterTable.answer(about: wanted, on: client)
+        else { return found }
+        return .gone(LetterDossier(answer, nil))
+    }
+
+    private func indexed(in index: PostgresClient) async throws -> Result? {
         let limit = Self.foundMax
         let rows = try await DeadLetterTable.search(wanted, limit: limit, on: index).filter { row in
             position != nil || row.id.hasPrefix(wanted.lowercased())
         }
-        guard let row = rows.first else {
-            // The index may be behind.
-            return try await inTopic()
-        }
-        guard rows.count == 1 else {
+        guard let row = rows.first else { return nil }
+        guard rows.count == 1, let answer = try await DeadLetterTable.answer(about: row.id, on: index) else {
             let lines = rows.map { "\($0.id) \($0.source.position)" }
             return .several(lines, isMore: rows.count == limit)
         }
-        guard let found = try await topic.read(at: row.position(in: topic.name)), found.letter.id == row.id else {
-            return .indexed(row)
-        }
-        return .one(
-            LetterDossier(
-                found.letter, DeadLetterOriginal(found.record),
-                doubt: row.warning ?? Self.doubt(found.letter, found.record)))
-    }
-
-    /// The mismatch of the stored letter and its link.
-    ///
-    /// `nil` if they match.
-    private static func doubt(_ letter: DeadLetter, _ record: ConsumerRecord) -> String? {
-        guard let link = ChainLetter(letter, record) else { return ChainLetter.unchainedText }
-        return link.problem?.text
+        let found = try await topic.read(at: row.position(in: topic.name))
+        guard let found, found.letter.id == row.id else { return .gone(LetterDossier(answer, nil)) }
+        return .one(LetterDossier(answer, found))
     }
 
     private func inTopic() async throws -> Result {
-        var found: [String: (row: DeadLetterRow, dossier: LetterDossier)] = [:]
-        var redacted: [String: DeadLetter] = [:]
+        var found: [String: (row: DeadLetterRow, held: DeadLetterTopic.Held)] = [:]
+        var redacted: [String: DeadLetterTopic.Held] = [:]
         var isMore = false
         _ = try await topic.read { letter, record in
-            if letter.value == .redacted, redactions?.contains(letter.id) ?? true { redacted[letter.id] = letter }
+            if letter.value == .redacted, redactions?.contains(letter.id) ?? true {
+                redacted[letter.id] = (letter, record)
+            }
             guard matches(letter) else { return }
             var row = DeadLetterRow(letter, record)
             row.checkRedaction(redactions)
@@ -179,19 +176,30 @@ struct LetterFinder {
                 isMore = true
                 return
             }
-            let doubt = row.doubt ?? Self.doubt(letter, record)
-            found[letter.id] = (row, LetterDossier(letter, DeadLetterOriginal(record), doubt: doubt))
+            found[letter.id] = (row, (letter, record))
         }
-        guard let dossier = found.values.first?.dossier else { return .none }
+        guard let (row, held) = found.values.first else { return .none }
         guard found.count == 1 else {
             return .several(found.values.map { "\($0.row.id) \($0.row.source.position)" }.sorted(), isMore: isMore)
         }
         // The auditor may have asked for an earlier copy by its position. If it is unknown whether
         // the redaction is genuine, the original stays hidden.
-        if let redaction = redacted[dossier.letter.id] {
-            return .one(LetterDossier(redaction, .removed, doubt: dossier.doubt))
+        return .one(try await dossier(redacted[row.id] ?? held))
+    }
+
+    /// A letter that the index may lack, with what the database holds of its actions.
+    private func dossier(_ held: DeadLetterTopic.Held) async throws -> LetterDossier {
+        var row = DeadLetterRow(held.letter, held.record)
+        row.checkRedaction(redactions)
+        var done: JSONContent = [:]
+        if let client {
+            done =
+                try await DeadLetterTable.answer(about: row.id, on: client) ?? [
+                    "state": DeadLetterState.open.rawValue, "is_redacted": false, "history": [String](),
+                ]
         }
-        return .one(dossier)
+        let facts = row.json(topic: topic.name).without("state")
+        return LetterDossier(facts + done.only("state", "outcome", "is_redacted", "history"), held)
     }
 
     private func matches(_ letter: DeadLetter) -> Bool {

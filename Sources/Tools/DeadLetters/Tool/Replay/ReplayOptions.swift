@@ -95,31 +95,11 @@ enum ReplayOptions {
         guard !includesResolved || !query.ids.isEmpty else {
             throw UsageError("--include-resolved needs the IDs of the letters")
         }
-        var selection = ReplaySelection(query, text: text(query))
+        var selection = ReplaySelection(query, text: query.words)
         selection.includesResolved = includesResolved
         selection.again = arguments.isSet("again")
         selection.first = try arguments.value("first", as: .int(1...ReplayPlan.lettersMax))
         if let first = selection.first { selection.text += ", the first \(first) that can be sent" }
         return selection
-    }
-
-    /// The filter in words, for the history; relative times are resolved.
-    static func text(_ query: DeadLetterQuery) -> String {
-        let sets = [
-            ("reason", query.reasons), ("class", query.classes), ("stage", query.stages),
-            ("state", Set(query.states.map(\.rawValue))),
-        ]
-        let values = [
-            ("bundle", query.bundleID), ("environment", query.environment), ("product", query.productID),
-            ("transaction", query.transactionID), ("certificate", query.certificate), ("worker", query.worker),
-            ("source", query.source?.description), ("since", query.since?.description),
-            ("until", query.until?.description), ("group", query.group),
-        ]
-        var parts = sets.filter { !$0.1.isEmpty }.map { name, values in
-            "\(name) \(values.sorted().joined(separator: " or "))"
-        }
-        parts += values.compactMap { name, value in value.map { "\(name) \($0)" } }
-        if !query.ids.isEmpty { parts.append("\(query.ids.count) named by ID") }
-        return parts.isEmpty ? "all" : parts.joined(separator: ", ")
     }
 }
