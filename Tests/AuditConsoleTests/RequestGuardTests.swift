@@ -1,6 +1,7 @@
 import AppStore
 import Foundation
 import Postgres
+import Commands
 import Settings
 import Simulation
 import Store

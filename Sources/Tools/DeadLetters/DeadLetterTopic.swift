@@ -2,6 +2,7 @@ package import AppStore
 package import Kafka
 import Platform
 package import Records
+import Commands
 import Settings
 
 /// The dead-letter topic of one cluster, read from its beginning to its present end.

@@ -2,6 +2,7 @@ import AppStore
 import Kafka
 import Postgres
 import Records
+import Commands
 import Settings
 import Store
 import TestSupport

@@ -169,11 +169,18 @@ struct ReplayNight {
         await client.close()
     }
 
+    /// Keeps indexing while a command runs: a replay reads its outcomes there.
+    private func indexing<T>(_ body: () async throws -> T) async throws -> T {
+        let work = Task { while !Task.isCancelled { try? await index() } }
+        defer { work.cancel() }
+        return try await body()
+    }
+
     func replay(_ arguments: [String] = []) async throws -> Ended { try await run(["replay"] + chosen + arguments) }
 
     func run(_ arguments: [String]) async throws -> Ended {
         let (process, files) = try start(arguments)
-        guard case .exited(let code) = try await process.waitForEnd(deadline: .hopeless) else {
+        guard case .exited(let code) = try await indexing({ try await process.waitForEnd(deadline: .hopeless) }) else {
             return Ended(code: nil, output: "", notes: "")
         }
         let texts = try files.map { try String(contentsOfFile: $0, encoding: .utf8) }
@@ -185,10 +192,12 @@ struct ReplayNight {
     func replay(_ arguments: [String], until count: Int, _ signal: Int32) async throws -> ProcessEnd {
         let isNew = !arguments.contains("--continue")
         let (process, files) = try start(["replay"] + (isNew ? chosen : []) + arguments)
-        try await eventually {
-            try await pipeline.withDatabase { connection in
-                try await connection.query("SELECT count(sent_at) FROM dead_letter_replay_records")[0].int8(0)
-            } >= Int64(count)
+        try await indexing {
+            try await eventually {
+                try await pipeline.withDatabase { connection in
+                    try await connection.query("SELECT count(sent_at) FROM dead_letter_replay_records")[0].int8(0)
+                } >= Int64(count)
+            }
         }
         let notes = try String(contentsOfFile: files[1], encoding: .utf8)
         #expect(process.isRunning, "it has ended by itself: \(notes)")

@@ -1,6 +1,7 @@
 import AppStore
 import DeadLetters
 import JSON
+import Commands
 import Settings
 
 /// Explanations of every reason, the roles and the keys.

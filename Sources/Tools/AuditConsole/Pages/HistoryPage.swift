@@ -2,6 +2,7 @@ import AppStore
 import DeadLetters
 import HTTP
 import JSON
+import Commands
 import Settings
 import Store
 

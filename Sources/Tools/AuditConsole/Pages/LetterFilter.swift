@@ -1,6 +1,7 @@
 import AppStore
 import DeadLetters
 import HTTP
+import Commands
 import Settings
 import Store
 

@@ -3,6 +3,7 @@ import DeadLetters
 import HTTP
 import JSON
 import Records
+import Commands
 import Settings
 import Store
 

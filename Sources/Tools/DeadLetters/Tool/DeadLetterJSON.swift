@@ -1,10 +1,10 @@
 import AppStore
-import Commands
 import Foundation
 package import JSON
 import Kafka
 import Records
-package import Settings
+package import Commands
+import Settings
 package import Store
 
 extension DeadLetterRow {

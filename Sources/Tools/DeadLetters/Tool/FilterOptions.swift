@@ -1,6 +1,6 @@
 package import AppStore
-import Commands
 import Records
+import Commands
 package import Settings
 package import Store
 

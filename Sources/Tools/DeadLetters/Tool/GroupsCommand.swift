@@ -1,6 +1,6 @@
-import Commands
 import AppStore
-package import Settings
+package import Commands
+import Settings
 package import Store
 
 enum GroupsCommand: DeadLetterCommand {

@@ -3,6 +3,7 @@ package import JSON
 import Kafka
 import OpenSSL
 package import Records
+import Commands
 import Settings
 import Store
 

@@ -1,7 +1,7 @@
 import AppStore
-import Commands
 package import Postgres
 import Records
+import Commands
 package import Settings
 import Store
 
