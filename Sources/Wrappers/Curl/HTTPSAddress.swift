@@ -1,6 +1,6 @@
 internal import CCurl
 
-/// The server that a URL of nothing else names, as libcurl reads it.
+/// The server that a URL without path, query or user names, as libcurl parses it.
 package struct HTTPSAddress: Hashable, Sendable {
     /// The host in lower case; in square brackets if it is an IPv6 address.
     package let host: String
@@ -11,7 +11,7 @@ package struct HTTPSAddress: Hashable, Sendable {
         self.port = port
     }
 
-    /// Reads `https://host` or `https://host:port`, with or without a slash behind.
+    /// Reads `https://host` or `https://host:port`, with or without a slash at the end.
     package init?(url: String) {
         let extra = [CURLUPART_USER, CURLUPART_PASSWORD, CURLUPART_QUERY, CURLUPART_FRAGMENT]
         guard let parsed = ParsedURL(url), parsed.hasScheme("https"),

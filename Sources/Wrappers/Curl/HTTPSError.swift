@@ -1,9 +1,8 @@
 internal import CCurl
 
-/// The reason for which a request got no whole response.
+/// The reason why a request got no complete response.
 ///
-/// Neither the code nor the message holds a header, a body, or any part of the URL but the host's
-/// name.
+/// Neither the code nor the message contains a header, a body, or any part of the URL except the host's name.
 package struct HTTPSError: Error, Hashable, Sendable {
     package enum Code: String, Hashable, Sendable {
         /// The URL, a header or an option cannot be used.
@@ -14,7 +13,7 @@ package struct HTTPSError: Error, Hashable, Sendable {
         /// The file of authorities cannot be read.
         case authorityUnreadable
         case tlsFailed
-        /// The connection ended before the whole response was there.
+        /// The connection ended before the response was complete.
         case connectionLost
         /// The connection, the response or a part of it took too long.
         case timedOut
@@ -28,7 +27,7 @@ package struct HTTPSError: Error, Hashable, Sendable {
     }
 
     package let code: Code
-    /// The cause in libcurl's or OpenSSL's words, or ours.
+    /// The cause in the words of libcurl, OpenSSL or this client.
     package let message: String
 }
 
@@ -37,8 +36,8 @@ extension HTTPSError: CustomStringConvertible {
 }
 
 extension HTTPSError {
-    /// - Parameter detail: the text in the handle's error buffer; it may quote the server where
-    ///   the response is malformed.
+    /// - Parameter detail: the text in the handle's error buffer; it may quote the server if the response is
+    ///   malformed.
     @safe init(_ result: CURLcode, detail: String) {
         code = Code(result)
         let isQuotable = code != .malformedResponse && !detail.isEmpty

@@ -26,31 +26,35 @@ package struct HTTPSHeader: Sendable, Hashable, CustomStringConvertible {
         self.value = value
     }
 
-    /// The field as a line without its end; nil if it would be several lines or lose its value.
+    /// The field as a line without its end.
+    ///
+    /// `nil` if the field would become several lines or lose its value.
     var line: String? {
         let isPlain = (name + value).utf8.allSatisfy { 0x20..<0x7F ~= $0 }
         return isPlain && !value.isEmpty ? "\(name): \(value)" : nil
     }
 
-    /// The name alone.
+    /// The field's name, without its value.
     package var description: String { name }
 }
 
 /// A response, whatever its status: redirects are not followed.
 package struct HTTPSResponse: Sendable {
     package let status: Int
-    /// The headers in the order in which they came, with names in lower case.
+    /// The headers in the order of their arrival, with names in lower case.
     package let headers: [HTTPSHeader]
     package let body: [UInt8]
 
-    /// The first field's value.
+    /// The value of the first field with a name.
     ///
-    /// - Parameter name: in lower case.
+    /// - Parameter name: the field's name in lower case.
     package func header(_ name: String) -> String? { headers.first { $0.name.utf8.elementsEqual(name.utf8) }?.value }
 }
 
 extension HTTPSHeader {
-    /// A received line; nil if it is no header field.
+    /// Reads a received line.
+    ///
+    /// `nil` if the line is no header field.
     init?(line: some Collection<UInt8>) {
         guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return nil }
         let isBlank: (UInt8) -> Bool = { $0 == 0x20 || (0x09...0x0D).contains($0) }

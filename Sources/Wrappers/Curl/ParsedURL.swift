@@ -1,6 +1,6 @@
 internal import CCurl
 
-/// A URL as libcurl takes it apart.
+/// A URL parsed by libcurl.
 @safe struct ParsedURL: ~Copyable {
     private let handle: OpaquePointer
 
@@ -29,7 +29,7 @@ internal import CCurl
         return unsafe String(cString: text)
     }
 
-    /// Whether the scheme is one of these, which are in lower case as libcurl returns it.
+    /// Whether the scheme is one of `schemes`, which are in lower case like libcurl's result.
     func hasScheme(_ schemes: StaticString...) -> Bool {
         guard let scheme = part(CURLUPART_SCHEME) else { return false }
         return schemes.contains { "\($0)".utf8.elementsEqual(scheme.utf8) }

@@ -1,9 +1,9 @@
 internal import CCurl
 import Synchronization
 
-/// A request on its way, and the library's easy handle for it.
+/// A running request, and libcurl's easy handle for it.
 ///
-/// All fields but the first two are used by the loop's thread alone.
+/// Only the loop's thread uses the fields, except the first two.
 @safe final class Transfer: @unchecked Sendable {
     typealias Continuation = CheckedContinuation<Result<HTTPSResponse, HTTPSError>, Never>
 
@@ -41,14 +41,14 @@ import Synchronization
         waiting?.resume(returning: result)
     }
 
-    /// Frees the easy handle, which is in no multi handle any more.
+    /// Frees the easy handle, which no multi handle contains any more.
     func close() {
         if let easy = unsafe easy { unsafe curl_easy_cleanup(easy) }
         unsafe curl_slist_free_all(headerList)
         unsafe (easy, headerList) = (nil, nil)
     }
 
-    /// The complete response, or the error in its place.
+    /// The complete response, or the error.
     func result(_ code: CURLcode) -> Result<HTTPSResponse, HTTPSError> {
         guard code == CURLE_OK, let easy = unsafe easy else {
             let detail = unsafe String(cString: errorBuffer)
@@ -62,7 +62,7 @@ import Synchronization
         headerBytes += line.count
         guard headerBytes <= options.headerBytesMax else { return false }
         if unsafe line.starts(with: "HTTP/".utf8) {
-            // Interim responses come before the one that counts.
+            // Interim responses come before the final response.
             headers = []
         } else if let header = unsafe HTTPSHeader(line: line) {
             headers.append(header)
@@ -80,7 +80,7 @@ import Synchronization
 extension Transfer {
     /// Makes the easy handle, which this transfer owns.
     @unsafe func open() throws(HTTPSError) -> UnsafeMutableRawPointer {
-        // libcurl reports another protocol with the code of a response that is not HTTP.
+        // libcurl reports another protocol with the same code as a response that is not HTTP.
         guard request.url.utf8.starts(with: "https://".utf8) else {
             throw HTTPSError(code: .invalidRequest, message: "the URL is not of https")
         }
@@ -117,14 +117,14 @@ extension Transfer {
         setting.number(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
         if let file = options.authorityFile {
             setting.text(CURLOPT_CAINFO, file)
-            // Otherwise the system's authorities would count too.
+            // Without this option, the system's authorities would be trusted too.
             setting.text(CURLOPT_CAPATH, nil)
         }
         // An empty text also turns off the environment's `https_proxy` and `no_proxy`.
         setting.text(CURLOPT_PROXY, options.proxy ?? "")
         setting.text(CURLOPT_NOPROXY, "")
         setting.number(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
-        // The request's headers hold the token, which is not for the proxy.
+        // The request's headers contain the token, which the proxy must not receive.
         setting.number(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
     }
 
@@ -137,7 +137,7 @@ extension Transfer {
     }
 
     private func addHeaders() throws(HTTPSError) {
-        // Without the second, a body of a megabyte would wait for the server's permission.
+        // Without `Expect:`, libcurl would wait for the server's permission to send a body of a megabyte.
         for line in request.headers.map(\.line) + ["Expect:"] {
             guard let line else { throw HTTPSError(code: .invalidRequest, message: "a header is not printable ASCII") }
             guard let longer = unsafe curl_slist_append(headerList, line) else {
@@ -148,7 +148,7 @@ extension Transfer {
     }
 }
 
-/// The options of one handle, and the result of the first that the library refuses.
+/// The options of one handle, and the first result with which libcurl refused an option.
 @safe private struct EasyOptions {
     private let easy: UnsafeMutableRawPointer
     private(set) var result = CURLE_OK
@@ -166,7 +166,7 @@ extension Duration { fileprivate var milliseconds: Int { Int(clamping: max(1, In
 
 private typealias Receiver = @convention(c) (UnsafeMutablePointer<CChar>?, Int, Int, UnsafeMutableRawPointer?) -> Int
 
-/// The library ends the transfer where another number than that of the bytes is returned.
+/// libcurl ends the transfer if the returned number is not the number of received bytes.
 private let headerReceived: Receiver = { start, size, count, context in
     unsafe received(start, size, count, context) { transfer, bytes in unsafe transfer.receive(header: bytes) }
 }

@@ -2,14 +2,14 @@ internal import CCurl
 import Synchronization
 import Threads
 
-/// The thread that carries a client's transfers, and the library's multi handle, which it owns.
+/// The thread that runs a client's transfers, and libcurl's multi handle, which the thread owns.
 ///
 /// The thread keeps the loop alive; `stop()` ends both.
 @safe final class TransferLoop: @unchecked Sendable {
     private struct State {
         var arrivals: [Transfer] = []
         var isStopped = false
-        /// Whether the handle may be woken: until the thread frees it.
+        /// Whether the handle may be woken, which holds until the thread frees the handle.
         var isOpen = true
     }
 
@@ -49,11 +49,11 @@ import Threads
         wake()
     }
 
-    /// Lets the thread look for arrivals and cancellations.
+    /// Wakes the thread, which looks for new and cancelled transfers.
     func wake() { state.withLock { state in if state.isOpen { _ = unsafe curl_multi_wakeup(multi) } } }
 
     private func run() {
-        // By the address of the easy handle.
+        // Running transfers by the address of their easy handle.
         var running: [UInt: Transfer] = [:]
         while takeArrivals(&running) {
             var count: Int32 = 0
@@ -80,12 +80,12 @@ import Threads
         unsafe curl_multi_cleanup(multi)
     }
 
-    /// A wake-up ends the wait sooner, and so do the library's own time-outs.
+    /// Maximum wait; a wake-up or libcurl's own time-out ends the wait earlier.
     private static let idleMilliseconds: Int32 = 3_600_000
 
     /// Begins the new transfers.
     ///
-    /// - Returns: false once the loop is to stop.
+    /// - Returns: false once the loop must stop.
     private func takeArrivals(_ running: inout [UInt: Transfer]) -> Bool {
         let (arrivals, isStopped) = state.withLock { state in
             defer { state.arrivals = [] }
@@ -107,7 +107,7 @@ import Threads
         var count: Int32 = 0
         while let message = unsafe curl_multi_info_read(multi, &count) {
             let (easy, result) = unsafe (message.pointee.easy_handle, message.pointee.data.result)
-            // It is the only kind of message so far.
+            // libcurl has no other kind of message so far.
             guard unsafe message.pointee.msg == CURLMSG_DONE else { continue }
             if let transfer = running[UInt(bitPattern: easy)] {
                 transfer.finish(transfer.result(result))

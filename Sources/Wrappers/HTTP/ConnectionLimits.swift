@@ -2,61 +2,59 @@ import CMicroHTTPD
 import Glibc
 import Threads
 
-/// The bounds within which a server works for a client it does not trust.
+/// The limits of a server's work for clients that it does not trust.
 package struct HTTPLimits: Sendable {
-    /// Request line and header fields together; more is answered with 431.
+    /// Maximum bytes of request line and header fields together; a larger request is answered with 431.
     package var headerBytesMax = 16 * 1024
 
-    /// A larger body is answered with 413.
+    /// Maximum bytes of a body; a larger body is answered with 413.
     package var bodyBytesMax = 64 * 1024
 
-    /// Connections at once; one more replaces the one that is slow for longest.
+    /// Maximum open connections; a further connection replaces the one that has been slow for longest.
     package var connectionsMax = 64
 
-    /// The same of one address: IPv4, or an IPv6 network of 64 bits.
+    /// Maximum open connections of one address: IPv4, or an IPv6 network of 64 bits.
     package var connectionsPerAddressMax = 16
 
     /// Maximum time from accepting a connection to the end of its request's header fields.
     package var headDurationMax: Duration = .seconds(3)
 
-    /// Maximum time from accepting a connection to its end, whatever the client sends in between.
+    /// Maximum time from accepting a connection to its end, whatever the client sends.
     ///
-    /// Each connection carries one request, so a client that drips a byte a second is cut off here.
+    /// Each connection carries one request, so this limit also ends a client that sends a byte a second.
     package var requestDurationMax: Duration = .seconds(10)
 
-    /// Silence after which a connection is closed; whole seconds, at least one.
+    /// Maximum silence before a connection is closed; whole seconds, at least one.
     package var idleDurationMax: Duration = .seconds(5)
 
-    /// Requests answered by tasks at once; one more is answered with 503.
+    /// Maximum requests that tasks answer at the same time; a further request is answered with 503.
     package var answersMax = 32
 
     package init() {}
 
     package static let standard = HTTPLimits()
 
-    /// Twice the limit, since the library counts a connection for a moment after its shutdown.
+    /// Twice the limit, because libmicrohttpd still counts a connection for a moment after its shutdown.
     var libraryConnectionsMax: UInt32 { UInt32(clamping: connectionsMax * 2) }
 
     var idleSeconds: UInt32 { UInt32(clamping: max(1, idleDurationMax.components.seconds)) }
 }
 
-/// Keeps clients that are slow on purpose from keeping the others out.
+/// Prevents clients that are slow on purpose from blocking the other clients.
 ///
-/// A connection has a short deadline for the head of its request and a longer one for the whole. A
-/// thread ends connections that outlive their deadline; it sleeps while no connection is open. (The
-/// library's own timeout counts silence only, so a client that sends a byte now and then could hold
-/// a connection without end.) And a new connection is never refused: above the limit of its
-/// address, or of all together, it replaces the one that has been slow for longest. A health probe
-/// that sends its head at once is answered whatever else is open, from the same address too, as
-/// behind a proxy.
+/// A connection has a short deadline for the head of its request and a longer one for the whole request. A thread ends
+/// connections that exceed their deadline, and sleeps while no connection is open. (libmicrohttpd's own timeout counts
+/// only silence, so a client that sends a byte now and then could keep a connection open without end.) A new
+/// connection is never refused: above the limit of its address, or of all addresses, it replaces the connection that
+/// has been slow for longest. A health probe that sends its head at once is therefore always answered, even from the
+/// same address, for example behind a proxy.
 ///
-/// A connection is shut down here, never closed: the library then finds it at its end, and
-/// announces that before it closes the descriptor, so no number is reused while it stands in this
-/// table.
+/// This class shuts connections down and never closes them: libmicrohttpd then detects the end, and announces it
+/// before closing the descriptor, so no descriptor is reused while it is in this table.
 final class ConnectionLimits: @unchecked Sendable {
     private struct Connection {
         let network: PeerNetwork
-        /// The order of beginning.
+        /// The connection's position in the order of acceptance.
         let number: Int
         let began: ContinuousClock.Instant
         var end: ContinuousClock.Instant
@@ -65,7 +63,7 @@ final class ConnectionLimits: @unchecked Sendable {
 
     private let limits: HTTPLimits
     private let condition = Condition()
-    /// Connections by descriptor, without those that are shut down.
+    /// Connections by descriptor, except those that are shut down.
     private var connections: [Int32: Connection] = [:]
     private var begunCount = 0
     private var isStopped = false
@@ -102,7 +100,7 @@ final class ConnectionLimits: @unchecked Sendable {
         }
     }
 
-    /// The head of its request is there: it has until the deadline of the whole.
+    /// Records that the head of a connection's request has arrived: the deadline of the whole request then applies.
     func headRead(_ descriptor: Int32) {
         condition.withLock {
             guard let connection = connections[descriptor], !connection.hasHead else { return }
@@ -114,7 +112,7 @@ final class ConnectionLimits: @unchecked Sendable {
 
     func ended(_ descriptor: Int32) { condition.withLock { connections[descriptor] = nil } }
 
-    /// The first of those that have not sent their head, else the first of all.
+    /// Ends the oldest connection without a complete head, or the oldest connection if all have one.
     private func endSlowest(of candidates: [Int32: Connection]) {
         let slowest = candidates.min {
             ($0.value.hasHead ? 1 : 0, $0.value.number) < ($1.value.hasHead ? 1 : 0, $1.value.number)

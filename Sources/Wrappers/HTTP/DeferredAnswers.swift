@@ -1,10 +1,10 @@
 import Threads
 
-/// The tasks that answer suspended connections: bounded, and waited for at the end.
+/// The tasks that answer suspended connections: their number is bounded, and the server waits for them at its end.
 final class DeferredAnswers: @unchecked Sendable {
     private let countMax: Int
     private let condition = Condition()
-    /// Read and written under `condition`.
+    /// The running tasks, read and written under `condition`.
     private var tasks: [ObjectIdentifier: Task<Void, Never>] = [:]
     private var isStopped = false
 
@@ -12,9 +12,9 @@ final class DeferredAnswers: @unchecked Sendable {
 
     static let busy = HTTPResponse.text("too many requests at once: try again\n", status: 503)
 
-    /// Suspends the connection and answers it in a task of its own.
+    /// Suspends the connection and answers it in its own task.
     ///
-    /// - Returns: what is answered at once instead, as too many tasks run or the server stops.
+    /// - Returns: the response to send at once if too many tasks run or the server stops.
     func start(_ connection: borrowing HTTPConnection, _ exchange: HTTPExchange, _ answer: @escaping HTTPServer.Answer)
         -> HTTPResponse?
     {
@@ -31,7 +31,7 @@ final class DeferredAnswers: @unchecked Sendable {
         }
     }
 
-    /// Cancels all tasks, and returns when none runs and none will.
+    /// Cancels all tasks, and returns when no task runs and none can start.
     func stop() {
         condition.withLock {
             isStopped = true

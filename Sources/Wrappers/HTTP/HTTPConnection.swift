@@ -1,6 +1,6 @@
 import CMicroHTTPD
 
-/// A connection of the library's, which owns it; valid for the length of one callback.
+/// A connection that libmicrohttpd owns; valid during one callback.
 @safe struct HTTPConnection: ~Copyable {
     private let pointer: OpaquePointer
 
@@ -13,13 +13,13 @@ import CMicroHTTPD
 
     var queryItems: [HTTPItem] { items(of: .GET_ARGUMENT_KIND) }
 
-    /// Suspends the connection until `SuspendedConnection.resume`; from a callback only.
+    /// Suspends the connection until `SuspendedConnection.resume`; allowed only in a callback.
     func suspend() -> SuspendedConnection {
         unsafe MHD_suspend_connection(pointer)
         return unsafe SuspendedConnection(pointer: pointer)
     }
 
-    /// Queues a response; false if the library did not accept it.
+    /// Queues a response; false if libmicrohttpd did not accept it.
     func queue(_ response: HTTPResponse) -> Bool {
         let made = unsafe Self.make(response)
         guard let made = unsafe made else { return false }
@@ -36,7 +36,7 @@ import CMicroHTTPD
     private static func make(_ response: HTTPResponse) -> OpaquePointer? {
         if let transfer = response.transfer { return unsafe transfer.makeResponse(of: response.body) }
         return unsafe response.body.withUnsafeBytes { bytes in
-            // The library copies the bytes: they are not ours beyond this call.
+            // libmicrohttpd copies the bytes, which are valid only during this call.
             unsafe MHD_create_response_from_buffer(
                 bytes.count, UnsafeMutableRawPointer(mutating: bytes.baseAddress), .RESPMEM_MUST_COPY)
         }
@@ -51,15 +51,15 @@ import CMicroHTTPD
     }
 }
 
-/// A connection that rests; the library keeps it until it is resumed, which has to happen once.
+/// A suspended connection; libmicrohttpd keeps it until it is resumed, which must happen once.
 @safe struct SuspendedConnection: @unchecked Sendable {
     let pointer: OpaquePointer
 
-    /// Makes the library call back for the answer; callable on any thread.
+    /// Makes libmicrohttpd request the answer; callable on any thread.
     func resume() { unsafe MHD_resume_connection(pointer) }
 }
 
-/// Called by the library for each value, with the list to append it to.
+/// Appends a value to the list at `target`; libmicrohttpd calls this for each value.
 private func collectValue(
     _ target: UnsafeMutableRawPointer?, _ kind: MHD_ValueKind, _ name: UnsafePointer<CChar>?,
     _ value: UnsafePointer<CChar>?
@@ -71,10 +71,9 @@ private func collectValue(
     return .YES
 }
 
-/// Called first with the head of a request, then with each piece of its body, then at its end.
+/// Receives first the head of a request, then each piece of its body, then its end.
 ///
-/// The exchange is kept alive by the request's own slot, `state`, from the first call until
-/// `requestCompleted`.
+/// The request's own slot, `state`, keeps the exchange alive from the first call until `requestCompleted`.
 func requestReceived(
     _ context: UnsafeMutableRawPointer?, _ connection: OpaquePointer?, _ path: UnsafePointer<CChar>?,
     _ method: UnsafePointer<CChar>?, _ version: UnsafePointer<CChar>?, _ upload: UnsafePointer<CChar>?,
@@ -106,7 +105,7 @@ func requestReceived(
     return .YES
 }
 
-/// Called once for each request, however it ended: gives the exchange back.
+/// Releases the exchange of a request; called once for each request, also after a failure.
 func requestCompleted(
     _ context: UnsafeMutableRawPointer?, _ connection: OpaquePointer?,
     _ state: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, _ reason: MHD_RequestTerminationCode
@@ -116,7 +115,7 @@ func requestCompleted(
     unsafe state.pointee = nil
 }
 
-/// Called when a connection was accepted, and before its socket is closed.
+/// Records a connection's start and end; called after it is accepted, and before its socket is closed.
 func connectionChanged(
     _ context: UnsafeMutableRawPointer?, _ connection: OpaquePointer?,
     _ state: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, _ event: MHD_ConnectionNotificationCode

@@ -1,17 +1,17 @@
 import Synchronization
 
-/// The way in which a request is answered.
+/// The way to answer a request.
 enum HTTPHandling: Sendable {
     /// The server's thread answers from memory.
     case immediate(HTTPRoute.Handler)
-    /// A task answers; the connection rests until it ends.
+    /// A task answers; the connection is suspended until the task ends.
     case deferred(HTTPServer.Answer)
 }
 
-/// A request while it is read and answered.
+/// A request that is being read and answered.
 ///
-/// Used by the server's thread alone, from the library's first callback for the request to the
-/// last; only the answer comes from elsewhere.
+/// Only the server's thread uses an exchange, from libmicrohttpd's first callback for the request to the last; only a
+/// deferred answer comes from another thread.
 final class HTTPExchange: Sendable {
     /// The part of a request that arrives before its body.
     struct Head: Sendable {
@@ -41,7 +41,7 @@ final class HTTPExchange: Sendable {
 
     static let tooLarge = HTTPResponse.text("request body too large\n", status: 413)
 
-    /// Keeps a piece of the body; once it is too large, what comes is read and dropped.
+    /// Stores a piece of the body; the bytes of a body that is too large are dropped.
     func append(_ bytes: UnsafeRawBufferPointer) {
         let count = bytes.count
         let isTaken = body.withLock { body in
@@ -56,7 +56,9 @@ final class HTTPExchange: Sendable {
 
     var isTooLarge: Bool { body.withLock { $0.isTooLarge } }
 
-    /// The response from the task of a deferred answer; nil until the task ends.
+    /// The response from the task of a deferred answer.
+    ///
+    /// `nil` until the task ends.
     var response: HTTPResponse? {
         get { deferredResponse.withLock { $0 } }
         set { deferredResponse.withLock { $0 = newValue } }

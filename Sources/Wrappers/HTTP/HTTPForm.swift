@@ -2,11 +2,10 @@ import Platform
 
 /// Decoding of forms and cookies.
 package enum HTTPForm {
-    /// The fields of a form, in their order.
+    /// The fields of a form, in order.
     ///
-    /// `application/x-www-form-urlencoded` as the URL standard of WHATWG (section 5.1) parses it:
-    /// a plus is a blank, a broken percent sign stands for itself, bytes that are no UTF-8 are
-    /// replaced.
+    /// The format is `application/x-www-form-urlencoded` as the URL standard of WHATWG (section 5.1) parses it: a plus
+    /// is a space, an invalid percent sign remains unchanged, and invalid UTF-8 is replaced.
     package static func items(_ body: [UInt8]) -> [HTTPItem] {
         body.split(separator: UInt8(ascii: "&")).map { pair in
             let name = pair.prefix { $0 != UInt8(ascii: "=") }
@@ -14,13 +13,13 @@ package enum HTTPForm {
         }
     }
 
-    /// The same, the other way round, for links.
+    /// Encodes items as a query string for links, the inverse of `items`.
     package static func encoded(_ items: [HTTPItem]) -> String {
         items.map { "\($0.name.percentEncoded)=\($0.value.percentEncoded)" }.joined(separator: "&")
     }
 
-    /// The cookies of a request's `Cookie` field (RFC 6265, section 4.2); the first of a name wins,
-    /// which is the one with the longer path.
+    /// The cookies of a request's `Cookie` field (RFC 6265, section 4.2); the first cookie of a name counts, which has
+    /// the longer path.
     package static func cookies(_ header: String) -> [String: String] {
         let pairs = header.split(separator: ";").compactMap { pair -> (String, String)? in
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)

@@ -17,30 +17,30 @@ package struct HTTPItem: Hashable, Sendable {
     }
 }
 
-/// A request, read whole and within the limits of the server.
+/// A complete request within the server's limits.
 package struct HTTPRequest: Sendable {
     package let method: HTTPMethod
 
     /// The path without the query, percent-decoded.
     package let path: String
 
-    /// The arguments of the query string, percent-decoded, in their order.
+    /// The arguments of the query string, percent-decoded, in order.
     package let queryItems: [HTTPItem]
 
-    /// The header fields by lower-case name; the last of a name wins.
+    /// The header fields by lower-case name; the last field of a name counts.
     package let headers: [String: String]
 
-    /// The names, in lower case, of header fields that came more than once.
+    /// The lower-case names of header fields that occur more than once.
     package let repeatedHeaders: Set<String>
 
     package let body: [UInt8]
 
-    /// The address from which the connection comes.
+    /// The client's address.
     ///
     /// `nil` if the system does not report it.
     package let peer: IPAddress?
 
-    /// The arguments of the query string; the last of a name wins.
+    /// The arguments of the query string; the last argument of a name counts.
     package var query: [String: String] { Dictionary(queryItems.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 }) }
 }
 
@@ -74,7 +74,7 @@ package struct HTTPResponse: Sendable, Equatable {
     }
 }
 
-/// A method of a path, and the handler that answers it.
+/// A method and a path, and their handler.
 package struct HTTPRoute: Sendable {
     package typealias Handler = @Sendable (HTTPRequest) -> HTTPResponse
 
@@ -85,9 +85,9 @@ package struct HTTPRoute: Sendable {
     /// Makes a route.
     ///
     /// - Parameters:
-    ///   - path: compared whole, with its leading slash.
-    ///   - handler: runs on the server's only thread, so it has to answer from memory: while it
-    ///     works, no other request is served.
+    ///   - path: the whole path, with its leading slash.
+    ///   - handler: a closure on the server's only thread, which must answer from memory: while it runs, no other
+    ///     request is served.
     package init(_ method: HTTPMethod, _ path: String, handler: @escaping Handler) {
         precondition(path.hasPrefix("/"), "a route's path begins with a slash")
         self.method = method

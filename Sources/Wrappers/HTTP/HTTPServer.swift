@@ -3,29 +3,29 @@ import Synchronization
 
 /// A small HTTP/1.1 server on libmicrohttpd, for health checks, metrics and the audit console.
 ///
-/// A single thread reads and writes; each connection carries one request. The server listens from
-/// the end of `init` until `stop()`, which the last reference to it calls as well.
+/// A single thread reads and writes; each connection carries one request. The server listens from the end of `init`
+/// until `stop()`, which `deinit` calls as well.
 @safe package final class HTTPServer: Sendable {
-    /// Answers any request, in a task of its own.
+    /// A handler of any request, which runs in its own task.
     package typealias Answer = @Sendable (HTTPRequest) async -> HTTPResponse
 
-    /// The port in use, also where 0 was asked for.
+    /// The actual port, even if port 0 was requested.
     package let port: UInt16
 
     private let service: HTTPService
     private let daemon: Mutex<Daemon?>
 
-    /// The library's daemon and the reference that its callbacks hold; both end in `stop`.
+    /// libmicrohttpd's daemon and the reference that its callbacks hold; both end in `stop`.
     @safe private struct Daemon: @unchecked Sendable {
         let pointer: OpaquePointer
         let context: Unmanaged<HTTPService>
     }
 
-    /// Begins to listen, and answers some paths on the thread that reads.
+    /// Starts listening, and answers some paths on the server's thread.
     ///
     /// - Parameters:
     ///   - address: an IPv4 or IPv6 address of this machine; loopback by default.
-    ///   - port: 0 for any free one.
+    ///   - port: the port; 0 for any free port.
     package convenience init(
         address: String = "127.0.0.1", port: UInt16 = 0, routes: [HTTPRoute], limits: HTTPLimits = .standard
     ) throws(HTTPServerError) {
@@ -33,15 +33,15 @@ import Synchronization
         try self.init(address: address, port: port, HTTPService(limits, router.match), limits)
     }
 
-    /// Begins to listen, and answers each request in a task, whatever its path.
+    /// Starts listening, and answers each request in a task, whatever its path.
     ///
-    /// Connections whose task runs cost the thread nothing. Beyond `limits.answersMax` tasks a
+    /// A connection with a running task uses no time of the server's thread. Beyond `limits.answersMax` tasks a
     /// request is answered with 503.
     ///
     /// - Parameters:
     ///   - address: an IPv4 or IPv6 address of this machine.
-    ///   - port: 0 for any free one.
-    ///   - identity: makes it a server of HTTPS alone.
+    ///   - port: the port; 0 for any free port.
+    ///   - identity: the certificates and key for HTTPS; with it the server accepts only HTTPS.
     package convenience init(
         address: String, port: UInt16, limits: HTTPLimits, identity: HTTPIdentity? = nil, answer: @escaping Answer
     ) throws(HTTPServerError) {
@@ -78,9 +78,9 @@ import Synchronization
         service.connections.start()
     }
 
-    /// Stops listening, ends all connections and returns when no handler runs any more.
+    /// Stops listening, ends all connections and returns when no handler runs.
     ///
-    /// Must not be called from a handler, which it would wait for.
+    /// Must not be called from a handler: it would wait for that handler.
     package func stop() {
         let running = daemon.withLock { daemon in
             let running = daemon
@@ -88,7 +88,7 @@ import Synchronization
             return running
         }
         guard let running else { return }
-        // The library ends the process where it is stopped with a connection suspended.
+        // libmicrohttpd ends the process if it is stopped while a connection is suspended.
         service.answers.stop()
         unsafe MHD_stop_daemon(running.pointer)
         service.connections.stop()
@@ -109,9 +109,9 @@ package struct HTTPIdentity: Sendable {
     }
 }
 
-/// The state of the library's callbacks.
+/// The state of libmicrohttpd's callbacks.
 ///
-/// The library holds one reference while the daemon runs.
+/// libmicrohttpd holds one reference while the daemon runs.
 final class HTTPService: Sendable {
     typealias Match = @Sendable (_ method: String, _ path: String) -> HTTPRouter.Match
 
@@ -132,7 +132,7 @@ final class HTTPService: Sendable {
         case refused(HTTPResponse)
     }
 
-    /// Decides on a request by its head, before its body is read.
+    /// Decides from a request's head how to handle it, before its body is read.
     func begin(_ connection: borrowing HTTPConnection, method: String, path: String) -> Beginning {
         connections.headRead(connection.socket)
         switch match(method, path) {
@@ -149,8 +149,9 @@ final class HTTPService: Sendable {
         }
     }
 
-    /// The answer to a request that is read whole; nil if the connection rests until a task
-    /// has it.
+    /// The answer to a complete request.
+    ///
+    /// `nil` if the connection is suspended until a task answers.
     func respond(_ connection: borrowing HTTPConnection, _ exchange: HTTPExchange) -> HTTPResponse? {
         guard !exchange.isTooLarge else { return HTTPExchange.tooLarge }
         switch exchange.handling {
@@ -160,10 +161,10 @@ final class HTTPService: Sendable {
     }
 }
 
-/// The reason for which a server could not start.
+/// The reason why a server could not start.
 package struct HTTPServerError: Error, Equatable, Sendable, CustomStringConvertible {
     package enum Code: Sendable {
-        /// The text is no IPv4 or IPv6 address, or this machine does not have the address.
+        /// The text is not an IPv4 or IPv6 address, or this machine does not have the address.
         case addressUnusable
         case portInUse
         case portForbidden
@@ -172,6 +173,6 @@ package struct HTTPServerError: Error, Equatable, Sendable, CustomStringConverti
 
     package let code: Code
 
-    /// Names the address, and what to do.
+    /// The text names the address, and what to do.
     package let description: String
 }

@@ -1,10 +1,12 @@
 import CMicroHTTPD
 import Threads
 
-/// A way to send a body that no server means to, for servers that simulate the faults of others.
+/// A faulty way to send a body, for servers that simulate the faults of others.
 package struct HTTPTransfer: Sendable, Equatable {
-    /// The `Content-Length`: with more than the body, the connection ends after the body; with
-    /// less, the rest of the body is not sent.
+    /// The `Content-Length`.
+    ///
+    /// If it exceeds the body's size, the connection ends after the body; if it is smaller, the rest of the body is
+    /// not sent.
     let announcedBytes: Int
 
     /// The wait before each byte, during which the server's only thread serves no other request.
@@ -15,7 +17,9 @@ package struct HTTPTransfer: Sendable, Equatable {
         self.bytePause = bytePause
     }
 
-    /// The library's response, which the caller destroys; nil if there is no memory for it.
+    /// Makes libmicrohttpd's response, which the caller destroys.
+    ///
+    /// `nil` if no memory is left.
     func makeResponse(of body: [UInt8]) -> OpaquePointer? {
         let context = unsafe Unmanaged.passRetained(Sending(body: body, bytePause: bytePause))
         let made = unsafe MHD_create_response_from_callback(
@@ -36,7 +40,7 @@ package struct HTTPTransfer: Sendable, Equatable {
             self.bytePause = bytePause
         }
 
-        /// The bytes from a position on; nil at the end.
+        /// The bytes from a position on; `nil` at the end.
         func next(from position: Int, atMost count: Int) -> ArraySlice<UInt8>? {
             guard position < body.count else { return nil }
             guard let bytePause else { return body[position...].prefix(count) }
@@ -46,11 +50,11 @@ package struct HTTPTransfer: Sendable, Equatable {
     }
 }
 
-/// Called by the library for the next bytes of a body.
+/// Copies the next bytes of a body; libmicrohttpd calls this.
 private func nextBytes(
     _ context: UnsafeMutableRawPointer?, _ position: UInt64, _ buffer: UnsafeMutablePointer<CChar>?, _ count: Int
 ) -> Int {
-    // MHD_CONTENT_READER_END_WITH_ERROR, a cast that is not imported.
+    // The value of MHD_CONTENT_READER_END_WITH_ERROR, a cast that Swift does not import.
     let end = -2
     guard let context = unsafe context else { return end }
     let sending = unsafe Unmanaged<HTTPTransfer.Sending>.fromOpaque(context).takeUnretainedValue()
@@ -59,7 +63,7 @@ private func nextBytes(
     return bytes.count
 }
 
-/// Called once by the library when it needs the body no longer.
+/// Releases the body; libmicrohttpd calls this once, when it no longer needs the body.
 private func bodySent(_ context: UnsafeMutableRawPointer?) {
     guard let context = unsafe context else { return }
     unsafe Unmanaged<HTTPTransfer.Sending>.fromOpaque(context).release()

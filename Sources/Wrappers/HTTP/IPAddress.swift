@@ -1,12 +1,14 @@
 import CMicroHTTPD
 import Glibc
 
-/// An IPv4 or IPv6 address; an IPv4 address that is mapped into IPv6 is the IPv4 address.
+/// An IPv4 or IPv6 address; an IPv4 address mapped into IPv6 becomes the IPv4 address.
 package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
-    /// 4 bytes or 16, in network order.
+    /// The address's 4 or 16 bytes, in network order.
     let bytes: [UInt8]
 
-    /// Reads `192.0.2.1` or `2001:db8::1`; nil for anything else.
+    /// Reads `192.0.2.1` or `2001:db8::1`.
+    ///
+    /// `nil` for anything else.
     package init?(_ text: String) {
         let family = text.contains(":") ? AF_INET6 : AF_INET
         var bytes = [UInt8](repeating: 0, count: family == AF_INET6 ? 16 : 4)
@@ -14,7 +16,9 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
         self.init(bytes)
     }
 
-    /// The other end of a connection; nil if the system does not say.
+    /// The other end of a connection.
+    ///
+    /// `nil` if the system does not report it.
     init?(ofPeer descriptor: Int32) {
         var storage = sockaddr_storage()
         var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
@@ -50,10 +54,10 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// The origin of connections and requests, as far as they are counted together.
+/// An origin of connections and requests, for which they are counted together.
 ///
-/// The whole of an IPv4 address; of an IPv6 address the network (its first 64 bits), which one
-/// machine has to itself. All addresses that are not known count as one.
+/// The origin is a whole IPv4 address, or the network of an IPv6 address (its first 64 bits), which belongs to one
+/// machine. All unknown addresses count as one origin.
 package struct PeerNetwork: Hashable, Sendable {
     private let bytes: [UInt8]
 
@@ -62,14 +66,14 @@ package struct PeerNetwork: Hashable, Sendable {
     }
 }
 
-/// The addresses that begin with the same bits: `10.0.0.0/8`; one address without the slash.
+/// A set of addresses with the same first bits: `10.0.0.0/8`; a single address without the slash.
 package struct IPNetwork: Hashable, Sendable, CustomStringConvertible {
     private let address: IPAddress
     private let bits: Int
 
     /// Parses an address, or an address with a number of bits.
     ///
-    /// `nil` if the text is no address, or the number of bits is not one that the address has.
+    /// `nil` if the text is not an address, or the number of bits exceeds the address's length.
     package init?(_ text: String) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let address = IPAddress(String(parts[0])) else { return nil }

@@ -1,11 +1,11 @@
 import CMicroHTTPD
 import Glibc
 
-/// A bound, listening TCP socket; closed at the end unless it was given away.
+/// A bound, listening TCP socket; closed at the end unless its descriptor was taken.
 struct ListeningSocket: ~Copyable {
     private let descriptor: Int32
 
-    /// The port that the socket has, also where port 0 was asked for.
+    /// The socket's port, even if port 0 was requested.
     let port: UInt16
 
     init(address: String, port: UInt16) throws(HTTPServerError) {
@@ -15,7 +15,7 @@ struct ListeningSocket: ~Copyable {
         self.port = Self.boundPort(descriptor)
     }
 
-    /// Transfers the descriptor: the caller closes it.
+    /// Transfers the descriptor to the caller, who closes it.
     consuming func take() -> Int32 {
         let taken = descriptor
         discard self
@@ -24,7 +24,7 @@ struct ListeningSocket: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// Returns a listening descriptor, or -1 and the `errno` that says why not.
+    /// Returns a listening descriptor, or -1 and the `errno` of the failure.
     private static func open(address: String, port: UInt16) -> (Int32, Int32) {
         var hints = unsafe addrinfo()
         unsafe hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE
@@ -56,7 +56,7 @@ struct ListeningSocket: ~Copyable {
             guard let base = bytes.baseAddress else { return 0 }
             let pointer = unsafe base.assumingMemoryBound(to: sockaddr.self)
             guard unsafe getsockname(descriptor, pointer, &size) == 0 else { return 0 }
-            // The port stands at the same place in the IPv4 and the IPv6 address.
+            // The IPv4 and the IPv6 address have the port at the same offset.
             return unsafe bytes.load(fromByteOffset: 2, as: UInt16.self).bigEndian
         }
         return port

@@ -7,11 +7,15 @@ final class ClientCallbacks: Sendable {
     let handlers: KafkaHandlers
     /// The rebalance events since the last poll, in order.
     private let rebalances = Mutex<[RebalanceEvent]>([])
-    /// Whether the group is balanced, by the statistics since the last poll; nil without any.
+    /// Whether the group is balanced, from the statistics since the last poll.
+    ///
+    /// `nil` without statistics.
     private let balance = Mutex<Bool?>(nil)
     let commits = PendingCommits()
-    /// Whether the client is being closed, so that no work can be finished: revoked partitions are
-    /// given up at once, and no record is sent again, as its delivery would never be reported.
+    /// Whether the client is being closed, so that no work can be finished.
+    ///
+    /// A closing client gives up revoked partitions at once, and sends no record again, because nobody would receive
+    /// the delivery report.
     let isClosing = Atomic(false)
     /// Whether the consumer has asked to join its group.
     private let hasSubscribed = Atomic(false)
@@ -23,7 +27,7 @@ final class ClientCallbacks: Sendable {
     /// A known reason why these properties cannot work.
     private let warning: String?
 
-    /// - Parameter warning: added to an error of signing in.
+    /// - Parameter warning: a text that is added to an error of authentication.
     init(handlers: KafkaHandlers, warning: String? = nil) {
         self.handlers = handlers
         self.warning = warning
@@ -37,7 +41,7 @@ final class ClientCallbacks: Sendable {
         handlers.onError(error)
     }
 
-    /// Forgets a failed authentication or handshake, as brokers have answered since.
+    /// Clears the failed authentication or handshake after a broker has answered.
     func recordAnswer() { refusal.withLock { $0 = nil } }
 
     /// The failed authentication or handshake that explains a call's error, or the error itself.
@@ -48,9 +52,10 @@ final class ClientCallbacks: Sendable {
         }
     }
 
-    /// librdkafka before 2.3 ends the process when a member of a group that never had an
-    /// assignment is destroyed, for example if it is closed during a rebalance
-    /// (librdkafka issue 4312: `rd_kafka_sticky_assignor_state_destroy`).
+    /// Whether librdkafka would end the process if this client were destroyed.
+    ///
+    /// librdkafka before 2.3 does so for a group member that never had an assignment, for example a member that is
+    /// closed during a rebalance (librdkafka issue 4312: `rd_kafka_sticky_assignor_state_destroy`).
     var mustNotBeDestroyed: Bool {
         rd_kafka_version() < 0x0203_0000 && hasSubscribed.load(ordering: .acquiring)
             && !hasBeenAssigned.load(ordering: .acquiring)
@@ -58,7 +63,7 @@ final class ClientCallbacks: Sendable {
 
     func recordSubscription() { hasSubscribed.store(true, ordering: .releasing) }
 
-    /// Called with every assignment, on the consumer's thread.
+    /// Records that the consumer has had an assignment; called with every assignment, on the consumer's thread.
     func recordAssignment() { hasBeenAssigned.store(true, ordering: .releasing) }
 
     /// Logs that a record is sent again because its offset is unknown.
@@ -83,8 +88,8 @@ final class ClientCallbacks: Sendable {
 
     /// Reads from librdkafka's statistics whether the group is balanced.
     ///
-    /// The text is searched, not parsed: most of it is about partitions, and the names of topics
-    /// in it cannot hold a quotation mark.
+    /// The function searches the text and does not parse it: most of the text is about partitions, and the names of
+    /// topics cannot contain a quotation mark.
     func record(statistics: String) {
         let isBalanced =
             statistics.includes(#""cgrp": { "state": "up""#) && statistics.includes(#""join_state": "steady""#)
@@ -105,7 +110,7 @@ final class ClientCallbacks: Sendable {
     }
 }
 
-/// Called on librdkafka's threads, and while the client is still being made.
+/// Receives a log line on librdkafka's threads, also during the creation of the client.
 func clientLogged(client: OpaquePointer?, level: Int32, facility: UnsafePointer<CChar>?, message: UnsafePointer<CChar>?)
 {
     guard let client = unsafe client, let callbacks = unsafe ClientCallbacks.behind(rd_kafka_opaque(client)) else {
@@ -122,7 +127,7 @@ func clientFailed(client: OpaquePointer?, code: Int32, reason: UnsafePointer<CCh
     callbacks.report(rd_kafka_resp_err_t(code), unsafe String(optionalCString: reason))
 }
 
-/// Zero tells librdkafka to free the text itself.
+/// Receives statistics; the result zero makes librdkafka free the text.
 func clientStatistics(
     client: OpaquePointer?, json: UnsafeMutablePointer<CChar>?, bytes: Int, opaque: UnsafeMutableRawPointer?
 ) -> Int32 {
@@ -132,10 +137,10 @@ func clientStatistics(
     return 0
 }
 
-/// Called within `rd_kafka_consumer_poll` or while closing, on the consumer's thread.
+/// Receives a rebalance event within `rd_kafka_consumer_poll` or during closing, on the consumer's thread.
 ///
-/// An assignment and an ordinary revocation are answered later, which librdkafka allows: it waits
-/// for the call. Lost partitions are let go here, because nothing about them can be finished.
+/// An assignment and an ordinary revocation are answered later: librdkafka waits for the answer. Lost partitions are
+/// released here, because no work on them can be finished.
 func consumerRebalanced(
     client: OpaquePointer?, code: rd_kafka_resp_err_t,
     partitions: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?, opaque: UnsafeMutableRawPointer?
@@ -155,17 +160,17 @@ func consumerRebalanced(
             callbacks.record(.revoking(named))
         }
     default:
-        // librdkafka asks for this call to bring its state in order after any other error.
+        // librdkafka requires this call after any other error, to restore its state.
         _ = unsafe rd_kafka_assign(client, nil)
         callbacks.record(.lost(named))
         callbacks.handlers.onError(KafkaError(code))
     }
 }
 
-/// Frees an error that changes nothing, such as one about partitions that were gone already.
+/// Frees an error that has no consequence, for example about partitions that are already revoked.
 func discard(_ error: OpaquePointer?) { if let error = unsafe error { unsafe rd_kafka_error_destroy(error) } }
 
-/// Called on librdkafka's background thread; frees the event.
+/// Receives an event on librdkafka's background thread, and frees the event.
 func consumerBackgroundEvent(client: OpaquePointer?, event: OpaquePointer?, opaque: UnsafeMutableRawPointer?) {
     defer { unsafe rd_kafka_event_destroy(event) }
     guard unsafe rd_kafka_event_type(event) == RD_KAFKA_EVENT_OFFSET_COMMIT,
@@ -178,12 +183,12 @@ func consumerBackgroundEvent(client: OpaquePointer?, event: OpaquePointer?, opaq
     callbacks.commits.resolve(number, with: CommitOutcome(error: error, elements: elements))
 }
 
-/// Called on the producer's thread, once for each record that `rd_kafka_produceva` took.
+/// Receives the delivery report of a record that `rd_kafka_produceva` took, on the producer's thread.
 ///
-/// librdkafka has up to five requests of a partition in flight. A broker may refuse the first and
-/// accept the second from a producer that it does not know yet. librdkafka then reports the refused
-/// records as written, because later ones are. So a record without an offset is sent again, once: a
-/// repetition is harmless, a loss is not.
+/// librdkafka has up to five requests of a partition in flight. A broker may refuse the first request of a producer
+/// that the broker does not know yet, and accept the second. librdkafka then reports the refused records as written,
+/// because later records were written. A record without an offset is therefore sent again, once: a duplicate is
+/// harmless, a loss is not.
 func producerDelivered(
     client: OpaquePointer?, message: UnsafePointer<rd_kafka_message_t>?, opaque: UnsafeMutableRawPointer?
 ) {
@@ -200,7 +205,7 @@ func producerDelivered(
         {
             unsafe callbacks.logRepeated(message)
             error = unsafe ClientHandle.produceAgain(client, message)
-            // It is reported on again.
+            // A later report covers the repeated record.
             if error == nil { return }
         }
     }
@@ -208,9 +213,9 @@ func producerDelivered(
     delivery.settle(index, offset: error == nil ? offset : -1, error: error)
 }
 
-/// Handlers of a client's events that no call asked for.
+/// Handlers of a client's events that belong to no call.
 ///
-/// librdkafka calls them on its own threads, and they must return at once.
+/// librdkafka calls the handlers on its own threads, so they must return at once.
 package struct KafkaHandlers: Sendable {
     package var onLog: @Sendable (KafkaLogLine) -> Void
     package var onError: @Sendable (KafkaError) -> Void
@@ -228,7 +233,7 @@ package struct KafkaHandlers: Sendable {
 package struct KafkaLogLine: Sendable {
     /// The level as in syslog: 3 is an error, 4 a warning, 6 information, 7 debugging.
     package let level: Int32
-    /// librdkafka's own name for the place, such as `FAIL` or `REQTMOUT`.
+    /// librdkafka's name for the kind of event, such as `FAIL` or `REQTMOUT`.
     package let facility: String
     package let message: String
 }

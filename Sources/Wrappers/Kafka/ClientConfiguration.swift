@@ -3,7 +3,7 @@ import CRDKafka
 import Platform
 import Synchronization
 
-/// librdkafka's configuration of a client, owned here until the client is made.
+/// librdkafka's configuration of a client, owned here until the client is created.
 @safe struct ClientConfiguration: ~Copyable {
     private var pointer: OpaquePointer?
 
@@ -28,9 +28,9 @@ import Synchronization
         )
     }
 
-    /// Sets the callbacks of all clients, and the object that each is called with.
+    /// Sets the callbacks of all clients, and the object that each callback receives.
     ///
-    /// - Parameter callbacks: not retained; must outlive the client.
+    /// - Parameter callbacks: an object that is not retained and must outlive the client.
     func setCallbacks(_ callbacks: ClientCallbacks) {
         unsafe rd_kafka_conf_set_opaque(pointer, Unmanaged.passUnretained(callbacks).toOpaque())
         unsafe rd_kafka_conf_set_log_cb(pointer, clientLogged)
@@ -45,14 +45,14 @@ import Synchronization
 
     func setProducerCallbacks() { unsafe rd_kafka_conf_set_dr_msg_cb(pointer, producerDelivered) }
 
-    /// Whether the last consumer could not be made.
+    /// Whether the creation of the last consumer failed.
     private static let hasFailed = Atomic(false)
 
-    /// Makes the client, which owns the configuration from then on.
+    /// Creates the client, which then owns the configuration.
     ///
-    /// A configuration of a consumer that cannot be made is not freed: librdkafka 2.0.2 has freed the
-    /// interceptors of `decompression_limit` already, and would again. So after a failure, as with a
-    /// certificate that does not fit its key, a client without them is tried first.
+    /// If a consumer cannot be created, its configuration is not freed: librdkafka 2.0.2 has already freed the
+    /// interceptors of `decompression_limit`, and would free them twice. So after a failure, for example because a
+    /// certificate does not fit its key, a client without interceptors is tried first.
     consuming func makeClient(_ type: rd_kafka_type_t) throws(KafkaError) -> OpaquePointer {
         guard type == RD_KAFKA_CONSUMER else {
             let client = unsafe try Self.make(type, pointer)
@@ -95,12 +95,14 @@ import Synchronization
 
 /// Checks single properties, before any client is made.
 package enum KafkaPropertyCheck {
-    /// Whether a property's value is shown to nobody.
+    /// Whether a property's value must not be shown.
     package static func isSecret(_ name: String) -> Bool {
         ["password", "secret", ".pem", "token", "oauthbearer.config", "jaas"].contains { name.includes($0) }
     }
 
-    /// The fault of a property in librdkafka's words; nil if it has none.
+    /// The fault of a property in librdkafka's words.
+    ///
+    /// `nil` if the property has no fault.
     package static func problem(_ name: String, _ value: String) -> String? {
         do {
             _ = try ClientConfiguration([name: value])

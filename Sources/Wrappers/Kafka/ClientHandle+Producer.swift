@@ -2,7 +2,7 @@ import CRDKafka
 import Synchronization
 
 extension ClientHandle {
-    /// Copies one record into librdkafka's queue; nil when it was taken.
+    /// Copies one record into librdkafka's queue; `nil` if librdkafka took the record.
     func produce(_ record: ProducerRecord, to topic: OpaquePointer, _ tickets: DeliveryTickets, _ index: Int)
         -> KafkaError?
     {
@@ -17,8 +17,9 @@ extension ClientHandle {
         return error
     }
 
-    /// Copies a record that is being reported on into librdkafka's queue again, for the same ticket
-    /// and partition; nil when it was taken.
+    /// Copies a record again into librdkafka's queue, within its delivery report, for the same ticket and partition.
+    ///
+    /// `nil` if librdkafka took the record.
     static func produceAgain(_ client: OpaquePointer, _ message: UnsafePointer<rd_kafka_message_t>) -> KafkaError? {
         let record = unsafe message.pointee
         var headers: OpaquePointer?
@@ -31,8 +32,8 @@ extension ClientHandle {
     }
 
     /// - Parameters:
-    ///   - headers: librdkafka's, or freed, after the call.
-    ///   - ticket: librdkafka's if the record was taken, and else the caller's.
+    ///   - headers: a list that librdkafka owns after the call, or that the call frees.
+    ///   - ticket: a ticket that librdkafka owns if it took the record; otherwise the caller keeps it.
     private static func produce(
         _ client: OpaquePointer, _ topic: OpaquePointer, _ partition: Int32, key: Memory, value: Memory,
         _ headers: OpaquePointer?, _ ticket: UnsafeMutableRawPointer?
@@ -51,12 +52,12 @@ extension ClientHandle {
             return unsafe rd_kafka_produceva(client, slots.baseAddress, arguments.count)
         }
         guard let failure = unsafe failure else { return nil }
-        // Only what was taken belongs to librdkafka.
+        // librdkafka owns the headers only if it took the record.
         if let headers = unsafe headers { unsafe rd_kafka_headers_destroy(headers) }
         return unsafe KafkaError(takingOwnershipOf: failure)
     }
 
-    /// Makes librdkafka's list of headers; nil if the record has none.
+    /// Makes librdkafka's list of headers; `nil` if the record has no headers.
     ///
     /// The caller owns the list until librdkafka has taken the record.
     private static func makeHeaders(_ headers: [KafkaHeader]) -> OpaquePointer? {
@@ -75,7 +76,8 @@ extension ClientHandle {
 
     private typealias Memory = rd_kafka_vu_s.__Unnamed_union_u.__Unnamed_struct_mem
 
-    /// Null for nil, and a pointer that is not null for an empty value: to Kafka they differ.
+    /// Calls `body` with a null pointer for `nil`, and with another pointer for an empty value: Kafka distinguishes
+    /// the two.
     private static func withBytes<Result>(_ bytes: [UInt8]?, _ body: (Memory) -> Result) -> Result {
         guard let bytes else { return unsafe body(Memory(ptr: nil, size: 0)) }
         return unsafe bytes.withUnsafeBytes { buffer in
@@ -86,7 +88,7 @@ extension ClientHandle {
     }
 }
 
-/// The arguments of one `rd_kafka_produceva`, filled into memory of the caller.
+/// The arguments of one `rd_kafka_produceva`, written into the caller's memory.
 @safe struct ProduceArguments {
     private let slots: UnsafeMutableBufferPointer<rd_kafka_vu_t>
     private(set) var count = 0
@@ -102,12 +104,12 @@ extension ClientHandle {
     }
 }
 
-/// The topics that a producer writes to, looked up once each.
+/// The handles of the topics that a producer writes to, each looked up once.
 @safe final class TopicHandles: @unchecked Sendable {
     @safe private struct State {
-        /// The client, kept alive for as long as there are handles.
+        /// The client, kept alive while handles exist.
         ///
-        /// `nil` once closed.
+        /// `nil` after closing.
         var client: ClientHandle?
         var handles: [String: OpaquePointer] = unsafe [:]
     }
@@ -120,9 +122,9 @@ extension ClientHandle {
         state = unsafe Mutex(State(client: client))
     }
 
-    /// Returns a topic's handle, which stays librdkafka's.
+    /// Returns a topic's handle, which librdkafka owns.
     ///
-    /// `nil` once closed.
+    /// `nil` after closing.
     func handle(_ topic: String) -> OpaquePointer? {
         unsafe state.withLock { state in
             if let handle = unsafe state.handles[topic] { return unsafe handle }
@@ -135,7 +137,7 @@ extension ClientHandle {
         }
     }
 
-    /// The client's defaults for topics without their codec; librdkafka takes the copy.
+    /// The client's defaults for topics, without compression; librdkafka takes ownership of the copy.
     private func uncompressed(_ client: ClientHandle) -> OpaquePointer? {
         let configuration = unsafe rd_kafka_default_topic_conf_dup(client.pointer)
         let status = unsafe rd_kafka_topic_conf_set(configuration, "compression.codec", "none", nil, 0)

@@ -4,8 +4,7 @@ import Synchronization
 
 /// A librdkafka client, destroyed when its last owner releases it.
 ///
-/// librdkafka's calls are thread-safe, but not on a destroyed client, which the reference count
-/// rules out.
+/// librdkafka's calls are thread-safe, except on a destroyed client; the reference count excludes that.
 @safe final class ClientHandle: @unchecked Sendable {
     let pointer: OpaquePointer
     let callbacks: ClientCallbacks
@@ -14,21 +13,21 @@ import Synchronization
     private let servers: String
 
     /// - Parameters:
-    ///   - pointer: owned from here on.
-    ///   - servers: `bootstrap.servers`, for messages.
+    ///   - pointer: the client, which this handle owns from then on.
+    ///   - servers: the value of `bootstrap.servers`, for messages.
     init(takingOwnershipOf pointer: OpaquePointer, callbacks: ClientCallbacks, isConsumer: Bool, servers: String) {
         unsafe self.pointer = pointer
         self.callbacks = callbacks
         self.servers = servers
         self.isConsumer = isConsumer
-        // A consumer is closed with a deadline beforehand; destroying must not wait for it again.
+        // A consumer is closed with a deadline first; destroying it must not wait for that again.
         destroyFlags = isConsumer ? Int32(RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE) : 0
     }
 
     static func consumer(_ configuration: [String: String], handlers: KafkaHandlers) throws(KafkaError) -> ClientHandle
     {
         let client = try make(RD_KAFKA_CONSUMER, configuration, handlers) { $0.setConsumerCallbacks() }
-        // Errors and events then arrive in the one queue that the consumer polls.
+        // With this call, errors and events arrive in the one queue that the consumer polls.
         unsafe rd_kafka_poll_set_consumer(client.pointer)
         return client
     }
@@ -36,7 +35,7 @@ import Synchronization
     static func producer(_ configuration: [String: String], handlers: KafkaHandlers) throws(KafkaError) -> ClientHandle
     { try make(RD_KAFKA_PRODUCER, configuration, handlers) { $0.setProducerCallbacks() } }
 
-    /// A client for metadata and administration: a producer, as librdkafka has no admin type.
+    /// Creates a client for metadata and administration: a producer, because librdkafka has no admin type.
     static func admin(_ configuration: [String: String], handlers: KafkaHandlers, isOfNewestIdentity: Bool)
         throws(KafkaError) -> ClientHandle
     { try make(RD_KAFKA_PRODUCER, configuration, handlers, isOfNewestIdentity: isOfNewestIdentity) { _ in } }
@@ -45,7 +44,7 @@ import Synchronization
         _ type: rd_kafka_type_t, _ configuration: [String: String], _ handlers: KafkaHandlers,
         isOfNewestIdentity: Bool = true, settingCallbacks: (borrowing ClientConfiguration) -> Void
     ) throws(KafkaError) -> ClientHandle {
-        // Passwords and certificates may have been replaced since these properties were read.
+        // Passwords and certificates may have changed since these properties were read.
         let own = KafkaIdentity(configuration)
         let identity = isOfNewestIdentity ? own.newest : own
         let configuration = configuration.merging(identity.properties) { $1 }
@@ -60,10 +59,14 @@ import Synchronization
         return client
     }
 
-    /// Begins a wait for the brokers, reported if it is long; nil if waits are not reported.
+    /// Begins a wait for the brokers; a long wait is reported.
+    ///
+    /// `nil` if waits are not reported.
     func wait(within limit: Duration? = nil) -> ServerWait? { .begin(for: "Kafka at \(servers)", within: limit) }
 
-    /// The client's fatal error, if it has one.
+    /// The client's fatal error.
+    ///
+    /// `nil` without one.
     var fatalError: KafkaError? {
         var code = RD_KAFKA_RESP_ERR_NO_ERROR
         let reason = unsafe ErrorText.written { text, count in unsafe code = rd_kafka_fatal_error(pointer, text, count)
@@ -83,7 +86,7 @@ import Synchronization
 
     deinit {
         guard !callbacks.mustNotBeDestroyed else {
-            // Leaks the client, and the callbacks for its threads; it has already left its group.
+            // Leaks the client, and the callbacks that its threads use; the client has already left its group.
             _ = unsafe Unmanaged.passRetained(callbacks)
             return
         }
@@ -92,9 +95,9 @@ import Synchronization
 }
 
 extension ClientHandle {
-    /// Starts a commit, whose outcome librdkafka's background thread reports with `number`.
+    /// Starts a commit; librdkafka's background thread reports the outcome with `number`.
     ///
-    /// - Returns: an error if the commit was not started, which is then not reported.
+    /// - Returns: an error if the commit was not started; then no outcome is reported.
     func sendCommit(_ commits: [TopicPartition: OffsetCommit], number: Int) -> KafkaError? {
         let list = PartitionList(commits)
         let queue = unsafe rd_kafka_queue_get_background(pointer)
@@ -104,7 +107,9 @@ extension ClientHandle {
         return code == RD_KAFKA_RESP_ERR_NO_ERROR ? nil : KafkaError(code)
     }
 
-    /// The offsets of a log's start and end as last reported by the broker; nil if none were.
+    /// The start and end offsets of a log in the broker's last report.
+    ///
+    /// `nil` without a report.
     func cachedWatermarks(_ partition: TopicPartition) -> Watermarks? {
         var low: Int64 = 0
         var high: Int64 = 0
@@ -114,7 +119,7 @@ extension ClientHandle {
     }
 }
 
-/// A client for callers on any thread; nil after `close()`.
+/// A client for callers on any thread, `nil` after `close()`.
 final class SharedClient: Sendable {
     private let state: Mutex<ClientHandle?>
 

@@ -2,7 +2,7 @@ import CRDKafka
 
 /// The brokers and topics that the cluster reports.
 package struct ClusterMetadata: Sendable, Equatable {
-    /// IDs of the brokers that are up, as set by `broker.id` or `node.id`.
+    /// IDs of the running brokers, as set by `broker.id` or `node.id`.
     package let brokerIDs: [Int32]
     package let topics: [TopicMetadata]
 
@@ -21,9 +21,9 @@ package struct TopicMetadata: Sendable, Equatable {
     }
 }
 
-/// The offsets between which a partition holds records, within `KafkaBounds.offsets`.
+/// The offsets between which a partition has records, within `KafkaBounds.offsets`.
 package struct Watermarks: Sendable, Equatable {
-    /// The oldest offset that retention has left.
+    /// The oldest offset that retention has kept.
     package let low: Int64
     /// The offset that the next record will get.
     package let high: Int64

@@ -1,13 +1,13 @@
 import CRDKafka
 import Synchronization
 
-/// The queue that a consumer polls, for what has to reach it past the polling.
+/// The queue that a consumer polls, for callers on other threads.
 @safe final class ConsumerQueue: @unchecked Sendable {
     private let pointer: Mutex<OpaquePointer?>
 
     init(_ client: ClientHandle) { unsafe pointer = Mutex(rd_kafka_queue_get_consumer(client.pointer)) }
 
-    /// The records that wait in it, and what else has to be polled.
+    /// Number of waiting records and other events in the queue.
     var count: Int {
         unsafe pointer.withLock { pointer in
             guard let pointer = unsafe pointer else { return 0 }
@@ -15,21 +15,21 @@ import Synchronization
         }
     }
 
-    /// Does nothing while the consumer is being closed, which is when the queue is held.
+    /// Wakes the waiting poll; does nothing while the consumer is being closed, because closing holds the queue.
     func wake() {
         _ = unsafe pointer.withLockIfAvailable { pointer in
             if let pointer = unsafe pointer { unsafe rd_kafka_queue_yield(pointer) }
         }
     }
 
-    /// Closes the consumer, serving its last rebalance, until it is done or the deadline has come.
+    /// Closes the consumer and serves its last rebalance, until both are done or the deadline has passed.
     ///
-    /// librdkafka waits for the answer to its last question, so that is given first.
+    /// librdkafka waits for the answer to its last rebalance event, so the answer is given first.
     ///
     /// - Parameters:
-    ///   - assigned: assigned and not yet taken, possibly empty; nil if no assignment is pending.
-    ///   - revoked: revoked and not yet given up.
-    ///   - isLeaving: whether a static member gives up its place in the group too.
+    ///   - assigned: partitions of an unanswered assignment, possibly empty; `nil` if no assignment is pending.
+    ///   - revoked: partitions of an unanswered revocation.
+    ///   - isLeaving: whether a static member also leaves its group.
     func close(
         _ client: ClientHandle, taking assigned: Set<TopicPartition>?, givingUp revoked: Set<TopicPartition>,
         isLeaving: Bool, deadline: Duration
@@ -57,23 +57,23 @@ import Synchronization
 
     /// Makes a static member leave its group.
     ///
-    /// A closing one only goes silent, and the group keeps its partitions for it (KIP-345); one
-    /// without a subscription leaves like any other.
+    /// A static member that closes only stops its heartbeats, and the group keeps its partitions (KIP-345). A member
+    /// without a subscription leaves like any other member.
     private func leave(_ client: ClientHandle, until end: ContinuousClock.Instant) {
         guard unsafe rd_kafka_unsubscribe(client.pointer) == RD_KAFKA_RESP_ERR_NO_ERROR else { return }
         _ = serve(client, until: end) {
-            // Taken back once the request to leave is on its way, for which closing waits.
+            // librdkafka clears the member ID once the request to leave is sent; closing waits for that request.
             guard let member = unsafe rd_kafka_memberid(client.pointer) else { return true }
             defer { unsafe rd_kafka_mem_free(client.pointer, member) }
             return unsafe member.pointee == 0
         }
     }
 
-    /// Serves the callbacks until something is done; false if the end has come before.
+    /// Serves the callbacks until `isDone` holds; false if the deadline passes first.
     private func serve(_ client: ClientHandle, until end: ContinuousClock.Instant, _ isDone: () -> Bool) -> Bool {
         while !isDone() {
             guard ContinuousClock.now < end else { return false }
-            // Records that still come are dropped, uncommitted.
+            // Records that still arrive are dropped, uncommitted.
             if let message = unsafe rd_kafka_consumer_poll(client.pointer, 10) {
                 unsafe rd_kafka_message_destroy(message)
             }
@@ -92,7 +92,7 @@ struct MessageReader {
     private var topics = TopicNames()
     private var headerNames = HeaderNames()
 
-    /// Forgets the topics' names; the next messages look them up again.
+    /// Clears the cache of topic names; the next messages look the names up again.
     mutating func reset() { topics.removeAll() }
 
     mutating func topicPartition(of message: rd_kafka_message_t) -> TopicPartition {
@@ -100,8 +100,8 @@ struct MessageReader {
     }
 
     /// - Parameters:
-    ///   - pointer: stays the caller's, who destroys it.
-    ///   - takesValue: whether the value is copied; otherwise it is nil.
+    ///   - pointer: a message that the caller owns and destroys.
+    ///   - takesValue: whether the value is copied; otherwise the record's value is `nil`.
     mutating func record(_ pointer: UnsafeMutablePointer<rd_kafka_message_t>, takesValue: Bool) -> ConsumerRecord {
         let message = unsafe pointer.pointee
         var kind = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE
@@ -134,11 +134,11 @@ struct MessageReader {
     }
 }
 
-/// The names of headers, each kept once, so that a header of a known name costs no array for it.
+/// The names of headers, each stored once, so that a header with a known name needs no array for it.
 struct HeaderNames {
     private(set) var names: [[UInt8]] = []
 
-    /// Records carry a handful of short header names, which are kept; others are copied each time.
+    /// Maximum names kept: records have a few short header names; other names are copied each time.
     private static let namesMax = 16
     private static let nameBytesMax = 64
 

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The records of one `KafkaProducer.enqueue(_:)` on their way, to be awaited once.
+/// The records of one `KafkaProducer.enqueue(_:)` on their way to the brokers, to be awaited once.
 package final class Delivery: Sendable {
     private struct State {
         var remaining: Int
@@ -8,11 +8,11 @@ package final class Delivery: Sendable {
         var failures: [Int: KafkaError] = [:]
         var repeated: Set<Int> = []
         var waiting: [CheckedContinuation<DeliveryReport, Never>] = []
-        /// Waiters with a deadline, each by its number.
+        /// Waiters with a deadline, by their number.
         var impatient: [Int: Impatient] = [:]
         var impatientCount = 0
 
-        /// Removes those who wait for no more than has been reported on.
+        /// Removes the waiters that need no further reports.
         mutating func removeServed() -> [Served] {
             guard !impatient.isEmpty else { return [] }
             let served = impatient.filter { $0.value.remaining >= remaining }
@@ -22,7 +22,7 @@ package final class Delivery: Sendable {
     }
 
     private struct Impatient {
-        /// Number of records that may remain.
+        /// Number of records that may still be unreported.
         let remaining: Int
         let continuation: CheckedContinuation<Void, Never>
     }
@@ -31,7 +31,7 @@ package final class Delivery: Sendable {
 
     init(count: Int) { state = Mutex(State(remaining: count, offsets: Array(repeating: -1, count: count))) }
 
-    /// Whether every record has been reported on.
+    /// Whether every record has a report.
     package var isComplete: Bool { state.withLock { $0.remaining == 0 } }
 
     /// Waits until every record is acknowledged or has failed.
@@ -48,9 +48,9 @@ package final class Delivery: Sendable {
         }
     }
 
-    /// Waits until as many records are acknowledged or have failed, at most for a while.
+    /// Waits until `count` records are acknowledged or have failed, at most for `limit`.
     ///
-    /// - Parameter count: nil stands for all of them.
+    /// - Parameter count: the number of records; `nil` means all records.
     func settled(_ count: Int? = nil, within limit: Duration) async {
         var timer: Task<Void, Never>?
         await withCheckedContinuation { continuation in
@@ -73,12 +73,12 @@ package final class Delivery: Sendable {
         timer?.cancel()
     }
 
-    /// Records that a record is to be sent again.
+    /// Records that a record will be sent again.
     ///
-    /// - Returns: whether it is the first time.
+    /// - Returns: whether this is the record's first repetition.
     func mayRepeat(_ index: Int) -> Bool { state.withLock { $0.repeated.insert(index).inserted } }
 
-    /// Called once for each record.
+    /// Records the report of one record; called once for each record.
     func settle(_ index: Int, offset: Int64, error: KafkaError?) {
         let (served, finished) = state.withLock { state -> ([Served], State?) in
             precondition(state.remaining > 0, "a record was reported on twice")
@@ -110,9 +110,9 @@ package struct DeliveryReport: Sendable, Equatable {
     package var isComplete: Bool { failures.isEmpty }
 }
 
-/// The opaque pointers of one delivery's records: each points to a ticket that names its place.
+/// The opaque pointers of one delivery's records: each points to a ticket with the record's index.
 ///
-/// A single allocation serves the whole delivery, and is freed with the last of its tickets.
+/// A single allocation serves the whole delivery, and is freed with its last ticket.
 @safe final class DeliveryTickets: @unchecked Sendable {
     @safe struct Ticket {
         let owner: Unmanaged<DeliveryTickets>
@@ -133,20 +133,20 @@ package struct DeliveryReport: Sendable, Equatable {
 
     deinit { unsafe tickets.deallocate() }
 
-    /// A pointer for librdkafka, which gives it back exactly once: to `redeem(_:)`.
+    /// Returns a pointer for librdkafka, which returns it exactly once, to `redeem(_:)`.
     func issue(_ index: Int) -> UnsafeMutableRawPointer? {
         _ = unsafe Unmanaged.passRetained(self)
         guard let first = unsafe tickets.baseAddress else { return nil }
         return unsafe UnsafeMutableRawPointer(first + index)
     }
 
-    /// Whether the record of a pointer, which stays issued, may be sent again: it may once.
+    /// Whether the record of a pointer may be sent again, which is allowed once; the pointer stays issued.
     static func mayRepeat(_ pointer: UnsafeMutableRawPointer) -> Bool {
         let ticket = unsafe pointer.assumingMemoryBound(to: Ticket.self).pointee
         return unsafe ticket.owner._withUnsafeGuaranteedRef { tickets in tickets.delivery.mayRepeat(ticket.index) }
     }
 
-    /// Frees a ticket, and returns the delivery and the record's index that it stood for.
+    /// Frees a ticket, and returns its delivery and its record's index.
     static func redeem(_ pointer: UnsafeMutableRawPointer) -> (Delivery, index: Int) {
         let ticket = unsafe pointer.assumingMemoryBound(to: Ticket.self).pointee
         let delivery = unsafe ticket.owner.takeUnretainedValue().delivery

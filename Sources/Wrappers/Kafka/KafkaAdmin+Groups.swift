@@ -1,19 +1,19 @@
 import CRDKafka
 
-/// A member of a consumer group, and the partitions that the group has given it.
+/// A member of a consumer group, and the member's assigned partitions.
 package struct GroupMembership: Hashable, Sendable {
     /// The member's `client.id`.
     package let client: String
-    /// The address that it connects from.
+    /// The address of the member's connection.
     package let host: String
     package let partitions: [TopicPartition]
 }
 
 extension KafkaAdmin {
-    /// Lists a group's members, in the order of their clients; empty if it has none.
+    /// Lists a group's members, sorted by client; empty without members.
     ///
-    /// This uses librdkafka's older call: an assertion of the newer one ends the process if a
-    /// broker answers after the deadline (librdkafka's issue 4605).
+    /// This uses librdkafka's older call: in the newer call, an assertion ends the process if a broker answers after
+    /// the deadline (librdkafka's issue 4605).
     package func groupMembers(_ group: String, deadline: Duration) async throws(KafkaError) -> KafkaAnswer<
         [GroupMembership]
     > {
@@ -47,7 +47,7 @@ extension GroupMembership {
 
     /// Reads the assignment of Kafka's consumer protocol: a version, then topics and partitions.
     ///
-    /// Ends early at what it cannot read: a group that is being balanced has no assignments.
+    /// Stops at bytes that it cannot read: a group in a rebalance has no assignments.
     static func partitions(in bytes: [UInt8]) -> [TopicPartition] {
         var rest = bytes.dropFirst(2)
         func integer(_ size: Int) -> Int? {

@@ -1,7 +1,7 @@
 import CRDKafka
 
 extension KafkaAdmin {
-    /// Creates topics; each one's own failure, `topicAlreadyExists` among them, is in the result.
+    /// Creates topics; the result contains each topic's own failure, including `topicAlreadyExists`.
     package func createTopics(_ topics: [NewTopic], deadline: Duration) throws(KafkaError) -> [String: KafkaError] {
         guard !topics.isEmpty else { return [:] }
         let client = try opened()
@@ -47,7 +47,7 @@ extension KafkaAdmin {
 
     /// The topics' settings on the broker, such as `max.message.bytes`.
     ///
-    /// A topic that fails, because it does not exist for one, is left out.
+    /// A topic whose request fails, for example because the topic does not exist, is left out.
     package func topicConfigurations(_ topics: [String], deadline: Duration) async throws(KafkaError) -> KafkaAnswer<
         [String: [String: TopicSetting]]
     > {
@@ -97,10 +97,10 @@ extension KafkaAdmin {
         return entries
     }
 
-    /// Changes some settings of a topic and keeps the others that were set on it.
+    /// Changes some settings of a topic and keeps its other settings.
     ///
-    /// The old AlterConfigs replaces the whole set, so what stands is read first; two callers at
-    /// the same moment may undo each other.
+    /// The old AlterConfigs request replaces all settings, so the current settings are read first; two simultaneous
+    /// callers may undo each other's changes.
     package func setTopicConfiguration(_ topic: String, _ changes: [String: String], deadline: Duration)
         async throws(KafkaError) -> KafkaAnswer<Bool>
     {
@@ -144,7 +144,7 @@ extension KafkaAdmin {
 }
 
 extension KafkaAdmin {
-    /// Deletes topics with all they hold; each one's own failure is in the result.
+    /// Deletes topics with all their records; the result contains each topic's own failure.
     package func deleteTopics(_ topics: [String], deadline: Duration) throws(KafkaError) -> [String: KafkaError] {
         guard !topics.isEmpty else { return [:] }
         let client = try opened()
@@ -166,7 +166,7 @@ extension KafkaAdmin {
 package struct NewTopic: Sendable, Equatable {
     package let name: String
     package let partitions: Int
-    /// -1 takes the broker's default.
+    /// Number of replicas; -1 means the broker's default.
     package let replication: Int
     /// The broker's topic settings, such as `retention.ms`.
     package let configuration: [String: String]
@@ -179,19 +179,20 @@ package struct NewTopic: Sendable, Equatable {
     }
 }
 
-/// A setting of a topic as its broker holds it.
+/// A setting of a topic, as its broker reports it.
 package struct TopicSetting: Sendable, Equatable {
     package let value: String
-    /// Set on this topic itself, not a default of the broker's.
+    /// Whether the setting is set on this topic, and is not a default of the broker.
     package let isSetOnTopic: Bool
 }
 
 extension KafkaAdmin {
-    /// Gives topics more partitions; records stay where they are, and new ones of the same key may
-    /// go to another partition from then on.
+    /// Adds partitions to topics.
     ///
-    /// - Parameter totals: how many partitions each topic has afterwards, more than before.
-    /// - Returns: each failed topic's own failure.
+    /// Existing records stay in their partitions; new records of the same key may go to another partition.
+    ///
+    /// - Parameter totals: the new number of partitions of each topic, greater than the current number.
+    /// - Returns: the failure of each topic that failed.
     package func createPartitions(_ totals: [String: Int], deadline: Duration) throws(KafkaError) -> [String:
         KafkaError]
     {

@@ -2,21 +2,21 @@ import CRDKafka
 import Platform
 import Threads
 
-/// Questions and orders to the cluster, each within a deadline, on a thread of their own.
+/// An admin client of a cluster, whose requests run on their own thread, each within a deadline.
 package actor KafkaAdmin {
     private let executor = ThreadExecutor(name: "kafka-admin")
     private var client: ClientHandle?
     private let requests: KafkaRequests
     private let configuration: [String: String]
     private let handlers: KafkaHandlers
-    /// A consumer for each group that was asked about; none of them joins its group.
+    /// A consumer for each requested group; no consumer joins its group.
     private var groups: [String: KafkaRequests] = [:]
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
 
-    /// Makes the client; no connection is waited for.
+    /// Creates the client without waiting for a connection.
     ///
-    /// - Parameter isOfNewestIdentity: false to try an identity that another may have replaced.
+    /// - Parameter isOfNewestIdentity: false to test an identity that may already be replaced.
     package init(
         configuration: [String: String], handlers: KafkaHandlers = KafkaHandlers(), isOfNewestIdentity: Bool = true
     ) throws(KafkaError) {
@@ -27,7 +27,7 @@ package actor KafkaAdmin {
         self.handlers = handlers
     }
 
-    /// Lends a client to `body` and closes it afterwards, however that ends.
+    /// Calls `body` with a client and closes the client afterwards, even if `body` throws.
     package static func with<Value>(_ configuration: [String: String], _ body: (KafkaAdmin) async throws -> Value)
         async throws -> Value
     {
@@ -61,10 +61,11 @@ package actor KafkaAdmin {
         return made
     }
 
-    /// Turns "the broker cannot or may not answer this" from an error into a value.
+    /// Returns "the broker cannot or may not answer this request" as a value instead of throwing it.
     ///
-    /// librdkafka's mock names no controller, so such a question ends by its deadline. Brokers that
-    /// answer about their topics at the same time are up and leave this question unanswered.
+    /// librdkafka's mock names no controller, so a request for the controller ends at its deadline. If the brokers
+    /// answer a request for their topics at the same time, they are running and the first request counts as
+    /// unanswered.
     func answer<Value: Sendable>(within deadline: Duration, _ body: (ClientHandle) throws(KafkaError) -> Value)
         async throws(KafkaError) -> KafkaAnswer<Value>
     {
@@ -79,7 +80,7 @@ package actor KafkaAdmin {
         }
     }
 
-    /// The cluster's ID as its brokers say it; the bootstrap servers if they say none.
+    /// The cluster's ID from its brokers; the bootstrap servers if the brokers report no ID.
     ///
     /// Fails when no broker answers in time.
     package nonisolated func clusterID(deadline: Duration) async throws(KafkaError) -> String {
@@ -87,13 +88,13 @@ package actor KafkaAdmin {
         return await requests.clusterID() ?? configuration["bootstrap.servers"] ?? ""
     }
 
-    /// - Parameter topic: nil asks for all. A topic that does not exist has its error, and
-    ///   created by the request where the brokers are set up so: a reader asks for all.
+    /// - Parameter topic: the topic; `nil` requests all topics. A topic that does not exist has its error, and is
+    ///   created by the request if the brokers are configured so: a reader therefore requests all topics.
     package nonisolated func metadata(topic: String? = nil, deadline: Duration) async throws(KafkaError)
         -> ClusterMetadata
     { try await requests.metadata(topic: topic, deadline: deadline) }
 
-    /// The offsets between which each partition holds records: two requests per broker.
+    /// The offsets between which each partition has records: two requests per broker.
     package nonisolated func listOffsets(_ partitions: [TopicPartition], deadline: Duration) async throws(KafkaError)
         -> [TopicPartition: Watermarks]
     {
@@ -106,7 +107,7 @@ package actor KafkaAdmin {
         }
     }
 
-    /// The first offset at or after a time; a partition that has none is left out.
+    /// The first offset at or after a time; a partition without such an offset is left out.
     package nonisolated func offsets(_ partitions: [TopicPartition], atMilliseconds time: Int64, deadline: Duration)
         async throws(KafkaError) -> [TopicPartition: Int64]
     {
@@ -123,7 +124,7 @@ package actor KafkaAdmin {
     }
 }
 
-/// A question to librdkafka's admin interface: its queue and options, freed with it.
+/// A request to librdkafka's admin interface, with its queue and options, which it frees.
 @safe struct AdminRequest: ~Copyable {
     private let client: ClientHandle
     private let queue: OpaquePointer?
@@ -148,7 +149,7 @@ package actor KafkaAdmin {
 
     /// Sends a request and reads its answer, whose memory is freed when `read` returns.
     ///
-    /// - Parameter send: called with the client, the options and the queue, in librdkafka's order.
+    /// - Parameter send: a call with the client, the options and the queue, in librdkafka's order.
     borrowing func answer<Value>(
         _ send: (OpaquePointer, OpaquePointer?, OpaquePointer?) -> Void,
         read: (OpaquePointer) throws(KafkaError) -> Value
@@ -169,14 +170,14 @@ package actor KafkaAdmin {
         return unsafe try read(event)
     }
 
-    /// librdkafka ends the request by its own timeout; this is for its report to arrive.
+    /// Time for librdkafka's report to arrive after librdkafka has ended the request by its own timeout.
     private static let grace = Duration.seconds(1)
 }
 
-/// The answer to a question that a broker may not know: an old one, or librdkafka's mock.
+/// The answer to a request that some brokers do not support: old brokers, and librdkafka's mock.
 package enum KafkaAnswer<Value: Sendable>: Sendable {
     case answered(Value)
-    /// The broker does not know the question, or does not let this client ask it.
+    /// The broker does not support the request, or does not authorize this client for it.
     case unanswered(KafkaError)
 
     package var value: Value? {
@@ -188,12 +189,12 @@ package enum KafkaAnswer<Value: Sendable>: Sendable {
 extension KafkaAnswer: Equatable where Value: Equatable {}
 
 extension KafkaAdmin {
-    /// The offsets that a group has committed, with metadata, whether it has members or not.
+    /// The committed offsets of a group, with metadata, whether the group has members or not.
     ///
-    /// Asked by a client of that group, which does not join it: librdkafka's admin call for it ends
-    /// the process where the coordinator has moved or is not there yet (its issue 5040).
+    /// A client of that group, which does not join it, sends the request: librdkafka's admin call ends the process if
+    /// the coordinator has moved or is not available yet (its issue 5040).
     ///
-    /// - Parameter partitions: those without a commit are in the result with offset nil.
+    /// - Parameter partitions: the partitions; a partition without a commit has the offset `nil` in the result.
     package func committedOffsets(group: String, _ partitions: [TopicPartition], deadline: Duration)
         async throws(KafkaError) -> [TopicPartition: CommittedOffset]
     {

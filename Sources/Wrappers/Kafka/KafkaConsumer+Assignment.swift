@@ -3,7 +3,7 @@ import Synchronization
 import Threads
 
 extension KafkaConsumer {
-    /// Answers `.assigned`: starts fetching at the given offsets, from the beginning if nil.
+    /// Answers `.assigned`: starts fetching at the given offsets, from the beginning for `nil`.
     package func assign(with positions: [TopicPartition: Int64?]) throws(KafkaError) {
         let client = try opened()
         unanswered = unanswered.flatMap { unanswered in
@@ -11,7 +11,7 @@ extension KafkaConsumer {
             return remaining.isEmpty ? nil : remaining
         }
         let list = PartitionList(positions.mapValues { $0 ?? PartitionList.beginning })
-        // A pause from an earlier time with the same partition would outlast the assignment.
+        // A pause from an earlier assignment of the same partition would outlast that assignment.
         _ = unsafe rd_kafka_resume_partitions(client.pointer, list.pointer)
         if let error = unsafe rd_kafka_incremental_assign(client.pointer, list.pointer) {
             throw unsafe KafkaError(takingOwnershipOf: error)
@@ -20,7 +20,7 @@ extension KafkaConsumer {
 
     /// Answers `.revoking`: gives the partitions up.
     ///
-    /// Partitions that have been lost since are left out.
+    /// Partitions that the consumer has lost since then are left out.
     package func completeRevocation(_ partitions: [TopicPartition]) throws(KafkaError) {
         let client = try opened()
         let remaining = partitions.filter { revoking.remove($0) != nil }
@@ -31,7 +31,7 @@ extension KafkaConsumer {
         }
     }
 
-    /// Stops fetching; what librdkafka holds of these partitions is dropped and fetched again.
+    /// Stops fetching; librdkafka drops its fetched records of these partitions and fetches them again.
     package func pause(_ partitions: some Collection<TopicPartition>) throws(KafkaError) {
         let client = try opened()
         let list = PartitionList(partitions)
@@ -39,7 +39,7 @@ extension KafkaConsumer {
         guard code == RD_KAFKA_RESP_ERR_NO_ERROR else { throw KafkaError(code) }
     }
 
-    /// Goes on after the last record that `poll` has returned.
+    /// Resumes fetching after the last record that `poll` has returned.
     package func resume(_ partitions: some Collection<TopicPartition>) throws(KafkaError) {
         let client = try opened()
         let list = PartitionList(partitions)
@@ -49,13 +49,13 @@ extension KafkaConsumer {
 
     /// Reads assigned partitions again from the given offsets.
     ///
-    /// Waits until it has taken effect: what `poll` returns afterwards is read from there. Fails as
-    /// a whole when one of them could not be set within the deadline.
+    /// Waits until the seek has taken effect: `poll` then returns records from these offsets. Fails as a whole if one
+    /// partition could not be set within the deadline.
     package func seek(_ positions: [TopicPartition: Int64], deadline: Duration) throws(KafkaError) {
         let client = try opened()
         let list = PartitionList(positions)
-        // Before release 2.1 librdkafka takes the milliseconds for microseconds here (its pull
-        // request 4230): a deadline of 30 s was over after 30 ms.
+        // Before release 2.1, librdkafka treats the milliseconds as microseconds here (its pull request 4230): a
+        // deadline of 30 s passed after 30 ms.
         let isShortened = rd_kafka_version() < 0x0201_0000
         let error = unsafe rd_kafka_seek_partitions(
             client.pointer, list.pointer, (isShortened ? deadline * 1_000 : deadline).millisecondsClamped)
@@ -63,18 +63,17 @@ extension KafkaConsumer {
         for element in list.elements() { if let error = element.error { throw error } }
     }
 
-    /// The partition's watermarks as the last fetch has reported them, without asking the broker.
+    /// The partition's watermarks from the last fetch, without a request to the broker.
     package nonisolated func cachedWatermarks(_ partition: TopicPartition) -> Watermarks? {
         shared.client?.cachedWatermarks(partition)
     }
 }
 
 extension KafkaConsumer {
-    /// Commits, each partition with its metadata, without ever keeping `poll` from going on.
+    /// Commits each partition's offset with its metadata, without blocking `poll`.
     ///
-    /// librdkafka repeats what can be repeated while the coordinator is away, and the deadline ends
-    /// the waiting: whether a commit that was given up took effect is then unknown. From any
-    /// thread.
+    /// librdkafka repeats retriable requests while the coordinator is unavailable, until the deadline. Whether a
+    /// commit took effect is unknown after the deadline. Any thread may call this.
     package nonisolated func commit(_ commits: [TopicPartition: OffsetCommit], deadline: Duration) async
         -> CommitOutcome
     {
@@ -95,12 +94,12 @@ extension KafkaConsumer {
 
     /// The group's committed offsets.
     ///
-    /// Requests them from the broker, on another thread than `poll`'s.
+    /// The request runs on another thread than `poll`.
     package nonisolated func committed(_ partitions: [TopicPartition], deadline: Duration) async throws(KafkaError)
         -> [TopicPartition: CommittedOffset]
     { try await requests.committed(partitions, deadline: deadline) }
 
-    /// The first offset of each partition's log, as its broker says now: one request per broker.
+    /// The first offset of each partition's log, from its broker: one request per broker.
     package nonisolated func firstOffsets(_ partitions: [TopicPartition], deadline: Duration) async throws(KafkaError)
         -> [TopicPartition: Int64]
     {
@@ -108,17 +107,16 @@ extension KafkaConsumer {
         return try await requests.offsets(beginnings, deadline: deadline)
     }
 
-    /// Requests all topics, which also makes the group notice one that has appeared.
+    /// Requests all topics, which also makes the group detect a new topic.
     package nonisolated func metadata(deadline: Duration) async throws(KafkaError) -> ClusterMetadata {
         try await requests.metadata(topic: nil, deadline: deadline)
     }
 
     /// Ends the client and its membership in the group.
     ///
-    /// - Parameter isLeaving: whether a static member leaves too, so that others get its partitions
-    ///   at once. Otherwise the group keeps them for it until `session.timeout.ms` has passed
-    ///   (KIP-345). Other members always leave.
-    /// - Returns: whether the group has let go within the deadline; the client is gone either way.
+    /// - Parameter isLeaving: whether a static member leaves too, so that others get its partitions at once. Otherwise
+    ///   the group reserves them until `session.timeout.ms` has passed (KIP-345). Other members always leave.
+    /// - Returns: whether the membership ended within the deadline; the client is closed in any case.
     @discardableResult package func close(isLeaving: Bool = false, deadline: Duration) async -> Bool {
         guard let client else { return true }
         client.callbacks.isClosing.store(true, ordering: .releasing)

@@ -3,31 +3,30 @@ import CRDKafka
 package import Platform
 import Threads
 
-/// A member of a consumer group, on a thread of its own.
+/// A member of a consumer group, on its own thread.
 ///
-/// `poll` has to be called all the time, at least every `max.poll.interval.ms`, also when there is
-/// no room for records (pause the partitions then): it serves the group's protocol. Nothing here
-/// commits by itself, and no offset is stored but by `commit(_:deadline:)`.
+/// The caller calls `poll` at least every `max.poll.interval.ms`, also without room for records (the partitions are
+/// paused then): `poll` serves the group's protocol. The consumer never commits by itself, and stores no offset except
+/// in `commit(_:deadline:)`.
 package actor KafkaConsumer {
     let executor = ThreadExecutor(name: "kafka-poll")
     var client: ClientHandle?
     let queue: ConsumerQueue
-    /// The same client for calls that may come from any thread.
+    /// The same client, for calls from any thread.
     nonisolated let shared: SharedClient
     nonisolated let requests: KafkaRequests
     private var reader = MessageReader()
     private var backlog: FetchBacklog
     private var batchesPassedOver = decompression_passed_over()
     var revoking: Set<TopicPartition> = []
-    /// The assignment that `assign(with:)` has not answered yet; one without partitions waits for
-    /// its answer too.
+    /// The assignment that `assign(with:)` has not answered yet; an empty assignment also needs an answer.
     var unanswered: Set<TopicPartition>?
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
 
-    /// Makes the client; no connection is waited for.
+    /// Creates the client without waiting for a connection.
     ///
-    /// - Parameter configuration: librdkafka's properties, laid over `defaults`.
+    /// - Parameter configuration: librdkafka's properties, which override `defaults`.
     package init(configuration: [String: String], handlers: KafkaHandlers = KafkaHandlers()) throws(KafkaError) {
         let properties = Self.defaults.merging(configuration) { $1 }.merging(Self.promised) { $1 }
         let client = try ClientHandle.consumer(properties, handlers: handlers)
@@ -38,36 +37,39 @@ package actor KafkaConsumer {
         requests = KafkaRequests(client)
     }
 
-    /// Properties that the pipeline's guarantees depend on, so that they cannot be configured.
+    /// Properties that the pipeline's guarantees depend on; no configuration can change them.
     package static let promised: [String: String] = [
         "enable.auto.commit": "false", "enable.auto.offset.store": "false", "enable.partition.eof": "true",
         "auto.offset.reset": "earliest", "partition.assignment.strategy": "cooperative-sticky",
     ]
 
-    /// Bounds on what librdkafka holds for us, and fetches that are small, since a fetch counts
-    /// compressed and is held many times as large.
+    /// Bounds on the records that librdkafka holds, and on fetches.
     ///
-    /// A broker answers a fetch as soon as it has a record, since somebody who has just paid waits
-    /// for it; under load the caller lets records gather between polls.
+    /// Fetches are small, because their size is counted compressed and their records take many times as much memory.
+    ///
+    /// A broker answers a fetch as soon as it has a record, because a paying customer waits for the record. Under
+    /// load, the caller waits between polls so that records accumulate.
     package static let defaults = properties.merging(mustPrompt ? [:] : ["fetch.queue.backoff.ms": "10"]) { $1 }
 
-    /// Maximum bytes that the batches of one answer to a fetch decompress to, whatever their codec
-    /// makes of the bytes that the broker counts.
+    /// Maximum decompressed bytes of the batches in one fetch response; the broker's own limits count compressed
+    /// bytes.
     package static let decompressedBytesMax = Int(decompression_bytes_max)
 
-    /// Whether librdkafka is too old for a setting of how soon it checks its queue for room again.
+    /// Whether librdkafka lacks the setting for the interval at which it checks its queue for room.
     private static let mustPrompt = rd_kafka_version() < 0x0202_0000
 
     private static let properties = [
         "queued.max.messages.kbytes": "2048", "queued.min.messages": "2000",
-        // Bounds nothing that is read; librdkafka refuses a fetch.max.bytes below it.
+        // This bounds no read; librdkafka requires fetch.max.bytes to be at least this value.
         "message.max.bytes": "65536", "fetch.max.bytes": "262144", "max.partition.fetch.bytes": "262144",
-        // A partition that is assigned, sought or resumed waits until the fetch under way returns.
+        // An assigned, sought or resumed partition waits until the running fetch returns.
         "fetch.wait.max.ms": "50", "topic.metadata.refresh.interval.ms": "30000", "reconnect.backoff.max.ms": "2000",
         "allow.auto.create.topics": "false", "log.connection.close": "false",
     ]
 
-    /// Begins a wait for the brokers to send something; nil if waits are not reported.
+    /// Begins a wait for data from the brokers.
+    ///
+    /// `nil` if waits are not reported.
     package nonisolated func wait(within limit: Duration) -> ServerWait? { shared.client?.wait(within: limit) }
 
     package func subscribe(_ topics: [String]) throws(KafkaError) {
@@ -78,20 +80,20 @@ package actor KafkaConsumer {
         guard code == RD_KAFKA_RESP_ERR_NO_ERROR else { throw KafkaError(code) }
     }
 
-    /// Returns as soon as there is something, with all that is there up to the bounds.
+    /// Returns as soon as there is a record or an event, with everything available up to the bounds.
     ///
     /// - Parameters:
-    ///   - recordsMax: records at most.
-    ///   - bytesMax: no further record is taken once keys, values and headers exceed it.
-    ///   - wait: how long to wait for the first thing to happen; `wake()` ends it early.
-    ///   - takesValues: whether values are copied; otherwise each is nil.
+    ///   - recordsMax: maximum number of records.
+    ///   - bytesMax: maximum bytes of keys, values and headers; the poll ends after the record that exceeds it.
+    ///   - wait: maximum wait for the first record or event; `wake()` ends it early.
+    ///   - takesValues: whether values are copied; otherwise each value is `nil`.
     package func poll(recordsMax: Int, bytesMax: Int, wait: Duration, takesValues: Bool = true) throws(KafkaError)
         -> PollResult
     {
         let client = try opened()
         var result = PollResult()
         var bytes = 0
-        // Also of values that are not copied: librdkafka has held them.
+        // Includes values that are not copied, because librdkafka has held them.
         var bytesHeld = 0
         var timeout = wait.millisecondsClamped
         while result.records.count < recordsMax, bytes < bytesMax,
@@ -123,7 +125,7 @@ package actor KafkaConsumer {
         return result
     }
 
-    /// Ends a waiting `poll`, or the next one, without a result.
+    /// Ends a waiting `poll`, or the next `poll`, without a result.
     ///
     /// Any thread may call this.
     package nonisolated func wake() { queue.wake() }
@@ -156,27 +158,25 @@ package actor KafkaConsumer {
 }
 
 package struct PollResult: Sendable {
-    /// The records, in order per partition.
+    /// The records, in order within each partition.
     package var records: [ConsumerRecord] = []
     /// The events in the order in which they happened.
     ///
-    /// Records that came before an event may stand beside it.
+    /// The same result may contain records that preceded an event.
     package var events: [RebalanceEvent] = []
     package var errors: [PartitionError] = []
-    /// Partitions that were read to their end; all records below each end were returned before, or
-    /// stand in `records`.
+    /// Partitions that were read to their end; all records below each end were returned earlier, or are in `records`.
     package var ends: [PartitionEnd] = []
-    /// Batches of records that consumers of this process passed over since the poll before, because
-    /// they decompress to more than `KafkaConsumer.decompressedBytesMax`.
+    /// Number of record batches that consumers of this process skipped since the previous poll, because the batches
+    /// decompress to more than `KafkaConsumer.decompressedBytesMax`.
     ///
-    /// Their offsets hold no record for a consumer.
+    /// A consumer gets no record for the offsets of these batches.
     package var batchesPassedOver = 0
-    /// Whether a bound ended the poll, so that there may be more records.
+    /// Whether the poll ended at a bound, so that more records may be available.
     package var isFull = false
     /// Whether the group is balanced and waits for no member's answer.
     ///
-    /// The value dates from before `events`. `nil` if unknown, as it is reported every
-    /// `statistics.interval.ms`.
+    /// The value is from before `events`. `nil` if unknown: it is reported every `statistics.interval.ms`.
     package var isGroupBalanced: Bool?
 
     package var isEmpty: Bool { records.isEmpty && events.isEmpty && errors.isEmpty && ends.isEmpty }
@@ -184,23 +184,21 @@ package struct PollResult: Sendable {
 
 /// A decision of the group's coordinator about this consumer's partitions.
 package enum RebalanceEvent: Sendable, Equatable {
-    /// An assignment, which `KafkaConsumer.assign(with:)` has to answer; until then nothing is
-    /// fetched.
+    /// An assignment, which `KafkaConsumer.assign(with:)` has to answer; until then no record is fetched.
     case assigned([TopicPartition])
-    /// A revocation, which `KafkaConsumer.completeRevocation(_:)` has to answer once what is in
-    /// hand is settled or given up.
+    /// A revocation, which `KafkaConsumer.completeRevocation(_:)` has to answer once the records in flight are settled
+    /// or given up.
     ///
     /// The group waits for the answer, at most `max.poll.interval.ms`.
     case revoking([TopicPartition])
-    /// Lost already, perhaps to another member: no offset of them may be committed any more.
+    /// Lost partitions, which another member may already have: their offsets must not be committed any more.
     case lost([TopicPartition])
 }
 
-/// The end of a partition's log as a consumer of committed records has reached it.
+/// The end of a partition's log, as reached by a consumer of committed records.
 package struct PartitionEnd: Sendable, Equatable {
     package let partition: TopicPartition
-    /// The offset at which reading continues: what lies below it and was not returned, holds no
-    /// record.
+    /// The offset at which reading continues; an offset below it that was not returned has no record.
     package let offset: Int64
 
     package init(partition: TopicPartition, offset: Int64) {
@@ -209,7 +207,7 @@ package struct PartitionEnd: Sendable, Equatable {
     }
 }
 
-/// An error, and the partition that it concerns, if any.
+/// An error with the partition that it concerns, if any.
 package struct PartitionError: Error, Sendable, Equatable {
     package let error: KafkaError
     package let topicPartition: TopicPartition?

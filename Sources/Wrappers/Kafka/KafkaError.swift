@@ -2,15 +2,15 @@ import CRDKafka
 
 /// The failure of a call to Kafka.
 ///
-/// Two errors are equal when their codes are: the message is for people.
+/// Two errors with the same code are equal: the message is for people.
 package struct KafkaError: Error, Sendable {
     package let code: Code
-    /// librdkafka's name for the error, a bounded set: fit for logs and metric labels.
+    /// librdkafka's name for the error; the set of names is bounded, so logs and metric labels may contain it.
     package let name: String
     package let message: String
-    /// The same call may succeed later: nothing about it was wrong.
+    /// Whether the same call may succeed later, because the call itself was correct.
     package let isRetriable: Bool
-    /// Whether the client can do no more and must be recreated.
+    /// Whether the client is unusable and must be recreated.
     package let isFatal: Bool
 
     package init(code: Code, name: String, message: String, isRetriable: Bool = false, isFatal: Bool = false) {
@@ -21,7 +21,7 @@ package struct KafkaError: Error, Sendable {
         self.isFatal = isFatal
     }
 
-    /// The errors that this product treats apart.
+    /// The errors that this product distinguishes.
     package enum Code: Hashable, Sendable {
         case transport, allBrokersDown, timedOut, messageTimedOut, waitingForCoordinator, leaderMoved
         case messageTooLarge, recordListTooLarge, invalidRecord, invalidTimestamp
@@ -35,10 +35,10 @@ package struct KafkaError: Error, Sendable {
         case other(Int32)
     }
 
-    /// The record itself is at fault: the broker will not take it, however often it is sent.
+    /// Whether the record itself is at fault: the broker will never accept it.
     ///
-    /// Sure only for a record that was sent alone, because the broker refuses whole batches.
-    /// Everything else is the infrastructure's fault and is retried.
+    /// This is certain only for a record that was sent alone, because the broker refuses whole batches. Every other
+    /// fault is in the infrastructure, and the record is sent again.
     package var isRecordFault: Bool {
         switch code {
         case .messageTooLarge, .recordListTooLarge, .invalidRecord: true
@@ -46,8 +46,9 @@ package struct KafkaError: Error, Sendable {
         }
     }
 
-    /// The commit came from a member whose assignment the group has replaced: routine when members
-    /// come and go, and the partition's new owner does the work again.
+    /// Whether the commit came from a member whose assignment the group has replaced.
+    ///
+    /// This is normal when members join or leave; the partition's new owner repeats the work.
     package var isFencedCommit: Bool {
         switch code {
         case .illegalGeneration, .unknownMember, .fenced, .assignmentLost: true
@@ -59,7 +60,7 @@ package struct KafkaError: Error, Sendable {
         KafkaError(code: .closed, name: "CLOSED", message: "the \(what) is closed")
     }
 
-    /// A record was reported as written, and not where: it may be lost.
+    /// A record was reported as written, but without its offset: the record may be lost.
     package static let withoutOffset = KafkaError(
         code: .withoutOffset, name: "NO_OFFSET", message: "the record was reported as written without an offset",
         isRetriable: true)
@@ -83,7 +84,7 @@ extension KafkaError: CustomStringConvertible {
 }
 
 extension KafkaError {
-    /// An error by librdkafka's or the broker's number.
+    /// Makes an error from librdkafka's or the broker's number.
     init(_ error: rd_kafka_resp_err_t, message: String? = nil, isFatal: Bool = false) {
         let code = Code(error)
         self.init(
@@ -105,7 +106,7 @@ extension KafkaError {
 extension KafkaError.Code {
     init(_ error: rd_kafka_resp_err_t) { self = Self.known[error.rawValue] ?? .other(error.rawValue) }
 
-    /// Codes by librdkafka's own numbers, and by the brokers'.
+    /// Codes by the numbers of librdkafka and of the brokers.
     private static let known: [Int32: Self] = [
         RD_KAFKA_RESP_ERR__TRANSPORT.rawValue: .transport, RD_KAFKA_RESP_ERR__RESOLVE.rawValue: .transport,
         RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN.rawValue: .allBrokersDown, RD_KAFKA_RESP_ERR__TIMED_OUT.rawValue: .timedOut,
@@ -152,12 +153,12 @@ extension KafkaError.Code {
         RD_KAFKA_RESP_ERR_INVALID_CONFIG.rawValue: .invalidConfiguration,
     ]
 
-    /// The broker that was asked is not, or not yet, the one that answers this.
+    /// Whether the request reached a broker that is not, or not yet, responsible for it.
     var isAskedOfAnother: Bool { self == .waitingForCoordinator || self == .leaderMoved }
 
     /// Whether the same call may succeed later.
     ///
-    /// An unknown error is retriable: an unforeseen error is no reason to give up a record.
+    /// An unknown error is retriable, so that an unforeseen error never drops a record.
     var isRetriable: Bool {
         switch self {
         case .messageTooLarge, .recordListTooLarge, .invalidRecord, .invalidArgument, .invalidConfiguration,
@@ -170,7 +171,7 @@ extension KafkaError.Code {
 }
 
 extension String {
-    /// Empty for a null pointer; the caller keeps what it points to.
+    /// Copies the text, which the caller still owns; empty for a null pointer.
     init(optionalCString pointer: UnsafePointer<CChar>?) {
         self = unsafe pointer.map { unsafe String(cString: $0) } ?? ""
     }
@@ -180,7 +181,7 @@ extension String {
 enum ErrorText {
     private static let bytesMax = 512
 
-    /// The text that `body` wrote; empty if it wrote nothing.
+    /// The text that `body` wrote, empty without one.
     static func written(_ body: (UnsafeMutablePointer<CChar>?, Int) -> Void) -> String {
         unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: bytesMax) { buffer in
             unsafe buffer.initialize(repeating: 0)

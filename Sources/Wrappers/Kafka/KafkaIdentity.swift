@@ -1,7 +1,7 @@
 import CRDKafka
 import Synchronization
 
-/// The properties that authenticate a client, which may be replaced while it is connected.
+/// The properties that authenticate a client; they may be replaced while the client is connected.
 package struct KafkaIdentity: Hashable, Sendable {
     package static let names: Set = [
         "sasl.username", "sasl.password", "ssl.ca.pem", "ssl.certificate.pem", "ssl.key.pem", "ssl.key.password",
@@ -10,10 +10,10 @@ package struct KafkaIdentity: Hashable, Sendable {
 
     package let properties: [String: String]
 
-    /// Picks these properties out of all those of a client.
+    /// Selects these properties from all properties of a client.
     package init(_ all: [String: String]) { properties = all.filter { Self.names.contains($0.key) } }
 
-    /// Whether only user name or password differ, which existing clients can replace.
+    /// Whether only user name or password differ; existing clients can replace these two.
     package func differsInLoginAlone(from other: KafkaIdentity) -> Bool {
         let names = Set(properties.keys).union(other.properties.keys)
         return names.allSatisfy { name in
@@ -23,22 +23,22 @@ package struct KafkaIdentity: Hashable, Sendable {
 
     /// Replaces one identity by another, in the whole process.
     ///
-    /// Clients that have it sign in with the new user name and password from their next connection
-    /// on; clients created later with the former properties get all new ones. Open connections
-    /// stay: brokers ask for a password again only if `connections.max.reauth.ms` is set.
+    /// Clients with the former identity use the new user name and password from their next connection on. Clients that
+    /// are created later with the former properties get all new properties. Open connections stay: brokers request a
+    /// password again only if `connections.max.reauth.ms` is set.
     package static func replace(_ former: KafkaIdentity, by new: KafkaIdentity) {
         guard former != new else { return }
         let clients = replacements.withLock { $0.replace(former, by: new) }
         for client in clients { client.signIn(as: new) }
     }
 
-    /// The identity that has replaced this one, or itself.
+    /// The identity that has replaced this one; this identity if none has.
     var newest: KafkaIdentity { Self.replacements.withLock { $0.newest[self] ?? self } }
 
-    /// Makes a client sign in with each identity that replaces its own.
+    /// Registers a client, so that it authenticates with each identity that replaces its own.
     static func register(_ client: ClientHandle, _ identity: KafkaIdentity) {
         guard identity.properties["sasl.password"] != nil else { return }
-        // It may have been replaced while the client was made.
+        // The identity may have been replaced during the creation of the client.
         let newest = replacements.withLock { replacements in
             let newest = replacements.newest[identity] ?? identity
             replacements.add(client, newest)
@@ -58,7 +58,7 @@ package struct KafkaIdentity: Hashable, Sendable {
             clients.append((WeakClient(client), identity))
         }
 
-        /// - Returns: the clients that have the former one.
+        /// - Returns: the clients with the former identity.
         mutating func replace(_ former: KafkaIdentity, by new: KafkaIdentity) -> [ClientHandle] {
             for (known, newest) in newest where newest == former { self.newest[known] = new }
             newest[former] = new
@@ -80,12 +80,12 @@ package struct KafkaIdentity: Hashable, Sendable {
 }
 
 extension ClientHandle {
-    /// Uses another user name and password from the next connection on.
+    /// Uses the user name and password of `identity` from the next connection on.
     fileprivate func signIn(as identity: KafkaIdentity) {
         guard let name = identity.properties["sasl.username"], let password = identity.properties["sasl.password"],
             let error = unsafe rd_kafka_sasl_set_credentials(pointer, name, password)
         else { return }
-        // librdkafka knows one error alone, a name or password that is nil.
+        // The only error is a user name or password that is `nil`.
         unsafe rd_kafka_error_destroy(error)
     }
 }

@@ -4,28 +4,27 @@ import Synchronization
 
 /// An idempotent producer: each record is written once and in order, or reported as failed.
 ///
-/// librdkafka retries for `message.timeout.ms`. A record that it reports as delivered without an
-/// offset is sent again, behind others. The caller sends a record again that failed for another
-/// reason than itself. After a fatal error (`fatalError`) the producer takes nothing more and must
-/// be recreated.
+/// librdkafka retries for `message.timeout.ms`. A record that it reports as delivered without an offset is sent again,
+/// after other records. If a record failed for a reason outside itself, the caller sends it again. After a fatal error
+/// (`fatalError`) the producer accepts no record and must be recreated.
 package final class KafkaProducer: Sendable {
     private let shared: SharedClient
     private let thread = ProducerThread()
     private let topics: TopicHandles
-    /// The delivery that was enqueued last.
+    /// The latest enqueued delivery.
     private let latest = Mutex<Delivery?>(nil)
     private let patience: Duration
     /// Maximum bytes in one request of a partition.
     private let requestBytesMax: Int
 
-    /// Makes the client; no connection is waited for.
+    /// Creates the client without waiting for a connection.
     ///
     /// - Parameters:
-    ///   - configuration: librdkafka's properties, laid over `defaults`.
-    ///   - isUncompressed: whether a topic's records are sent as they are. A broker that stores a
-    ///     topic in a codec of its own writes other batches again, and replaces in names of headers
-    ///     what is not UTF-8. A codec in `configuration` is that of all topics.
-    ///   - patience: how long records wait at most for those that were enqueued before them.
+    ///   - configuration: librdkafka's properties, which override `defaults`.
+    ///   - isUncompressed: whether a topic's records are sent uncompressed. A broker that stores a topic with its own
+    ///     codec rewrites other batches, and replaces invalid UTF-8 in the names of headers. A codec in `configuration`
+    ///     applies to all topics.
+    ///   - patience: maximum time for which records wait for earlier records.
     package init(
         configuration: [String: String], isUncompressed: @escaping @Sendable (String) -> Bool = { _ in false },
         handlers: KafkaHandlers = KafkaHandlers(), patience: Duration = .milliseconds(250)
@@ -40,39 +39,40 @@ package final class KafkaProducer: Sendable {
         Task { [thread] in await thread.serve(client) }
     }
 
-    /// Properties that the pipeline's guarantees depend on, so that they cannot be configured.
+    /// Properties that the pipeline's guarantees depend on; no configuration can change them.
     package static let promised: [String: String] = ["enable.idempotence": "true", "acks": "all"]
 
-    /// Bounds on what is held for sending; compression and requests that suit whole batches.
+    /// Bounds on the records held for sending; compression and request sizes that suit whole batches.
     ///
-    /// Records linger only until the last of their batch is enqueued, as `enqueue(_:)` then has
-    /// them sent.
+    /// Records linger only until the last record of their batch is enqueued: `enqueue(_:)` then sends them.
     package static let defaults: [String: String] = [
         "compression.type": "lz4", "partitioner": "murmur2_random", "linger.ms": "100", "batch.size": "1000000",
         "message.max.bytes": "3300000",
-        // A larger value is compressed from where it lies, not from a copy beside the others.
+        // A larger value is compressed directly from its memory, without a copy in the queue.
         "message.copy.max.bytes": "512", "message.timeout.ms": "60000", "queue.buffering.max.kbytes": "8192",
         "queue.buffering.max.messages": "20000", "topic.metadata.refresh.interval.ms": "60000",
         "topic.metadata.propagation.max.ms": "10000", "reconnect.backoff.max.ms": "2000",
         "log.connection.close": "false",
     ]
 
-    /// The error after which this producer can do no more.
+    /// The error after which this producer is unusable.
     ///
-    /// `nil` if there was none.
+    /// `nil` without such an error.
     package var fatalError: KafkaError? { shared.client?.fatalError }
 
-    /// Begins a wait for the brokers' acknowledgement; nil if waits are not reported.
+    /// Begins a wait for the brokers' acknowledgement.
+    ///
+    /// `nil` if waits are not reported.
     package func wait() -> ServerWait? { shared.client?.wait() }
 
-    /// Copies the records into librdkafka's queue, in order, and has them sent at once; waits while
-    /// that is full, and a while for those that were enqueued before to be reported on.
+    /// Copies the records into librdkafka's queue, in order, and sends them at once.
     ///
-    /// An idempotent producer has one request of a partition on its way, unless it is tiny. As long
-    /// as more waits behind it for longer than `linger.ms`, librdkafka's thread asks without a
-    /// pause whether it may be sent: a slow broker would cost a whole core. So as many records as
-    /// fit a request, even of one partition, are enqueued before the first of them leaves; others
-    /// wait.
+    /// Waits while the queue is full, and for a limited time until earlier records have their reports.
+    ///
+    /// An idempotent producer has one request of a partition in flight, unless the request is tiny. If more records
+    /// wait behind that request for longer than `linger.ms`, librdkafka's thread polls without a pause whether it may
+    /// send them: a slow broker would cost a whole core. So as many records as fit into one request, even of one
+    /// partition, are enqueued before the first is sent; other records wait.
     ///
     /// Call it from one task at a time if the order matters.
     package func enqueue(_ records: [ProducerRecord]) async -> Delivery {
@@ -103,7 +103,7 @@ package final class KafkaProducer: Sendable {
         return delivery
     }
 
-    /// Makes librdkafka send the enqueued records without waiting for more.
+    /// Makes librdkafka send the enqueued records without waiting for further records.
     private func flush() { if let client = shared.client { thread.flush(client) } }
 
     /// Sends and waits until each record is acknowledged or has failed.
@@ -115,13 +115,13 @@ package final class KafkaProducer: Sendable {
             guard let topic = unsafe topics.handle(record.topic) else { return .closed("producer") }
             guard let error = unsafe client.produce(record, to: topic, tickets, index) else { return nil }
             guard error.code == .queueFull else { return error }
-            // The producer's thread makes room as reports come in.
+            // The producer's thread frees room as delivery reports arrive.
             thread.flush(client)
             try? await Task.sleep(for: .milliseconds(2))
         }
     }
 
-    /// Lends a client to `body` and closes it afterwards, however that ends.
+    /// Calls `body` with a client and closes the client afterwards, even if `body` throws.
     package static func with<Value>(
         _ configuration: [String: String], isUncompressed: @escaping @Sendable (String) -> Bool = { _ in false },
         _ body: (KafkaProducer) async throws -> Value
@@ -136,10 +136,11 @@ package final class KafkaProducer: Sendable {
 
     private static let closeDeadline = Duration.seconds(5)
 
-    /// Sends what is queued, at most until the deadline, and ends the client; what is not
-    /// acknowledged then is reported as `.purged`.
+    /// Sends the queued records, at most until the deadline, and closes the client.
     ///
-    /// - Returns: whether everything was acknowledged or had failed by then.
+    /// Records without an acknowledgement at the deadline are reported as `.purged`.
+    ///
+    /// - Returns: whether every record was acknowledged or had failed by the deadline.
     @discardableResult package func close(deadline: Duration) async -> Bool {
         guard let client = shared.client else { return true }
         shared.close()

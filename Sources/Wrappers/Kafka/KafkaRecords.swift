@@ -14,18 +14,18 @@ package struct TopicPartition: Hashable, Sendable, Comparable {
 
 extension TopicPartition: CustomStringConvertible { package var description: String { "\(topic)[\(partition)]" } }
 
-/// A record as it lies in its partition.
+/// A record as stored in its partition.
 ///
-/// A null key or value is `nil` and an empty one is `[]`: a tombstone and an empty body are
-/// different things.
+/// A null key or value is `nil`, an empty one is `[]`: a tombstone differs from an empty body.
 ///
-/// Lists share a record, and do not copy it.
+/// The record is a class so that lists share it without a copy.
 package final class ConsumerRecord: Sendable {
     package let topicPartition: TopicPartition
     /// The record's offset, within `KafkaBounds.offsets`.
     package let offset: Int64
-    /// Milliseconds since 1970 in UTC, within `KafkaBounds.times`; nil if the record has no
-    /// timestamp, or one before 1970.
+    /// Milliseconds since 1970 in UTC, within `KafkaBounds.times`.
+    ///
+    /// `nil` if the record has no timestamp, or one before 1970.
     package let timestampMilliseconds: Int64?
     package let key: [UInt8]?
     package let value: [UInt8]?
@@ -43,7 +43,7 @@ package final class ConsumerRecord: Sendable {
         self.headers = headers
     }
 
-    /// The bytes of key, value and headers, which is what a batch is bounded by.
+    /// The bytes of key, value and headers, which the bound of a batch counts.
     package var payloadBytes: Int {
         var bytes = (key?.count ?? 0) + (value?.count ?? 0)
         for header in headers { bytes += header.nameBytes.count + (header.value?.count ?? 0) }
@@ -59,7 +59,7 @@ extension ConsumerRecord: Equatable {
     }
 }
 
-/// A record to be written; its timestamp is the time of writing.
+/// A record to be written; its timestamp will be the time of writing.
 package struct ProducerRecord: Sendable, Equatable {
     package var topic: String
     /// The partition to write to.
@@ -85,12 +85,11 @@ package struct ProducerRecord: Sendable, Equatable {
 }
 
 extension ProducerRecord {
-    /// The greatest size of the record as an uncompressed batch of its own.
+    /// The maximum size of the record as an uncompressed batch of its own.
     ///
     /// Producer and broker compare it with their limits (`message.max.bytes`, `max.message.bytes`).
     ///
-    /// A batch that compression would make larger is sent as it is, so a record within the limit is
-    /// taken.
+    /// A batch that compression would enlarge is sent uncompressed, so the brokers accept a record within the limit.
     package var batchBytesMax: Int {
         var bytes = Self.batchOverhead + Self.recordOverheadMax
         bytes += (key?.count ?? 0) + (value?.count ?? 0)
@@ -98,24 +97,24 @@ extension ProducerRecord {
         return bytes
     }
 
-    /// RecordBatch of Kafka's message format 2.
+    /// Overhead of a RecordBatch in Kafka's message format 2.
     private static let batchOverhead = 61
     /// Overhead of one record in a batch: lengths, deltas and attributes in their longest forms.
     private static let recordOverheadMax = 36
-    /// The lengths of name and value.
+    /// Overhead of a header: the lengths of name and value.
     private static let headerOverheadMax = 10
 }
 
 /// A header of a record.
 ///
-/// The name is kept as bytes: a producer may have written any, and a dead letter must carry them as
-/// they came. A null value (`nil`) and an empty one are different things.
+/// The name is stored as bytes: a producer may have written any bytes, and a dead letter must copy them unchanged. A
+/// null value (`nil`) differs from an empty value.
 package struct KafkaHeader: Sendable, Equatable {
     package let nameBytes: [UInt8]
     package let value: [UInt8]?
 
-    /// Cuts the name before its first NUL: librdkafka returns a name as a C string, so a longer one
-    /// could be written but never read.
+    /// Truncates the name at its first NUL: librdkafka returns a name as a C string, so a reader could never get a
+    /// longer name.
     package init(nameBytes: [UInt8], value: [UInt8]?) {
         self.nameBytes = nameBytes.firstIndex(of: 0).map { Array(nameBytes[..<$0]) } ?? nameBytes
         self.value = value

@@ -3,7 +3,7 @@ import Platform
 import Synchronization
 import Threads
 
-/// librdkafka's blocking requests, on a thread of their own so that polling continues.
+/// librdkafka's blocking requests, on their own thread, so that polling continues.
 actor KafkaRequests {
     private let executor = ThreadExecutor(name: "kafka-request")
     private var client: ClientHandle?
@@ -32,11 +32,9 @@ actor KafkaRequests {
         }
     }
 
-    /// The missing right that lets the requests of a client which nobody polls end by their
-    /// deadline.
+    /// The missing right because of which requests of a client that nobody polls fail only at their deadline.
     ///
-    /// librdkafka puts it into the queue of the consumer, once, and continues to look for the
-    /// group's coordinator.
+    /// librdkafka puts the error into the consumer's queue, once, and continues to look for the group's coordinator.
     func refusal() -> KafkaError? {
         guard let client else { return nil }
         while let message = unsafe rd_kafka_consumer_poll(client.pointer, 0) {
@@ -48,12 +46,13 @@ actor KafkaRequests {
         return reportedRefusal
     }
 
-    /// A broker that has just come back may not know its partitions for a moment.
+    /// Maximum time of retries for an unknown partition: a restarted broker may briefly not know its partitions.
     private static let unknownPartitionWait = Duration.seconds(3)
 
-    /// Repeats a request until the deadline while it reached the wrong broker: the coordinator is
-    /// still being found, or the leader has moved; for `unknownPartitionWait` also while the
-    /// partition is unknown.
+    /// Repeats a request until the deadline if it reached the wrong broker, because the coordinator is not yet known
+    /// or the leader has moved.
+    ///
+    /// For `unknownPartitionWait`, an unknown partition is retried too.
     private func repeating<Answer>(
         within deadline: Duration, _ ask: (_ remaining: Duration) throws(KafkaError) -> Answer
     ) async throws(KafkaError) -> Answer {
@@ -72,16 +71,16 @@ actor KafkaRequests {
                 guard error.code.isAskedOfAnother || mayAppear, !isOver else { throw error }
                 try? await Task.sleep(for: .milliseconds(100))
                 if error.code == .leaderMoved || mayAppear {
-                    // librdkafka continues with the brokers that it knows.
+                    // On failure, librdkafka continues with the brokers that it knows.
                     _ = try? metadata(topic: nil, deadline: max(end - .now, .milliseconds(1)))
                 }
             }
         }
     }
 
-    /// Finds the offset of a timestamp, or of one of the two ends, in each partition.
+    /// Finds the offset of a timestamp, or of the start or end, in each partition.
     ///
-    /// Each broker gets one request.
+    /// Each broker receives one request.
     func offsets(_ times: [TopicPartition: Int64], deadline: Duration) async throws(KafkaError) -> [TopicPartition:
         Int64]
     { try await repeating(within: deadline) { remaining throws(KafkaError) in try offsets(times, within: remaining) } }
@@ -97,7 +96,7 @@ actor KafkaRequests {
         return try list.values(\.offset)
     }
 
-    /// Sends a request to the partitions' leaders: their threads then look for room in the queue.
+    /// Sends a request to the partitions' leaders, which makes their threads check the queue for room.
     nonisolated func promptFetching(_ partitions: Set<TopicPartition>) {
         guard !partitions.isEmpty, prompts.withLock({ $0.add(partitions) }) else { return }
         Task { while let partitions = prompts.withLock({ $0.next() }) { await askForEnds(of: partitions) } }
@@ -105,20 +104,20 @@ actor KafkaRequests {
 
     private func askForEnds(of partitions: Set<TopicPartition>) {
         let ends = Dictionary(uniqueKeysWithValues: partitions.map { ($0, PartitionList.end) })
-        // Whatever the answer is, the thread is awake.
+        // Any answer has woken the thread.
         _ = try? offsets(ends, within: .milliseconds(500))
     }
 
-    /// Returns the cluster's ID by the last metadata.
+    /// Returns the cluster's ID from the last metadata.
     ///
-    /// `nil` if the metadata did not name it.
+    /// `nil` if the metadata did not contain an ID.
     func clusterID() -> String? {
         guard let client, let text = unsafe rd_kafka_clusterid(client.pointer, 0) else { return nil }
         defer { unsafe rd_kafka_mem_free(client.pointer, text) }
         return unsafe String(cString: text)
     }
 
-    /// - Parameter topic: nil asks for all topics; one that does not exist has its error.
+    /// - Parameter topic: the topic; `nil` requests all topics. A topic that does not exist has its error.
     func metadata(topic: String?, deadline: Duration) throws(KafkaError) -> ClusterMetadata {
         let client = try opened()
         var handle: OpaquePointer?

@@ -3,13 +3,13 @@ import Synchronization
 
 /// librdkafka's mock cluster: brokers on loopback within this process, for tests and the demo.
 ///
-/// Clients of other processes may use it as well. It keeps about 4.6 MB per partition and then
-/// silently drops the oldest; it knows no CreateTopics (use `createTopic`), no DescribeConfigs, no
-/// group listing, no static membership and no size limits.
+/// Clients of other processes may use the cluster too. It keeps about 4.6 MB per partition and silently drops the
+/// oldest records beyond that. It supports no CreateTopics (use `createTopic`), no DescribeConfigs, no group listing,
+/// no static membership and no size limits.
 @safe package final class MockCluster: Sendable {
     @safe private struct State {
         var cluster: OpaquePointer?
-        /// The client that librdkafka wants beside the cluster for its bookkeeping.
+        /// The client that librdkafka requires beside the cluster for its own state.
         var client: OpaquePointer?
     }
 
@@ -19,7 +19,7 @@ import Synchronization
     package init(brokers: Int = 1) throws(KafkaError) {
         let conf = try ClientConfiguration([
             "client.id": "mock",
-            // It warns that it knows no brokers, which it is to make.
+            // Suppresses the warning that the client has no brokers: this client creates them.
             "log_level": "4",
         ])
         let client = unsafe try conf.makeClient(RD_KAFKA_PRODUCER)
@@ -35,7 +35,7 @@ import Synchronization
         unsafe try call { cluster in unsafe rd_kafka_mock_topic_create(cluster, name, Int32(clamping: partitions), 1) }
     }
 
-    /// Disconnects a broker, or all of them for -1, and refuses new connections.
+    /// Disconnects a broker, or all brokers for -1, and refuses new connections.
     package func takeDown(broker: Int32 = -1) throws(KafkaError) {
         unsafe try call { unsafe rd_kafka_mock_broker_set_down($0, broker) }
     }
@@ -49,7 +49,7 @@ import Synchronization
         unsafe try call { unsafe rd_kafka_mock_broker_set_rtt($0, -1, milliseconds) }
     }
 
-    /// Makes the next requests of a kind fail, one for each error, in order.
+    /// Makes the next requests of a kind fail, one request for each error, in order.
     package func fail(_ request: MockRequest, with errors: [MockError]) throws(KafkaError) {
         let codes = errors.map { rd_kafka_resp_err_t($0.rawValue) }
         unsafe try call { cluster in
@@ -58,7 +58,7 @@ import Synchronization
         }
     }
 
-    /// Forgets the errors that `fail(_:with:)` has still in store.
+    /// Discards the remaining errors of `fail(_:with:)`.
     package func clearFailures(_ request: MockRequest) throws(KafkaError) {
         unsafe try call { cluster in
             unsafe rd_kafka_mock_clear_request_errors(cluster, request.rawValue)
@@ -72,7 +72,7 @@ import Synchronization
         guard code == RD_KAFKA_RESP_ERR_NO_ERROR else { throw KafkaError(code) }
     }
 
-    /// Ends the brokers; clients see their connections go.
+    /// Stops the brokers; clients lose their connections.
     package func stop() {
         state.withLock { state in
             if let cluster = unsafe state.cluster { unsafe rd_kafka_mock_cluster_destroy(cluster) }
@@ -84,7 +84,7 @@ import Synchronization
     deinit { stop() }
 }
 
-/// The errors that a mock cluster can answer with, by their number.
+/// The errors that a mock cluster can return, by their number.
 package enum MockError: Int32, Sendable {
     /// Closes the connection instead of answering.
     case disconnect = -195
@@ -102,7 +102,7 @@ package enum MockError: Int32, Sendable {
     case outOfOrderSequence = 45
 }
 
-/// The requests that a mock cluster can be made to fail, by their number in Kafka's protocol.
+/// The requests that a mock cluster can fail, by their number in Kafka's protocol.
 package enum MockRequest: Int16, Sendable {
     case produce = 0
     case fetch = 1

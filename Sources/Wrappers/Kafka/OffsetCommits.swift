@@ -19,10 +19,10 @@ package struct CommittedOffset: Sendable, Equatable {
     ///
     /// `nil` if the group has committed nothing yet.
     package let offset: Int64?
-    /// The text committed with it, empty when there was none.
+    /// The text committed with the offset, empty without one.
     package let metadata: String
 
-    /// - Parameter offset: negative numbers stand for no offset.
+    /// - Parameter offset: the committed offset; a negative number means no offset.
     package init(offset: Int64?, metadata: String) {
         self.offset = offset.flatMap { $0 < 0 ? nil : KafkaBounds.offset($0) }
         self.metadata = metadata
@@ -31,13 +31,13 @@ package struct CommittedOffset: Sendable, Equatable {
 
 /// The result of one commit, partition by partition.
 package struct CommitOutcome: Sendable, Equatable {
-    /// The partitions whose offset was not committed; empty when all were.
+    /// The partitions whose offset was not committed; empty if all were committed.
     package let failures: [TopicPartition: KafkaError]
 }
 
 extension CommitOutcome {
-    /// librdkafka reports an error of the whole request beside those of its partitions; it counts
-    /// for all of them where it is not explained by one.
+    /// librdkafka reports an error of the whole request beside the errors of its partitions; the former applies to all
+    /// partitions unless a partition's error explains it.
     init(error: KafkaError?, elements: [PartitionListElement]) {
         var failures: [TopicPartition: KafkaError] = [:]
         for element in elements { failures[element.topicPartition] = element.error }
@@ -50,10 +50,10 @@ extension CommitOutcome {
     }
 }
 
-/// The commits that librdkafka has not yet reported on, by a number that travels with each.
+/// The commits without a report from librdkafka, by a number that each commit carries.
 ///
-/// A number instead of a pointer: a report that comes after its deadline finds no waiter and is
-/// dropped, and one that never comes leaks nothing.
+/// The numbers replace pointers: a report after its deadline finds no waiter and is dropped, and a report that never
+/// arrives leaks nothing.
 final class PendingCommits: Sendable {
     private struct State {
         var next = 1
@@ -64,7 +64,7 @@ final class PendingCommits: Sendable {
 
     private let state = Mutex(State())
 
-    /// Opens a place for a commit that is about to be sent.
+    /// Registers a commit that is about to be sent.
     func open() -> Int {
         state.withLock { state in
             defer { state.next += 1 }
@@ -73,7 +73,7 @@ final class PendingCommits: Sendable {
         }
     }
 
-    /// Waits for the report; nil when `resolve(_:with:)` gave up.
+    /// Waits for the report; `nil` if `resolve(_:with:)` gave up the wait.
     func outcome(of number: Int) async -> CommitOutcome? {
         await withCheckedContinuation { continuation in
             let (mustWait, early) = state.withLock { state in
@@ -86,7 +86,7 @@ final class PendingCommits: Sendable {
         }
     }
 
-    /// Reports, or gives up with nil; the second call is ignored.
+    /// Ends a wait with the report, or with `nil` to give up; a second call is ignored.
     func resolve(_ number: Int, with outcome: CommitOutcome?) {
         let continuation: CheckedContinuation<CommitOutcome?, Never>? = state.withLock { state in
             guard state.open.remove(number) != nil else { return nil }
@@ -97,7 +97,7 @@ final class PendingCommits: Sendable {
         continuation?.resume(returning: outcome)
     }
 
-    /// Gives up on everything: the consumer is closed.
+    /// Gives up all waits, because the consumer is closed.
     func abandonAll() {
         let numbers = state.withLock { Array($0.open) }
         for number in numbers { resolve(number, with: nil) }

@@ -2,7 +2,7 @@ import CRDKafka
 import Synchronization
 import Threads
 
-/// Serves a producer's delivery reports and other callbacks on a thread of its own.
+/// Serves a producer's delivery reports and other callbacks on its own thread.
 actor ProducerThread {
     private struct Flushing {
         var isRequested = false
@@ -21,8 +21,8 @@ actor ProducerThread {
     func serve(_ client: ClientHandle) {
         while !isStopped.load(ordering: .acquiring) {
             if beginsFlush() {
-                // Serves reports too, and returns when all are in: what has not left until the
-                // time is over has lingered as long as records may.
+                // Serves reports too, and returns once all have arrived; at the timeout the remaining records have
+                // lingered as long as they may.
                 _ = unsafe rd_kafka_flush(client.pointer, Self.turnMilliseconds)
                 endFlush()
             } else {
@@ -41,9 +41,9 @@ actor ProducerThread {
         unsafe rd_kafka_queue_destroy(queue)
     }
 
-    /// Returns when no flush is requested or under way.
+    /// Returns when no flush is requested or running.
     ///
-    /// During a flush librdkafka would send records one by one as they are enqueued.
+    /// During a flush librdkafka would send each record singly as it is enqueued.
     nonisolated func flushed() async {
         await withCheckedContinuation { continuation in
             let mustWait = flushing.withLock { flushing in
@@ -73,7 +73,7 @@ actor ProducerThread {
         for continuation in waiting { continuation.resume() }
     }
 
-    /// Sends and serves what is left until nothing is, or the deadline has come.
+    /// Sends the remaining records and serves their reports, until none remains or the deadline has passed.
     ///
     /// Records that remain at the deadline are reported as purged. Runs after `serve(_:)`.
     func drain(_ client: ClientHandle, deadline: Duration) -> Bool {

@@ -1,16 +1,17 @@
 import CRDKafka
 
-/// Knowledge of the librdkafka versions that fail to sign in by SCRAM.
+/// Known faults of librdkafka versions in SCRAM authentication.
 package enum ScramSupport {
-    /// The first librdkafka that sends the nonce as RFC 5802, section 5.1, asks for it.
+    /// The first librdkafka that sends the nonce as RFC 5802, section 5.1, requires.
     ///
-    /// Earlier versions repeat the client's part of it (librdkafka's pull request 4895). Kafka 3
-    /// takes that (again since 3.8.1). Kafka 4 compares, and answers that the credentials are
-    /// invalid, whatever the password.
+    /// Earlier versions repeat the client's part of the nonce (librdkafka's pull request 4895). Kafka 3 accepts that
+    /// (again since 3.8.1). Kafka 4 compares the nonces, and answers that the credentials are invalid, whatever the
+    /// password.
     static let versionMin: Int32 = 0x0206_01ff
 
-    /// A warning for the operator about these properties before brokers refuse them; nil if nothing
-    /// is known against them.
+    /// A warning for the operator about properties that brokers will refuse.
+    ///
+    /// `nil` if no fault is known.
     package static func warning(_ properties: [String: String]) -> String? {
         warning(properties, version: rd_kafka_version())
     }
@@ -27,7 +28,7 @@ package enum ScramSupport {
             + " over TLS; Kafka 3 is not concerned"
     }
 
-    /// `2.0.2` of 0x020002ff (rdkafka.h, `RD_KAFKA_VERSION`).
+    /// The version as text: `2.0.2` for 0x020002ff (rdkafka.h, `RD_KAFKA_VERSION`).
     private static func text(_ version: Int32) -> String {
         "\(version >> 24 & 0xff).\(version >> 16 & 0xff).\(version >> 8 & 0xff)"
     }

@@ -1,8 +1,8 @@
 import CRDKafka
 
-/// The names behind librdkafka's topic handles, so that a record costs no string.
+/// The names of librdkafka's topic handles, cached so that a record allocates no string.
 ///
-/// Emptied at each rebalance: a handle's address may come back for another topic.
+/// Emptied at each rebalance, because a handle's address may be reused for another topic.
 @safe struct TopicNames {
     private var names: [OpaquePointer: String] = unsafe [:]
 
@@ -19,7 +19,7 @@ import CRDKafka
     mutating func removeAll() { unsafe names.removeAll(keepingCapacity: true) }
 }
 
-/// librdkafka's list of partitions, owned here and freed once.
+/// librdkafka's list of partitions, which this object owns and frees once.
 @safe struct PartitionList: ~Copyable {
     let pointer: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>
 
@@ -42,7 +42,7 @@ import CRDKafka
 
     deinit { unsafe rd_kafka_topic_partition_list_destroy(pointer) }
 
-    /// - Parameter metadata: librdkafka frees it with the list.
+    /// - Parameter metadata: the text of a commit, which librdkafka frees with the list.
     private mutating func append(_ partition: TopicPartition, _ offset: Int64, metadata: String? = nil) {
         let element = unsafe rd_kafka_topic_partition_list_add(pointer, partition.topic, partition.partition)
         guard let element = unsafe element else { return }
@@ -61,7 +61,7 @@ import CRDKafka
 
     borrowing func elements() -> [PartitionListElement] { unsafe Self.elements(of: pointer) }
 
-    /// Copies a value of each partition; throws the first partition's error, if one has failed.
+    /// Copies a value of each partition; throws the error of the first partition that has failed.
     borrowing func values<Value>(_ value: (PartitionListElement) -> Value) throws(KafkaError) -> [TopicPartition: Value]
     {
         var values: [TopicPartition: Value] = [:]
@@ -72,7 +72,7 @@ import CRDKafka
         return values
     }
 
-    /// Copies a list that librdkafka keeps.
+    /// Copies a list that librdkafka owns.
     static func elements(of list: UnsafePointer<rd_kafka_topic_partition_list_t>?) -> [PartitionListElement] {
         guard let list = unsafe list else { return [] }
         return (0..<Int(unsafe list.pointee.cnt)).map { index in unsafe PartitionListElement(list.pointee.elems[index])
@@ -80,10 +80,10 @@ import CRDKafka
     }
 }
 
-/// An entry of a `PartitionList`, copied out of it.
+/// A copied entry of a `PartitionList`.
 struct PartitionListElement {
     let topicPartition: TopicPartition
-    /// The offset as librdkafka gives it: negative numbers have meanings of their own.
+    /// librdkafka's offset; negative numbers have special meanings.
     let offset: Int64
     let metadata: String
     let error: KafkaError?

@@ -2,18 +2,18 @@ import Platform
 
 /// Reads ranges of partitions without a group: nothing is committed, and no worker is affected.
 ///
-/// A scan serves one task at a time. Memory holds one poll, and what polls brought beyond the
-/// ranges that were asked for, up to a bound. Offsets that hold no record are passed over: those of
-/// compacted, aborted and control records, and those that retention has removed.
+/// A scan serves one task at a time. Memory contains one poll and, up to a bound, polled records beyond the requested
+/// ranges. Offsets without a record are skipped: those of compacted, aborted and control records, and those that
+/// retention has removed.
 package final class TopicScan {
-    /// A receiver of the number of offsets read, and of their total.
+    /// A receiver of two counts: offsets read, and offsets in total.
     package typealias Progress = (_ done: Int64, _ total: Int64) -> Void
 
-    /// The part of a partition that was polled and not visited.
+    /// The part of a partition that was polled but not yet visited.
     private struct Lane {
         /// The first offset of this part.
         var start: Int64
-        /// The next offset that a poll returns.
+        /// The next offset that a poll will return.
         var next: Int64
         var records: [ConsumerRecord] = []
 
@@ -25,17 +25,17 @@ package final class TopicScan {
     private var lanes: [TopicPartition: Lane] = [:]
 
     private init(_ configuration: [String: String], takesValues: Bool) throws(KafkaError) {
-        // Set because librdkafka requires a name; it is never joined.
+        // librdkafka requires a group name; the group is never joined.
         let group = ["group.id": "\(configuration["client.id"] ?? "topic")-reader"]
         consumer = try KafkaConsumer(configuration: configuration.merging(group) { $1 })
         self.takesValues = takesValues
     }
 
-    /// Lends a reader to `body` and closes it afterwards, however that ends.
+    /// Calls `body` with a reader and closes the reader afterwards, even if `body` throws.
     ///
     /// - Parameters:
-    ///   - configuration: librdkafka's properties, bootstrap servers included.
-    ///   - takesValues: whether values are read; otherwise each is nil.
+    ///   - configuration: librdkafka's properties, including the bootstrap servers.
+    ///   - takesValues: whether values are read; otherwise each value is `nil`.
     package static func with<Value>(
         _ configuration: [String: String], takesValues: Bool = true, _ body: (TopicScan) async throws -> Value
     ) async throws -> Value {
@@ -47,15 +47,15 @@ package final class TopicScan {
         }
     }
 
-    /// Visits the records of these ranges, some at a time, in the order of each partition.
+    /// Visits the records of these ranges in chunks, in the order of each partition.
     ///
     /// - Parameters:
-    ///   - ranges: up to the present ends at most, if there is a deadline.
+    ///   - ranges: the offsets to read, at most up to the present ends if `silenceMax` is set.
     ///   - firstOnly: whether one record of each range is enough.
-    ///   - silenceMax: how long nothing may come from the brokers; nil waits for records that are
-    ///     not written yet, until the task is cancelled.
-    /// - Throws: what `visit` throws; `CancellationError`; a `KafkaError` that no retry solves, or
-    ///   one that names a partition whose records do not come or whose offsets begin again.
+    ///   - silenceMax: maximum time without data from the brokers; `nil` waits for records that are not written yet,
+    ///     until the task is cancelled.
+    /// - Throws: the error of `visit`; `CancellationError`; a `KafkaError` that no retry solves, or that names a
+    ///   partition whose records do not arrive or whose offsets restarted.
     package func read(
         _ ranges: [TopicPartition: Range<Int64>], firstOnly: Bool = false, silenceMax: Duration? = TopicScan.silenceMax,
         progress: Progress = { _, _ in }, _ visit: ([ConsumerRecord]) async throws -> Void
@@ -86,7 +86,7 @@ package final class TopicScan {
         }
     }
 
-    /// Assigns or seeks partitions, unless the next poll brings their first offsets soon.
+    /// Assigns or seeks partitions, unless the next poll will soon return their first offsets.
     private func go(to ranges: [TopicPartition: Range<Int64>]) async throws(KafkaError) {
         var added: [TopicPartition: Int64?] = [:]
         var sought: [TopicPartition: Int64] = [:]
@@ -123,14 +123,14 @@ package final class TopicScan {
             lanes[record.topicPartition]?.records.append(record)
             lanes[record.topicPartition]?.next = record.offset + 1
         }
-        // After the records: the end of a partition comes in one poll with its last ones.
+        // The ends follow the records: one poll may return the end of a partition with its last records.
         for end in result.ends {
             let next = lanes[end.partition]?.next ?? 0
             lanes[end.partition]?.next = max(next, end.offset)
         }
     }
 
-    /// Takes what was polled of these ranges out of the lanes, and shortens the ranges.
+    /// Removes the polled records of these ranges from the lanes, and shortens the ranges.
     private func take(_ rest: inout [TopicPartition: Range<Int64>], firstOnly: Bool) -> [ConsumerRecord] {
         var taken: [ConsumerRecord] = []
         for (partition, range) in rest.sorted(by: { $0.key < $1.key }) {
@@ -149,7 +149,7 @@ package final class TopicScan {
         return taken
     }
 
-    /// Forgets records that nobody asked for once they are too large: they can be read again.
+    /// Drops polled records outside the requested ranges once they are too large: they can be read again.
     private func dropSurplus() {
         let bytes = lanes.values.reduce(0) { bytes, lane in lane.records.reduce(bytes) { $0 + $1.payloadBytes } }
         guard bytes > Self.surplusBytesMax else { return }
@@ -167,7 +167,7 @@ package final class TopicScan {
     private static let pollWait = Duration.milliseconds(200)
     private static let leaderWait = Duration.seconds(1)
     private static let surplusBytesMax = 16 << 20
-    /// Offsets that are read and dropped instead of a seek, which costs a fetch.
+    /// Maximum offsets that are read and dropped instead of a seek, which costs a fetch.
     package static let gapMax: Int64 = 500
 }
 

@@ -1,9 +1,9 @@
 internal import COpenSSL
 
-/// Reads ASN.1 elements one after another; OpenSSL reads each header.
+/// A reader of consecutive ASN.1 elements, whose headers OpenSSL parses.
 ///
-/// Lengths have to be definite, and no element extends beyond its range. Nothing is copied:
-/// contents are ranges of the bytes.
+/// Lengths must be definite, and no element may extend beyond its range. Nothing is copied: contents are ranges of the
+/// bytes.
 package struct ASN1Reader: Sendable {
     package enum Tag: Int32, Sendable {
         case integer = 2
@@ -34,7 +34,9 @@ package struct ASN1Reader: Sendable {
 
     package var isAtEnd: Bool { offset == end }
 
-    /// The next element; nil at the end and for bytes that are not an element.
+    /// The next element.
+    ///
+    /// `nil` at the end and for bytes that are not an element.
     package mutating func next() -> Element? {
         guard offset < end else { return nil }
         var length = 0
@@ -47,7 +49,7 @@ package struct ASN1Reader: Sendable {
             guard let start = unsafe start, let position = unsafe position else { return (Int32(0x80), 0) }
             return unsafe (flags, position - start)
         }
-        // 0x80: no element, or one that is longer than the range. 1: an indefinite length.
+        // 0x80: not an element, or an element longer than the range. 1: an indefinite length.
         guard flags & 0x81 == 0 else {
             ERR_clear_error()
             return nil
@@ -59,13 +61,17 @@ package struct ASN1Reader: Sendable {
         return Element(tag: isKnown ? Tag(rawValue: tag) : nil, content: content)
     }
 
-    /// The content of the next element; nil if it is of another tag.
+    /// The content of the next element.
+    ///
+    /// `nil` if the element has another tag.
     package mutating func next(_ tag: Tag) -> Range<Int>? {
         guard let element = next(), element.tag == tag else { return nil }
         return element.content
     }
 
-    /// The next element as an integer; nil if it is not one or has more than 64 bits.
+    /// The next element as an integer.
+    ///
+    /// `nil` if the element is not an integer or has more than 64 bits.
     package mutating func nextInt64() -> Int64? {
         guard let content = next(.integer), (1...8).contains(content.count) else { return nil }
         var value: Int64 = bytes[content.lowerBound] >= 0x80 ? -1 : 0

@@ -3,13 +3,13 @@ internal import COpenSSL
 extension Certificate {
     /// The subject's name for people: `CN = …, O = …`.
     ///
-    /// The maker of the certificate chose it, so it is not to be trusted. Control characters are
-    /// escaped; other text that a terminal or a browser interprets is not.
+    /// The creator of the certificate chose the name, so it is not trustworthy. Control characters are escaped; other
+    /// text that a terminal or a browser interprets is not.
     package var subject: String {
         unsafe Self.text { output in unsafe shim_print_name(output, X509_get_subject_name(outline.object.pointer)) }
     }
 
-    /// The issuer's name as the certificate states it, for people, in the form of `subject`.
+    /// The issuer's name in the certificate, for people, in the form of `subject`.
     package var issuer: String {
         unsafe Self.text { output in unsafe shim_print_name(output, X509_get_issuer_name(outline.object.pointer)) }
     }
@@ -19,7 +19,7 @@ extension Certificate {
         unsafe Self.text { output in unsafe i2a_ASN1_INTEGER(output, X509_get0_serialNumber(outline.object.pointer)) }
     }
 
-    /// The text that OpenSSL writes; empty if it fails.
+    /// The text that an OpenSSL function writes; empty if the function fails.
     private static func text(_ write: (OpaquePointer) -> Int32) -> String {
         defer { ERR_clear_error() }
         guard let output = unsafe BIO_new(BIO_s_mem()) else { return "" }

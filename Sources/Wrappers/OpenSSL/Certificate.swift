@@ -1,44 +1,43 @@
 internal import COpenSSL
 internal import Synchronization
 
-/// An X.509 certificate: the facts that a chain policy needs, none of them checked here.
+/// An X.509 certificate with the facts that a chain policy needs; this type checks none of the facts.
 ///
-/// Parsing is strict about form (DER, nothing after it, version 3, dates as RFC 5280 prescribes, a
-/// key on P-256 or P-384 a point of its curve) and decodes no key: `keyKind`, `p256Key` and
-/// `isSigned(by:)` do at the first call, so that a chain that ends at the wrong root is refused
-/// cheaply. Immutable, so that threads may share one.
+/// Parsing is strict about form: DER, nothing after it, version 3, dates as in RFC 5280, and a key on P-256 or P-384
+/// must be a point of its curve. Parsing decodes no key: the first call of `keyKind`, `p256Key` or `isSigned(by:)`
+/// does, so that a chain with a wrong root is refused cheaply. A certificate is immutable, so threads may share it.
 @safe package final class Certificate: Sendable {
     package let der: [UInt8]
     package let fingerprint: SHA256Digest
     /// The first and the last second of validity, since 1970.
     package let validity: ClosedRange<Int64>
-    /// Basic constraints are present, and their CA flag is set.
+    /// Whether basic constraints are present with the CA flag set.
     package let isCA: Bool
-    /// Maximum intermediates that may follow.
+    /// Maximum intermediates below this certificate.
     ///
-    /// `nil` if nothing limits them.
+    /// `nil` if the certificate sets no limit.
     package let pathLengthMax: Int?
     /// The uses that the key usage extension permits.
     ///
-    /// `nil` if the extension is absent, which restricts nothing.
+    /// `nil` if the extension is absent, which means no restriction.
     package let keyUsage: KeyUsage?
     package let signatureDigest: SignatureDigest
-    /// The subject's key is on a curve named by its OID, or is on no curve at all.
+    /// Whether the subject's key is on a curve named by its OID, or on no curve at all.
     package let hasNamedCurve: Bool
 
     let outline: ParsedCertificate
     private let whole = Mutex(Whole())
 
-    /// The certificate parsed once more, now with its key, and what was found of the key.
+    /// The certificate parsed again, with its key, and the facts about the key.
     private struct Whole {
         var parsed: ParsedCertificate?
         var keyKind: KeyKind?
     }
 
-    /// Reads one certificate that fills `der`.
+    /// Reads one certificate that occupies all of `der`.
     ///
-    /// The caller bounds its size. Garbage throws and never traps. Versions before 3 have no
-    /// extensions, so they are accepted only if no decision rests on the certificate.
+    /// The caller limits the size. Invalid bytes throw and never trap. Versions before 3 have no extensions, so they
+    /// are accepted only for certificates that no decision depends on.
     package init(der: [UInt8], acceptsOldVersions: Bool = false) throws(CertificateError) {
         switch DERScan.outcome(of: der) {
         case .canonical: break
@@ -65,15 +64,15 @@ internal import Synchronization
     /// Counts the occurrences of an extension; `oid` is dotted decimal.
     package func occurrences(ofExtension oid: String) -> Int { outline.occurrences(ofExtension: oid) }
 
-    /// The critical extensions, dotted decimal, that no rule of this product handles.
+    /// The OIDs, in dotted decimal, of the critical extensions that no rule of this product handles.
     package var unknownCriticalExtensions: [String] { outline.unknownCriticalExtensions }
 
-    /// Compares names as OpenSSL does, then the authority key identifier where there is one.
+    /// Compares names as OpenSSL does, then the authority key identifier if there is one.
     ///
-    /// No signature is computed: `isSigned(by:)` is the other half.
+    /// The function computes no signature: `isSigned(by:)` does.
     package func issuance(by issuer: Certificate) -> IssuanceCheck { outline.issuance(by: issuer.outline) }
 
-    /// The subject's key; decoded and checked at the first call.
+    /// The kind of the subject's key, which the first call decodes and checks.
     package var keyKind: KeyKind {
         let parsed = withWhole { $0 }
         return whole.withLock { whole in
@@ -83,15 +82,17 @@ internal import Synchronization
         }
     }
 
-    /// The key for ES256; nil if the certificate has another kind.
+    /// The key for ES256.
+    ///
+    /// `nil` if the certificate has a key of another kind.
     package var p256Key: P256PublicKey? {
         guard keyKind == .p256 else { return nil }
         return withWhole { whole in whole.flatMap(P256PublicKey.init(of:)) }
     }
 
-    /// The signature over this certificate verifies with the issuer's key.
+    /// Whether the certificate's signature verifies with the issuer's key.
     ///
-    /// False also if the two algorithms differ or the issuer's key does not decode.
+    /// False also if the two algorithms differ or the issuer's key cannot be decoded.
     package func isSigned(by issuer: Certificate) -> Bool {
         issuer.withWhole { issuer in
             guard let issuer else { return false }
@@ -99,7 +100,7 @@ internal import Synchronization
         }
     }
 
-    /// Parses the certificate once more, now with its key.
+    /// Parses the certificate again, with its key.
     func withWhole<Result>(_ body: (ParsedCertificate?) -> sending Result) -> sending Result {
         let parsed = whole.withLock { whole in
             if whole.parsed == nil { whole.parsed = ParsedCertificate(der: der, in: .standard) }
@@ -110,7 +111,7 @@ internal import Synchronization
 }
 
 extension Certificate {
-    /// The addresses of OCSP responders that the certificate names (RFC 5280 §4.2.2.1), in order.
+    /// The addresses of the OCSP responders in the certificate (RFC 5280 §4.2.2.1), in order.
     package var ocspResponders: [String] {
         defer { ERR_clear_error() }
         guard let addresses = unsafe X509_get1_ocsp(outline.object.pointer) else { return [] }
@@ -122,33 +123,32 @@ extension Certificate {
     }
 }
 
-/// The reason for which bytes are not a certificate this product reads.
+/// The reason why bytes are not a certificate that this product reads.
 package enum CertificateError: Error, Hashable, Sendable {
-    /// The bytes are cut off, or not DER: they have lengths, nesting or primitive values that only
-    /// BER allows.
+    /// The bytes are truncated, or not DER: their lengths, nesting or primitive values are allowed only in BER.
     case notDER
     /// Bytes follow the certificate.
     case trailingBytes
     /// The bytes have more ASN.1 elements than any genuine certificate.
     case tooManyElements
-    /// DER, but not the structure of a certificate.
+    /// The bytes are DER, but not the structure of a certificate.
     case notACertificate
     /// The certificate is not X.509 version 3.
     case unsupportedVersion
-    /// A date in another form than RFC 5280 §4.1.2.5 prescribes, or one that no calendar has.
+    /// A date has a form that RFC 5280 §4.1.2.5 does not allow, or does not exist in the calendar.
     case invalidDate
-    /// An extension that OpenSSL knows and cannot read, or that occurs twice.
+    /// OpenSSL knows an extension but cannot read it, or an extension occurs twice.
     case invalidExtension
-    /// A key on P-256 or P-384 that is the point at infinity or not on its curve.
+    /// A key on P-256 or P-384 is the point at infinity or not on its curve.
     case invalidKey
-    /// No PEM block, or one that is no certificate.
+    /// The text has no PEM block, or a block that is not a certificate.
     case notPEM
 }
 
-/// Whether one certificate names another as its issuer.
+/// The result of checking whether one certificate names another as its issuer.
 package enum IssuanceCheck: Hashable, Sendable {
     case named
-    /// The issuer's subject is another name.
+    /// The issuer has another subject.
     case nameMismatch
     /// The authority key identifier names another key or serial number.
     case keyIdentifierMismatch
@@ -167,7 +167,7 @@ package struct KeyUsage: OptionSet, Hashable, Sendable {
     package static let crlSign = KeyUsage(rawValue: 0x02)
 }
 
-/// The digest that a certificate's signature is made over.
+/// The digest that a certificate's signature covers.
 package enum SignatureDigest: Hashable, Sendable {
     case md5
     case sha1

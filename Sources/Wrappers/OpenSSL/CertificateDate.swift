@@ -1,9 +1,11 @@
-/// A certificate's date in the one form RFC 5280 §4.1.2.5 allows.
+/// A certificate's date in the form that RFC 5280 §4.1.2.5 allows.
 ///
-/// `YYMMDDHHMMSSZ` as UTCTime for 1950 to 2049, `YYYYMMDDHHMMSSZ` as GeneralizedTime for all other
-/// years: seconds always, no fraction, no offset.
+/// The form is `YYMMDDHHMMSSZ` as UTCTime for 1950 to 2049, and `YYYYMMDDHHMMSSZ` as GeneralizedTime for all other
+/// years: always with seconds, without fraction or offset.
 enum CertificateDate {
-    /// Seconds since 1970 in UTC; nil for any other form, or for no such day or time.
+    /// Seconds since 1970 in UTC.
+    ///
+    /// `nil` for any other form, or for a day or time that does not exist.
     static func seconds(fromUTCTime text: Span<UInt8>) -> Int64? {
         guard text.count == "YYMMDDHHMMSSZ".utf8.count, let year = number(in: text, at: 0, digits: 2) else {
             return nil
@@ -11,8 +13,9 @@ enum CertificateDate {
         return seconds(year: year >= 50 ? 1900 + year : 2000 + year, text, monthAt: 2)
     }
 
-    /// Seconds since 1970 in UTC; nil for any other form, for a year that UTCTime covers, or for no
-    /// such day or time.
+    /// Seconds since 1970 in UTC.
+    ///
+    /// `nil` for any other form, for a year of UTCTime, or for a day or time that does not exist.
     static func seconds(fromGeneralizedTime text: Span<UInt8>) -> Int64? {
         guard text.count == "YYYYMMDDHHMMSSZ".utf8.count, let year = number(in: text, at: 0, digits: 4),
             !(1950..<2050).contains(year)
@@ -20,7 +23,7 @@ enum CertificateDate {
         return seconds(year: year, text, monthAt: 4)
     }
 
-    /// Reads `MMDDHHMMSSZ` from `start` on.
+    /// Reads `MMDDHHMMSSZ` from `start`.
     private static func seconds(year: Int, _ text: Span<UInt8>, monthAt start: Int) -> Int64? {
         guard let month = number(in: text, at: start, digits: 2), (1...12).contains(month),
             let day = number(in: text, at: start + 2, digits: 2),

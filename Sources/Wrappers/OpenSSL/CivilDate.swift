@@ -1,7 +1,7 @@
 /// A day of the proleptic Gregorian calendar.
 ///
-/// The conversions are from Howard Hinnant's "chrono-Compatible Low-Level Date Algorithms": the
-/// year starts in March, so that the leap day is its last.
+/// The conversions are from Howard Hinnant's "chrono-Compatible Low-Level Date Algorithms": the year starts in March,
+/// so that the leap day is its last day.
 package struct CivilDate: Hashable, Sendable {
     package var year: Int
     /// The month, 1 to 12.

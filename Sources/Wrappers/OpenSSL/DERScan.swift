@@ -1,11 +1,11 @@
-/// Checks that bytes are DER in form, which OpenSSL's BER-tolerant decoder does not.
+/// A check that bytes have the form of DER, which OpenSSL's BER-tolerant decoder omits.
 ///
-/// It looks at tags, lengths and nesting, and at the primitive values that DER writes in one way
-/// only (BOOLEAN, INTEGER, NULL). The content of an OCTET STRING or BIT STRING is left to its
-/// reader; the elements in an OCTET STRING, which an extension's value is, are counted too.
+/// The scan checks tags, lengths and nesting, and the primitive values with a single form in DER (BOOLEAN, INTEGER,
+/// NULL). It leaves the content of an OCTET STRING or BIT STRING to its reader; elements inside an OCTET STRING, such
+/// as an extension's value, are counted too.
 struct DERScan {
     private static let depthMax = 24
-    /// Apple's certificates have up to about a hundred and ten; a parser's work grows with them.
+    /// Maximum elements; Apple's certificates have up to about 110, and a parser's work grows with their number.
     static let elementsMax = 192
 
     enum Outcome {
@@ -15,7 +15,7 @@ struct DERScan {
         case malformed
     }
 
-    /// Scans one element that has to fill `bytes`; reads each byte at most once, without recursion.
+    /// Scans one element that must occupy all of `bytes`; reads each byte at most once, without recursion.
     static func outcome(of bytes: [UInt8]) -> Outcome {
         var scan = DERScan(bytes: bytes)
         guard let first = scan.header(before: bytes.count) else { return .malformed }
@@ -59,8 +59,9 @@ struct DERScan {
         return true
     }
 
-    /// Reads tag and length; nil for a long tag, an indefinite or padded length, or one that leaves
-    /// the element around it.
+    /// Reads tag and length.
+    ///
+    /// `nil` for a long tag, an indefinite or padded length, or a length beyond the enclosing element.
     private mutating func header(before end: Int) -> Element? {
         guard let tag = next(before: end), tag & 0x1F != 0x1F, let short = next(before: end) else { return nil }
         var length = Int(short)
@@ -115,12 +116,12 @@ struct DERScan {
     }
 }
 
-/// The number of ASN.1 elements in a range, as a lenient parser would find them.
+/// The number of ASN.1 elements in a range, as a lenient parser would count them.
 ///
-/// The scan goes from header to header and ignores where constructed elements end, so that no
-/// encoding, definite or indefinite, hides elements from it.
+/// The scan goes from header to header and ignores the ends of constructed elements, so that no encoding, definite or
+/// indefinite, hides elements from the scan.
 enum ElementCount {
-    /// Stops at the first bytes that are not an element, and beyond `countMax`.
+    /// Counts elements up to the first bytes that are not an element, or until the count exceeds `countMax`.
     static func of(_ bytes: [UInt8], _ range: Range<Int>, countMax: Int) -> Int {
         var offset = range.lowerBound
         var count = 0
@@ -139,7 +140,7 @@ enum ElementCount {
 
     /// Reads the header of an element.
     ///
-    /// `nil` if tag and length leave the range.
+    /// `nil` if tag and length exceed the range.
     private static func header(_ bytes: [UInt8], _ start: Int, _ end: Int) -> Header? {
         guard start < end else { return nil }
         var offset = start + 1

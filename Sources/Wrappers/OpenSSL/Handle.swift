@@ -1,9 +1,8 @@
 internal import COpenSSL
 
-/// The one owner of one OpenSSL object.
+/// The only owner of an OpenSSL object.
 ///
-/// The object is freed when the handle ends. `pointer` is borrowed: it is valid only as long as the
-/// handle.
+/// The object is freed when the handle ends. `pointer` is borrowed: it is valid only while the handle exists.
 @safe struct Handle<Kind: Freeable>: ~Copyable {
     let pointer: OpaquePointer
 
@@ -21,9 +20,11 @@ internal import COpenSSL
 }
 
 extension Handle {
-    /// Decodes DER that fills the bytes; nil if OpenSSL cannot read it, or something follows.
+    /// Decodes DER that occupies all of the bytes.
     ///
-    /// - Parameter decode: moves the position behind what it has read.
+    /// `nil` if OpenSSL cannot read the DER, or bytes follow it.
+    ///
+    /// - Parameter decode: OpenSSL's decoder, which moves `position` behind the bytes that it has read.
     static func decoding(
         _ der: [UInt8], _ decode: (_ position: inout UnsafePointer<UInt8>?, _ count: Int) -> OpaquePointer?
     ) -> Handle? {
@@ -42,7 +43,7 @@ extension Handle {
 
 /// A kind of OpenSSL object, and the call that frees it.
 protocol Freeable {
-    /// Frees what the caller owns; `pointer` is invalid afterwards.
+    /// Frees an object that the caller owns; `pointer` is invalid afterwards.
     static func free(_ pointer: OpaquePointer)
 }
 
@@ -56,7 +57,7 @@ enum Resource {
 
     enum Group: Freeable { static func free(_ pointer: OpaquePointer) { unsafe EC_GROUP_free(pointer) } }
 
-    /// Scratch numbers.
+    /// Temporary numbers.
     enum NumberContext: Freeable { static func free(_ pointer: OpaquePointer) { unsafe BN_CTX_free(pointer) } }
 
     enum KeyContext: Freeable { static func free(_ pointer: OpaquePointer) { unsafe EVP_PKEY_CTX_free(pointer) } }
@@ -83,7 +84,7 @@ enum Resource {
 
     enum Store: Freeable { static func free(_ pointer: OpaquePointer) { unsafe X509_STORE_free(pointer) } }
 
-    /// A list of objects that it does not own.
+    /// A list of objects that the list does not own.
     enum Borrowings: Freeable { static func free(_ pointer: OpaquePointer) { unsafe OPENSSL_sk_free(pointer) } }
 
     enum MemoryBuffer: Freeable { static func free(_ pointer: OpaquePointer) { unsafe BIO_free_all(pointer) } }

@@ -6,15 +6,16 @@ package enum KeyKind: Hashable, Sendable {
     case p384
     case otherCurve
     case rsa(bits: Int)
-    /// A key on P-256 or P-384 that is no point of the curve that can be a public key.
+    /// A key on P-256 or P-384 that is not a valid public point of its curve.
     case malformed
-    /// Another algorithm, or a key of one that does not decode.
+    /// A key of another algorithm, or one that cannot be decoded.
     case other
 }
 
 extension KeyKind {
-    /// The kind of a key of unknown origin: one on P-256 or P-384 has to pass OpenSSL's own check,
-    /// which takes as long as half a signature.
+    /// Determines the kind of a key of unknown origin.
+    ///
+    /// A key on P-256 or P-384 must pass OpenSSL's own check, which takes half as long as a signature.
     init(checking key: OpaquePointer) {
         let kind = unsafe KeyKind(of: key)
         switch kind {
@@ -30,7 +31,7 @@ extension KeyKind {
         return unsafe EVP_PKEY_public_check(context.pointer) == 1
     }
 
-    /// The kind of a key that the caller owns.
+    /// Determines the kind of a key that the caller owns.
     init(of key: OpaquePointer) {
         switch unsafe EVP_PKEY_get_base_id(key) {
         case NID_rsaEncryption, NID_rsassaPss: self = .rsa(bits: Int(unsafe EVP_PKEY_get_bits(key)))

@@ -1,15 +1,15 @@
-/// The outer structure of a PKCS #7 message: where its certificates lie, and that it is of bounded
-/// size and depth, so that it may be parsed.
+/// The outer structure of a PKCS #7 message: the positions of its certificates, and the check that its size and depth
+/// are within bounds, so that it may be parsed.
 package struct MessageOutline: Sendable {
     package let ber: [UInt8]
-    /// The certificates in the order of the message; not parsed yet.
+    /// The certificates in the order of the message, not parsed.
     package let certificates: [[UInt8]]
 
-    /// Scans one message that fills `ber`.
+    /// Scans one message that must occupy all of `ber`.
     ///
     /// - Parameters:
-    ///   - certificateCounts: how many certificates it may hold.
-    ///   - certificateBytesMax: how large each may be.
+    ///   - certificateCounts: the allowed numbers of certificates.
+    ///   - certificateBytesMax: the maximum size of each certificate.
     package init(ber: [UInt8], certificateCounts: [Int], certificateBytesMax: Int) throws(SignedMessageError) {
         switch BERScan.outcome(of: ber) {
         case .malformed: throw .notBER
@@ -23,14 +23,12 @@ package struct MessageOutline: Sendable {
     }
 }
 
-/// Scans a PKCS #7 message before OpenSSL parses it: its form, its size, and where its
-/// certificates are.
+/// A scan of a PKCS #7 message before OpenSSL parses it, for its form, its size and the positions of its certificates.
 ///
-/// BER is allowed, as Xcode writes it: indefinite lengths, and octet strings in pieces. One pass
-/// without recursion, each byte read at most once. It bounds everything that the parser's work
-/// grows with.
+/// The scan allows BER, as Xcode writes it: indefinite lengths, and octet strings in pieces. It is one pass without
+/// recursion that reads each byte at most once, and bounds everything that the parser's work depends on.
 struct BERScan {
-    /// A receipt of Apple's has some two hundred and fifty, most of them in its certificates.
+    /// Maximum elements; Apple's receipts have about 250, most of them in their certificates.
     private static let elementsMax = 4_096
     private static let depthMax = 24
     private static let stringDepthMax = 4
@@ -42,7 +40,7 @@ struct BERScan {
         case malformed
     }
 
-    /// Scans one element that has to fill `bytes`.
+    /// Scans one element that must occupy all of `bytes`.
     static func outcome(of bytes: [UInt8]) -> Outcome {
         var scan = BERScan(bytes: bytes)
         guard scan.scan() else { return .malformed }
@@ -64,21 +62,21 @@ struct BERScan {
         let start: Int
         /// The end of the element.
         ///
-        /// `nil` if the element lasts until the end-of-contents octets.
+        /// `nil` if the end-of-contents octets end the element.
         let end: Int?
 
         var isEndOfContents: Bool { tag == 0 }
         var isConstructed: Bool { tag & 0x20 != 0 }
     }
 
-    /// A constructed element that is being read.
+    /// A constructed element whose content is being read.
     private struct Frame {
         let start: Int
         let end: Int?
-        /// The end of the nearest element of known length.
+        /// The end of the nearest enclosing element of known length.
         let limit: Int
         let role: Role
-        /// Number of constructed octet strings around the element, itself counted.
+        /// Number of constructed octet strings around the element, including itself.
         let stringDepth: Int
         var childrenCount = 0
     }
@@ -155,7 +153,9 @@ struct BERScan {
         if frame.role == .certificate { certificates.append(frame.start..<offset) }
     }
 
-    /// Reads tag and length; nil for a long tag, or a length that leaves the element around it.
+    /// Reads tag and length.
+    ///
+    /// `nil` for a long tag, or a length beyond the enclosing element.
     private mutating func header(before limit: Int) -> Element? {
         let start = offset
         guard let tag = next(before: limit), tag & 0x1F != 0x1F, let short = next(before: limit) else { return nil }

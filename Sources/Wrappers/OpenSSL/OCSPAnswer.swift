@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// The status that an authorised responder gives one certificate.
+/// The status of one certificate from an authorised responder.
 package struct OCSPAnswer: Hashable, Sendable {
     package enum Status: Hashable, Sendable {
         case good
@@ -21,7 +21,7 @@ package struct OCSPAnswer: Hashable, Sendable {
     /// Maximum difference between the clocks of this machine and of the responder, in seconds.
     package static let clockSkewMax: Int64 = 300
 
-    /// An answer from its parts, such as a remembered one.
+    /// Makes an answer from its parts, for example a cached answer.
     package init(status: Status, thisUpdate: Int64, nextUpdate: Int64?) {
         self.status = status
         self.thisUpdate = thisUpdate
@@ -30,11 +30,11 @@ package struct OCSPAnswer: Hashable, Sendable {
 
     /// Reads an answer and checks it.
     ///
-    /// It has to be signed by the certificate's issuer, or by a certificate that this issuer has
-    /// signed for the purpose of OCSP and that is valid now (RFC 6960 §4.2.2.2), over no weaker
-    /// digest than SHA-256; to be about this certificate; and to be current.
+    /// The signer must be the certificate's issuer, or a currently valid certificate that this issuer has signed for
+    /// OCSP (RFC 6960 §4.2.2.2). The digest must be SHA-256 or stronger; the answer must be about this certificate,
+    /// and current.
     ///
-    /// - Parameter now: in seconds since 1970.
+    /// - Parameter now: the current time in seconds since 1970.
     package init(der: [UInt8], about certificate: Certificate, issuedBy issuer: Certificate, at now: Int64)
         throws(OCSPError)
     {
@@ -92,7 +92,7 @@ package struct OCSPAnswer: Hashable, Sendable {
         self.nextUpdate = nextUpdate
     }
 
-    /// Seconds since 1970.
+    /// Converts a time to seconds since 1970.
     private static func seconds(_ time: UnsafeMutablePointer<ASN1_GENERALIZEDTIME>?) -> Int64? {
         let made = unsafe ASN1_TIME_set(nil, 0)
         defer { unsafe ASN1_STRING_free(made) }
@@ -106,8 +106,7 @@ package struct OCSPAnswer: Hashable, Sendable {
 
 /// Checks that the signer of an answer is authorised by the certificate's issuer.
 enum OCSPSigner {
-    /// Throws `.untrusted` unless the issuer, or a responder that it has authorised, has signed the
-    /// response and is valid at the time.
+    /// Throws `.untrusted` unless the signer is the issuer or a responder authorised by it, and is valid at `now`.
     static func check(_ basic: OpaquePointer, issuer: Certificate, at now: Int64) throws(OCSPError) {
         guard unsafe hasStrongDigest(basic) else {
             throw OCSPError(.untrusted, "the answer is signed over a weak digest")
@@ -130,7 +129,7 @@ enum OCSPSigner {
         return [NID_sha256, NID_sha384, NID_sha512].contains(digest)
     }
 
-    /// OpenSSL's own check, with the issuer as the only anchor, whether it is a root or not.
+    /// Runs OpenSSL's own check, with the issuer as the only anchor, even if the issuer is not a root.
     private static func verify(_ basic: OpaquePointer, _ issuer: OpaquePointer, _ now: Int64) -> Bool {
         let madeStore = unsafe X509_STORE_new()
         let madeList = unsafe OPENSSL_sk_new_null()
@@ -147,28 +146,28 @@ enum OCSPSigner {
     }
 }
 
-/// The reason for which an answer about a certificate does not count, or none came.
+/// The reason why an answer about a certificate is invalid or missing.
 package struct OCSPError: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Code: String, Hashable, Sendable {
-        /// The question could not be written.
+        /// The request could not be encoded.
         case notAsked = "not_asked"
-        /// No answer came: no connection, not in time, too large, not the right type.
+        /// No answer arrived: no connection, a time-out, a wrong size or a wrong type.
         case unanswered
-        /// The answer is no OCSP response.
+        /// The answer is not an OCSP response.
         case malformed
         /// The response's status is an error.
         case refused
-        /// The answer is not signed by the issuer or a responder that the issuer has authorised, or
-        /// its digest is weak.
+        /// The answer is not signed by the issuer or a responder that the issuer has authorised, or the signature's
+        /// digest is weak.
         case untrusted
         /// The answer is about other certificates.
         case aboutAnother = "about_another"
-        /// The answer is from the future, out of date, or out of date before it is given.
+        /// The answer's period of validity has not begun, has ended, or ends before it begins.
         case outOfWindow = "out_of_window"
     }
 
     package let code: Code
-    /// Our own text or a constant of OpenSSL's; it holds nothing from the answer.
+    /// A text of this code or a constant of OpenSSL's; the text contains nothing from the answer.
     package let detail: String
 
     package init(_ code: Code, _ detail: String) {

@@ -1,14 +1,14 @@
 internal import COpenSSL
 
-/// Asks a responder over HTTP (RFC 6960 appendix A.1), by OpenSSL's own client.
+/// A client of OCSP responders over HTTP (RFC 6960 appendix A.1), on OpenSSL's own client.
 ///
-/// Only plain HTTP is used, as answers are signed; redirections are not followed. The environment's
+/// The client uses only plain HTTP, because answers are signed, and follows no redirect. The environment's
 /// `http_proxy` and `no_proxy` apply.
 package enum OCSPResponder {
-    /// Returns the answer's bytes, unchecked.
+    /// Returns the answer's bytes, without checks.
     ///
-    /// Blocks until the answer is complete or the deadline has passed (a name look-up may take
-    /// longer): call it on a thread of its own. The process has to ignore SIGPIPE.
+    /// The function blocks until the answer is complete or the deadline has passed (a name look-up may take longer):
+    /// call it on a separate thread. The process must ignore SIGPIPE.
     package static func ask(_ question: OCSPQuestion, at address: String, deadlineSeconds: Int, answerBytesMax: Int)
         throws(OCSPError) -> [UInt8]
     {
@@ -52,7 +52,7 @@ package enum OCSPResponder {
     private struct Endpoint {
         let host: String
         let port: String
-        /// The path with the query, if there is one.
+        /// The path, with the query if the address has one.
         let path: String
 
         init(_ address: String) throws(OCSPError) {
@@ -75,10 +75,10 @@ package enum OCSPResponder {
     }
 }
 
-/// An OCSP request (RFC 6960 §4.1.1): whether a certificate is revoked.
+/// An OCSP request (RFC 6960 §4.1.1) for the revocation status of a certificate.
 ///
-/// The certificate is named by SHA-1 and no nonce is sent, as RFC 5019 §2.1.1 has it: responders of
-/// large authorities sign their answers ahead of time, one for everybody.
+/// The request names the certificate by SHA-1 and contains no nonce, as RFC 5019 §2.1.1 requires: responders of large
+/// authorities sign one answer for everybody in advance.
 package struct OCSPQuestion: Sendable {
     package let der: [UInt8]
 
@@ -88,7 +88,7 @@ package struct OCSPQuestion: Sendable {
         guard let request = unsafe Handle<Resource.OCSPRequest>(takingOwnershipOf: made),
             let identifier = unsafe Self.identifier(of: certificate, issuedBy: issuer)
         else { throw OCSPError(.notAsked, "the certificates cannot be identified") }
-        // The request owns the identifier from here on, unless adding it fails.
+        // The request owns the identifier after this call, unless the call fails.
         guard unsafe OCSP_request_add0_id(request.pointer, identifier) != nil else {
             unsafe OCSP_CERTID_free(identifier)
             throw OCSPError(.notAsked, "the certificates cannot be identified")
@@ -97,7 +97,7 @@ package struct OCSPQuestion: Sendable {
         guard !der.isEmpty else { throw OCSPError(.notAsked, "the request cannot be written") }
     }
 
-    /// The caller owns the result.
+    /// Makes the identifier of a certificate, which the caller owns.
     static func identifier(of certificate: Certificate, issuedBy issuer: Certificate) -> OpaquePointer? {
         unsafe OCSP_cert_to_id(EVP_sha1(), certificate.outline.object.pointer, issuer.outline.object.pointer)
     }

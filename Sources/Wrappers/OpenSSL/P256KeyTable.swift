@@ -2,12 +2,12 @@ internal import COpenSSL
 
 /// A table of multiples of a key on P-256, which halves the cost of verifying its signatures.
 ///
-/// A verification multiplies two points, the curve's generator and the key. OpenSSL has a table for
-/// the generator alone; a copy of the curve whose generator is the key gets one for the key. Making
-/// it takes as long as some 500 verifications, and it holds 160 KiB, so it is for keys that
-/// verify thousands of signatures. All numbers here are public, so nothing runs in constant time.
+/// A verification multiplies two points: the curve's generator and the key. OpenSSL supports a table for the generator
+/// only; a copy of the curve with the key as its generator therefore gets a table for the key. Making a table takes as
+/// long as about 500 verifications, and a table occupies 160 KiB, so it suits keys that verify thousands of
+/// signatures. All numbers here are public, so no computation runs in constant time.
 ///
-/// Immutable once made, so threads may share it: OpenSSL only reads both curves then.
+/// A table is immutable once made, so threads may share it: OpenSSL then only reads both curves.
 @safe package final class P256KeyTable: @unchecked Sendable {
     /// The curve with its own generator, G.
     fileprivate let curve: Handle<Resource.Group>
@@ -46,7 +46,7 @@ internal import COpenSSL
 
 /// ECDSA verification (FIPS 186-4 §6.4) with a key's table, in reused numbers and points.
 ///
-/// OpenSSL computes every step but the inverse of s, which it checks. One thread at a time.
+/// OpenSSL computes every step but the inverse of s, which it checks. Only one thread at a time may use an object.
 @safe final class P256TableVerification {
     private let table: P256KeyTable
     private let inverses: ScalarInverse
@@ -66,9 +66,9 @@ internal import COpenSSL
         self.keyTerm = keyTerm
     }
 
-    /// Whether r ‖ s (64 bytes) is the key's signature of a digest; false if one is out of range.
+    /// Whether r ‖ s (64 bytes) is the key's signature of a digest; false if r or s is out of range.
     ///
-    /// `nil` if OpenSSL could not compute it; OpenSSL's error queue is left empty.
+    /// `nil` if OpenSSL could not compute the result; OpenSSL's error queue is left empty.
     func isValid(_ signature: Span<UInt8>, over digest: SHA256Digest) -> Bool? {
         let context = unsafe scratch.pointer
         unsafe BN_CTX_start(context)
@@ -82,7 +82,7 @@ internal import COpenSSL
         else { return failed() }
         guard unsafe BN_is_zero(r) == 0 && BN_cmp(r, order) < 0, unsafe BN_is_zero(s) == 0 && BN_cmp(s, order) < 0
         else { return false }
-        // `x` holds 1/s first, and from then on the x coordinate of the sum.
+        // `x` first holds 1/s, and then the x coordinate of the sum.
         guard unsafe invert(signature.bytes.extracting(32..<64), s, into: x, order: order),
             unsafe addProducts(e: e, r: r, inverse: x, order: order)
         else { return failed() }
@@ -93,10 +93,10 @@ internal import COpenSSL
         return unsafe BN_cmp(x, r) == 0
     }
 
-    /// Sets `inverse` to 1/s modulo the order; `s`, which `bytes` repeat, is overwritten.
+    /// Sets `inverse` to 1/s modulo the order; overwrites `s`, whose bytes are also in `bytes`.
     ///
-    /// OpenSSL's own inversion takes a third of a verification, so GMP computes it. The product of
-    /// its result and s must be 1, or OpenSSL inverts: a wrong result of GMP is never used.
+    /// OpenSSL's own inversion takes a third of a verification, so GMP computes the inverse. If the product of GMP's
+    /// result and s is not 1, OpenSSL inverts: a wrong result of GMP is never used.
     private func invert(_ bytes: RawSpan, _ s: OpaquePointer, into inverse: OpaquePointer, order: OpaquePointer) -> Bool
     {
         let context = unsafe scratch.pointer
@@ -108,7 +108,7 @@ internal import COpenSSL
         return unsafe Self.read(bytes, into: s) && BN_mod_inverse(inverse, s, order, context) != nil
     }
 
-    /// Sets `sum` to (e/s)·G + (r/s)·Q; `inverse`, which is 1/s, and `e` are overwritten.
+    /// Sets `sum` to (e/s)·G + (r/s)·Q; overwrites `e`, and `inverse`, which is 1/s.
     private func addProducts(e: OpaquePointer, r: OpaquePointer, inverse: OpaquePointer, order: OpaquePointer) -> Bool {
         let context = unsafe scratch.pointer
         return unsafe BN_mod_mul(e, e, inverse, order, context) == 1

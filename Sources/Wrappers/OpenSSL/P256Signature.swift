@@ -1,11 +1,11 @@
 internal import COpenSSL
 
-/// An ECDSA signature on P-256, turned from r ‖ s into the DER that OpenSSL reads, on the stack.
+/// An ECDSA signature on P-256, converted on the stack from r ‖ s into the DER that OpenSSL reads.
 struct P256Signature {
     static let byteCount = 64
     private static let scalarBytes = 32
 
-    /// A SEQUENCE and two INTEGERs of up to 33 bytes: at most 72.
+    /// The DER of a SEQUENCE with two INTEGERs of up to 33 bytes: at most 72 bytes.
     private var der = InlineArray<72, UInt8>(repeating: 0)
     private var derCount = 2
 
@@ -14,10 +14,10 @@ struct P256Signature {
         0xFFFF_FFFF_0000_0000, 0xFFFF_FFFF_FFFF_FFFF, 0xBCE6_FAAD_A717_9E84, 0xF3B9_CAC2_FC63_2551,
     ]
 
-    /// Both r and s are in 1…n−1, where `raw` has 64 bytes.
+    /// Whether r and s are both in 1…n−1; `raw` must have 64 bytes.
     static func isInRange(_ raw: Span<UInt8>) -> Bool { isScalar(raw, at: 0) && isScalar(raw, at: scalarBytes) }
 
-    /// `raw` has 64 bytes.
+    /// Converts `raw`, which must have 64 bytes.
     init(raw: Span<UInt8>) {
         append(raw, at: 0)
         append(raw, at: Self.scalarBytes)
@@ -50,7 +50,7 @@ struct P256Signature {
         return word
     }
 
-    /// Writes an INTEGER: no leading zeros but the one that keeps it positive.
+    /// Writes an INTEGER, without leading zeros except a zero that keeps the number positive.
     private mutating func append(_ raw: Span<UInt8>, at start: Int) {
         var first = start
         let end = start + Self.scalarBytes
@@ -66,7 +66,7 @@ struct P256Signature {
     }
 }
 
-/// Turns the DER that OpenSSL signs into the r ‖ s that a JWS carries.
+/// Conversion of the DER that OpenSSL signs into the r ‖ s of a JWS.
 enum P256SignatureBytes {
     static func raw(fromDER der: [UInt8]) throws(KeyError) -> [UInt8] {
         let decoded = unsafe Handle<Resource.Signature>.decoding(der) { position, count in

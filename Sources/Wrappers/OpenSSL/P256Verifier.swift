@@ -1,17 +1,16 @@
 internal import COpenSSL
 
-/// Verifies ES256 signatures of one key, in contexts that are made once.
+/// A verifier of ES256 signatures of one key, with contexts that are created once.
 ///
-/// Setting up a verification costs OpenSSL 3 several allocations and look-ups under locks; here
-/// that happens once for each key. Not for use by two threads at once: each makes its own of a
-/// shared key.
+/// Setting up a verification costs OpenSSL 3 several allocations and look-ups under locks; here that happens once for
+/// each key. Two threads must not use a verifier at the same time; each makes its own verifier of a shared key.
 @safe package final class P256Verifier {
     package let key: P256PublicKey
     private let context: Handle<Resource.KeyContext>
     private var table: P256TableVerification?
     private let hasher = SHA256Hasher()
 
-    /// Keeps `key` alive.
+    /// Makes a verifier, which keeps `key` alive.
     package init(key: P256PublicKey) {
         let made = unsafe EVP_PKEY_CTX_new_from_pkey(nil, key.key.pointer, nil)
         guard let context = unsafe Handle<Resource.KeyContext>(takingOwnershipOf: made),
@@ -23,7 +22,7 @@ internal import COpenSSL
 
     package var hasTable: Bool { table != nil }
 
-    /// Verifies by a table of the same key from now on.
+    /// Makes the verifier use a table of the same key.
     package func use(_ table: P256KeyTable) { self.table = P256TableVerification(table) }
 
     /// Verifies `signature` (r and s, 32 bytes each, IEEE P1363) over the SHA-256 of `message`.
@@ -33,7 +32,7 @@ internal import COpenSSL
         return check(signature, over: hasher.finish())
     }
 
-    /// Verifies a signature over the SHA-256 of a beginning that is known and what follows it.
+    /// Verifies a signature over the SHA-256 of a known beginning and the bytes that follow.
     package func verify(signature: Span<UInt8>, over beginning: SHA256Prefix, with rest: Span<UInt8>) -> SignatureCheck
     { Self.fault(of: signature) ?? check(signature, over: beginning.digest(with: rest)) }
 
@@ -66,7 +65,8 @@ internal import COpenSSL
             }
         }
         if status == 1 { return .valid }
-        // To OpenSSL a signature that does not verify is no error; only a malformed one leaves one.
+        // A failed verification is not an OpenSSL error; only a malformed signature leaves an entry in the error
+        // queue.
         if ERR_peek_error() != 0 { ERR_clear_error() }
         return .invalid
     }
@@ -75,21 +75,23 @@ internal import COpenSSL
 /// The result of verifying an ES256 signature.
 package enum SignatureCheck: Hashable, Sendable {
     case valid
-    /// Well formed, but not made by this key over these bytes.
+    /// The signature is well formed, but not made by this key over these bytes.
     case invalid
-    /// r or s is not in 1…n−1, so that no key could have made the signature.
+    /// The value r or s is not in 1…n−1, so no key can have made the signature.
     case outOfRange
     /// The signature is not 64 bytes long.
     case wrongLength
 }
 
-/// A public key on P-256; immutable, so that threads may share one.
+/// A public key on P-256; immutable, so threads may share it.
 @safe package final class P256PublicKey: @unchecked Sendable {
     let key: Handle<Resource.Key>
 
-    /// Reads a SubjectPublicKeyInfo (DER) that fills the bytes; nil unless it is a P-256 key.
+    /// Reads a SubjectPublicKeyInfo (DER) that occupies all of the bytes.
     ///
-    /// The point at infinity and points off the curve are no keys.
+    /// `nil` unless it is a P-256 key.
+    ///
+    /// The point at infinity and points off the curve are invalid keys.
     package convenience init?(subjectPublicKeyInfo der: [UInt8]) {
         defer { ERR_clear_error() }
         let decoded = unsafe Handle<Resource.Key>.decoding(der) { position, count in
@@ -99,9 +101,9 @@ package enum SignatureCheck: Hashable, Sendable {
         self.init(takingOwnershipOf: handle)
     }
 
-    /// Shares the certificate's key, which lives as long as either.
+    /// Shares the certificate's key, which exists as long as the certificate or this object.
     ///
-    /// - Parameter certificate: whose `keyKind` is `.p256`: that has checked the key.
+    /// - Parameter certificate: a certificate whose `keyKind` is `.p256`, which means that the key was checked.
     convenience init?(of certificate: ParsedCertificate) {
         guard let key = unsafe X509_get_pubkey(certificate.object.pointer) else {
             ERR_clear_error()

@@ -2,7 +2,7 @@ internal import COpenSSL
 
 /// PEM text (RFC 7468), read and written by OpenSSL.
 package enum PEM {
-    /// The contents of every block with this label, in order; everything else is skipped.
+    /// The contents of every block with this label, in order; all other text is skipped.
     package static func blocks(labelled label: String, in text: [UInt8]) -> [[UInt8]] {
         defer { ERR_clear_error() }
         return unsafe withReader(of: text) { reader in
@@ -23,7 +23,7 @@ package enum PEM {
         return text + "-----END \(label)-----\n"
     }
 
-    /// Lends a reader of `text` to `body`.
+    /// Calls `body` with a reader of `text`.
     static func withReader<Result>(of text: [UInt8], _ body: (OpaquePointer) -> Result) -> Result {
         unsafe text.withUnsafeBytes { buffer in
             let count = Int32(clamping: buffer.count)
@@ -54,7 +54,7 @@ package enum PEM {
 extension Certificate {
     /// Reads a file of certificates: one in DER, or any number of PEM blocks.
     ///
-    /// Throws the error of the first bad certificate, and `.notPEM` if the file holds none.
+    /// Throws the error of the first invalid certificate, and `.notPEM` if the file has no certificate.
     package static func all(inFile bytes: [UInt8]) throws(CertificateError) -> [Certificate] {
         if bytes.first == 0x30 { return [try Certificate(der: bytes)] }
         let blocks = PEM.blocks(labelled: "CERTIFICATE", in: bytes)

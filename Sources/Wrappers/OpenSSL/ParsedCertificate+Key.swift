@@ -1,9 +1,9 @@
 internal import COpenSSL
 
 extension ParsedCertificate {
-    /// Whether no curve of the key is spelt out parameter by parameter.
+    /// Whether the key does not specify its curve parameter by parameter.
     ///
-    /// RFC 5480 §2.1.1 allows named curves only.
+    /// RFC 5480 §2.1.1 allows only named curves.
     var hasNamedCurve: Bool {
         var algorithm: UnsafeMutablePointer<X509_ALGOR>?
         let key = unsafe X509_get_X509_PUBKEY(object.pointer)
@@ -16,7 +16,7 @@ extension ParsedCertificate {
         return parameterType == V_ASN1_OBJECT
     }
 
-    /// The curve that the key names by its OID, where it is P-256 or P-384.
+    /// The curve that the key names by its OID, if it is P-256 or P-384.
     private var namedCurve: NamedCurve? {
         var algorithm: UnsafeMutablePointer<X509_ALGOR>?
         let key = unsafe X509_get_X509_PUBKEY(object.pointer)
@@ -32,7 +32,7 @@ extension ParsedCertificate {
         return NamedCurve(identifier: unsafe OBJ_obj2nid(OpaquePointer(parameter)))
     }
 
-    /// Whether the key is a point of the curve that it names; true for any other kind of key.
+    /// Whether the key is a point of its named curve; true for any other kind of key.
     var hasPointOfItsCurve: Bool {
         guard let namedCurve else { return true }
         var start: UnsafePointer<UInt8>?
@@ -42,7 +42,7 @@ extension ParsedCertificate {
         return unsafe namedCurve.holds(UnsafeBufferPointer(start: start, count: Int(count)))
     }
 
-    /// `.other` in the null library, which decodes no key.
+    /// The kind of the key; `.other` in the null library, which decodes no key.
     var keyKind: KeyKind {
         guard let key = unsafe X509_get0_pubkey(object.pointer) else {
             ERR_clear_error()
@@ -52,14 +52,14 @@ extension ParsedCertificate {
     }
 }
 
-/// A curve of Apple's chains, which tells whether bytes are a point of it.
+/// A curve of Apple's chains, with a check whether bytes are a point of the curve.
 ///
-/// OpenSSL's decoders of keys take a hundred microseconds and accept the point at infinity, under
-/// which anybody can sign. This takes one or two, and runs for every certificate that is parsed.
+/// OpenSSL's key decoders take a hundred microseconds and accept the point at infinity, with which anybody can sign.
+/// This check takes one or two microseconds, and runs for every parsed certificate.
 @safe struct NamedCurve: @unchecked Sendable {
     private let group: OpaquePointer
 
-    /// Immutable, and never freed: every thread may use it until the process ends.
+    /// The curve is immutable and never freed: every thread may use it until the process ends.
     private static let p256 = NamedCurve(NID_X9_62_prime256v1)
     private static let p384 = NamedCurve(NID_secp384r1)
 
@@ -83,8 +83,8 @@ extension ParsedCertificate {
 
     /// Whether these octets (SEC 1 §2.3.3) are a point of the curve other than infinity.
     ///
-    /// The cofactor of both curves is 1, so every such point is a public key (SEC 1 §3.2.2). A
-    /// compressed one is left to the decoder of keys: it takes a square root.
+    /// The cofactor of both curves is 1, so every such point is a public key (SEC 1 §3.2.2). A compressed point is
+    /// left to the key decoder, because its check needs a square root.
     func holds(_ point: UnsafeBufferPointer<UInt8>) -> Bool {
         let isCompressed = unsafe point.first == 2 || point.first == 3
         guard !isCompressed else { return true }

@@ -1,9 +1,9 @@
 internal import COpenSSL
 
-/// A parsed `X509` object and what is read from it.
+/// A parsed `X509` object and the facts read from it.
 ///
-/// OpenSSL changes a parsed certificate only while it caches extensions, under the object's own
-/// lock, which the initialiser has done: afterwards any thread may read.
+/// OpenSSL changes a parsed certificate only to cache its extensions, under the object's own lock. The initialiser
+/// triggers that, so afterwards any thread may read the object.
 @safe final class ParsedCertificate: @unchecked Sendable {
     enum Library {
         /// A library without algorithms: it parses, but decodes no key and verifies nothing.
@@ -21,7 +21,7 @@ internal import COpenSSL
 
     /// Parses a certificate.
     ///
-    /// `nil` if OpenSSL cannot read the bytes, or something follows.
+    /// `nil` if OpenSSL cannot read the bytes, or other bytes follow the certificate.
     init?(der: [UInt8], in library: Library) {
         let context: OpaquePointer? =
             switch library {
@@ -44,7 +44,7 @@ internal import COpenSSL
         self.object = handle
     }
 
-    /// 1 to 3.
+    /// The version, from 1 to 3.
     var version: Int { unsafe X509_get_version(object.pointer) + 1 }
 
     var validity: ClosedRange<Int64>? {
@@ -81,7 +81,8 @@ internal import COpenSSL
         }
     }
 
-    /// The names match, and the authority key identifier, if there is one, names the issuer's key.
+    /// Checks that the issuer's name matches, and that an authority key identifier, if present, names the issuer's
+    /// key.
     func issuance(by issuer: ParsedCertificate) -> IssuanceCheck {
         let isNamed = unsafe X509_NAME_cmp(
             X509_get_issuer_name(object.pointer), X509_get_subject_name(issuer.object.pointer))
@@ -103,7 +104,7 @@ internal import COpenSSL
 }
 
 extension ParsedCertificate {
-    /// The facts in the extensions.
+    /// The contents of the extensions.
     ///
     /// `nil` if an extension that OpenSSL knows is malformed or occurs twice.
     var extensions: Extensions? {
@@ -132,14 +133,14 @@ extension ParsedCertificate {
         }
     }
 
-    /// Extensions that a rule of this product reads, or that the rules let pass.
+    /// Extensions that a rule of this product reads, or that the rules accept.
     private static let understood: Set<Int32> = [
         NID_basic_constraints, NID_key_usage, NID_ext_key_usage, NID_subject_alt_name, NID_issuer_alt_name,
         NID_certificate_policies, NID_authority_key_identifier, NID_subject_key_identifier, NID_crl_distribution_points,
         NID_info_access,
     ]
 
-    /// Name and policy constraints are among them, as no rule enforces them.
+    /// The critical extensions that no rule handles, including name and policy constraints, which no rule enforces.
     var unknownCriticalExtensions: [String] {
         var unknown: [String] = []
         for index in 0..<(unsafe X509_get_ext_count(object.pointer)) {
@@ -163,11 +164,11 @@ extension ParsedCertificate {
     }
 }
 
-/// An OpenSSL library context that knows no algorithm at all.
+/// An OpenSSL library context without any algorithm.
 ///
-/// Parsing a certificate makes OpenSSL 3 decode its public key at once, through a chain of
-/// decoders that it sets up each time: 100 µs and more on top of 20. A certificate parsed in
-/// this context keeps its key undecoded, so a forged chain costs only its parsing.
+/// On parsing a certificate, OpenSSL 3 decodes its public key at once, with a chain of decoders that it creates each
+/// time: 100 µs and more, beside 20 µs for the rest. A certificate parsed in this context keeps its key undecoded, so
+/// a forged chain costs only its parsing.
 @safe struct NullLibrary: @unchecked Sendable {
     let pointer: OpaquePointer
 

@@ -1,15 +1,15 @@
 internal import COpenSSL
 
-/// A private key: of the requests to Apple's server, and of throw-away certificate authorities in
-/// tests, the demo and the benchmark.
+/// A private key, for requests to Apple's server and for temporary certificate authorities in tests, the demo and the
+/// benchmark.
 ///
-/// Immutable, so that threads may share one.
+/// A key is immutable, so threads may share it.
 @safe package final class PrivateKey: @unchecked Sendable {
     package enum Algorithm: Hashable, Sendable {
         case p256
         case p384
         case p521
-        /// P-256 with the curve spelt out parameter by parameter, which RFC 5480 forbids.
+        /// A key on P-256 whose curve is specified parameter by parameter, which RFC 5480 forbids.
         case p256ExplicitParameters
         case rsa(bits: Int)
     }
@@ -30,7 +30,7 @@ internal import COpenSSL
 
     /// Reads the first private key of a PEM text (PKCS #8 or the traditional forms).
     ///
-    /// Throws for an encrypted one, of which OpenSSL would ask the terminal for the password.
+    /// Throws for an encrypted key: OpenSSL would ask for its password on the terminal.
     package convenience init(pem: [UInt8]) throws(KeyError) {
         defer { ERR_clear_error() }
         let key = unsafe PEM.withReader(of: pem) { reader in
@@ -44,7 +44,9 @@ internal import COpenSSL
 
     package var kind: KeyKind { unsafe KeyKind(of: key.pointer) }
 
-    /// The public half, if this is a key on P-256.
+    /// The public key.
+    ///
+    /// `nil` if this is not a key on P-256.
     package var p256PublicKey: P256PublicKey? {
         guard unsafe EVP_PKEY_up_ref(key.pointer) == 1 else { return nil }
         return P256PublicKey(takingOwnershipOf: unsafe Handle<Resource.Key>(takingOwnershipOf: key.pointer))
@@ -70,7 +72,7 @@ extension PrivateKey {
         return try P256SignatureBytes.raw(fromDER: sign(message, digest: .sha256))
     }
 
-    /// The signature in OpenSSL's own form: DER for a key on a curve, PKCS #1 v1.5 for RSA.
+    /// Signs in OpenSSL's own form: DER for a key on a curve, PKCS #1 v1.5 for RSA.
     package func sign(_ message: [UInt8], digest: SignatureDigest) throws(KeyError) -> [UInt8] {
         defer { ERR_clear_error() }
         let made = unsafe EVP_MD_CTX_new()
@@ -90,25 +92,25 @@ extension PrivateKey {
         return signature
     }
 
-    /// Room for RSA with 8,192 bits.
+    /// Maximum bytes of a signature, enough for RSA with 8,192 bits.
     private static let signatureBytesMax = 1_024
 
-    /// The public half as SubjectPublicKeyInfo.
+    /// The public key as SubjectPublicKeyInfo.
     package var subjectPublicKeyInfo: [UInt8] { unsafe OctetBytes.encoded { unsafe i2d_PUBKEY(key.pointer, $0) } }
 
-    /// Names the key in key identifier extensions (RFC 7093 §2, method 1).
+    /// The identifier of the key in key identifier extensions (RFC 7093 §2, method 1).
     package var keyIdentifier: [UInt8] { Array(SHA256.digest(subjectPublicKeyInfo).bytes.prefix(20)) }
 }
 
-/// The reason for which a private key could not be made, read or used.
+/// The reason why a private key could not be generated, read or used.
 package enum KeyError: Error, Hashable, Sendable {
-    /// libcrypto refused to generate it.
+    /// OpenSSL's libcrypto failed to generate the key.
     case notGenerated
-    /// No PEM block with an unencrypted private key.
+    /// The text has no PEM block with an unencrypted private key.
     case notPEM
-    /// libcrypto refused to sign with it.
+    /// OpenSSL's libcrypto failed to sign with the key.
     case notSigned
-    /// The operation wants a key on P-256.
+    /// The operation requires a key on P-256.
     case notP256
 }
 

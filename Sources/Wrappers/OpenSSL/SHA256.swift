@@ -7,8 +7,7 @@ package enum SHA256 {
 
     /// Digests bytes in one call to OpenSSL, with the algorithm fetched once.
     ///
-    /// It makes a context for each call (about 0.3 µs); a caller that digests many records keeps a
-    /// `SHA256Hasher`.
+    /// Each call makes a context (about 0.3 µs); a caller that digests many records uses a `SHA256Hasher`.
     package static func digest(_ bytes: Span<UInt8>) -> SHA256Digest {
         var words = InlineArray<4, UInt64>(repeating: 0)
         var span = words.mutableSpan
@@ -49,7 +48,7 @@ package struct SHA256Hasher: ~Copyable {
         precondition(status == 1, "libcrypto cannot compute SHA-256")
     }
 
-    /// The digest of all bytes since the last call; the next byte begins another digest.
+    /// Returns the digest of all bytes since the last call; the next byte begins a new digest.
     package func finish() -> SHA256Digest {
         var words = InlineArray<4, UInt64>(repeating: 0)
         var span = words.mutableSpan
@@ -67,11 +66,11 @@ package struct SHA256Hasher: ~Copyable {
     }
 }
 
-/// SHA-256 of bytes that begin alike each time: the beginning is digested once.
+/// SHA-256 of bytes with a common beginning, which is digested once.
 ///
 /// A prefix must not be used by two threads at once.
 package final class SHA256Prefix {
-    /// The context that has read the common beginning; it is only copied.
+    /// The context that has digested the common beginning; it is only copied.
     private let beginning: Handle<Resource.DigestContext>
     private let work: Handle<Resource.DigestContext>
 
@@ -87,7 +86,7 @@ package final class SHA256Prefix {
         self.work = work
     }
 
-    /// The digest of the beginning and of what follows it this time.
+    /// The digest of the beginning and `rest`.
     package func digest(with rest: Span<UInt8>) -> SHA256Digest {
         var words = InlineArray<4, UInt64>(repeating: 0)
         var span = words.mutableSpan
@@ -104,7 +103,7 @@ package final class SHA256Prefix {
     }
 }
 
-/// SHA-1, for old receipts made by tests; no decision rests on it.
+/// SHA-1, for old receipts in tests; no decision depends on it.
 package enum SHA1 {
     package static func digest(_ bytes: [UInt8]) -> [UInt8] {
         var output = [UInt8](repeating: 0, count: 20)
@@ -115,10 +114,10 @@ package enum SHA1 {
     }
 }
 
-/// A digest fetched once for the life of the process.
+/// A digest algorithm fetched once for the life of the process.
 ///
-/// OpenSSL 3 looks an algorithm up by name, under locks, whenever it is handed `EVP_sha256()`; a
-/// fetched one skips that. It is never freed, as every thread may use it until the process ends.
+/// OpenSSL 3 looks an algorithm up by name, under locks, for each use of `EVP_sha256()`; a fetched algorithm avoids
+/// that. The algorithm is never freed, because every thread may use it until the process ends.
 @safe struct DigestAlgorithm: @unchecked Sendable {
     let pointer: OpaquePointer
 

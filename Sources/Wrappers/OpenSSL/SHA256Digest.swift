@@ -1,4 +1,4 @@
-/// A SHA-256, held inline: 32 bytes without an allocation.
+/// A SHA-256 digest, stored inline: 32 bytes without an allocation.
 ///
 /// The four words are the digest's bytes in big-endian order, so that comparing words compares
 /// bytes.
@@ -14,7 +14,7 @@ package struct SHA256Digest: Hashable, Sendable {
 
     /// Reads a digest.
     ///
-    /// `nil` unless there are exactly 32 bytes.
+    /// `nil` unless the span has exactly 32 bytes.
     package init?(_ bytes: Span<UInt8>) {
         guard bytes.count == Self.byteCount else { return nil }
         var words = InlineArray<4, UInt64>(repeating: 0)
@@ -29,7 +29,9 @@ package struct SHA256Digest: Hashable, Sendable {
         self.init(hex: utf8.span)
     }
 
-    /// Reads 64 hexadecimal digits in either case; nil for anything else.
+    /// Reads 64 hexadecimal digits in either case.
+    ///
+    /// `nil` for anything else.
     package init?(hex digits: Span<UInt8>) {
         guard digits.count == Self.byteCount * 2 else { return nil }
         var words = InlineArray<4, UInt64>(repeating: 0)
@@ -50,14 +52,14 @@ package struct SHA256Digest: Hashable, Sendable {
         fourth = UInt64(bigEndian: words[3])
     }
 
-    /// The digest's 32 bytes as they lie in memory.
+    /// The digest's 32 bytes in the order of memory.
     package var words: InlineArray<4, UInt64> {
         [first.bigEndian, second.bigEndian, third.bigEndian, fourth.bigEndian]
     }
 
     package var bytes: [UInt8] { (0..<Self.byteCount).map { self[$0] } }
 
-    /// Lower-case, 64 digits.
+    /// The digest as 64 lower-case hexadecimal digits.
     package var hex: String {
         let digits = hexDigits
         return unsafe digits.span.withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
@@ -95,7 +97,7 @@ package struct SHA256Digest: Hashable, Sendable {
 }
 
 extension SHA256Digest: Comparable {
-    /// The order of the bytes, which is the order of PostgreSQL's `bytea` as well.
+    /// Compares the bytes in order, as PostgreSQL compares `bytea`.
     package static func < (left: Self, right: Self) -> Bool {
         (left.first, left.second, left.third, left.fourth) < (right.first, right.second, right.third, right.fourth)
     }

@@ -1,15 +1,15 @@
 internal import CGMP
 
-/// Inverses modulo a number of 256 bits, found by GMP in a tenth of the time that OpenSSL takes.
+/// Inverses modulo a number of 256 bits; GMP computes them in a tenth of OpenSSL's time.
 ///
-/// The numbers have to be public: the computation does not run in constant time. Two threads must
-/// not use an object at once.
+/// The numbers must be public: the computation does not run in constant time. Two threads must not use an object at
+/// the same time.
 @safe final class ScalarInverse {
     private let modulus = UnsafeMutablePointer<__mpz_struct>.allocate(capacity: 1)
     private let number = UnsafeMutablePointer<__mpz_struct>.allocate(capacity: 1)
     private let result = UnsafeMutablePointer<__mpz_struct>.allocate(capacity: 1)
 
-    /// - Parameter modulus: the most significant byte first; not 0.
+    /// - Parameter modulus: the modulus, with the most significant byte first; not 0.
     init(modulus bytes: RawSpan) {
         unsafe cgmp_init(modulus)
         unsafe cgmp_init(number)
@@ -28,7 +28,9 @@ internal import CGMP
         unsafe number.deallocate()
     }
 
-    /// The inverse in 32 bytes, the most significant one first; nil if the number has no inverse.
+    /// The inverse in 32 bytes, with the most significant byte first.
+    ///
+    /// `nil` if the number has no inverse.
     func inverse(of bytes: RawSpan) -> InlineArray<32, UInt8>? {
         unsafe bytes.withUnsafeBytes { unsafe cgmp_read(number, $0.baseAddress, $0.count) }
         guard unsafe cgmp_invert(result, number, modulus) != 0 else { return nil }

@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// The password-based key derivation function scrypt (RFC 7914): slow, and needs memory.
+/// The password-based key derivation function scrypt (RFC 7914), which is slow and needs much memory.
 package struct Scrypt: Hashable, Sendable {
     /// CPU and memory cost N: a power of two above 1; memory is 128 · N · r bytes.
     package let cost: Int
@@ -9,13 +9,12 @@ package struct Scrypt: Hashable, Sendable {
     /// Parallelization p.
     package let parallelization: Int
 
-    /// The most memory that one derivation may take.
+    /// Maximum memory of one derivation.
     package static let memoryBytesMax = 512 << 20
 
     /// Checks the parameters.
     ///
-    /// `nil` for parameters that RFC 7914 (section 2) does not allow, or that take more than
-    /// `memoryBytesMax`.
+    /// `nil` for parameters that RFC 7914 (section 2) does not allow, or that need more than `memoryBytesMax`.
     package init?(cost: Int, blockSize: Int, parallelization: Int) {
         guard (2...(1 << 24)).contains(cost), cost.nonzeroBitCount == 1, (1...32).contains(blockSize),
             (1...16).contains(parallelization),
@@ -26,9 +25,11 @@ package struct Scrypt: Hashable, Sendable {
         self.parallelization = parallelization
     }
 
-    /// Derives `count` bytes; nil if the memory is not to be had.
+    /// Derives `count` bytes.
     ///
-    /// Blocks for as long as it computes: call it on a thread of its own.
+    /// `nil` if the memory is not available.
+    ///
+    /// The function blocks during the computation: call it on a separate thread.
     package func derive(_ password: [UInt8], salt: [UInt8], count: Int) -> [UInt8]? {
         var output = [UInt8](repeating: 0, count: count)
         let status = unsafe password.withUnsafeBytes { text in

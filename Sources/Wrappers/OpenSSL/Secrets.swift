@@ -1,8 +1,8 @@
 internal import COpenSSL
 
-/// Bytes that nobody can guess.
+/// Random bytes for secrets.
 package enum RandomBytes {
-    /// Makes bytes by OpenSSL's generator, which the system seeds.
+    /// Makes bytes with OpenSSL's generator, which the system seeds.
     package static func make(_ count: Int) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
         let status = unsafe RAND_bytes(&bytes, Int32(count))
@@ -11,9 +11,9 @@ package enum RandomBytes {
     }
 }
 
-/// Comparison in a time that does not tell where two secrets differ.
+/// Comparison of secrets in a time that does not depend on the position of a difference.
 package enum SecretComparison {
-    /// Whether both hold the same bytes; only their lengths show in the time it takes.
+    /// Whether both contain the same bytes; the time depends only on their lengths.
     package static func isEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
         guard left.count == right.count else { return false }
         return unsafe CRYPTO_memcmp(left, right, left.count) == 0

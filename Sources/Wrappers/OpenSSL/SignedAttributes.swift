@@ -2,14 +2,14 @@ internal import COpenSSL
 
 /// The signed attributes of a PKCS #7 signer (RFC 2315 §9.2), borrowed from its message.
 @safe struct SignedAttributes {
-    /// A `STACK_OF(X509_ATTRIBUTE)`.
+    /// The attributes as a `STACK_OF(X509_ATTRIBUTE)`.
     private let list: OpaquePointer
 
     init(_ list: OpaquePointer) { unsafe self.list = unsafe list }
 
     /// The bytes that the signature covers; empty if OpenSSL cannot encode them.
     ///
-    /// RFC 2315 §9.3: the DER of the SET OF, under its universal tag and not the message's `[0]`.
+    /// The bytes are the DER of the SET OF, with its universal tag instead of the message's `[0]` (RFC 2315 §9.3).
     var encoded: [UInt8] { unsafe OctetBytes.encoded { unsafe ASN1_item_i2d(list, $0, PKCS7_ATTR_VERIFY_it()) } }
 
     /// Whether the attributes state the type `data` and the digest of this content, each once.
@@ -22,8 +22,9 @@ internal import COpenSSL
         return unsafe OctetBytes.of(named.pointee.value.octet_string) == expected
     }
 
-    /// The value of an attribute, named by OpenSSL's NID; nil if the attribute is absent or
-    /// repeated, or has several values or one of another type.
+    /// The value of an attribute, named by OpenSSL's NID.
+    ///
+    /// `nil` if the attribute is absent or repeated, or has several values or a value of another type.
     private func value(of attributeNID: Int32, as type: Int32) -> UnsafeMutablePointer<ASN1_TYPE>? {
         var found: UnsafeMutablePointer<ASN1_TYPE>?
         for index in 0..<max(0, unsafe OPENSSL_sk_num(list)) {
@@ -48,9 +49,9 @@ internal import COpenSSL
     }
 }
 
-/// Copies the content of OpenSSL's ASN.1 strings, and what it encodes.
+/// Copies of the content of OpenSSL's ASN.1 strings, and of its encodings.
 enum OctetBytes {
-    /// The DER that one of OpenSSL's encoders allocates; empty if it cannot encode.
+    /// The DER that an OpenSSL encoder allocates; empty if the encoder fails.
     static func encoded(_ encode: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>) -> Int32) -> [UInt8] {
         var output: UnsafeMutablePointer<UInt8>?
         let count = unsafe encode(&output)
@@ -59,7 +60,7 @@ enum OctetBytes {
         return unsafe Array(UnsafeBufferPointer(start: start, count: Int(count)))
     }
 
-    /// Empty for NULL.
+    /// Copies the content of a string; empty for NULL.
     static func of(_ string: UnsafeMutablePointer<ASN1_OCTET_STRING>?) -> [UInt8] {
         guard let string = unsafe string, let start = unsafe ASN1_STRING_get0_data(string) else { return [] }
         let count = Int(unsafe ASN1_STRING_length(string))

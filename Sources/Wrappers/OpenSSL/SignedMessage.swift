@@ -1,14 +1,15 @@
 internal import COpenSSL
 
-/// A PKCS #7 message (RFC 2315) of one signer over content that it holds, as receipts are.
+/// A PKCS #7 message (RFC 2315) with one signer and its own content, like a receipt.
 ///
-/// Parsed by OpenSSL after `MessageOutline` has bounded its size and counted its certificates;
-/// only its form is checked. For one thread at a time.
+/// OpenSSL parses the message after `MessageOutline` has limited its size and counted its certificates; only the form
+/// is checked. Only one thread at a time may use an object.
 @safe package final class SignedMessage {
-    /// The octets that are signed, with the pieces of a constructed string joined.
+    /// The signed octets, with the pieces of a constructed string joined.
     package let content: [UInt8]
-    /// The digest under the signature, where the signer names SHA-1 or SHA-256 with RSA PKCS #1
-    /// v1.5; nil for any other algorithm.
+    /// The digest of the signature, if the signer names SHA-1 or SHA-256 with RSA PKCS #1 v1.5.
+    ///
+    /// `nil` for any other algorithm.
     package let digest: SignatureDigest?
 
     private let message: Handle<Resource.SignedMessage>
@@ -33,8 +34,9 @@ internal import COpenSSL
             && ASN1_INTEGER_cmp(name.pointee.serial, X509_get0_serialNumber(object)) == 0
     }
 
-    /// Verifies the signature with a certificate's key, and the signed attributes where there are
-    /// any: then the attributes are signed, and they name the content's type and digest.
+    /// Verifies the signature with a certificate's key, and the signed attributes if there are any.
+    ///
+    /// The signature then covers the attributes, which contain the content's type and digest.
     package func check(with certificate: Certificate) -> MessageCheck {
         defer { ERR_clear_error() }
         guard let digest, let signer = unsafe Self.signer(of: message.pointer) else { return .invalid }
@@ -73,23 +75,23 @@ internal import COpenSSL
 /// The result of verifying the signature of a PKCS #7 message.
 package enum MessageCheck: Hashable, Sendable {
     case valid
-    /// Well formed, but not made by this key over these bytes.
+    /// The signature is well formed, but not made by this key over these bytes.
     case invalid
-    /// The signed attributes lack the content type or the digest of the content, or have another.
+    /// The signed attributes lack the content type or the digest of the content, or contain wrong ones.
     case wrongAttributes
     /// The certificate's key is not an RSA key for PKCS #1 v1.5.
     case wrongKey
 }
 
-/// The reason for which bytes are not a PKCS #7 message that this product reads.
+/// The reason why bytes are not a PKCS #7 message that this product reads.
 package enum SignedMessageError: Error, Hashable, Sendable {
-    /// The bytes are not BER within the bounds of depth and number of elements, or are cut off.
+    /// The bytes are not BER within the bounds of depth and number of elements, or are truncated.
     case notBER
     /// Bytes follow the message.
     case trailingBytes
-    /// BER, but not the structure of SignedData over data.
+    /// The bytes are BER, but not the structure of SignedData over data.
     case notSignedData
-    /// The message does not contain what it signs.
+    /// The message does not contain the signed content.
     case noContent
     case certificateCount(Int)
     case certificateTooLarge
@@ -101,8 +103,8 @@ extension SignedMessage {
     ///
     /// `nil` if OpenSSL cannot read the bytes as SignedData.
     static func parse(_ ber: [UInt8]) -> Handle<Resource.SignedMessage>? {
-        // In the null library no key of an embedded certificate is decoded: that costs more than
-        // all the rest, and the certificates are parsed apart.
+        // The null library decodes no key of an embedded certificate, which would cost more than everything else; the
+        // certificates are parsed separately.
         var object = unsafe PKCS7_new_ex(NullLibrary.shared.pointer, nil)
         let isRead = unsafe ber.withUnsafeBufferPointer { buffer in
             var position = buffer.baseAddress
@@ -125,7 +127,7 @@ extension SignedMessage {
         return Int(max(0, unsafe OPENSSL_sk_num(signed.pointee.signer_info)))
     }
 
-    /// The first signer, which lives as long as the message.
+    /// The first signer, valid as long as the message.
     static func signer(of message: OpaquePointer) -> UnsafeMutablePointer<PKCS7_SIGNER_INFO>? {
         guard let signed = unsafe signedData(of: message) else { return nil }
         return unsafe OPENSSL_sk_value(signed.pointee.signer_info, 0)?.assumingMemoryBound(to: PKCS7_SIGNER_INFO.self)
@@ -133,7 +135,7 @@ extension SignedMessage {
 
     /// Returns the content of a message.
     ///
-    /// `nil` if the message holds no content, or content of another type than data.
+    /// `nil` if the message has no content, or content of another type than data.
     static func content(of message: OpaquePointer) -> [UInt8]? {
         guard let signed = unsafe signedData(of: message), let contents = unsafe signed.pointee.contents,
             unsafe OBJ_obj2nid(contents.pointee.type) == NID_pkcs7_data, let data = unsafe contents.pointee.d.data

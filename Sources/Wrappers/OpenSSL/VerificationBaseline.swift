@@ -1,9 +1,9 @@
 internal import COpenSSL
 
-/// The cost of ES256 with OpenSSL alone, which the benchmark compares the verifier with.
+/// The cost of ES256 with OpenSSL alone, for comparison with the verifier in the benchmark.
 ///
-/// The work is one SHA-256 and one P-256 verification, with contexts made once and the signature in
-/// the form OpenSSL reads. Two threads must not use a baseline at once.
+/// The work is one SHA-256 and one P-256 verification, with contexts made once and the signature in OpenSSL's form.
+/// Two threads must not use a baseline at the same time.
 @safe package final class VerificationBaseline {
     private let key: P256PublicKey
     private let context: Handle<Resource.KeyContext>
@@ -22,7 +22,7 @@ internal import COpenSSL
         self.digestContext = digestContext
     }
 
-    /// - Parameter der: the signature as OpenSSL writes it.
+    /// - Parameter der: the signature in OpenSSL's form.
     package func verify(der: [UInt8], over message: [UInt8]) -> Bool {
         unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 32) { digest in
             let isDigested = unsafe message.withUnsafeBufferPointer { message in

@@ -5,9 +5,9 @@ extension Result where Failure == any Error {
     }
 }
 
-/// Runs `body`, then `close`, however `body` ends: in Swift 6.3 a `defer` cannot `await`.
+/// Runs `body`, then `close`, even if `body` throws: in Swift 6.3 a `defer` cannot `await`.
 ///
-/// Throws the error of `body`, or that of `close` if `body` has none.
+/// Throws the error of `body`, or the error of `close` if `body` succeeded.
 package func closing<Value>(by close: () async throws -> Void, after body: () async throws -> Value) async throws
     -> Value
 {

@@ -2,25 +2,27 @@ import Glibc
 
 /// Questions about the file or folder at a path.
 package enum FileSystem {
-    /// Whether a folder is there; symbolic links are followed.
+    /// Whether a folder exists at the path; symbolic links are followed.
     package static func isFolder(_ path: String) -> Bool { kind(path) == S_IFDIR }
 
-    /// Whether something other than a folder is there that this process may read.
+    /// Whether the path names something other than a folder that this process may read.
     package static func isReadableFile(_ path: String) -> Bool {
         guard let kind = kind(path), kind != S_IFDIR else { return false }
         return access(path, R_OK) == 0
     }
 
-    /// Whether every user of this machine may read what is there.
+    /// Whether every user of this machine may read the file or folder.
     package static func isReadableByAll(_ path: String) -> Bool {
         var status = stat()
         return stat(path, &status) == 0 && status.st_mode & S_IROTH != 0
     }
 
-    /// Whether a file is there that can be read twice: no folder, pipe or device.
+    /// Whether the path names a regular file, which can be read twice: no folder, pipe or device.
     package static func isRegularFile(_ path: String) -> Bool { kind(path) == S_IFREG }
 
-    /// The names in a folder, in no order, without `.` and `..`; nil if it cannot be read.
+    /// The names in a folder, in no order, without `.` and `..`.
+    ///
+    /// `nil` if the folder cannot be read.
     package static func names(in folder: String) -> [String]? {
         guard let stream = opendir(folder) else { return nil }
         defer { closedir(stream) }
@@ -36,7 +38,9 @@ package enum FileSystem {
         return errno == 0 ? names : nil
     }
 
-    /// The type bits of `st_mode` (inode(7)); nil if nothing is there.
+    /// The type bits of `st_mode` (inode(7)).
+    ///
+    /// `nil` if nothing exists at the path.
     private static func kind(_ path: String) -> mode_t? {
         var status = stat()
         return stat(path, &status) == 0 ? status.st_mode & S_IFMT : nil
@@ -44,14 +48,14 @@ package enum FileSystem {
 }
 
 extension FileSystem {
-    /// Replaces the file at a path as a whole or not at all; everybody may read it.
+    /// Replaces the file at a path atomically; every user may read the new file.
     ///
-    /// Returns false if it cannot be written; then a former file is as it was.
+    /// Returns false if the file cannot be written; a former file then stays unchanged.
     package static func replace(_ path: String, with bytes: [UInt8]) -> Bool {
         let partial = "\(path).\(getpid())"
         let descriptor = open(partial, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else { return false }
-        // The umask does not count: the reader may be another user.
+        // Sets the mode whatever the umask is: the reader may be another user.
         let isWritten = write(bytes, to: descriptor) && fchmod(descriptor, 0o644) == 0
         guard close(descriptor) == 0, isWritten, rename(partial, path) == 0 else {
             unlink(partial)
@@ -60,8 +64,9 @@ extension FileSystem {
         return true
     }
 
-    /// Writes all bytes to an open descriptor, and waits for a reader that is slow; false if the
-    /// reader is gone, or there is no room.
+    /// Writes all bytes to an open descriptor, and waits for a slow reader.
+    ///
+    /// Returns false if the reader has closed its end, or no space is left.
     @discardableResult package static func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
         var rest = bytes[...]
         while !rest.isEmpty {

@@ -1,12 +1,12 @@
 import Glibc
 
-/// A file or a pipe that is read piece by piece, and closed with its last owner.
+/// A file or a pipe that is read piece by piece, and closed when its last owner releases it.
 package final class InputFile: Sendable {
     private let descriptor: Int32
 
     /// Opens the file at a path.
     ///
-    /// `nil` if there is no such file, or it may not be read.
+    /// `nil` if the file does not exist, or may not be read.
     package convenience init?(path: String) { self.init(owning: open(path, O_RDONLY | O_CLOEXEC)) }
 
     /// Takes ownership of a descriptor.
@@ -17,7 +17,9 @@ package final class InputFile: Sendable {
         self.descriptor = descriptor
     }
 
-    /// The process's own, which stays open; nil if it has none.
+    /// The process's standard input, which stays open.
+    ///
+    /// `nil` if the process has none.
     package static var standardInput: InputFile? { InputFile(owning: dup(STDIN_FILENO)) }
 
     package var isFolder: Bool {
@@ -27,7 +29,7 @@ package final class InputFile: Sendable {
 
     /// Reads the next bytes, between one and `countMax`; returns an empty array at the end.
     ///
-    /// Throws the system's error, as for a directory.
+    /// Throws the system's error, for example for a directory.
     package func read(upTo countMax: Int) throws(InputFileError) -> [UInt8] {
         var code: Int32 = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: countMax) { buffer, count in
@@ -40,16 +42,18 @@ package final class InputFile: Sendable {
         return bytes
     }
 
-    /// Waits until `read` would return at once, as it always does for a file (poll(2)).
+    /// Waits until `read` would return at once, which it always does for a regular file (poll(2)).
     ///
-    /// - Returns: false if it would still block.
+    /// - Returns: false if `read` would still block after `wait`.
     package func isReadable(within wait: Duration) -> Bool {
         var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        // A failure is for `read` to report.
+        // `read` reports a failure.
         return poll(&request, 1, Int32(clamping: Int64(wait / .milliseconds(1)))) != 0
     }
 
-    /// All that is left; nil if that is more than `countMax`.
+    /// The rest of the file.
+    ///
+    /// `nil` if the rest is more than `countMax` bytes.
     package func readWhole(atMost countMax: Int) throws(InputFileError) -> [UInt8]? {
         var whole: [UInt8] = []
         while true {
@@ -65,7 +69,7 @@ package final class InputFile: Sendable {
     deinit { close(descriptor) }
 }
 
-/// An error of reading, by the number that errno(3) lists.
+/// A read error, with its number from errno(3).
 package struct InputFileError: Error, Hashable, CustomStringConvertible {
     package let code: Int32
 

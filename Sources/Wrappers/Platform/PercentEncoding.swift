@@ -1,5 +1,5 @@
 extension String {
-    /// The text as one part of a path or a query: all but unreserved bytes as `%XX`.
+    /// The text as one part of a path or a query: all bytes but the unreserved ones as `%XX`.
     package var percentEncoded: String {
         let digits = Array("0123456789ABCDEF".utf8)
         let encoded = utf8.flatMap { byte in
@@ -10,7 +10,7 @@ extension String {
 }
 
 extension UInt8 {
-    /// Whether it is a letter, a digit or one of `-._~` (RFC 3986 §2.3).
+    /// Whether the byte is a letter, a digit or one of `-._~` (RFC 3986 §2.3).
     package var isUnreserved: Bool {
         switch self {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

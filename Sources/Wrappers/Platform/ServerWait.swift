@@ -1,18 +1,18 @@
 import Synchronization
 
-/// A wait for a server's answer, reported to the person who runs a command once it takes long.
+/// A wait for a server's answer; a long wait is reported to the person who runs a command.
 ///
-/// The wait is over with `answered()`, or when its last owner lets go of it: then the command's own
-/// error says what became of it.
+/// The wait ends with `answered()`, or when its last owner releases it: then the command's own error reports the
+/// outcome.
 package final class ServerWait: Sendable {
     private enum State { case silent, reported, over }
 
     /// Receives each line.
     ///
-    /// Swift 6.3 ends an optimized program that has a closure itself as a task-local value.
+    /// The struct exists because in Swift 6.3 an optimized program crashes if a task-local value is itself a closure.
     private struct Reporter: Sendable { let report: @Sendable (String) -> Void }
 
-    /// The receiver of a command's waits.
+    /// The receiver of the lines about a command's waits.
     ///
     /// `nil` in services, which log such waits.
     @TaskLocal private static var reporter: Reporter?
@@ -27,11 +27,13 @@ package final class ServerWait: Sendable {
     private let report: @Sendable (String) -> Void
     private let state = Mutex(State.silent)
 
-    /// Begins a wait; nil if waits are not reported.
+    /// Begins a wait.
+    ///
+    /// `nil` if waits are not reported.
     ///
     /// - Parameters:
-    ///   - server: its kind and address, such as `Kafka at localhost:9092`, without a password.
-    ///   - limit: the time after which the caller gives up; nil if that differs.
+    ///   - server: the server's kind and address, such as `Kafka at localhost:9092`, without a password.
+    ///   - limit: the time after which the caller gives up; `nil` if the time varies.
     ///   - patience: the time before the wait is reported.
     package static func begin(
         for server: @autoclosure () -> String, within limit: Duration? = nil, patience: Duration = .seconds(2)
@@ -53,7 +55,7 @@ package final class ServerWait: Sendable {
 
     private func reportWait() {
         let limit = limit.map { ", \(Int64(($0 / .seconds(1)).rounded(.up))) s at most" } ?? ""
-        // Within the lock, so that no answer is reported before the wait.
+        // Holds the lock, so that no answer is reported before the wait.
         state.withLock { state in
             guard state == .silent else { return }
             state = .reported
@@ -61,7 +63,7 @@ package final class ServerWait: Sendable {
         }
     }
 
-    /// Ends the wait, with a line if it was reported.
+    /// Ends the wait; reports the end if the wait was reported.
     package func answered() {
         state.withLock { state in
             if state == .reported { report("\(server) answers") }

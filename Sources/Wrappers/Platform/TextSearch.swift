@@ -1,8 +1,7 @@
 extension String {
-    /// Whether a text stands anywhere in this one, byte for byte in UTF-8; an empty one does.
+    /// Whether this text contains another, byte for byte in UTF-8; every text contains the empty text.
     ///
-    /// This replaces `contains(_:)`, with which every worker would hold the toolchain's regular
-    /// expressions in its memory.
+    /// This replaces `contains(_:)`, which would load the toolchain's regular expressions into every worker's memory.
     package func includes(_ text: String) -> Bool {
         let wanted = Array(text.utf8)
         var rest = utf8[...]

@@ -9,9 +9,9 @@ package enum WallClock {
         return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
     }
 
-    /// Returns the time from `time` to `now`, in milliseconds; 0 for a time that lies ahead.
+    /// Returns the time from `time` to `now`, in milliseconds; 0 if `time` is after `now`.
     ///
-    /// Any two numbers have an age: an age that does not fit is the greatest number.
+    /// An age that exceeds `Int64` is `Int64.max`.
     package static func age(of time: Int64, at now: Int64) -> Int64 {
         guard time < now else { return 0 }
         let (age, isTooLong) = now.subtractingReportingOverflow(time)

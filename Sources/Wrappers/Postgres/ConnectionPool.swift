@@ -1,17 +1,17 @@
 import Platform
 import Synchronization
 
-/// The connections of a client at a moment, and who waits for one.
+/// The current connections of a client, and the number of callers that wait for one.
 package struct ConnectionCounts: Equatable, Sendable {
     /// Connections that are open or being opened.
     package var open = 0
-    /// Open connections that are lent.
+    /// Connections that callers are using.
     package var lent = 0
-    /// Callers that wait for one to come back.
+    /// Callers that wait for a connection.
     package var waiting = 0
 }
 
-/// Lends connections, opens them within a bound, and makes callers wait when all are on loan.
+/// Lends connections, opens them within a bound, and makes callers wait when all are in use.
 actor ConnectionPool {
     private let options: PostgresOptions
     private let connectionsMax: Int
@@ -51,10 +51,11 @@ actor ConnectionPool {
         }
     }
 
-    /// Tries the newest login unless it has worked, and closes the idle sessions of a former one;
-    /// those that are lent are closed as they come back.
+    /// Tries the newest login unless it has already worked, and closes the idle sessions of a former login.
     ///
-    /// - Throws: while the login does not work; the former one stays in use.
+    /// Sessions in use are closed when they are returned.
+    ///
+    /// - Throws: an error if the login does not work; the former login then stays in use.
     func signIn() async throws(PostgresError) {
         let newest = options.login
         if newest != options.workingLogin.login {
@@ -103,7 +104,7 @@ actor ConnectionPool {
         }
     }
 
-    /// Tries until the deadline; a fault that an operator has to mend is thrown at once.
+    /// Connects, with retries until the deadline; throws a fault that needs an operator at once.
     private func connect(until deadline: ContinuousClock.Instant) async throws(PostgresError) -> PostgresConnection {
         var failure: PostgresError?
         let wait = options.wait(within: deadline - .now)
@@ -125,7 +126,7 @@ actor ConnectionPool {
         }
     }
 
-    /// Minimum time for one attempt, however late it is.
+    /// Minimum time for one attempt, even at the end of the deadline.
     private static let attemptMin = Duration.milliseconds(500)
 
     private func waitForReturn(until deadline: ContinuousClock.Instant) async throws(PostgresError) {
@@ -158,8 +159,8 @@ actor ConnectionPool {
 
 /// The time of the next attempt after a failed connection.
 ///
-/// The delay is twice as long each time, up to a bound, and random within its upper half, so that
-/// many workers do not come back at the same instant.
+/// The delay doubles after each failure, up to a bound, and is random within its upper half, so that many workers do
+/// not reconnect at the same instant.
 struct ReconnectBackoff {
     static let delayMin = Duration.milliseconds(100)
     static let delayMax = Duration.seconds(10)
@@ -178,7 +179,7 @@ struct ReconnectBackoff {
         failures = min(failures + 1, Self.doublingsMax)
     }
 
-    /// - Parameter jitter: between 0 and 1.
+    /// - Parameter jitter: a random number between 0 and 1.
     static func delay(afterFailures failures: Int, jitter: Double) -> Duration {
         let full = min(delayMax, delayMin * (1 << failures))
         return full / 2 + full / 2 * jitter

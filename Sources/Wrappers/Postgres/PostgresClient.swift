@@ -1,16 +1,15 @@
 import Platform
 import Synchronization
 
-/// Connections to one server, lent to one task at a time, safe to share between all.
+/// Connections to one server, each lent to one task at a time; any number of tasks may share a client.
 ///
-/// A connection that broke is replaced by the next call, with a growing and jittered delay between
-/// attempts. What a call was doing when its connection broke is not repeated here: only the caller
-/// knows whether it may be.
+/// The next call replaces a broken connection, with a growing and jittered delay between attempts. The client does not
+/// repeat a call whose connection broke: only the caller knows whether the call may be repeated.
 package final class PostgresClient: Sendable {
     private let pool: ConnectionPool
     private let options: PostgresOptions
 
-    /// Opens nothing yet; the first call connects.
+    /// Makes a client without a connection; the first call connects.
     package init(_ options: PostgresOptions, connectionsMax: Int = 2) {
         pool = ConnectionPool(options, connectionsMax: connectionsMax)
         self.options = options
@@ -19,21 +18,19 @@ package final class PostgresClient: Sendable {
     /// Maximum time of one statement.
     package var statementDeadline: Duration { options.statementDeadline }
 
-    /// Number of connections at this moment; readable from any thread.
+    /// Current counts of the connections; readable from any thread.
     package var connections: ConnectionCounts { pool.counts.withLock { $0 } }
 
-    /// Opens a connection beside those that are lent, for who listens or holds a lock of the
-    /// session; the caller closes it.
+    /// Opens an additional connection for a caller that listens or holds a lock of the session; the caller closes it.
     ///
-    /// The server ends the session, and lets go of its lock, soon after this process is gone or
-    /// stands still.
+    /// The server ends the session, and releases its lock, soon after this process ends or stops running.
     package func connect() async throws(PostgresError) -> PostgresConnection {
         var options = options
         options.isHeld = true
         return try await PostgresConnection.connect(options)
     }
 
-    /// Lends a connection to `body`, waiting for a free or new one up to the connect deadline.
+    /// Calls `body` with a connection, after a wait for a free or new one up to the connect deadline.
     package func withConnection<T>(_ body: (PostgresConnection) async throws -> T) async throws -> T {
         let connection = try await lease()
         return try await closing {
@@ -43,7 +40,7 @@ package final class PostgresClient: Sendable {
         }
     }
 
-    /// Lends a connection beside the others to `body`, which may hold a lock of the session.
+    /// Calls `body` with an additional connection, which may hold a lock of the session.
     package func withHeldConnection<T>(_ body: (PostgresConnection) async throws -> T) async throws -> T {
         let connection = try await connect()
         return try await closing {
@@ -59,8 +56,8 @@ package final class PostgresClient: Sendable {
         return try await pool.lease()
     }
 
-    /// Runs `body` in a transaction, and again from its start when another transaction was in the
-    /// way (a deadlock or a serialization failure), up to `attemptsMax` times in all.
+    /// Runs `body` in a transaction, and again from its start after a conflict with another transaction (a deadlock or
+    /// a serialization failure), up to `attemptsMax` times in all.
     package func transaction<T>(
         deadline: Duration? = nil, attemptsMax: Int = 5, _ body: (PostgresConnection) async throws -> T
     ) async throws -> T {
@@ -82,12 +79,12 @@ package final class PostgresClient: Sendable {
         -> PostgresRows
     { try await withConnection { connection in try await connection.query(sql, parameters, deadline: deadline) } }
 
-    /// Tries the newest login, and replaces the sessions of a former one once it has worked: idle
-    /// ones at once, others when they come back or are used next.
+    /// Tries the newest login, and replaces the sessions of a former login once the newest has worked: idle sessions
+    /// at once, others when they are returned or used next.
     ///
-    /// - Throws: while the login does not work; the former one stays in use.
+    /// - Throws: an error if the login does not work; the former login then stays in use.
     package func signIn() async throws(PostgresError) { try await pool.signIn() }
 
-    /// Closes the idle connections, and those on loan when they come back.
+    /// Closes the idle connections at once, and connections in use when they are returned.
     package func close() async { await pool.close() }
 }

@@ -1,7 +1,7 @@
-/// The login of a connection: the newest, or the one that has worked before.
+/// The login of a connection: the newest login, or the last login that has worked.
 extension PostgresConnection {
-    /// Connects without reporting the wait: by the newest login, or while that is refused by the
-    /// one that has worked before.
+    /// Connects without reporting the wait: with the newest login, or, while the server refuses it, with the last
+    /// login that has worked.
     static func attempt(_ options: PostgresOptions, deadline: Duration) async throws(PostgresError)
         -> PostgresConnection
     {
@@ -14,7 +14,7 @@ extension PostgresConnection {
         }
     }
 
-    /// Connects by a login; all other sessions are replaced once it has worked.
+    /// Connects with a login; once the login has worked, all other sessions are replaced.
     static func attempt(_ options: PostgresOptions, by login: PostgresLogin, deadline: Duration)
         async throws(PostgresError) -> PostgresConnection
     {
@@ -31,6 +31,6 @@ extension PostgresConnection {
         return connection
     }
 
-    /// Whether another login has worked since.
+    /// Whether another login has worked since this connection was opened.
     nonisolated var isOfFormerLogin: Bool { options.newestLogin != nil && options.workingLogin.login != login }
 }

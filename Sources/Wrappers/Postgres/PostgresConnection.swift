@@ -1,13 +1,12 @@
 import Platform
 import Threads
 
-/// A connection to a PostgreSQL server, on a thread of its own.
+/// A connection to a PostgreSQL server, on its own thread.
 ///
-/// A connection serves one task at a time: statements of two tasks would end up in one transaction.
-/// Share a `PostgresClient` instead. Every call has a deadline; when it passes, or when the calling
-/// task is cancelled in the middle, the server is asked to stop and the connection is closed.
-/// Statements that had reached the server by then may have been executed or not, as after any lost
-/// connection.
+/// A connection serves one task at a time: statements of two tasks would end up in one transaction. Share a
+/// `PostgresClient` instead. Every call has a deadline. If it passes, or if the calling task is cancelled during the
+/// call, the server is asked to stop and the connection is closed. As after any lost connection, statements that had
+/// reached the server may have been executed or not.
 package actor PostgresConnection {
     private let executor: ThreadExecutor
     let options: PostgresOptions
@@ -17,11 +16,11 @@ package actor PostgresConnection {
     private var transactionStart: PostgresStatement?
     private var transactionDeadline: ContinuousClock.Instant?
     private var renewedAt = ContinuousClock.now
-    /// Whether the server took writes when the session began.
+    /// Whether the server accepted writes when the session began.
     private var isWritable = false
-    /// Whether the session was closed because the server takes no writes any more.
+    /// Whether the session was closed because the server no longer accepts writes.
     private var isDemoted = false
-    /// Renews the session while it is held.
+    /// The task that renews the session while `PostgresOptions.isHeld` is set.
     private var renewals: Task<Void, Never>?
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
@@ -38,10 +37,9 @@ package actor PostgresConnection {
         executor.stop()
     }
 
-    /// Connects; libpq's `PG…` environment variables fill in what the connection string leaves out.
+    /// Connects; libpq's `PG…` environment variables replace missing parts of the connection string.
     ///
-    /// The deadline covers everything but the look-up of the host's name, which blocks in the
-    /// system's resolver for as long as that takes.
+    /// The deadline covers everything except the look-up of the host's name, which blocks in the system's resolver.
     package static func connect(_ options: PostgresOptions, deadline: Duration? = nil) async throws(PostgresError)
         -> PostgresConnection
     {
@@ -68,7 +66,7 @@ package actor PostgresConnection {
             }
         } catch {
             guard error.code == .deadlineExceeded else { throw error }
-            // No statement was slow: the server does not answer at all.
+            // The cause is not a slow statement: the server does not answer at all.
             throw PostgresError(code: .connectionFailed, message: "no answer to a new connection within the deadline")
         }
         guard options.isHeld else { return }
@@ -81,7 +79,7 @@ package actor PostgresConnection {
         renewWhileHeld()
     }
 
-    /// Renews the session at intervals, which also shows the server that this process lives.
+    /// Renews the session at intervals, which also shows the server that this process is alive.
     private func renewWhileHeld() {
         let interval = options.silenceMax / 4
         renewals = Task { [weak self] in
@@ -110,11 +108,11 @@ package actor PostgresConnection {
         return first
     }
 
-    /// Runs several statements in one round trip, each seeing what those before it did.
+    /// Runs several statements in one round trip; each statement sees the effects of the earlier ones.
     ///
-    /// Outside of a transaction they are one: all of them take effect, or none.
+    /// Outside of a transaction the statements form one transaction: all of them take effect, or none.
     ///
-    /// - Returns: the rows of each, in the same order.
+    /// - Returns: the rows of each statement, in the same order.
     package func pipeline(_ statements: [PostgresStatement], deadline: Duration? = nil) async throws(PostgresError)
         -> [PostgresRows]
     {
@@ -134,7 +132,7 @@ package actor PostgresConnection {
         return before.isEmpty ? rows : Array(rows.dropFirst(before.count))
     }
 
-    /// Runs a script of several statements, for migrations: no parameters, no rows.
+    /// Runs a script of several statements, without parameters or rows, for migrations.
     package func execute(script: String, deadline: Duration? = nil) async throws(PostgresError) {
         let session = try openSession()
         if transactionStart != nil { _ = try await pipeline([], deadline: deadline) }
@@ -145,16 +143,16 @@ package actor PostgresConnection {
         }
     }
 
-    /// Receives what is sent to the channel from now on, see `notifications(deadline:)`.
+    /// Starts receiving the channel's notifications, which `notifications(deadline:)` returns.
     package func listen(to channel: String) async throws(PostgresError) {
         let quoted = channel.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"")
         try await execute(script: "LISTEN \"\(quoted)\"")
     }
 
-    /// Waits for notifications, at most for the deadline, and returns none when it passes.
+    /// Waits for notifications until the deadline; returns an empty array if none has arrived.
     ///
-    /// Holds the connection while it waits, so a listener takes a connection of its own. A
-    /// notification is lost with its connection, so the listener also needs a sweep.
+    /// The wait occupies the connection, so a listener uses a connection of its own. A lost connection loses its
+    /// notifications, so the listener also needs a periodic sweep.
     package func notifications(deadline: Duration) async throws(PostgresError) -> [PostgresNotification] {
         let session = try openSession()
         let end = ContinuousClock.now + deadline
@@ -175,7 +173,7 @@ package actor PostgresConnection {
         return session.isAlive() && !session.isInTransaction
     }
 
-    /// Renews the session if that is due, see `PostgresOptions.renewalInterval`.
+    /// Renews the session if its renewal is due, see `PostgresOptions.renewalInterval`.
     ///
     /// - Returns: false if the connection is closed.
     func renewIfDue(deadline: Duration) async -> Bool {
@@ -183,11 +181,11 @@ package actor PostgresConnection {
         return await renew(deadline: deadline)
     }
 
-    /// Lets the server plan the prepared statements again, and closes the connection where the
-    /// server has become read-only or does not answer.
+    /// Makes the server plan the prepared statements again, and closes the connection if the server has become
+    /// read-only or does not answer.
     ///
-    /// The former primary may keep its sessions after a failover. A session that only reads and
-    /// listens would never notice that all writes go to another server.
+    /// The former primary may keep its sessions after a failover. A session that only reads and listens would never
+    /// detect that all writes go to another server.
     private func renew(deadline: Duration) async -> Bool {
         renewedAt = .now
         let plans = [PostgresStatement("DISCARD PLANS"), .isWritable]
@@ -202,7 +200,7 @@ package actor PostgresConnection {
 }
 
 extension PostgresConnection {
-    /// The first statement carries the BEGIN with it, which saves a round trip.
+    /// Begins a transaction; the first statement is sent together with BEGIN, which saves a round trip.
     func begin(_ statement: PostgresStatement, deadline: Duration?) throws(PostgresError) {
         let session = try openSession()
         precondition(
@@ -212,7 +210,7 @@ extension PostgresConnection {
         transactionDeadline = deadline.map { .now + $0 }
     }
 
-    /// Throws if a statement failed before, which COMMIT would answer with a silent rollback.
+    /// Commits; throws if an earlier statement failed, because COMMIT would then silently roll back.
     func commit() async throws(PostgresError) {
         defer { transactionDeadline = nil }
         if transactionStart != nil {
@@ -227,8 +225,8 @@ extension PostgresConnection {
         try expect("COMMIT", try await pipeline([PostgresStatement("COMMIT")])[0])
     }
 
-    /// Closes the connection if another command has answered than the one that was sent: what
-    /// was prepared by its name is gone, and nobody knows what became of the transaction.
+    /// Closes the connection if the answer belongs to another command than the one that was sent: the statement
+    /// prepared under its name no longer exists, and the state of the transaction is unknown.
     private func expect(_ tag: String, _ answer: PostgresRows) throws(PostgresError) {
         guard answer.commandTag != tag else { return }
         close()
@@ -236,8 +234,7 @@ extension PostgresConnection {
             code: .unexpectedAnswer, message: "\(tag) was answered by another command; the connection was closed")
     }
 
-    /// Returns the statement timeout that the server needs for a call that may take longer than
-    /// others.
+    /// Returns the statement timeout that the server needs for a call with a longer deadline than usual.
     ///
     /// The timeout applies until the end of the transaction. `nil` for all other calls.
     private func longerTimeout(_ deadline: Duration?) -> String? {
@@ -245,7 +242,7 @@ extension PostgresConnection {
         return SessionSettings.statementTimeout(deadline)
     }
 
-    /// Undoes the transaction, also for a cancelled task; closes the connection if that fails.
+    /// Rolls the transaction back, also for a cancelled task; closes the connection if that fails.
     func rollback() {
         transactionStart = nil
         transactionDeadline = nil
@@ -273,9 +270,9 @@ extension PostgresConnection {
         return transactionDeadline.map { min($0, own) } ?? own
     }
 
-    /// Runs what blocks this actor's thread so that the cancellation of the calling task ends it.
+    /// Runs a blocking operation on this actor's thread; cancelling the calling task ends it.
     ///
-    /// - Parameter isCall: whether the server is asked something, and not only listened to.
+    /// - Parameter isCall: whether the operation is a request to the server, and not only a wait for notifications.
     private func interruptible<T>(_ wakePipe: WakePipe, isCall: Bool = true, _ body: () throws(PostgresError) -> T)
         async throws(PostgresError) -> T
     {
@@ -284,7 +281,7 @@ extension PostgresConnection {
         if isCall { options.waitHandler(true) }
         defer { if isCall { options.waitHandler(false) } }
         let result = await withTaskCancellationHandler {
-            // Only a closure that captures the actor runs on its thread.
+            // A closure runs on the actor's thread only if it captures the actor.
             executor.checkIsolated()
             return Result(catching: body)
         } onCancel: {
@@ -297,17 +294,17 @@ extension PostgresConnection {
 extension PostgresConnection {
     /// Runs `body` in a transaction: committed when it returns, rolled back when it throws.
     ///
-    /// READ COMMITTED: each statement sees what was committed before it, also while the one before
-    /// it waited for a lock.
+    /// The isolation level is READ COMMITTED: each statement sees everything that was committed before it began, also
+    /// during the previous statement's wait for a lock.
     ///
-    /// - Parameter deadline: for the whole transaction, beside that of each call.
+    /// - Parameter deadline: the limit for the whole transaction, in addition to the deadline of each call.
     package nonisolated func transaction<T>(deadline: Duration? = nil, _ body: (PostgresConnection) async throws -> T)
         async throws -> T
     { try await transaction("READ COMMITTED", deadline: deadline, body) }
 
-    /// Runs statements that all read one state of the database.
+    /// Runs statements that all read the same state of the database.
     ///
-    /// Locks are refused in it: what is read would be older than they are.
+    /// Locks are refused in such a transaction: its snapshot would be older than the locks.
     package nonisolated func snapshot<T>(_ body: (PostgresConnection) async throws -> T) async throws -> T {
         try await transaction("REPEATABLE READ READ ONLY", deadline: nil, body)
     }

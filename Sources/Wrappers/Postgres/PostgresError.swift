@@ -1,21 +1,21 @@
 import CLibPQ
 
-/// The reason for which PostgreSQL did not do what it was asked.
+/// The reason why PostgreSQL did not carry out a request.
 ///
-/// Neither `message` nor `description` holds a parameter value. Only the primary message of the
-/// server is kept, and not even that if it quotes what the server could not read (class 22).
+/// Neither `message` nor `description` contains a parameter value. Only the server's primary message is kept, and not
+/// even that if it quotes a value that the server could not read (class 22).
 package struct PostgresError: Error, Hashable, Sendable {
     package enum Code: String, Hashable, Sendable {
         case invalidConnectionString
         case connectionFailed
         case authenticationFailed
-        /// A pooler stands before the server, and is not shown to be in session mode.
+        /// A pooler is in front of the server, and is not known to be in session mode.
         case pooledByTransaction
         case connectionLost
         case connectionClosed
-        /// A statement was not answered in time.
+        /// A statement was not answered before its deadline.
         case deadlineExceeded
-        /// All connections of the client are lent, and none came back in time.
+        /// All connections of the client are in use, and none was returned in time.
         case noConnectionFree
         case cancelled
         case server
@@ -57,10 +57,10 @@ package struct PostgresError: Error, Hashable, Sendable {
 
     package var isRecordFault: Bool { fault == .record }
 
-    /// Whether the statement took longer than it may: fewer records may fit.
+    /// Whether the statement exceeded its time limit: a smaller batch of records may succeed.
     package var isTooSlow: Bool { code == .deadlineExceeded || sqlState == .queryCanceled }
 
-    /// Whether another transaction was in the way and the whole transaction may be run again.
+    /// Whether a conflict with another transaction caused the error, so that the whole transaction may be run again.
     package var isContention: Bool {
         sqlState == .serializationFailure || sqlState == .deadlockDetected || sqlState == .lockNotAvailable
     }
@@ -76,13 +76,13 @@ extension PostgresError: CustomStringConvertible {
     }
 }
 
-/// The five-character code that PostgreSQL gives every error (its manual, appendix A).
+/// The five-character code of a PostgreSQL error (its manual, appendix A).
 package struct SQLState: Hashable, Sendable, CustomStringConvertible {
     package let code: String
 
     package init(_ code: String) { self.code = code }
 
-    /// The first two characters, which group the codes: `23` is every violated constraint.
+    /// The first two characters, which group the codes: `23` is the class of violated constraints.
     package var errorClass: Substring { code.prefix(2) }
 
     package var description: String { code }
@@ -103,17 +103,18 @@ package struct SQLState: Hashable, Sendable, CustomStringConvertible {
 
 /// The party at fault for an error, which decides how a worker reacts.
 package enum PostgresFault: Hashable, Sendable {
-    /// The server, the network or another transaction: waiting and trying again is right.
+    /// The server, the network or another transaction is at fault: the caller waits and retries.
     case infrastructure
 
-    /// A value that PostgreSQL will never take, however often it is sent.
+    /// PostgreSQL will never accept a value of the record.
     case record
 
-    /// A missing table, a missing permission, a wrong password: an operator acts, and until then
-    /// waiting is right, because no record is to blame.
+    /// A table or a permission is missing, or a password is wrong.
+    ///
+    /// No record is at fault, so the caller waits until an operator has acted.
     case `operator`
 
-    /// Anything that the table does not name waits: dead-lettering a good record is worse.
+    /// Classifies a code; a code outside the table means a wait: dead-lettering a good record is worse.
     init(_ state: SQLState) {
         switch state.errorClass {
         case "22", "23": self = .record
@@ -124,8 +125,9 @@ package enum PostgresFault: Hashable, Sendable {
     }
 }
 
-/// The fields of the server's error or notice that may be shown; detail, hint and context may quote
-/// a record's values and are never read.
+/// The fields of the server's error or notice that may be shown.
+///
+/// Detail, hint and context may quote a record's values, and are never read.
 struct ErrorFields {
     let severity: String
     let sqlState: SQLState
@@ -135,13 +137,13 @@ struct ErrorFields {
     private let column: String?
     private let constraint: String?
 
-    /// Copies the fields; the result stays the caller's.
+    /// Copies a field of the result, which the caller still owns.
     @unsafe init(_ result: OpaquePointer) {
         func field(_ code: UnicodeScalar) -> String? {
             unsafe PQresultErrorField(result, Int32(code.value)).map { text in unsafe String(cString: text) }
         }
-        // The letters are those of the protocol's error fields (manual, "Error and Notice Message
-        // Fields"); libpq's PG_DIAG_ macros are the same characters.
+        // The letters are the protocol's codes of error fields (manual, "Error and Notice Message Fields"); libpq's
+        // PG_DIAG_ macros are the same characters.
         severity = field("V") ?? field("S") ?? ""
         sqlState = SQLState(field("C") ?? "")
         primary = field("M") ?? ""
@@ -153,7 +155,7 @@ struct ErrorFields {
 
     private static let messageCharactersMax = 500
 
-    /// Data exceptions quote what they could not read, so of class 22 only the fact is kept.
+    /// The message; for class 22 a fixed text, because data exceptions quote the value that they could not read.
     private var message: String {
         if sqlState.errorClass == "22" { return "a value is not acceptable (what the server says may quote it)" }
         return String(primary.prefix(Self.messageCharactersMax))

@@ -2,67 +2,67 @@ import CLibPQ
 import Platform
 import Synchronization
 
-/// The server's address and the limits of time.
+/// The server's address, the login and the time limits.
 package struct PostgresOptions: Sendable {
     /// A URL (`postgresql://user:password@host:5432/database`) or libpq's `key=value` form.
     ///
-    /// Holds the password: never logged.
+    /// The string contains the password: never logged.
     package var connectionString: String
 
-    /// A password in place of the connection string's, which may have none; never logged.
+    /// A password that replaces the connection string's; never logged.
     package var password: String?
 
-    /// Reads both again before each connection, since they may have been replaced.
+    /// Reads connection string and password again before each connection, because both may have been replaced.
     package var newestLogin: (@Sendable () -> PostgresLogin)? { didSet { workingLogin = WorkingLogin() } }
 
-    /// Shared by the copies of these options that read the same logins.
+    /// The last working login, shared by the copies of these options that read the same logins.
     private(set) var workingLogin = WorkingLogin()
 
-    /// Shown in the server's `pg_stat_activity`.
+    /// The name of the client in the server's `pg_stat_activity`.
     package var applicationName: String
 
     package var connectDeadline: Duration = .seconds(10)
 
-    /// Maximum time of a call that names no deadline of its own.
+    /// Maximum time of a call without a deadline of its own.
     package var statementDeadline: Duration = .seconds(30)
 
-    /// Longest silence before the server ends the session and releases its locks.
+    /// Maximum silence before the server ends the session and releases its locks.
     ///
-    /// The server waits this long for the process in the middle of a transaction, or for a sign of
-    /// a machine that is gone.
+    /// The server waits this long for the process in the middle of a transaction, or for a sign of a machine that may
+    /// be dead.
     package var silenceMax: Duration = .seconds(10)
 
-    /// The schema that names without one belong to.
+    /// The schema of unqualified names.
     package var schema = "public"
 
-    /// Whether the session itself holds something: a lock until its end, a channel listened to.
+    /// Whether the session itself holds a resource: a lock until its end, or a channel it listens to.
     ///
-    /// The server has to take writes. It ends the session after `silenceMax` outside of a
-    /// transaction too; four times in that time the connection shows it that this process lives,
-    /// and asks whether it still takes writes.
+    /// The server must accept writes. It ends the session after `silenceMax` outside of a transaction too; four times
+    /// in that time the connection shows the server that this process is alive, and asks whether the server still
+    /// accepts writes.
     package var isHeld = false
 
-    /// The server's parameters for this session, over those of `SessionSettings`.
+    /// The server's parameters for this session, which override `SessionSettings`.
     package var sessionSettings: [String: String] = [:]
 
     /// Prepared statements kept per connection.
     package var preparedStatementsMax = 256
 
-    /// Time for which a client's connections are used before they are renewed.
+    /// Maximum age of a client's connections before they are renewed.
     ///
-    /// The server keeps a plan for as long as the connection lasts, also one that was made when a
-    /// table was empty and any index as good as another; only new statistics of that table end it.
-    /// The server may also have become read-only after a failover, which a connection that only
-    /// reads does not notice.
+    /// The server keeps a plan until the connection ends or the table has new statistics, even a plan that was made
+    /// for an empty table, for which any index seemed equally good. The server may also have become read-only after a
+    /// failover, which a connection that only reads does not detect.
     package var renewalInterval: Duration = .seconds(10)
 
     package var noticeHandler: @Sendable (PostgresNotice) -> Void = { _ in }
 
-    /// Called with true when a call begins to wait for the server, or for a connection, and with
-    /// false when that is over; waiting for notifications does not count.
+    /// Called with true when a call begins to wait for the server or for a connection, and with false when the wait
+    /// ends.
     ///
-    /// The handler serves accounts of time. It runs in the task of the caller, on any thread, and
-    /// must not block.
+    /// Waits for notifications are not reported.
+    ///
+    /// The handler serves time accounting. It runs in the caller's task, on any thread, and must not block.
     package var waitHandler: @Sendable (_ hasBegun: Bool) -> Void = { _ in }
 
     package init(connectionString: String, applicationName: String) {
@@ -71,7 +71,7 @@ package struct PostgresOptions: Sendable {
     }
 }
 
-/// The server's address and the user who connects; holds the password, and is never logged.
+/// The server's address and the user; contains the password, and is never logged.
 package struct PostgresLogin: Hashable, Sendable {
     package let connectionString: String
     package let password: String?
@@ -82,7 +82,9 @@ package struct PostgresLogin: Hashable, Sendable {
     }
 }
 
-/// The newest login by which a session was opened, on any thread; nil before the first one.
+/// The newest login that has opened a session, on any thread.
+///
+/// `nil` before the first session.
 final class WorkingLogin: Sendable {
     private let state = Mutex<PostgresLogin?>(nil)
 
@@ -92,17 +94,19 @@ final class WorkingLogin: Sendable {
 }
 
 extension PostgresOptions {
-    /// The login with which a connection is made now.
+    /// The login for a new connection.
     var login: PostgresLogin { newestLogin?() ?? PostgresLogin(connectionString: connectionString, password: password) }
 
-    /// Begins a wait for a connection; nil if waits are not reported.
+    /// Begins a wait for a connection.
+    ///
+    /// `nil` if waits are not reported.
     func wait(within limit: Duration) -> ServerWait? {
         .begin(
             for: "PostgreSQL at " + ((try? ConnectionString(login.connectionString).server) ?? "its server"),
             within: limit)
     }
 
-    /// These options with another login.
+    /// Returns these options with another login.
     func with(_ login: PostgresLogin) -> PostgresOptions {
         var options = self
         options.connectionString = login.connectionString
@@ -111,20 +115,19 @@ extension PostgresOptions {
     }
 }
 
-/// A connection string, taken apart before libpq connects by it.
+/// A connection string, parsed before libpq uses it.
 ///
-/// A `@`, `/` or `?` that was not escaped in a password makes libpq take a part of the password for
-/// the host, the port or the database, and its messages quote these. So a string that reads like
-/// that is refused, and of libpq's messages only what may be shown is kept.
+/// If a password contains an unescaped `@`, `/` or `?`, libpq reads a part of the password as the host, the port or
+/// the database, and quotes it in messages. So such an ambiguous string is refused, and only the parts of libpq's
+/// messages that may be shown are kept.
 struct ConnectionString {
     /// The parts that may be quoted: names of host, database, user and libpq's parameters.
     let shown: Set<String>
-    /// The ones in the string; libpq takes what is missing from the environment.
+    /// The hosts in the string; libpq takes missing ones from the environment.
     private let hosts: [String]
     private let ports: [String]
 
-    /// - Throws: if libpq cannot read it, or would read it otherwise than it is meant; nothing
-    ///   of the string is in the error.
+    /// - Throws: an error without any part of the string, if libpq cannot read the string or would misread it.
     init(_ text: String) throws(PostgresError) {
         let read = unsafe Self.values(PQconninfoParse(text, nil))
         guard let values = read, !Self.isEscapeMissing(text) else { throw Self.unreadable }
@@ -139,9 +142,9 @@ struct ConnectionString {
         (values[name] ?? nil)?.split(separator: ",").map(String.init) ?? []
     }
 
-    /// The server's address, such as `db.example.com:5432`, several separated by commas.
+    /// The server's address, such as `db.example.com:5432`; several addresses are separated by commas.
     ///
-    /// A socket has its folder instead of a host.
+    /// A socket is shown by its folder instead of a host.
     var server: String {
         let defaults = unsafe Self.values(PQconndefaults()) ?? [:]
         func known(_ named: [String], _ name: String, _ other: String) -> [String] {
@@ -150,7 +153,7 @@ struct ConnectionString {
         }
         let ports = known(ports, "port", "5432")
         return known(hosts, "host", "localhost").enumerated().map { index, host in
-            // One port for each host, or one for all.
+            // The string has one port for each host, or one port for all hosts.
             "\(host):\(ports[min(index, ports.count - 1)])"
         }.joined(separator: ",")
     }
@@ -161,7 +164,7 @@ struct ConnectionString {
             + " postgresql://USER:PASSWORD@HOST:PORT/DATABASE, where @, / and ? in user and"
             + " password are written %40, %2F and %3F, or key=value pairs")
 
-    /// Whether a URL has an `@` besides the one before the host.
+    /// Whether a URL has an `@` in addition to the one before the host.
     private static func isEscapeMissing(_ text: String) -> Bool {
         guard let scheme = ["postgresql://", "postgres://"].first(where: text.hasPrefix) else { return false }
         let rest = text.utf8.dropFirst(scheme.utf8.count)
@@ -171,9 +174,9 @@ struct ConnectionString {
         return authority.count { $0 == at } > 1 || rest[authority.endIndex...].contains(at)
     }
 
-    /// Every parameter of libpq by its name, with its value or nil; nil if it could not be read.
+    /// Returns every parameter of libpq by its name, with its value or `nil`; `nil` if the string could not be read.
     ///
-    /// - Parameter parsed: libpq's, freed here.
+    /// - Parameter parsed: libpq's list, which this function frees.
     @unsafe private static func values(_ parsed: UnsafeMutablePointer<PQconninfoOption>?) -> [String: String?]? {
         guard let parsed = unsafe parsed else { return nil }
         defer { unsafe PQconninfoFree(parsed) }

@@ -23,7 +23,7 @@ package struct PostgresRow: Sendable {
         unsafe readField(column, \.isTextual) { unsafe String(decoding: $0, as: UTF8.self) }
     }
 
-    /// UNIX milliseconds of a `timestamptz`, rounded down.
+    /// The UNIX milliseconds of a `timestamptz`, rounded down.
     package func optionalTimestamp(_ column: Int) -> Int64? {
         unsafe readField(column, { $0 == .timestamptz }) {
             PostgresTimestamp.unixMilliseconds(fromMicroseconds: unsafe BinaryField($0).integer)
@@ -35,7 +35,9 @@ package struct PostgresRow: Sendable {
         unsafe rows.field(index, column).map { unsafe [UInt8]($0) }
     }
 
-    /// Shows the field's bytes in place, without a copy; nil for NULL.
+    /// Calls `body` with the field's bytes, without a copy.
+    ///
+    /// `nil` for NULL.
     package func withBytes<R>(_ column: Int, _ body: (Span<UInt8>) throws -> R) rethrows -> R? {
         guard let field = unsafe rows.field(index, column) else { return nil }
         return try unsafe field.withMemoryRebound(to: UInt8.self) { bytes in try body(unsafe bytes.span) }
@@ -53,7 +55,7 @@ package struct PostgresRow: Sendable {
 
     package func bytes(_ column: Int) -> [UInt8] { required(optionalBytes(column), column) }
 
-    /// The spans of a `tstzmultirange`, in order; an unbounded start reads as the smallest time.
+    /// The periods of a `tstzmultirange`, in order; an unbounded start becomes the smallest time.
     package func periods(_ column: Int) -> [PostgresPeriod] {
         let periods = unsafe readField(column, { $0 == .periods }) { field in
             var reader = unsafe BinaryField(field)
@@ -79,15 +81,15 @@ package struct PostgresRow: Sendable {
 
 /// Reads one field of a result in PostgreSQL's binary format.
 ///
-/// The bytes come from the server and libpq has checked the lengths of fields; what stands inside
-/// of a field is trusted in its format, but never read beyond the field's end.
+/// The bytes come from the server, and libpq has checked the lengths of fields. The format inside a field is trusted,
+/// but no read goes beyond the field's end.
 @safe struct BinaryField {
     private let bytes: UnsafeRawBufferPointer
     private var position = 0
 
     @unsafe init(_ bytes: UnsafeRawBufferPointer) { unsafe self.bytes = unsafe bytes }
 
-    /// All bytes as one big-endian signed integer of 1, 2, 4 or 8 bytes.
+    /// All bytes of the field as one big-endian signed integer of 1, 2, 4 or 8 bytes.
     var integer: Int64 {
         if unsafe bytes.count == 8 { return Int64(bigEndian: unsafe bytes.loadUnaligned(as: Int64.self)) }
         let isNegative = unsafe (bytes.first ?? 0) & 0x80 != 0
@@ -101,7 +103,7 @@ package struct PostgresRow: Sendable {
 
     mutating func readByte() -> UInt8 { UInt8(truncatingIfNeeded: unsafe BinaryField(take(1)).integer) }
 
-    /// A field preceded by its length.
+    /// The next field follows its length.
     @unsafe mutating func readField() -> UnsafeRawBufferPointer { unsafe take(max(0, readInt32())) }
 
     @unsafe private mutating func take(_ length: Int) -> UnsafeRawBufferPointer {
@@ -114,7 +116,7 @@ package struct PostgresRow: Sendable {
 }
 
 extension PostgresPeriod {
-    /// Reads what `range_send` writes; see `rangetypes.h` for the flags.
+    /// Reads the format of `range_send`; see `rangetypes.h` for the flags.
     @unsafe init(_ field: UnsafeRawBufferPointer) {
         var reader = unsafe BinaryField(field)
         let flags = reader.readByte()

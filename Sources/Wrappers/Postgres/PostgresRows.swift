@@ -1,11 +1,11 @@
 import CLibPQ
 import Glibc
 
-/// The rows that a statement returned, read in place in libpq's own memory.
+/// A statement's rows, read in libpq's own memory.
 ///
-/// Owns the `PGresult` and clears it at the end. Nothing writes to a result that libpq has
-/// returned, so several tasks may read one. Reading a column as a type that it is not, or a NULL
-/// through an accessor that promises a value, is an error in our own SQL and traps.
+/// The object owns the `PGresult` and clears it at the end. Nothing writes to a result that libpq has returned, so
+/// several tasks may read it. Reading a column as a wrong type, or a NULL through an accessor of a non-optional value,
+/// is an error in our own SQL and traps.
 @safe package final class PostgresRows: @unchecked Sendable {
     private let result: OpaquePointer
 
@@ -20,16 +20,16 @@ import Glibc
 
     deinit { unsafe PQclear(result) }
 
-    /// The rows that an INSERT, UPDATE, DELETE, MERGE or SELECT touched; 0 for other statements.
+    /// Number of rows that an INSERT, UPDATE, DELETE, MERGE or SELECT affected; 0 for other statements.
     package var affectedCount: Int {
         guard let text = unsafe PQcmdTuples(result) else { return 0 }
         return unsafe Int(String(cString: text)) ?? 0
     }
 
-    /// The command that has answered, `COMMIT` or `INSERT 0 1`.
+    /// The tag of the command that has answered, such as `COMMIT` or `INSERT 0 1`.
     var commandTag: String { unsafe PQcmdStatus(result).map { unsafe String(cString: $0) } ?? "" }
 
-    /// Whether these are the columns, in this order and no others.
+    /// Whether the result has exactly these columns, in this order.
     package func hasColumns(named names: some Collection<String>) -> Bool {
         guard names.count == columnCount else { return false }
         return zip(0..., names).allSatisfy { column, name in

@@ -1,7 +1,7 @@
 /// SQL text and its parameters.
 ///
-/// The text is prepared once per connection and cached by itself, so it has to be constant: a value
-/// belongs into `parameters`.
+/// Each connection prepares the text once and caches it under the text, so the text must be constant: values belong in
+/// `parameters`.
 package struct PostgresStatement: Sendable {
     package let sql: String
     package let parameters: [PostgresValue]
@@ -11,21 +11,21 @@ package struct PostgresStatement: Sendable {
         self.init(sql, parameters, types: parameters.map(\.type))
     }
 
-    /// - Parameter types: of the parameters, for those that are null too.
+    /// - Parameter types: the types of all parameters, including null parameters.
     package init(_ sql: String, _ parameters: [PostgresValue], types: [PostgresType]) {
         self.sql = sql
         self.parameters = parameters
         self.types = types
     }
 
-    /// Whether the server takes writes: it is no standby, and nobody has made it read-only.
+    /// Whether the server accepts writes: it is not a standby, and not set to read-only.
     static let isWritable = PostgresStatement("SELECT current_setting('transaction_read_only') = 'off'")
 }
 
 /// The statements that one connection has prepared, and their names.
 ///
-/// Their number is bounded: a new name replaces the one used longest ago. The types of the
-/// parameters are part of the key, because the server fixes them when it prepares.
+/// Their number is bounded: a new name replaces the least recently used one. The types of the parameters are part of
+/// the key, because the server fixes them when it prepares the statement.
 struct PreparedStatements {
     struct Key: Hashable {
         let sql: String
@@ -40,7 +40,7 @@ struct PreparedStatements {
     private let countMax: Int
     private var entries: [Key: Entry] = [:]
     private var uses: UInt64 = 0
-    /// Random, so that no other client's statement has a name of this connection's.
+    /// A random prefix, so that no statement of another client has a name of this connection.
     private let prefix = "s" + String(UInt64.random(in: 0...UInt64.max), radix: 36) + "_"
     private var namesGiven = 0
 
@@ -55,7 +55,7 @@ struct PreparedStatements {
         return entries[key]?.name
     }
 
-    /// A name never used before, by this connection or another.
+    /// Returns a name that no connection has used before.
     mutating func newName() -> String {
         namesGiven += 1
         return prefix + "\(namesGiven)"
@@ -66,8 +66,7 @@ struct PreparedStatements {
         entries[key] = Entry(name: name, lastUse: uses)
     }
 
-    /// Removes the least recently used statements beyond `countMax`; the caller deallocates them on
-    /// the server.
+    /// Removes the least recently used statements beyond `countMax`; the caller deallocates them on the server.
     mutating func removeExcess() -> [String] {
         let excess = entries.count - countMax
         guard excess > 0 else { return [] }

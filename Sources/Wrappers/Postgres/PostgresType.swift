@@ -1,9 +1,10 @@
-/// The object identifiers of the built-in types that cross this wrapper (`pg_type.dat`); they are
-/// part of PostgreSQL's protocol and never change.
+/// The object identifiers of the built-in types that this wrapper uses (`pg_type.dat`).
+///
+/// The identifiers are part of PostgreSQL's protocol and never change.
 package struct PostgresType: Hashable, Sendable {
     package let oid: UInt32
 
-    /// The server infers the type from where the parameter stands.
+    /// The server infers the type from the parameter's position.
     static let unspecified = PostgresType(oid: 0)
     package static let bool = PostgresType(oid: 16)
     package static let bytea = PostgresType(oid: 17)
@@ -29,13 +30,15 @@ package struct PostgresType: Hashable, Sendable {
         return name
     }
 
-    /// The array type over this one.
+    /// The array type with this element type.
     package var array: PostgresType {
         guard let arrayType else { preconditionFailure("PostgresType.arrayOIDs does not know this type") }
         return arrayType
     }
 
-    /// The array type over this one, or nil if the wrapper has no use for it.
+    /// The array type with this element type.
+    ///
+    /// `nil` if the wrapper does not use it.
     var arrayType: PostgresType? { Self.arrayOIDs[oid].map(PostgresType.init(oid:)) }
 
     var isInteger: Bool {
@@ -45,7 +48,7 @@ package struct PostgresType: Hashable, Sendable {
         }
     }
 
-    /// Whether the binary form is the text itself; user-defined enums are sent so too.
+    /// Whether the binary form is the text itself, as for user-defined enums.
     var isTextual: Bool {
         switch self {
         case .text, .varchar, .name, .json, .unknown, .fixedLengthText: true
@@ -67,30 +70,29 @@ package struct PostgresType: Hashable, Sendable {
 
 /// An array parameter, encoded as its elements are appended.
 ///
-/// A set-based statement takes one per column and `unnest`s them together. Elements go straight
-/// into one buffer, so a batch of a thousand payloads costs no allocation per payload, and slices
-/// need no copy of their own. The buffer is what libpq sends: it begins with the header that
-/// `array_recv` reads.
+/// A set-based statement has one array per column and `unnest`s them together. Elements are encoded directly into one
+/// buffer, so a batch of a thousand payloads costs no allocation per payload, and slices need no copy. libpq sends the
+/// buffer unchanged: it begins with the header that `array_recv` reads.
 package struct PostgresArray: Sendable {
     package let elementType: PostgresType
     package private(set) var count = 0
-    /// Empty until there is an element.
+    /// The encoded array, empty before the first element.
     private var bytes: [UInt8] = []
 
-    /// - Parameter bytesExpected: room to reserve, a guess that spares copies when it is right.
+    /// - Parameter bytesExpected: bytes to reserve, an estimate that saves copies if it is right.
     package init(of elementType: PostgresType, bytesExpected: Int = 0) {
         precondition(elementType.arrayType != nil, "PostgresType.arrayOIDs does not know this type")
         self.elementType = elementType
         if bytesExpected > 0 { bytes.reserveCapacity(Self.headerBytes + bytesExpected) }
     }
 
-    /// Makes room for so many elements, a little larger than those that are there are on average.
+    /// Reserves space for `count` elements, each a little larger than the present average.
     package mutating func reserve(_ count: Int) {
         guard self.count > 0 else { return }
         let average = (bytes.count - Self.headerBytes) / self.count
         let expected = average.multipliedReportingOverflow(by: count)
         guard !expected.overflow else { return }
-        // One huge element does not mean that all are.
+        // A single huge element does not mean that all elements are huge.
         let reserved = min(expected.partialValue / 8 * 9, Self.bytesReservedMax)
         bytes.reserveCapacity(Self.headerBytes + reserved)
     }
@@ -139,14 +141,14 @@ package struct PostgresArray: Sendable {
         append(contents: value)
     }
 
-    /// Appends a text's UTF-8 where it lies.
+    /// Appends a text's UTF-8 directly from its memory.
     package mutating func append(utf8 text: Span<UInt8>) {
         precondition(elementType.isTextual, "a string goes into an array of text or json")
         addElement()
         unsafe bytes.appendLengthPrefixed(text.bytes)
     }
 
-    /// Appends raw bytes where they lie.
+    /// Appends raw bytes directly from their memory.
     package mutating func append(raw value: RawSpan) {
         precondition(elementType == .bytea, "bytes go into an array of bytea")
         addElement()
@@ -166,7 +168,7 @@ package struct PostgresArray: Sendable {
         bytes.append(contentsOf: contents)
     }
 
-    /// Counts an element in the header, which it writes before the first one.
+    /// Counts an element in the header; writes the header before the first element.
     private mutating func addElement() {
         if count == 0 { appendHeader(dimensions: 1) }
         count += 1
@@ -178,7 +180,7 @@ package struct PostgresArray: Sendable {
 
     private mutating func appendHeader(dimensions: Int32) {
         bytes.append(bigEndian: dimensions)
-        // Flags: whether an element is null.
+        // The flags: whether an element is null.
         bytes.append(bigEndian: Int32(0))
         bytes.append(bigEndian: elementType.oid)
         guard dimensions == 1 else { return }
@@ -200,9 +202,9 @@ package struct PostgresArray: Sendable {
     }
 }
 
-/// A span of time, start included and end excluded, in UNIX milliseconds; it may have no end.
+/// A period with an included start and an excluded end, in UNIX milliseconds; it may have no end.
 ///
-/// Several of them are one `tstzmultirange`.
+/// Several periods form one `tstzmultirange`.
 package struct PostgresPeriod: Hashable, Sendable {
     package let startMilliseconds: Int64
     package let endMilliseconds: Int64?
@@ -217,10 +219,10 @@ package struct PostgresPeriod: Hashable, Sendable {
 enum PostgresTimestamp {
     static let epochMilliseconds: Int64 = 946_684_800_000
 
-    /// The first and last whole millisecond that a `timestamptz` can hold (4714 BC to 294276 AD).
+    /// The first and last whole millisecond within `timestamptz` (4714 BC to 294276 AD).
     static let milliseconds: ClosedRange<Int64> = -210_866_803_200_000...9_224_318_015_999_999
 
-    /// A time outside of what the server can hold becomes the nearest that it can.
+    /// Converts a time; a time outside the server's range becomes the nearest one within it.
     static func microseconds(fromUNIXMilliseconds time: Int64) -> Int64 {
         let bounded = min(max(time, milliseconds.lowerBound), milliseconds.upperBound)
         return (bounded - epochMilliseconds) * 1000

@@ -2,7 +2,7 @@ import CLibPQ
 
 /// A parameter of a statement, sent in PostgreSQL's binary format and never part of the SQL.
 package enum PostgresValue: Sendable {
-    /// A null of the type that the place in the statement asks for.
+    /// A null of the type that the statement requires at this position.
     case null
     case bool(Bool)
     case int8(Int64)
@@ -36,7 +36,9 @@ package enum PostgresValue: Sendable {
         }
     }
 
-    /// The binary form, where what is large lies as it is; nil for a null, which has no bytes.
+    /// The binary form; large values are not copied.
+    ///
+    /// `nil` for a null, which has no bytes.
     var encoded: [UInt8]? {
         var bytes: [UInt8] = []
         switch self {
@@ -60,23 +62,22 @@ extension [UInt8] {
         unsafe Swift.withUnsafeBytes(of: value.bigEndian) { bytes in unsafe append(contentsOf: bytes) }
     }
 
-    /// Appends an integer behind its length.
+    /// Appends an integer after its length.
     ///
-    /// A single append writes both, as in the next function: a batch has some forty of them a
-    /// record.
+    /// A single append writes both, as in the next function, because a batch has about forty such integers per record.
     mutating func appendLengthPrefixed(bigEndian value: Int64) {
         unsafe appendLengthPrefixed(byteCount: 8) { room in unsafe room.storeBytes(of: value.bigEndian, as: Int64.self)
         }
     }
 
-    /// Appends bytes behind their length.
+    /// Appends bytes after their length.
     mutating func appendLengthPrefixed(_ value: RawSpan) {
         unsafe appendLengthPrefixed(byteCount: value.byteCount) { room in
             unsafe value.withUnsafeBytes { unsafe room.copyMemory(from: $0) }
         }
     }
 
-    /// - Parameter write: writes all of the room that it is given.
+    /// - Parameter write: a closure that fills the whole buffer.
     private mutating func appendLengthPrefixed(byteCount: Int, _ write: (UnsafeMutableRawBufferPointer) -> Void) {
         let prefixed = 4 + byteCount
         append(addingCapacity: prefixed) { output in
@@ -91,7 +92,7 @@ extension [UInt8] {
         }
     }
 
-    /// Appends what `body` writes, preceded by its length in bytes.
+    /// Appends the bytes that `body` writes, preceded by their length.
     mutating func appendLengthPrefixed(_ body: (inout [UInt8]) -> Void) {
         let start = count
         append(bigEndian: Int32(0))
@@ -105,7 +106,7 @@ extension [UInt8] {
         for period in periods { appendLengthPrefixed { $0.append(period: period) } }
     }
 
-    /// The flags are `rangetypes.h`'s: 0x02 for an included lower bound, 0x10 for no upper bound.
+    /// Appends a period; the flags are from `rangetypes.h`: 0x02 for an included lower bound, 0x10 for no upper bound.
     private mutating func append(period: PostgresPeriod) {
         append(period.endMilliseconds == nil ? 0x12 : 0x02)
         append(timestamp: period.startMilliseconds)
@@ -117,7 +118,7 @@ extension [UInt8] {
     }
 }
 
-/// The parameters of one statement where they lie, as libpq wants to be shown them.
+/// The parameters of one statement, in the form in which libpq reads them.
 @safe struct ParameterList {
     private let values: [[UInt8]?]
 
@@ -137,7 +138,7 @@ extension [UInt8] {
         }
     }
 
-    /// Points to the values from an index on, for as long as `body` runs.
+    /// Sets the pointers to the values from an index on; the pointers are valid while `body` runs.
     @unsafe private func withPointers<R>(
         from index: Int, in pointers: UnsafeMutableBufferPointer<UnsafePointer<CChar>?>,
         _ body: (UnsafeBufferPointer<UnsafePointer<CChar>?>) -> R
@@ -148,7 +149,7 @@ extension [UInt8] {
             return unsafe withPointers(from: index + 1, in: pointers, body)
         }
         return unsafe value.withUnsafeBytes { bytes in
-            // libpq takes a null pointer for NULL, so even an empty value needs an address.
+            // libpq treats a null pointer as NULL, so even an empty value needs an address.
             let start = unsafe bytes.baseAddress ?? UnsafeRawPointer(bitPattern: 1)
             let text = unsafe start?.assumingMemoryBound(to: CChar.self)
             unsafe pointers.initializeElement(at: index, to: text)

@@ -2,7 +2,7 @@ import CLibPQ
 import Glibc
 
 extension Session {
-    /// Connects and waits for the server's greeting.
+    /// Connects and waits until the server is ready.
     static func connect(_ options: PostgresOptions, wakePipe: WakePipe, until deadline: ContinuousClock.Instant)
         throws(PostgresError) -> Session
     {
@@ -23,7 +23,7 @@ extension Session {
         }
         let started = unsafe withCStrings(keywords) { keywords in
             unsafe withCStrings(values) { values in
-                // 1: `dbname` holds a whole connection string.
+                // The argument 1 means: `dbname` contains a whole connection string.
                 unsafe PQconnectStartParams(keywords, values, 1)
             }
         }
@@ -35,8 +35,8 @@ extension Session {
         return session
     }
 
-    /// - Returns: whether the server takes writes.
-    /// - Throws: also if the server refuses a setting: the session is not what was asked for.
+    /// - Returns: whether the server accepts writes.
+    /// - Throws: also if the server refuses a setting, because the session would differ from the request.
     func apply(_ settings: [String: String], until deadline: ContinuousClock.Instant) throws(PostgresError) -> Bool {
         let sorted = settings.sorted { $0.key < $1.key }
         let statement = PostgresStatement(
@@ -51,7 +51,7 @@ extension Session {
         throws(PostgresError)
     {
         let connection = try unsafe open()
-        // Only the verbose form holds the SQLSTATE of a refusal, which has no result to ask.
+        // Only the verbose form contains the SQLSTATE of a refusal, which has no result object.
         _ = unsafe PQsetErrorVerbosity(connection, PQERRORS_VERBOSE)
         var status = unsafe PQstatus(connection) == CONNECTION_BAD ? PGRES_POLLING_FAILED : PGRES_POLLING_WRITING
         while status == PGRES_POLLING_READING || status == PGRES_POLLING_WRITING {
@@ -87,18 +87,17 @@ extension Session {
     }
 }
 
-/// libpq's text about a failed connection, taken apart.
+/// A parsed error text of libpq about a failed connection.
 ///
-/// The verbose form reads `connection to server at "h" (1.2.3.4), port 5432 failed: FATAL: 28P01:
-/// password authentication failed for user "u"`, then lines of detail, which are dropped.
+/// The verbose form is `connection to server at "h" (1.2.3.4), port 5432 failed: FATAL: 28P01: password authentication
+/// failed for user "u"`, followed by lines of detail, which are dropped.
 struct ConnectionFailure: Equatable {
     let message: String
     let sqlState: SQLState?
 
     private static let messageCharactersMax = 500
 
-    /// - Parameter shown: what may be quoted; in the place of anything else in quotation marks
-    ///   stands `…`.
+    /// - Parameter shown: texts that may be quoted; any other text in quotation marks is replaced by `…`.
     init(_ text: String, showing shown: Set<String>) {
         let firstLine = text.split(separator: "\n").first.map(String.init) ?? ""
         let state = Self.sqlState(in: firstLine)
@@ -116,12 +115,12 @@ struct ConnectionFailure: Equatable {
         }.joined(separator: "\"")
     }
 
-    /// A socket's path begins with the folder that is named as the host.
+    /// Whether a quoted part may be shown; a socket's path begins with the folder that is named as the host.
     private static func mayBeShown(_ part: Substring, _ shown: Set<String>) -> Bool {
         shown.contains(String(part)) || shown.contains { $0.hasPrefix("/") && part.hasPrefix($0 + "/.s.PGSQL.") }
     }
 
-    /// The five characters between a severity and the message, `:  28P01: `.
+    /// The five-character code between a severity and the message: `:  28P01: `.
     private static func sqlState(in line: String) -> String? {
         for word in line.split(separator: " ") where word.count == 6 && word.last == ":" {
             let code = word.dropLast()

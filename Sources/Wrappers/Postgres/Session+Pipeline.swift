@@ -8,10 +8,10 @@ extension Session {
         case forget
     }
 
-    /// Runs the statements in order, in one round trip however many they are.
+    /// Runs any number of statements in order, in one round trip.
     ///
-    /// Statements that are new to this connection are prepared on the way. Outside of a transaction
-    /// they form one: the first failure undoes all of them, and is thrown.
+    /// Statements that are new to this connection are prepared in the same round trip. Outside of a transaction the
+    /// statements form one transaction: the first failure undoes all of them, and is thrown.
     func run(_ statements: [PostgresStatement], until deadline: ContinuousClock.Instant) throws(PostgresError)
         -> [PostgresRows]
     {
@@ -31,8 +31,8 @@ extension Session {
         return try rows.get()
     }
 
-    /// Whether only a new connection helps: what was prepared before a migration does not fit any
-    /// more, or the server has become a read-only standby.
+    /// Whether only a new connection helps: statements that were prepared before a migration no longer fit, or the
+    /// server has become a read-only standby.
     private static func isOutlived(_ error: PostgresError) -> Bool {
         error.sqlState == .featureNotSupported || error.sqlState == .readOnlyTransaction
     }
@@ -79,7 +79,7 @@ extension Session {
         if code != 1 { throw lost("a statement could not be sent") }
     }
 
-    /// Reads the answer to every step, then the one to the synchronisation at the end.
+    /// Reads the answer to every step, then the answer to the final synchronisation.
     private func collect(_ steps: [Step], until deadline: ContinuousClock.Instant) throws(PostgresError) -> Result<
         [PostgresRows], PostgresError
     > {
@@ -127,10 +127,12 @@ extension Session {
         throw lost("a statement had no answer", after: failure)
     }
 
-    /// The next result, waiting for it; nil if libpq says that the step is complete.
+    /// Waits for the next result.
     ///
-    /// Sends queued bytes while it waits. Otherwise a server that stops reading until its own
-    /// output is read would wait for us as we wait for it.
+    /// `nil` if libpq reports that the step is complete.
+    ///
+    /// The function sends queued bytes while it waits. Otherwise a server that stops reading until its own output is
+    /// read would wait for this client, and this client for the server.
     @unsafe func nextResult(until deadline: ContinuousClock.Instant, after failure: PostgresError? = nil)
         throws(PostgresError) -> OpaquePointer?
     {
@@ -148,7 +150,7 @@ extension Session {
         return unsafe PQgetResult(connection)
     }
 
-    /// Closes the connection and says why, with the server's last word if it left one.
+    /// Closes the connection and returns the cause, with the server's last error if there is one.
     func lost(_ message: String, after failure: PostgresError? = nil) -> PostgresError {
         let lastWord = failure ?? lastServerError()
         close()
@@ -156,7 +158,7 @@ extension Session {
         return PostgresError(code: .connectionLost, message: message + reason, sqlState: lastWord?.sqlState)
     }
 
-    /// A server that goes says so before it closes; libpq keeps that as a result to be fetched.
+    /// The server's error before it closed the connection; libpq stores it as a result.
     private func lastServerError() -> PostgresError? {
         guard let connection = unsafe connection else { return nil }
         for _ in 0..<Self.resultsAfterTheEndMax {

@@ -1,25 +1,25 @@
 import CLibPQ
 import Glibc
 
-/// The proof that the server's process behind a connection serves no other.
+/// The check that the server's process behind a connection serves no other connection.
 ///
-/// A pooler in transaction mode keeps none of what the workers rest on: settings of the session
-/// such as `search_path`, prepared statements, LISTEN, locks of the session.
+/// A pooler in transaction mode preserves nothing that the workers depend on: settings of the session such as
+/// `search_path`, prepared statements, LISTEN, locks of the session.
 extension Session {
-    /// Whether the process that answers is the one of the greeting.
+    /// Whether the answering process is the process that the greeting named.
     ///
-    /// Poolers name themselves by a number of their own.
+    /// Poolers report a process number of their own in the greeting.
     func isDirect(until deadline: ContinuousClock.Instant) throws(PostgresError) -> Bool {
         let answer = try answer(to: "SELECT pg_backend_pid()", until: deadline)
         return unsafe answer == "\(PQbackendPID(try open()))"
     }
 
-    /// Ends this session; throws if it outlives the server's process that it has used.
+    /// Ends this session; throws if the session outlives the server's process that it has used.
     ///
-    /// The server is asked to end the process as soon as it is idle. A process of its own takes the
-    /// session with it, as in a pool in session mode. A pool in transaction mode lends the process
-    /// to others or replaces it, whatever the load, and the session stays. Two sessions compared
-    /// with each other would show that by chance alone, and need two places in the pool.
+    /// The server is asked to end the process as soon as the process is idle. If the session has a process of its own,
+    /// as in a pool in session mode, the session ends too. A pool in transaction mode lends the process to others or
+    /// replaces it, whatever the load, and the session survives. A comparison of two sessions would detect that only
+    /// by chance, and would need two places in the pool.
     func requireProcessOfItsOwn(until deadline: ContinuousClock.Instant) throws(PostgresError) {
         _ = try answer(to: "SET idle_session_timeout = '100ms'", until: deadline)
         let end = ContinuousClock.now + Self.endMax
@@ -34,7 +34,7 @@ extension Session {
     /// Longest time for the server to end an idle process.
     private static let endMax = Duration.seconds(5)
 
-    /// Asks without preparing a statement, whose name a pooler's other client may have taken.
+    /// Runs a query without preparing a statement, whose name another client of the pooler may have used.
     ///
     /// - Returns: the first field, or an empty text.
     private func answer(to question: String, until deadline: ContinuousClock.Instant) throws(PostgresError) -> String {
@@ -63,7 +63,7 @@ extension PostgresError {
             + " which keeps no search_path, prepared statement, LISTEN or session lock: connect to"
             + " PostgreSQL itself, or through a pool with pool_mode=session")
 
-    /// Whether a statement's name is not what this session made it: another client prepares
-    /// statements in the same process of the server.
+    /// Whether a statement's name is not in the state that this session left: another client prepares statements in
+    /// the same server process.
     var isOfSharedProcess: Bool { sqlState == .invalidStatementName || sqlState == .duplicateStatementName }
 }

@@ -2,10 +2,10 @@ import CLibPQ
 import Glibc
 
 extension Session {
-    /// Runs a script of several statements as they stand, with the simple protocol.
+    /// Runs a script of several statements unchanged, with the simple protocol.
     ///
-    /// Outside of a transaction the whole script is one. Throws the first failure, after the server
-    /// has answered to the end.
+    /// Outside of a transaction the whole script is one transaction. Throws the first failure, after the server has
+    /// sent all its answers.
     func run(script: String, until deadline: ContinuousClock.Instant) throws(PostgresError) {
         let connection = try unsafe open()
         guard unsafe PQsendQuery(connection, script) == 1 else { throw lost("the script could not be sent") }
@@ -36,7 +36,7 @@ extension Session {
         }
     }
 
-    /// Unlike `wait`, leaves the connection usable when nothing comes or the task is cancelled.
+    /// Waits for input; unlike `wait`, leaves the connection usable after a time-out or a cancellation.
     private func waitForInput(until deadline: ContinuousClock.Instant) throws(PostgresError) {
         let socket = unsafe PQsocket(try open())
         var descriptors = [

@@ -2,12 +2,10 @@ import CLibPQ
 import Glibc
 import Threads
 
-/// A connection of libpq, driven without blocking inside of libpq: every wait is a `poll` of ours
-/// with a deadline.
+/// A libpq connection that never blocks inside libpq: every wait is a `poll` of this class with a deadline.
 ///
-/// The session owns the `PGconn`, and is used by one thread only, that of its actor. After
-/// `close()`, after a missed deadline and after a cancelled wait it is closed for good, because an
-/// answer that comes later could be taken for that of the next statement.
+/// The session owns the `PGconn`, and only its actor's thread uses it. After `close()`, a missed deadline or a
+/// cancelled wait it is closed permanently, because a late answer could be mistaken for the next statement's answer.
 @safe final class Session {
     private(set) var connection: OpaquePointer?
     var preparedStatements: PreparedStatements
@@ -31,7 +29,7 @@ import Threads
 
     var isOpen: Bool { unsafe connection != nil }
 
-    /// The server's view after the last answer: inside of a transaction, failed or not.
+    /// Whether a transaction is open, failed or not, according to the server's last answer.
     var isInTransaction: Bool {
         guard let connection = unsafe connection else { return false }
         return unsafe PQtransactionStatus(connection) != PQTRANS_IDLE
@@ -49,9 +47,9 @@ import Threads
         return unsafe connection
     }
 
-    /// Notices an end of the connection that came while nobody was waiting for an answer.
+    /// Detects an end of the connection that came while no call was waiting for an answer.
     ///
-    /// Reads to the end of what is there: a server that goes says why before it closes.
+    /// The function reads all available input: a server sends the cause before it closes the connection.
     func isAlive() -> Bool {
         guard let connection = unsafe connection else { return false }
         var descriptor = unsafe pollfd(fd: PQsocket(connection), events: Int16(POLLIN), revents: 0)
@@ -90,8 +88,8 @@ import Threads
         return PostgresError(code: code, message: message + "; the connection was closed")
     }
 
-    /// Sends the cancel request from a thread of its own: `PQcancel` blocks, and without end if the
-    /// server's machine accepts connections that a stopped server never answers.
+    /// Sends the cancel request from a separate thread: `PQcancel` blocks, and without end if the server's machine
+    /// accepts connections that a stopped server never answers.
     private func requestCancel() {
         guard let connection = unsafe connection, unsafe PQstatus(connection) == CONNECTION_OK,
             let request = unsafe PQgetCancel(connection)
@@ -116,13 +114,13 @@ extension Duration {
     }
 }
 
-/// Passes the server's notices to a Swift closure; lives as long as its session.
+/// Passes the server's notices to a Swift closure; exists as long as its session.
 final class NoticeSink {
     private let handler: @Sendable (PostgresNotice) -> Void
 
     init(handler: @escaping @Sendable (PostgresNotice) -> Void) { self.handler = handler }
 
-    /// The connection must not outlive this object: libpq keeps an unretained pointer to it.
+    /// The connection must not outlive this object: libpq stores an unretained pointer to it.
     @unsafe func receiveNotices(of connection: OpaquePointer) {
         let context = unsafe Unmanaged.passUnretained(self).toOpaque()
         _ = unsafe PQsetNoticeReceiver(
@@ -136,7 +134,7 @@ final class NoticeSink {
     }
 }
 
-/// A NOTICE or WARNING of the server; its detail, which may quote values, is left out.
+/// A NOTICE or WARNING of the server, without its detail, which may quote values.
 package struct PostgresNotice: Hashable, Sendable {
     package let severity: String
     package let sqlState: SQLState
@@ -149,15 +147,15 @@ package struct PostgresNotification: Hashable, Sendable {
     package let payload: String
 }
 
-/// Ends a `poll` from another thread: the cancellation of a task that waits for the server.
+/// Interrupts a `poll` from another thread when a task that waits for the server is cancelled.
 ///
-/// A pipe and not a flag, because the waiting thread sits in the kernel. Both ends are closed with
-/// the object; a full pipe is as good as a byte in it.
+/// A pipe replaces a flag, because the waiting thread is blocked in the kernel. Both ends are closed with the object;
+/// a full pipe wakes the thread as well as a single byte.
 final class WakePipe: Sendable {
     let readEnd: Int32
     private let writeEnd: Int32
 
-    /// Fails when the process has no file descriptor left.
+    /// Fails if the process has no free file descriptor.
     init?() {
         var ends: [Int32] = [-1, -1]
         guard unsafe pipe(&ends) == 0 else { return nil }
@@ -179,7 +177,7 @@ final class WakePipe: Sendable {
         _ = unsafe write(writeEnd, &byte, 1)
     }
 
-    /// Discards the bytes of an earlier cancellation.
+    /// Discards the bytes from an earlier cancellation.
     func clear() {
         var bytes: [UInt8] = Array(repeating: 0, count: 64)
         while unsafe read(readEnd, &bytes, bytes.count) > 0 {}

@@ -1,16 +1,16 @@
 import Platform
 
-/// A connection that stays open from one use to the next, and keeps the locks of its session.
+/// A connection that stays open between uses, and keeps the locks of its session.
 ///
-/// A standing connection serves one task at a time. A fault closes it, which releases its locks;
-/// the next use opens another, as it does once a newer login has worked.
+/// A standing connection serves one task at a time. A fault closes it, which releases its locks; the next use opens a
+/// new connection, also after a newer login has worked.
 package final class StandingConnection {
     private let client: PostgresClient
     private var connection: PostgresConnection?
 
     package init(_ client: PostgresClient) { self.client = client }
 
-    /// Lends the connection to `body`.
+    /// Calls `body` with the connection.
     ///
     /// - Parameter begin: prepares a connection that was just opened.
     package func use<Value>(

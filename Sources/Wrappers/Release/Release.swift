@@ -4,13 +4,13 @@ internal import CRelease
 package enum Release {
     /// The version of the programs, of the verifier's rules, of the image and of the manifests.
     ///
-    /// `deploy/CHANGES.md` lists by version what breaks.
+    /// `deploy/CHANGES.md` lists the breaking changes of each version.
     package static let version = "1.4.0"
 
     /// The number of the last migration in `schemas/postgres`.
     package static let schema = 18
 
-    /// The commit that was built, as the variable `ENTITLEMENTS_COMMIT` named it to
-    /// `swift build`; `unknown` without it.
+    /// The commit that was built: the value that the variable `ENTITLEMENTS_COMMIT` had for `swift build`; `unknown`
+    /// without the variable.
     package static let commit = unsafe String(cString: release_commit())
 }

@@ -1,7 +1,7 @@
 import Glibc
 
-/// A lock with a condition to wait for (pthread_cond_wait(3)), for threads that block in C
-/// libraries, which tasks never do.
+/// A lock with a condition variable (pthread_cond_wait(3)), for threads that block in C libraries; tasks never block
+/// on it.
 ///
 /// A wait may end without a signal, so the caller checks its condition again after each wait.
 @safe package final class Condition: @unchecked Sendable {
@@ -15,7 +15,7 @@ import Glibc
         unsafe condition.initialize(to: pthread_cond_t())
         var attributes = pthread_condattr_t()
         unsafe pthread_condattr_init(&attributes)
-        // A clock that nobody sets: a deadline is as far away as it was meant.
+        // Nobody sets the monotonic clock, so a deadline keeps its distance.
         unsafe pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
         let isMade = unsafe pthread_mutex_init(mutex, nil) == 0 && pthread_cond_init(condition, &attributes) == 0
         precondition(isMade, "the system has no room for a lock")
@@ -35,13 +35,13 @@ import Glibc
         return try body()
     }
 
-    /// Wakes one who waits.
+    /// Wakes one waiting thread.
     package func signal() { unsafe pthread_cond_signal(condition) }
 
-    /// Wakes all who wait.
+    /// Wakes all waiting threads.
     package func broadcast() { unsafe pthread_cond_broadcast(condition) }
 
-    /// Lets go of the lock until somebody signals; called with the lock held.
+    /// Releases the lock until a thread signals; called with the lock held.
     package func wait() { unsafe pthread_cond_wait(condition, mutex) }
 
     /// Waits as `wait()` does, for at most `limit`.

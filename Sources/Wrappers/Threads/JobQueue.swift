@@ -1,13 +1,13 @@
 /// The jobs of one `ThreadExecutor`, and the thread that runs them.
 ///
-/// Apart from the executor so that the thread does not keep the executor alive: every mutable field
-/// is read and written under `condition`.
+/// The queue is apart from the executor, so that the thread does not keep the executor alive. Every mutable field is
+/// read and written under `condition`.
 final class JobQueue: @unchecked Sendable {
     private let name: String
     private let condition = Condition()
     private var jobs: [UnownedJob] = []
     private var isStopped = false
-    /// Whether a thread runs the jobs, and which, once it has begun.
+    /// Whether a thread runs the jobs, and which thread, once the thread has begun.
     private var isRunning = false
     private var thread: UInt?
 
@@ -32,7 +32,7 @@ final class JobQueue: @unchecked Sendable {
         }
     }
 
-    /// Called with `condition` held.
+    /// Starts the thread; called with `condition` held.
     private func start(running executor: UnownedSerialExecutor) {
         isRunning = true
         let isStarted = OwnThread.start(name: name, stackBytes: Self.stackBytes) { [self] in run(on: executor) }
@@ -46,7 +46,9 @@ final class JobQueue: @unchecked Sendable {
         while let batch = next() { for job in batch { job.runSynchronously(on: executor) } }
     }
 
-    /// Waits for jobs; nil ends the thread, which the last reference to it records as gone.
+    /// Waits for jobs.
+    ///
+    /// `nil` ends the thread; the thread's last access to the queue records that.
     private func next() -> [UnownedJob]? {
         condition.withLock {
             while jobs.isEmpty {

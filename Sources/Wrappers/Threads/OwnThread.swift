@@ -1,13 +1,13 @@
 import Glibc
 
-/// A thread of the system's, for work that blocks.
+/// A system thread, for work that blocks.
 @safe package enum OwnThread {
-    /// Starts it; it ends when `body` returns, and nobody waits for that.
+    /// Starts a thread, which ends when `body` returns; nobody waits for the end.
     ///
     /// - Parameters:
-    ///   - name: shown by debuggers and `ps -L`; the kernel keeps its first 15 bytes.
-    ///   - stackBytes: a multiple of the page size.
-    /// - Returns: false if the system starts no more threads.
+    ///   - name: the name in debuggers and `ps -L`; the kernel keeps its first 15 bytes.
+    ///   - stackBytes: the size of the stack, a multiple of the page size.
+    /// - Returns: false if the system cannot start another thread.
     package static func start(name: String, stackBytes: Int, _ body: @escaping @Sendable () -> Void) -> Bool {
         let start = unsafe Unmanaged.passRetained(Start(name: name, body: body))
         var attributes = pthread_attr_t()
@@ -44,7 +44,7 @@ import Glibc
         return nil
     }
 
-    /// Names the calling thread (proc(5)); without /proc it keeps the program's name.
+    /// Names the calling thread (proc(5)); without /proc the thread keeps the program's name.
     private static func rename(_ name: String) {
         let file = open("/proc/thread-self/comm", O_WRONLY | O_CLOEXEC)
         guard file >= 0 else { return }
