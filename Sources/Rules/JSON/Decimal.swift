@@ -1,18 +1,18 @@
-/// A JSON number as it is written: digits, the place of the point, and an exponent.
+/// A JSON number in its written form: digits, the position of the point, and an exponent.
 ///
-/// The value is `0.d₁d₂…dₙ × 10^pointPlace`, where zeros at both ends are left out of the digits.
+/// The value is `0.d₁d₂…dₙ × 10^pointPlace`, without the zeros at both ends of the digits.
 struct Decimal {
     private var isNegative = false
-    /// The first 19 significant digits, which is as many as 64 bits may need.
+    /// The first 19 significant digits, the maximum of a 64-bit integer.
     private var leadingDigits: UInt64 = 0
     private var digitsCount = 0
     private var pointPlace = 0
 
     private static let digitsHeldMax = 19
-    /// Maximum exponent, beyond every number of digits that a document may have, and far from overflow.
+    /// Maximum exponent, above every number of digits that a document may have, and far below overflow.
     private static let exponentMax = 1 << 40
 
-    /// Takes a range that the parser has found to be a number.
+    /// - Parameter range: the range of a number that the parser has checked.
     init(_ input: Span<UInt8>, _ range: Range<Int>) {
         var index = range.lowerBound
         var isBeforePoint = true
@@ -59,8 +59,9 @@ struct Decimal {
         return isNegative ? -value : value
     }
 
-    /// The number, or the integer below it; nil if 64 bits do not hold that, or if a fraction
-    /// may not be rounded.
+    /// The number, or the next lower integer if `roundsDown`.
+    ///
+    /// `nil` if the result exceeds 64 bits, or if a fraction may not be rounded.
     func int64(roundsDown: Bool) -> Int64? {
         let hasFraction = digitsCount > max(0, pointPlace)
         guard roundsDown || !hasFraction else { return nil }
@@ -72,7 +73,7 @@ struct Decimal {
         return Int64(truncatingIfNeeded: 0 &- magnitude)
     }
 
-    /// The digits before the point, which are at most 19.
+    /// The digits before the point, at most 19.
     private var integerDigits: UInt64 {
         guard pointPlace > 0 else { return 0 }
         var value = leadingDigits

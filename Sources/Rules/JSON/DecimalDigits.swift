@@ -1,7 +1,7 @@
-/// Numbers as decimal digits, written where they are wanted instead of into a string of their own.
+/// Numbers as decimal digits, written directly to their destination instead of into a string.
 enum DecimalDigits {
     static func append(_ number: UInt64, to bytes: inout [UInt8]) {
-        // The most that 64 bits hold has twenty digits.
+        // The greatest 64-bit number has twenty digits.
         var digits = InlineArray<20, UInt8>(repeating: UInt8(ascii: "0"))
         var first = digits.count
         var rest = number

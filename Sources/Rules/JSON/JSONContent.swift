@@ -1,18 +1,18 @@
-/// A JSON value that is made before it is written.
+/// A JSON value that is built before it is written.
 ///
-/// The results of the tools are made as these: snake_case names, times as text in UTC with
-/// milliseconds, durations in seconds, and null for what there is not.
+/// The tools build their results from it: snake_case names, times as UTC text with milliseconds, durations in seconds,
+/// and null for missing values.
 package indirect enum JSONContent: Sendable {
     case null
     case bool(Bool)
     case int(Int64)
     case double(Double)
     case string(String)
-    /// A string that people see in a shorter form.
+    /// A string with a shorter form for people.
     case time(String, shown: String)
     case array([JSONContent])
     case object([(name: String, value: JSONContent)])
-    /// A value that is JSON already.
+    /// A value that is already JSON text.
     case raw([UInt8])
 
     /// The text without whitespace.
@@ -22,7 +22,7 @@ package indirect enum JSONContent: Sendable {
         return writer.takeBytes()
     }
 
-    /// The members of two objects as one.
+    /// Returns an object with the members of both objects.
     package static func + (first: JSONContent, second: JSONContent) -> JSONContent {
         guard case .object(let members) = first, case .object(let more) = second else {
             preconditionFailure("only objects have members")
@@ -73,9 +73,9 @@ extension JSONWriter {
     }
 }
 
-/// A value with one form in JSON.
+/// A type with a single form in JSON.
 package protocol JSONRepresentable: SendableMetatype {
-    /// Whether all of its values but null are numbers, which a table aligns at the right.
+    /// Whether all of the type's values except null are numbers, which a table aligns at the right.
     static var isNumber: Bool { get }
 
     var json: JSONContent { get }
@@ -111,7 +111,7 @@ extension Double: JSONRepresentable {
 
 extension Duration: JSONRepresentable {
     package static var isNumber: Bool { true }
-    /// Seconds, to the millisecond.
+    /// The duration in seconds, rounded to milliseconds.
     package var json: JSONContent { .double((self / .milliseconds(1)).rounded() / 1_000) }
 }
 
@@ -125,6 +125,6 @@ extension Array: JSONRepresentable where Element: JSONRepresentable {
 }
 
 extension Dictionary: JSONRepresentable where Key == String, Value: JSONRepresentable {
-    /// Members by their names.
+    /// An object with the members sorted by name.
     package var json: JSONContent { .object(sorted { $0.key < $1.key }.map { ($0.key, $0.value.json) }) }
 }

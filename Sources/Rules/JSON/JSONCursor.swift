@@ -1,18 +1,17 @@
-/// Passes over an object that `JSONWriter` wrote, member by member in the order of the text, and
-/// makes no document of it.
+/// A cursor over an object that `JSONWriter` wrote; it reads member by member in the order of the text, without making
+/// a document.
 ///
-/// It passes only what that writer mostly writes: no spaces, names without escapes, strings of
-/// ASCII without escapes, whole numbers of up to 18 digits that are not negative. At anything else
-/// it stands still and says so, and the text has to be read as a `JSONDocument`, which alone knows
-/// what JSON is and what is wrong with it. What it passes, a document reads as the same values; a
-/// member that stands twice, or is unknown, is one at which it stands still.
+/// The cursor accepts only the writer's usual output: no spaces, names without escapes, ASCII strings without escapes,
+/// and non-negative whole numbers of up to 18 digits. At anything else it stops and returns false or `nil`, and the
+/// caller must parse the text as a `JSONDocument`, which alone implements all of JSON and reports errors. A document
+/// reads the same values from accepted text. The cursor also stops at a repeated or unknown member.
 package struct JSONCursor: Sendable {
     private let bytes: [UInt8]
     /// The end of the bytes read so far.
     package private(set) var position = 0
     private let end: Int
 
-    /// - Parameter bytes: of which the object need not be all.
+    /// - Parameter bytes: the text, which may end before the object does.
     package init(_ bytes: [UInt8]) {
         self.bytes = bytes
         end = bytes.count
@@ -28,9 +27,9 @@ package struct JSONCursor: Sendable {
         return true
     }
 
-    /// Passes a member's name up to its value, if it is the next member's.
+    /// Moves past a member's name to its value, if it is the next member.
     package mutating func pass(name: StaticString) -> Bool {
-        // No value ends with an opening brace, so that after one comes the first member.
+        // No value ends with an opening brace, so the first member follows such a brace.
         let isFirst = position > 0 && bytes[position - 1] == UInt8(ascii: "{")
         let opening = isFirst ? position : position + 1
         let closing = opening + name.utf8CodeUnitCount + 1
@@ -42,9 +41,9 @@ package struct JSONCursor: Sendable {
         return true
     }
 
-    /// Eight bytes at a time, the last eight of them perhaps once more.
+    /// Compares eight bytes at a time; the last eight may overlap the previous ones.
     ///
-    /// - Precondition: so many bytes are there.
+    ///   - Precondition: `bytes` contains as many bytes from `start` as `text` has.
     private func has(_ text: StaticString, at start: Int) -> Bool {
         let expected = UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
         return bytes.withUnsafeBytes { bytes in
@@ -66,9 +65,9 @@ package struct JSONCursor: Sendable {
 extension JSONCursor {
     package mutating func passNull() -> Bool { pass(literal: "null") }
 
-    /// Passes a boolean and returns it.
+    /// Reads a boolean and moves past it.
     ///
-    /// `nil` if the value is no boolean.
+    /// `nil` if the value is not a boolean.
     package mutating func bool() -> Bool? {
         if pass(literal: "true") { return true }
         return pass(literal: "false") ? false : nil
@@ -81,10 +80,12 @@ extension JSONCursor {
         return true
     }
 
-    /// Passes a number and returns it as `JSONValue.int64` does; nil also if there is no digit.
+    /// Reads a number as `JSONValue.int64` does and moves past it.
     ///
-    /// The cursor passes only the beginning of a number with a fraction or with more digits: no
-    /// member is found there, so that nothing more is passed.
+    /// `nil` also without a digit.
+    ///
+    /// The cursor moves past only the beginning of a number with a fraction or with more digits: no member follows
+    /// there, so the cursor stops.
     package mutating func int64() -> Int64? {
         var number: Int64 = 0
         var index = position
@@ -95,29 +96,31 @@ extension JSONCursor {
             number = number &* 10 &+ Int64(digit)
             index += 1
         }
-        // JSON has no leading zeros.
+        // JSON numbers have no leading zeros.
         guard index > position, index == position + 1 || bytes[position] != UInt8(ascii: "0") else { return nil }
         position = index
         return number
     }
 
-    /// Maximum digits; so many never exceed 64 bits.
+    /// Maximum digits, with which a number never exceeds 64 bits.
     private static let digitsMax = 18
 
-    /// Passes a string and returns it as `JSONValue.string` does.
+    /// Reads a string as `JSONValue.string` does and moves past it.
     ///
-    /// `nil` also for a string with escapes, or of more than ASCII.
+    /// `nil` also for a string with escapes or with other bytes than ASCII.
     package mutating func string() -> String? { passString().map { String(decoding: bytes[$0], as: UTF8.self) } }
 
-    /// Passes a string's content to `body` and returns its result; nil as for `string()`.
+    /// Calls `body` with a string's content and returns its result.
     ///
-    /// The cursor moves past the string also if `body` returns nil.
+    /// `nil` as for `string()`.
+    ///
+    /// The cursor moves past the string even if `body` returns `nil`.
     package mutating func withString<Result>(_ body: (Span<UInt8>) -> Result?) -> Result? {
         guard let content = passString() else { return nil }
         return body(bytes.span.extracting(content))
     }
 
-    /// Passes a string and returns where its content stands.
+    /// Moves past a string and returns the range of its content.
     private mutating func passString() -> Range<Int>? {
         guard position < end, bytes[position] == UInt8(ascii: "\"") else { return nil }
         let start = position + 1

@@ -1,14 +1,14 @@
-/// A parsed document: the original bytes, and where each value lies in them.
+/// A parsed document: the original bytes, and the position of each value in them.
 ///
-/// Values are spans into the bytes and are converted when asked for, so a number that no machine
-/// type holds survives, and a value can be spliced elsewhere exactly as it was written.
+/// Values are ranges of the bytes and are converted on demand. A number beyond every machine type is therefore
+/// preserved, and a value can be copied into another text exactly as written.
 package struct JSONDocument: Sendable {
     let storage: JSONStorage
 
     /// Reads one document in one pass, without recursion.
     ///
-    /// - Throws: the first fault in the order of the bytes; a doubled key in an object of many
-    ///   members is seen at the object's end.
+    /// - Throws: the first fault in the order of the bytes; a duplicate key in an object with many members is detected
+    ///   at the object's end.
     package init(parsing bytes: [UInt8], limits: JSONLimits = .standard, policy: JSONPolicy = .strict) throws(JSONError)
     {
         var parser = JSONParser(limits: limits, policy: policy)
@@ -16,12 +16,12 @@ package struct JSONDocument: Sendable {
         storage = JSONStorage(bytes: bytes, nodes: parser.nodes)
     }
 
-    /// Reads the members of an object that stand before this one, and looks at nothing after it.
+    /// Reads the members of an object that precede a given member, and nothing after them.
     ///
-    /// - Parameter member: its name, which is found only as `JSONWriter` writes it, with no space
-    ///   before or after it, and where it is not the first. The root's `range` ends before its
-    ///   comma; where it is not found, everything is read.
-    /// - Throws: as for a whole document.
+    /// - Parameter member: the name of a member that is not the first; it is found only as `JSONWriter` writes it,
+    ///   with no space before or after it. The root's `range` ends before its comma; if it is not found, everything is
+    ///   read.
+    /// - Throws: the same errors as for a whole document.
     package init(parsing bytes: [UInt8], upToMember member: StaticString, limits: JSONLimits = .standard)
         throws(JSONError)
     {
@@ -33,9 +33,9 @@ package struct JSONDocument: Sendable {
     package var root: JSONValue { JSONValue(storage: storage, index: 0) }
 }
 
-/// The upper bounds of a document, so that hostile input costs a bounded amount of memory.
+/// The limits of a document, so that hostile input costs a bounded amount of memory.
 package struct JSONLimits: Sendable, Equatable {
-    /// Maximum containers open at once.
+    /// Maximum depth of nested containers.
     package var depthMax: Int
     /// Maximum values and keys of a document together.
     package var nodesMax: Int
@@ -48,22 +48,22 @@ package struct JSONLimits: Sendable, Equatable {
 
     package static let standard = JSONLimits()
 
-    /// Limits of what we wrote or accepted ourselves: its bytes were bounded at the door.
+    /// Limits for documents that this product wrote or already accepted: their size was limited at entry.
     package static let accepted = JSONLimits(depthMax: .max, nodesMax: .max)
 }
 
-/// The kind of documents that are accepted, within the limits.
+/// The rules by which documents are accepted, within the limits.
 package enum JSONPolicy: Sendable {
-    /// All that RFC 8259 calls JSON; a UTF-8 byte order mark before it is skipped.
+    /// All JSON texts of RFC 8259; a UTF-8 byte order mark at the start is skipped.
     case grammar
-    /// The grammar without what two readers could understand differently, or PostgreSQL could not
-    /// hold: doubled keys, NUL and lone surrogates in strings, a byte order mark.
+    /// The grammar, except for content that two readers could understand differently or PostgreSQL cannot store:
+    /// duplicate keys, NUL and lone surrogates in strings, a byte order mark.
     case strict
 }
 
-/// The reason for which bytes are not an acceptable document, and the byte at which the fault was found.
+/// The reason why bytes are not an acceptable document, and the offset of the fault.
 ///
-/// Holds nothing of the document, so it may be logged.
+/// The error contains nothing from the document, so it may be logged.
 package struct JSONError: Error, Hashable, Sendable {
     package enum Code: String, Sendable, CaseIterable {
         case notUTF8 = "not_utf8"
@@ -105,21 +105,21 @@ package enum JSONKind: UInt8, Sendable {
 ///
 /// A container is followed by its contents; in an object, keys and values alternate.
 struct JSONNode: Sendable {
-    /// The beginning of the value's text; `end` is its end, and a string's quotes are part of it.
+    /// The beginning of the value's text; `end` is its end, and a string's quotes are included.
     var start: UInt32
     var end: UInt32
-    /// The index of the node that follows this one and all it contains.
+    /// The index of the next node after this one and its contents.
     var next: UInt32
-    /// Members of an object, elements of an array.
+    /// Number of an object's members or an array's elements.
     var count: UInt32
     var kind: JSONKind
-    /// A string with at least one backslash.
+    /// Whether a string contains a backslash.
     var hasEscapes: Bool
-    /// A string that names half of a surrogate pair, which UTF-8 cannot represent.
+    /// Whether a string contains half of a surrogate pair, which UTF-8 cannot represent.
     var hasLoneSurrogate: Bool
 }
 
-/// The storage that every value of a document refers to, so that a value retains one reference.
+/// The storage that all values of a document share, so that a value retains one reference.
 final class JSONStorage: Sendable {
     let bytes: [UInt8]
     let nodes: [JSONNode]

@@ -46,7 +46,7 @@ package struct JSONElements: Sequence, Sendable {
 }
 
 extension JSONValue {
-    /// The nodes of its members or elements; none if it is of another kind.
+    /// The nodes of the value's members or elements; empty for a value of another kind.
     fileprivate func nodes(inside kind: JSONKind) -> Range<Int> {
         self.kind == kind ? index + 1..<Int(node.next) : 0..<0
     }
@@ -54,17 +54,17 @@ extension JSONValue {
 
 /// The position of one member of an object in its document's bytes.
 ///
-/// Plain numbers, so that iterating over many members retains no reference for each.
+/// The type has only plain numbers, so that iterating over many members retains no reference for each.
 package struct JSONMemberSpan: Sendable {
     /// The key with its quotes.
     package let key: Range<Int>
     package let value: Range<Int>
-    /// Whether the key's content is other bytes than those between its quotes.
+    /// Whether the key's content differs from the bytes between its quotes.
     package let isKeyEscaped: Bool
 }
 
 extension JSONValue {
-    /// The members of an object in the order of the text; none for anything else.
+    /// The members of an object in the order of the text; empty for anything else.
     package var memberSpans: [JSONMemberSpan] {
         guard kind == .object else { return [] }
         let (nodes, end) = (storage.nodes, Int(node.next))
@@ -82,15 +82,14 @@ extension JSONValue {
         return spans
     }
 
-    /// The members whose keys are recognized, in the order of the text; none for anything but an
-    /// object.
+    /// The members with recognized keys, in the order of the text; empty for anything but an object.
     ///
-    /// The function makes one pass and builds no values of members that it skips: an object may
-    /// have tens of thousands of them, with escapes in each key.
+    /// The function makes one pass and creates no values for skipped members: an object may have tens of thousands of
+    /// them, with escapes in each key.
     ///
     /// - Parameters:
-    ///   - keyBytesMax: keys of more bytes, their escapes replaced, are not recognized.
-    ///   - recognize: gets a key's bytes, its escapes replaced.
+    ///   - keyBytesMax: maximum bytes of a recognized key, with its escapes replaced.
+    ///   - recognize: a closure that receives a key's bytes, with its escapes replaced.
     package func members<Name>(keyBytesMax: Int, recognize: (borrowing Span<UInt8>) -> Name?) -> [(
         name: Name, value: JSONValue
     )] {

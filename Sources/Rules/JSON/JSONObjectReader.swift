@@ -1,12 +1,11 @@
-/// Reads an object's members by their names, cheapest in the order in which they stand.
+/// A reader of an object's members by name, fastest if they are requested in the order of the text.
 ///
-/// Each search begins behind the member that was found last, so that who asks in the order of the
+/// Each search begins after the member that was found last, so a caller that requests the members in the order of the
 /// text compares each name once. The result never depends on that order.
 package struct JSONObjectReader: Sendable {
-    /// The index of a member's value, for the reader that gave it.
+    /// The index of a member's value, valid for the reader that returned it.
     ///
-    /// Unlike a `JSONValue` it refers to nothing, so that a value that is only converted costs no
-    /// counting of references.
+    /// Unlike a `JSONValue` it holds no reference, so that a value that is only converted costs no reference counting.
     package struct Index: Sendable { fileprivate let node: Int }
 
     private let storage: JSONStorage
@@ -16,7 +15,7 @@ package struct JSONObjectReader: Sendable {
 
     /// Makes a reader of an object.
     ///
-    /// `nil` if the value is no object.
+    /// `nil` if the value is not an object.
     package init?(_ value: JSONValue) {
         guard value.kind == .object else { return nil }
         storage = value.storage
@@ -48,7 +47,7 @@ extension JSONObjectReader {
 
     package func isNull(at index: Index) -> Bool { kind(at: index) == .null }
 
-    /// The value itself, which may outlive the reader.
+    /// The value as a `JSONValue`, which may outlive the reader.
     package func value(at index: Index) -> JSONValue { JSONValue(storage: storage, index: index.node) }
 
     /// The value's `JSONValue.bool`.
@@ -60,7 +59,9 @@ extension JSONObjectReader {
     /// The value's `JSONValue.string`.
     package func string(at index: Index) -> String? { value(at: index).string }
 
-    /// Passes a string's content to `body`; nil if the value is no string, or one with escapes.
+    /// Calls `body` with a string's content.
+    ///
+    /// `nil` if the value is not a string, or has escapes.
     package func withPlainString<Result>(at index: Index, _ body: (Span<UInt8>) -> Result?) -> Result? {
         let node = storage.nodes[index.node]
         guard node.kind == .string, !node.hasEscapes else { return nil }

@@ -1,9 +1,9 @@
 extension JSONParser {
-    /// Keys are compared as they are read, until an object has more than this many, or one that has
-    /// escapes or is longer than `keyBytesComparedMax`.
+    /// Maximum keys of an object that are compared during reading; a key with escapes, or longer than
+    /// `keyBytesComparedMax`, also ends the comparison.
     ///
-    /// Then all are checked at the object's end in a hash table. Its hash is seeded per process, so
-    /// a sender cannot provoke collisions.
+    /// All keys are then checked at the object's end with a hash table. Its hash is seeded per process, so a sender
+    /// cannot provoke collisions.
     private static let keysComparedMax = 32
     private static let keyBytesComparedMax = 32
 
@@ -19,7 +19,7 @@ extension JSONParser {
         }
         let isNew = open[open.count - 1].keys.insert(KeyFilter.hash(input, node.content))
         if !isNew {
-            // The bit may come from another key: compare the bytes.
+            // Another key may have set the bit: compare the bytes.
             try requireNew(key, amongKeysOf: container, input)
         }
     }
@@ -30,7 +30,7 @@ extension JSONParser {
             if haveEqualContent(nodes[other], nodes[key], input) {
                 throw JSONError(code: .duplicateKey, offset: Int(nodes[key].start))
             }
-            // The value follows its key; its `next` is the following key.
+            // The value follows its key; the value's `next` is the next key.
             other = Int(nodes[other + 1].next)
         }
     }
@@ -64,7 +64,7 @@ extension JSONParser {
         }
     }
 
-    /// - Parameter decoded: scratch space, reused between calls.
+    /// - Parameter decoded: temporary storage, reused between calls.
     private func hash(_ input: Span<UInt8>, _ key: JSONNode, _ decoded: inout [UInt8]) -> Int {
         var hasher = Hasher()
         if key.hasEscapes {
@@ -83,9 +83,9 @@ extension JSONNode {
     var content: Range<Int> { Int(start) + 1..<Int(end) - 1 }
 }
 
-/// The keys of one large object by their hash: open addressing, at most half full.
+/// A hash table of a large object's keys, with open addressing, at most half full.
 private struct HashedKeys {
-    /// Node 0 marks a free slot: a key always follows its object's node.
+    /// The slots; node 0 marks a free slot, because a key always follows its object's node.
     private var slots: [(hash: Int, node: Int)]
 
     init(count: Int) {
@@ -93,7 +93,7 @@ private struct HashedKeys {
         slots = Array(repeating: (hash: 0, node: 0), count: capacity)
     }
 
-    /// Adds a key; returns false and changes nothing if the table has an equal one.
+    /// Adds a key; returns false and changes nothing if the table already contains an equal key.
     mutating func insert(_ node: Int, hash: Int, isEqual: (Int) -> Bool) -> Bool {
         var index = hash & (slots.count - 1)
         while slots[index].node != 0 {
@@ -105,21 +105,20 @@ private struct HashedKeys {
     }
 }
 
-/// A filter of an object's keys: each sets one of 256 bits.
+/// A filter of an object's keys, in which each key sets one of 256 bits.
 ///
-/// A bit not yet set proves that a key is new; the keys of an Apple payload seldom share one.
+/// An unset bit proves that a key is new; the keys of an Apple payload seldom share a bit.
 struct KeyFilter {
     private var words = InlineArray<4, UInt64>(repeating: 0)
 
-    /// Sets the key's bit; returns whether it was not set before, which proves the key new.
+    /// Sets the key's bit; returns whether it was unset, which proves that the key is new.
     mutating func insert(_ hash: UInt8) -> Bool {
         let (word, bit) = (Int(hash >> 6), UInt64(1) << UInt64(hash & 63))
         defer { words[word] |= bit }
         return words[word] & bit == 0
     }
 
-    /// Hashes a key's length and its first, middle and last byte, which suffice to tell most field
-    /// names apart.
+    /// Hashes a key's length and its first, middle and last byte, which distinguish most field names.
     static func hash(_ bytes: Span<UInt8>, _ content: Range<Int>) -> UInt8 {
         guard !content.isEmpty else { return 0 }
         let first = bytes[content.lowerBound]

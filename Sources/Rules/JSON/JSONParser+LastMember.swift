@@ -1,7 +1,7 @@
-/// The end of a reading that is to look at the first members of an object alone.
+/// The early end of reading, for callers that need only the first members of an object.
 extension JSONParser {
-    /// Whether the comma and the name of this member of the outermost object stand next, as
-    /// `JSONWriter` writes them.
+    /// Whether the next bytes are the comma and the name of this member of the outermost object, as `JSONWriter`
+    /// writes them.
     func isBefore(_ member: StaticString, _ input: Span<UInt8>, _ expected: Expectation) -> Bool {
         guard open.count == 1, open[0].isObject, expected == .commaOrEnd else { return false }
         let name = position + 2

@@ -1,5 +1,5 @@
 extension JSONParser {
-    /// Reads a string from its opening quote to its closing one, and checks that it is UTF-8.
+    /// Reads a string from its opening quote to its closing quote, and checks that it is UTF-8.
     mutating func readString(_ input: Span<UInt8>) throws(JSONError) {
         let start = position
         var hasEscapes = false
@@ -30,8 +30,8 @@ extension JSONParser {
 
     /// The index of the first byte that is a quote, a backslash, a control character or not ASCII.
     ///
-    /// Eight bytes at a time: each term sets the top bit of a byte that it looks for, and what
-    /// borrowing could set falsely lies above a bit that is set rightly, so the lowest one counts.
+    /// The function compares eight bytes at a time: each term sets the top bit of a matching byte. A borrow can set
+    /// wrong bits only above a correct one, so the lowest bit counts.
     static func endOfPlainText(_ input: Span<UInt8>, from start: Int) -> Int {
         let ones: UInt64 = 0x0101_0101_0101_0101
         let tops: UInt64 = 0x8080_8080_8080_8080
@@ -55,7 +55,7 @@ extension JSONParser {
         return index
     }
 
-    /// Reads one escape, or the two of a surrogate pair; false if half of a pair stands alone.
+    /// Reads one escape, or the two escapes of a surrogate pair; false for a lone surrogate.
     private mutating func readEscape(_ input: Span<UInt8>) throws(JSONError) -> Bool {
         guard position + 1 < input.count else {
             position = input.count
@@ -92,7 +92,7 @@ extension JSONParser {
 }
 
 extension JSONParser {
-    /// Reads `-`? integer fraction? exponent?, as RFC 8259 §6 writes them.
+    /// Reads a number, `-`? integer fraction? exponent? in RFC 8259 §6.
     mutating func readNumber(_ input: Span<UInt8>) throws(JSONError) {
         let start = position
         if input[position] == UInt8(ascii: "-") { position += 1 }
@@ -116,7 +116,7 @@ extension JSONParser {
         try append(.number, from: start, to: position)
     }
 
-    /// Reads one digit or more.
+    /// Reads at least one digit.
     private mutating func readDigits(_ input: Span<UInt8>) throws(JSONError) {
         guard position < input.count else { throw fault(.unexpectedEnd) }
         var index = position
@@ -126,10 +126,9 @@ extension JSONParser {
     }
 }
 
-/// Well-formed UTF-8 as RFC 3629 §4 defines it: no overlong forms, no surrogates, no more than
-/// U+10FFFF.
+/// Well-formed UTF-8 as in RFC 3629 §4: no overlong forms, no surrogates, nothing above U+10FFFF.
 enum UTF8Sequence {
-    /// The length of the well-formed sequence at a position; 0 if the bytes form none.
+    /// The length of the well-formed sequence at a position; 0 if the bytes are not well formed.
     static func length(in input: Span<UInt8>, at position: Int) -> Int {
         let first = input[position]
         switch first {

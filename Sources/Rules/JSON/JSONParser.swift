@@ -1,8 +1,8 @@
-/// The reader's one pass: checks the grammar and the policy, and notes where each value lies.
+/// The reader's single pass, which checks the grammar and the policy, and records the position of each value.
 ///
-/// The containers that are open stand in a list, not on the call stack.
+/// The open containers are in a list, not on the call stack.
 struct JSONParser {
-    /// The grammar's next element; whitespace before it is skipped.
+    /// The next element that the grammar expects; whitespace before it is skipped.
     enum Expectation {
         case value
         case valueOrEnd
@@ -17,13 +17,13 @@ struct JSONParser {
         let isObject: Bool
         var count: UInt32 = 0
         var keys = KeyFilter()
-        /// Whether its keys are checked at its end, in a hash table.
+        /// Whether the object's keys are checked at its end, with a hash table.
         var hashesKeys = false
     }
 
     let limits: JSONLimits
     let policy: JSONPolicy
-    /// The member of the outermost object before whose comma the reading ends.
+    /// The member of the outermost object before which reading ends.
     let lastMember: StaticString?
     var nodes: [JSONNode] = []
     var open: [OpenContainer] = []
@@ -118,13 +118,13 @@ struct JSONParser {
         position += 1
     }
 
-    /// Passes the bracket that closes the innermost container.
+    /// Moves past the bracket that closes the innermost container.
     private mutating func passBracket(_ input: Span<UInt8>) throws(JSONError) -> Expectation {
         position += 1
         return try close(input)
     }
 
-    /// Closes the innermost container at the position.
+    /// Closes the innermost container at the current position.
     private mutating func close(_ input: Span<UInt8>) throws(JSONError) -> Expectation {
         let container = open.removeLast()
         if container.isObject && policy == .strict { try checkHashedKeys(input, container) }

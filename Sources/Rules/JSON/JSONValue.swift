@@ -1,4 +1,4 @@
-/// A value of a document: a span of its bytes, converted when asked for.
+/// A value of a document: a range of the document's bytes, converted on demand.
 package struct JSONValue: Sendable {
     let storage: JSONStorage
     let index: Int
@@ -7,10 +7,10 @@ package struct JSONValue: Sendable {
 
     package var kind: JSONKind { node.kind }
 
-    /// The value's range in the document's bytes, quotes and brackets included.
+    /// The value's range in the document's bytes, including quotes and brackets.
     package var range: Range<Int> { Int(node.start)..<Int(node.end) }
 
-    /// The value exactly as it was written.
+    /// The value exactly as written.
     package var rawBytes: ArraySlice<UInt8> { storage.bytes[range] }
 
     package var isNull: Bool { kind == .null }
@@ -20,16 +20,18 @@ package struct JSONValue: Sendable {
     /// The number of an object's members or an array's elements; 0 for anything else.
     package var count: Int { Int(node.count) }
 
-    /// The members of an object in the order of the text; none for anything else.
+    /// The members of an object in the order of the text; empty for anything else.
     package var members: JSONMembers { JSONMembers(container: self) }
 
-    /// The elements of an array; none for anything else.
+    /// The elements of an array; empty for anything else.
     package var elements: JSONElements { JSONElements(container: self) }
 
-    /// The value of a member; nil if the member is absent or this value is no object.
+    /// The value of a member.
     ///
-    /// Keys are compared as bytes, after their escapes are replaced. Of doubled keys, which only
-    /// `JSONPolicy.grammar` lets through, the first counts.
+    /// `nil` if the member is absent or this value is not an object.
+    ///
+    /// Keys are compared as bytes, after their escapes are replaced. The first of duplicate keys counts, which only
+    /// `JSONPolicy.grammar` accepts.
     package subscript(_ key: StaticString) -> JSONValue? {
         guard key.hasPointerRepresentation else { return self[String(describing: key)] }
         return member(UnsafeBufferPointer(start: key.utf8Start, count: key.utf8CodeUnitCount))
@@ -58,21 +60,22 @@ extension JSONValue {
 }
 
 extension JSONValue {
-    /// The number if it is an integer that 64 bits hold, however it is written: `1.0` and `1e3`
-    /// are integers.
+    /// The number if it is an integer within 64 bits, in any notation: `1.0` and `1e3` are integers.
     package var int64: Int64? { shortInteger ?? decimal?.int64(roundsDown: false) }
 
-    /// The greatest integer that is not above the number, if 64 bits hold it.
+    /// The greatest integer not above the number, if it is within 64 bits.
     package var int64RoundedDown: Int64? { decimal?.int64(roundsDown: true) }
 
-    /// The nearest double; nil if the number is too large for one.
+    /// The nearest double.
+    ///
+    /// `nil` if the number is too large for a double.
     package var double: Double? {
         guard kind == .number else { return nil }
         let value = Double(String(decoding: rawBytes, as: UTF8.self))
         return value.flatMap { $0.isFinite ? $0 : nil }
     }
 
-    /// The number if it is written as up to 18 digits and nothing else, as nearly all are.
+    /// The number if it consists of up to 18 digits, as nearly all numbers do.
     private var shortInteger: Int64? {
         let range = range
         guard kind == .number, range.count <= 18 else { return nil }
@@ -94,36 +97,42 @@ extension JSONValue {
 }
 
 extension JSONValue {
-    /// A string's content; nil for anything else, and for half a surrogate pair.
+    /// A string's content.
+    ///
+    /// `nil` for anything else, and for a lone surrogate.
     package var string: String? {
         if let range = plainStringRange { return String(decoding: storage.bytes[range], as: UTF8.self) }
         return stringBytes.map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// A string's content in UTF-8, escapes replaced; nil as for `string`.
+    /// A string's content in UTF-8, with escapes replaced.
+    ///
+    /// `nil` as for `string`.
     package var stringBytes: [UInt8]? {
         guard kind == .string, !node.hasLoneSurrogate else { return nil }
         if let range = plainStringRange { return Array(storage.bytes[range]) }
         return storage.decodedContent(at: index)
     }
 
-    /// The range of a string's content in the document's bytes; nil if the string has escapes.
+    /// The range of a string's content in the document's bytes.
+    ///
+    /// `nil` if the string has escapes.
     package var plainStringRange: Range<Int>? { kind == .string && !node.hasEscapes ? node.content : nil }
 
-    /// Whether this is a string of exactly these bytes, by no other equivalence.
+    /// Whether this is a string of exactly these bytes, without any Unicode equivalence.
     package func isString(_ text: StaticString) -> Bool {
         guard kind == .string, text.hasPointerRepresentation else { return false }
         let expected = UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
         return storage.hasString(at: index, equalTo: expected)
     }
 
-    /// Whether this is a string of exactly these bytes, by no other equivalence.
+    /// Whether this is a string of exactly these bytes, without any Unicode equivalence.
     @_disfavoredOverload package func isString(_ text: String) -> Bool {
         var text = text
         return kind == .string && text.withUTF8 { storage.hasString(at: index, equalTo: $0) }
     }
 
-    /// Whether this is a string of exactly these bytes, by no other equivalence.
+    /// Whether this is a string of exactly these bytes, without any Unicode equivalence.
     package func isString(_ text: [UInt8]) -> Bool {
         kind == .string && text.withUnsafeBufferPointer { storage.hasString(at: index, equalTo: $0) }
     }

@@ -1,7 +1,6 @@
-/// Writes one JSON text without whitespace; commas and colons come by themselves.
+/// A writer of one JSON text without whitespace, which inserts commas and colons itself.
 ///
-/// Misuse (a member without a key, an object closed as an array) is a fault of ours and stops the
-/// process.
+/// Misuse (a member without a key, an object closed as an array) is a programming error and stops the process.
 package struct JSONWriter: Sendable {
     package private(set) var bytes: [UInt8] = []
     private var open = OpenContainers()
@@ -10,16 +9,16 @@ package struct JSONWriter: Sendable {
 
     package init(reserving bytesExpected: Int = 256) { bytes.reserveCapacity(bytesExpected) }
 
-    /// Goes on with an object: its bytes up to the end of its last member, of which it has one.
+    /// Continues an object from its bytes up to the end of its last member; it must have a member.
     ///
-    /// - Parameter object: without its closing brace; only `takeBytes()` gets the text back.
+    /// - Parameter object: the object without its closing brace; only `takeBytes()` returns the text.
     package init(continuing object: consuming [UInt8]) {
         bytes = object
         open.begin(isObject: true)
         needsComma = true
     }
 
-    /// The text so far, without a copy; nothing can be written after it.
+    /// The text so far, without a copy; the writer cannot be used afterwards.
     package consuming func takeBytes() -> [UInt8] { bytes }
 
     package mutating func object<E: Error>(_ body: (inout JSONWriter) throws(E) -> Void) throws(E) {
@@ -58,7 +57,7 @@ package struct JSONWriter: Sendable {
         string.withUTF8 { appendQuoted($0) }
     }
 
-    /// Writes a string of characters of which none needs an escape, such as digits.
+    /// Writes a string whose characters need no escape, such as digits.
     package mutating func string(plain text: Span<UInt8>) {
         prepareValue()
         bytes.append(UInt8(ascii: "\""))
@@ -66,21 +65,21 @@ package struct JSONWriter: Sendable {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    /// Writes the member only when there is a value.
+    /// Writes the member only if the value is not `nil`.
     package mutating func optionalString(_ name: StaticString, _ value: String?) {
         guard let value else { return }
         key(name)
         string(value)
     }
 
-    /// Writes the member only when there is a value.
+    /// Writes the member only if the value is not `nil`.
     package mutating func optionalInt(_ name: StaticString, _ value: (some BinaryInteger)?) {
         guard let value else { return }
         key(name)
         int(value)
     }
 
-    /// Writes UTF-8 as a string; what is not UTF-8 in it becomes U+FFFD.
+    /// Writes UTF-8 as a string; invalid UTF-8 becomes U+FFFD.
     package mutating func string(utf8 text: some Sequence<UInt8>) {
         let copy = Array(text)
         guard UTF8Sequence.isWellFormed(copy.span) else {
@@ -100,7 +99,7 @@ package struct JSONWriter: Sendable {
         DecimalDigits.append(magnitude, to: &bytes)
     }
 
-    /// Writes a number that has to be finite: JSON has no other.
+    /// Writes a number, which must be finite: JSON has no other numbers.
     package mutating func double(_ value: Double) {
         precondition(value.isFinite, "JSON has no infinity and no NaN")
         prepareValue()
@@ -111,7 +110,7 @@ package struct JSONWriter: Sendable {
 
     package mutating func null() { raw("null".utf8) }
 
-    /// Splices one value that is JSON already, as it is.
+    /// Inserts a value that is already JSON, unchanged.
     package mutating func raw(_ value: some Collection<UInt8>) {
         prepareValue()
         bytes.append(contentsOf: value)
@@ -149,8 +148,8 @@ package struct JSONWriter: Sendable {
         needsComma = true
     }
 
-    /// Escapes what JSON asks for, and every other control character too: some terminals obey those
-    /// of the upper half (U+0080 to U+009F), and logs are read in terminals.
+    /// Escapes the characters that JSON requires, and every other control character: some terminals obey the control
+    /// characters U+0080 to U+009F, and logs are read in terminals.
     ///
     /// - Parameter text: well-formed UTF-8.
     private mutating func appendQuoted(_ text: UnsafeBufferPointer<UInt8>) {
@@ -176,7 +175,7 @@ package struct JSONWriter: Sendable {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    /// Number of bytes at the beginning that need no escape; all of them in nearly all texts.
+    /// Number of bytes at the beginning that need no escape; in nearly all texts, all bytes.
     private static func plainCount(_ text: UnsafeBufferPointer<UInt8>) -> Int {
         var index = 0
         while index < text.count {
@@ -203,12 +202,14 @@ package struct JSONWriter: Sendable {
     }
 }
 
-/// The open containers of a text that is written: one bit each, so that no array is needed.
+/// The open containers of a text that is being written: one bit each, so that no array is needed.
 private struct OpenContainers {
     private var areObjects: UInt64 = 0
     private var depth = 0
 
-    /// Whether the innermost one is an object; nil if none is open.
+    /// Whether the innermost container is an object.
+    ///
+    /// `nil` if no container is open.
     var isObject: Bool? { depth == 0 ? nil : areObjects & 1 == 1 }
 
     mutating func begin(isObject: Bool) {

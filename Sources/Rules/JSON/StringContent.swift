@@ -1,11 +1,11 @@
 /// The content of strings, with their escapes replaced.
 enum StringContent {
-    /// The greatest number of bytes of one escape.
+    /// Maximum bytes of one escape.
     static let escapeBytesMax = 6
 
     /// Appends the UTF-8 of a string's content, which the parser has already checked.
     ///
-    /// A lone surrogate, which only `JSONPolicy.grammar` lets through, becomes U+FFFD.
+    /// A lone surrogate, which only `JSONPolicy.grammar` accepts, becomes U+FFFD.
     static func decode(_ input: Span<UInt8>, _ content: Range<Int>, into output: inout [UInt8]) {
         var index = content.lowerBound
         while index < content.upperBound {
@@ -26,7 +26,7 @@ enum StringContent {
         }
     }
 
-    /// Whether the content is exactly these bytes; reads no further than the first difference.
+    /// Whether the content is exactly these bytes; stops at the first difference.
     static func equals(_ input: Span<UInt8>, _ content: Range<Int>, _ expected: UnsafeBufferPointer<UInt8>) -> Bool {
         var index = content.lowerBound
         var matched = 0
@@ -48,7 +48,7 @@ enum StringContent {
         return matched == expected.count
     }
 
-    /// The scalar that the escape at a position stands for, and the escape's length in bytes.
+    /// The scalar of the escape at a position, and the escape's length in bytes.
     private static func escape(_ input: Span<UInt8>, _ index: Int) -> (utf8: Unicode.UTF8.EncodedScalar, consumed: Int)
     {
         let escaped = input[index + 1]
@@ -89,11 +89,12 @@ enum StringContent {
 
 /// The `\u` escapes of RFC 8259 §7.
 enum UnicodeEscape {
-    /// The bytes of one escape.
+    /// The length of one escape in bytes.
     static let length = 6
 
-    /// The UTF-16 code unit that the escape at a position names; nil if the escape is
-    /// incomplete.
+    /// The UTF-16 code unit of the escape at a position.
+    ///
+    /// `nil` if the escape is incomplete.
     static func unit(in input: Span<UInt8>, at position: Int) -> UInt16? {
         guard position + length <= input.count, input[position] == UInt8(ascii: "\\"),
             input[position + 1] == UInt8(ascii: "u")

@@ -1,11 +1,11 @@
-/// A position in a text as editors show it: counted from 1, one column per Unicode scalar.
+/// A position in a text as editors show it: line and column from 1, with one column per Unicode scalar.
 package struct TextPosition: Hashable, Sendable, CustomStringConvertible {
     package let line: Int
     package let column: Int
 
     package var description: String { "line \(line), column \(column)" }
 
-    /// Finds the positions of byte offsets into a UTF-8 text, in one pass and in the given order.
+    /// Finds the positions of byte offsets in a UTF-8 text, in one pass; the results have the order of the offsets.
     package static func positions(of offsets: [Int], in bytes: [UInt8]) -> [TextPosition] {
         var positions = offsets.map { _ in TextPosition(line: 1, column: 1) }
         var (byteIndex, line, column) = (0, 1, 1)
@@ -26,7 +26,7 @@ package struct TextPosition: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension JSONError {
-    /// The position of the fault, and what was expected there.
+    /// A text with the position of the fault, and what the grammar expects there.
     ///
     /// - Parameter bytes: the parsed document.
     package func explanation(in bytes: [UInt8]) -> String {

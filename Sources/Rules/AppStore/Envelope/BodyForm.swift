@@ -48,10 +48,10 @@ enum BodyForm {
             && text.allSatisfy { isAlphanumeric($0) || $0 == dot || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") }
     }
 
-    /// Whether this is the base64 of a message of PKCS #7, or of a receipt in the style of iOS 6,
-    /// which may begin as a JWS does.
+    /// Whether this is the base64 of a PKCS #7 message, or a receipt in the style of iOS 6, which may begin like a
+    /// JWS.
     private static func isReceipt(_ text: ArraySlice<UInt8>, of body: [UInt8]) -> Bool {
-        // A JWS, the usual body, is told apart by its dots.
+        // The usual body is a JWS, which is recognised by its dots.
         let range = text.startIndex..<text.endIndex
         guard ByteSearch.first(UInt8(ascii: "."), in: body.span, range) == nil else { return false }
         return text.allSatisfy(isReceiptCharacter) && (text.starts(with: "MI".utf8) || ReceiptText(text).isLegacy)

@@ -1,6 +1,6 @@
 import JSON
 
-/// Compares the unsigned fields around an item with the signed ones.
+/// A comparison of the unsigned fields around an item with the signed fields.
 struct ClaimCheck {
     private typealias Counterpart = (claim: UnsignedClaim, field: StaticString)
 
@@ -28,8 +28,8 @@ struct ClaimCheck {
         (.bundleID, "bundleId"), (.bundleId, "bundleId"), (.environment, "environment"), (.appAppleId, "appAppleId"),
     ]
 
-    /// - Parameter statements: the statements of one item. The notification's fields are compared
-    ///   if there is one, else the transaction's, else the renewal info's.
+    /// - Parameter statements: the statements of one item. Claims are compared with the notification if there is one,
+    ///   else with the transaction, else with the renewal info.
     init(_ statements: [SignedStatement]) {
         precondition(!statements.isEmpty, "an item has a JWS")
         let principal =
@@ -49,8 +49,7 @@ struct ClaimCheck {
         self.counterparts = counterparts
     }
 
-    /// Compares the claims around a receipt with the receipt and its purchases: one purchase has to
-    /// confirm all of them.
+    /// Compares the claims around a receipt with the receipt and its purchases: one purchase must confirm all claims.
     static func check(_ claims: UnsignedClaims, against receipt: VerifiedReceipt) throws(Fault) {
         try ClaimCheck(receipt.contents.json, receiptFields).check([claims])
         var firstFault: Fault?
@@ -73,7 +72,7 @@ struct ClaimCheck {
         }
     }
 
-    /// Compares byte for byte; an empty text and values other than text and numbers never match.
+    /// Compares byte for byte; an empty text, or a value that is neither text nor number, never matches.
     private static func isEqual(_ claimed: JSONValue, _ signed: JSONValue?) -> Bool {
         guard let signed, signed.kind == claimed.kind else { return false }
         switch claimed.kind {
@@ -88,7 +87,7 @@ struct ClaimCheck {
 
 /// The form of an app's claims beside a signed transaction or a receipt: short text.
 ///
-/// A claim of another JSON type is left to `ClaimCheck`, which refuses it.
+/// `ClaimCheck` refuses a claim of another JSON type.
 enum ClaimForm {
     private static let checked: [UnsignedClaim] = [.transactionID, .originalTransactionID, .productID, .offerID]
 
@@ -121,7 +120,7 @@ enum UnsignedClaim: String, PayloadField {
 extension ObservationClaims {
     /// An app's claims beside the signed transaction.
     ///
-    /// Anything but text is left out here; `ClaimCheck` refuses it if the transaction has a
+    /// Claims other than text are omitted here; `ClaimCheck` refuses such a claim if the transaction has a
     /// counterpart.
     init(_ claims: UnsignedClaims) {
         self.init(

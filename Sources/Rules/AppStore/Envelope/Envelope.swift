@@ -1,10 +1,10 @@
 import JSON
 
-/// The parts of a body, found by its shape before any of them is verified.
+/// The parts of a body, found by its shape before any part is verified.
 struct Envelope {
-    /// The purchases or events; empty for an API response without items, and for a receipt.
+    /// The purchases or events; empty for a receipt, and for an API response without items.
     let items: [EnvelopeItem]
-    /// The receipt, instead of items: all purchases of a receipt are verified at once.
+    /// The receipt, which replaces the items: all purchases of a receipt are verified together.
     var receipt: ReceiptText?
     /// The object around the items, if its unsigned fields are claims about them.
     var claims: UnsignedClaims?
@@ -22,7 +22,7 @@ extension Envelope {
         case .json(let bytes):
             let root: JSONValue
             do throws(JSONError) { root = try limits.read(bytes) } catch {
-                // The property list of iOS 6 begins as JSON does.
+                // The property list of iOS 6 begins like JSON.
                 guard ReceiptText(propertyList: bytes).isLegacy else {
                     throw Fault(.envelopeMalformed, "the body is not acceptable JSON: \(error)")
                 }
@@ -35,12 +35,11 @@ extension Envelope {
     }
 }
 
-/// A purchase or event of a body: a JWS, or a transaction and the renewal info paired with it.
+/// A purchase or event of a body: a JWS, or a transaction and its paired renewal info.
 struct EnvelopeItem {
-    /// The tokens in the order of the body, with the kind that the field's name implies; nil for
-    /// any.
+    /// The tokens in the order of the body, with the kind that the field's name implies; `nil` for any kind.
     let tokens: [(token: Token, kind: PayloadKind?)]
-    /// The object around the tokens, if its unsigned fields are claims about this item alone.
+    /// The object around the tokens, if its unsigned fields are claims about this item only.
     var claims: UnsignedClaims?
 }
 

@@ -2,11 +2,11 @@ import JSON
 
 /// The shapes of a JSON body, each recognised by a field that only it has.
 enum EnvelopeShape: CaseIterable {
-    /// App Store Server Notifications V2.
+    /// The body of App Store Server Notifications V2.
     case signedPayload
     /// The app's own request, with unsigned claims.
     case signedTransaction
-    /// Transaction history, order look-up, refund history.
+    /// A response with transaction history, order look-up or refund history.
     case signedTransactions
     /// A transaction, a renewal info, or both as a pair.
     case transactionInfo
@@ -31,7 +31,7 @@ enum EnvelopeShape: CaseIterable {
         return envelope
     }
 
-    /// Whether Apple's API answers in this shape.
+    /// Whether the shape is a response of Apple's API.
     private var isResponse: Bool {
         switch self {
         case .signedPayload, .signedTransaction, .receipt: false
@@ -41,7 +41,7 @@ enum EnvelopeShape: CaseIterable {
 
     private typealias Members = KnownMembers<Field>
 
-    /// The members that identify a shape, or that hold its items.
+    /// The members that identify a shape, or that contain its items.
     private enum Field: String, PayloadField {
         case signedPayload, signedTransaction, signedTransactions, signedTransactionInfo
         case signedRenewalInfo, signedAppTransactionInfo, data, notificationHistory
@@ -101,8 +101,9 @@ enum EnvelopeShape: CaseIterable {
         }
     }
 
-    /// A transaction and its renewal info, in the order of the text; nil if there is neither, or if
-    /// one is not a string.
+    /// Returns a transaction and its renewal info, in the order of the text.
+    ///
+    /// `nil` if both are missing, or if one is not a string.
     private static func pair(_ object: JSONValue) -> EnvelopeItem? {
         var tokens: [(token: Token, kind: PayloadKind?)] = []
         for (key, value) in object.members where !value.isNull {
@@ -153,7 +154,7 @@ enum EnvelopeShape: CaseIterable {
         return Envelope(items: items, claims: UnsignedClaim.all(in: root))
     }
 
-    /// Drops claims beside a receipt: each names one purchase of many.
+    /// Omits claims beside a receipt: each claim names one of many purchases.
     private static func receipt(_ value: JSONValue?, _ root: JSONValue) throws(Fault) -> Envelope? {
         guard let text = value?.stringBytes else { return nil }
         let claims = UnsignedClaim.all(in: root)

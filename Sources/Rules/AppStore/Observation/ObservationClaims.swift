@@ -1,7 +1,7 @@
 /// The app's unsigned claims beside a signed transaction.
 ///
-/// The verifier compared each claim with its signed counterpart. The app's claims never decide
-/// whose purchase it is: see `Observation.ingestUserID`.
+/// The verifier compared each claim with its signed counterpart. The app's claims never determine the owner of a
+/// purchase: see `Observation.ingestUserID`.
 package struct ObservationClaims: Hashable, Sendable {
     package var transactionID: String?
     package var originalTransactionID: String?

@@ -1,11 +1,10 @@
 /// The App Store Server Notification that delivered an observation.
 ///
-/// Values are kept as Apple wrote them: a type or subtype that this version does not know is
-/// recorded, counted and alerted on.
+/// Values are stored as Apple wrote them: an unknown type or subtype is recorded, counted and alerted on.
 package struct ObservedNotification: Hashable, Sendable {
     package var type: String
     package var subtype: String?
-    /// `notificationUUID`: identical on each of Apple's retries.
+    /// The member `notificationUUID`: identical on each of Apple's retries.
     package var uuid: String?
     package var signedDate: Timestamp
 

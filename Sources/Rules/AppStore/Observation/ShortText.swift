@@ -1,9 +1,8 @@
-/// Text that a client sets and that is forwarded: short, and free of control characters.
+/// A short text without control characters, which a client sets and the pipeline forwards.
 package enum ShortText {
     package static let bytesMax = 255
 
-    /// Whether there are at most 255 bytes, without a control character (U+0000 to U+001F, U+007F
-    /// to U+009F).
+    /// Whether the text has at most 255 bytes and no control character (U+0000 to U+001F, U+007F to U+009F).
     package static func isAcceptable(_ bytes: [UInt8]) -> Bool {
         guard bytes.count <= bytesMax else { return false }
         var isAfterC2 = false

@@ -1,6 +1,6 @@
 package import OpenSSL
 
-/// The root that vouched for a payload: a configured one, or any of Apple's pinned roots.
+/// The root that vouched for a payload: a configured root, or any of Apple's pinned roots.
 ///
 /// A bare renewal info names no app. It applies only to purchases whose transactions have the same
 /// trust, so that a test root never renews a customer's purchase.
@@ -8,7 +8,7 @@ package enum Trust: Hashable, Sendable {
     case apple
     case configured(SHA256Digest)
 
-    /// `apple`, or the root's SHA-256 in lower-case hexadecimal.
+    /// The trust as text: `apple`, or the root's SHA-256 in lower-case hexadecimal.
     package var text: String {
         switch self {
         case .apple: "apple"
@@ -21,7 +21,7 @@ package enum Trust: Hashable, Sendable {
         self.init(utf8: utf8.span)
     }
 
-    /// - Parameter text: UTF-8; no string is made of it.
+    /// - Parameter text: UTF-8, which is read without making a string.
     package init?(utf8 text: Span<UInt8>) {
         if Self.isApple(text) {
             self = .apple

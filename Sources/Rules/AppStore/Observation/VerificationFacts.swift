@@ -5,7 +5,7 @@ package struct VerificationFacts: Hashable, Sendable {
     /// The date at which the certificates had to be valid.
     package var signedDate: Timestamp
     package var leaf: SHA256Digest
-    /// The anchor that vouched: Apple's root, or one of the app's entry.
+    /// The anchor of the chain: Apple's root, or a root of the app's entry.
     package var root: SHA256Digest
     /// The trust by which renewal infos are matched to purchases.
     package var trust: Trust

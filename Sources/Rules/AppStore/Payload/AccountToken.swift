@@ -1,9 +1,9 @@
 import OpenSSL
 
-/// An `appAccountToken`: a UUID that the app chose, compared without case.
+/// An `appAccountToken`: a UUID that the app chose; its comparison ignores case.
 ///
-/// The nil UUID (RFC 9562 §5.9) is no token: some clients send it if they have none, and as an
-/// identity it would make one user of all their customers.
+/// The nil UUID (RFC 9562 §5.9) is not a token: some clients send it if they have no token, and as an identity it
+/// would merge all their customers into one user.
 package struct AccountToken: Hashable, Sendable {
     private let high: UInt64
     private let low: UInt64
@@ -43,7 +43,7 @@ package struct AccountToken: Hashable, Sendable {
         return isPlaceholder(utf8.span)
     }
 
-    /// Whether the text is the nil UUID, which stands for no token.
+    /// Whether the text is the nil UUID, which means no token.
     static func isPlaceholder(_ text: Span<UInt8>) -> Bool {
         text.count == length
             && text.indices.allSatisfy { index in
@@ -79,7 +79,7 @@ package struct AccountToken: Hashable, Sendable {
 }
 
 extension AccountToken: Comparable {
-    /// The order of the canonical texts.
+    /// Compares the canonical texts.
     package static func < (left: AccountToken, right: AccountToken) -> Bool {
         (left.high, left.low) < (right.high, right.low)
     }

@@ -2,12 +2,12 @@ package import JSON
 
 /// A signed app transaction (`AppTransaction`), read leniently in one pass.
 package struct AppTransactionPayload: Sendable {
-    /// `receiptType`: the environment.
+    /// The environment, from `receiptType`.
     package private(set) var environment: PayloadText?
     package private(set) var appAppleID: Int64?
     package private(set) var bundleID: PayloadText?
     package private(set) var applicationVersion: PayloadText?
-    /// `receiptCreationDate`: the date of signing.
+    /// The date of signing, from `receiptCreationDate`.
     package private(set) var signedDate: Timestamp?
     package private(set) var originalPurchaseDate: Timestamp?
     package private(set) var originalApplicationVersion: PayloadText?

@@ -31,7 +31,7 @@ package enum ProductType: Hashable, Sendable {
         self = Self(known: name.span) ?? .other(Identifier(rawValue))
     }
 
-    /// - Parameter name: UTF-8; no string is made of a known kind.
+    /// - Parameter name: UTF-8; no string is made for a known kind.
     package init(utf8 name: Span<UInt8>) {
         self =
             Self(known: name)
@@ -67,7 +67,7 @@ package enum ProductType: Hashable, Sendable {
 package enum OwnershipType: Hashable, Sendable {
     case purchased
     case familyShared
-    /// A seat of a purchase by an organization or a group.
+    /// A seat in a purchase by an organization or a group.
     case assigned
     case other(String)
 

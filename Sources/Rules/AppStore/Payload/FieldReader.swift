@@ -1,7 +1,7 @@
 import JSON
 
-/// Reads members leniently: a value of another type or out of bounds is treated as absent and
-/// counted as malformed.
+/// A lenient reader of members: a value of another type or out of bounds is treated as absent and counted as
+/// malformed.
 ///
 /// An explicit null is absent and not malformed.
 struct FieldReader {
@@ -18,14 +18,14 @@ struct FieldReader {
         return accept(isBounded ? text : nil, value)
     }
 
-    /// Treats the nil UUID as absent, like null.
+    /// Reads a token; the nil UUID is absent, like null.
     mutating func token(_ value: JSONValue) -> AccountToken? {
         let text = PayloadText(value)
         if let text, text.isPlaceholderToken { return nil }
         return accept(text?.accountToken, value)
     }
 
-    /// Rounds fractions down; a date outside the years 1 to 9999 is absent.
+    /// Reads a date, with fractions rounded down; a date outside the years 1 to 9999 is absent.
     mutating func date(_ value: JSONValue) -> Timestamp? {
         accept(value.int64RoundedDown.flatMap(Timestamp.init(boundedMilliseconds:)), value)
     }
@@ -38,7 +38,7 @@ struct FieldReader {
 
     mutating func object(_ value: JSONValue) -> JSONValue? { accept(value.kind == .object ? value : nil, value) }
 
-    /// Counts a value that is not of the kind.
+    /// Counts a value of another kind as malformed.
     mutating func check(_ value: JSONValue, is kind: FieldKind) {
         switch kind {
         case .text: _ = text(value)

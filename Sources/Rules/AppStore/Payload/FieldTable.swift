@@ -1,9 +1,9 @@
 import JSON
 
-/// Finds a payload's field by the bytes of its key, without making a string.
+/// A table that finds a payload's field by the bytes of its key, without making a string.
 ///
-/// A hash table with open addressing. The hash covers length, first, middle and last byte: known
-/// names rarely collide, and an unknown name is compared with few others.
+/// It is a hash table with open addressing. The hash covers length, first, middle and last byte: known names rarely
+/// collide, and an unknown name is compared with few others.
 struct FieldTable<Field: PayloadField>: Sendable {
     private let slots: [Slot?]
     let nameBytesMax: Int
@@ -35,7 +35,9 @@ struct FieldTable<Field: PayloadField>: Sendable {
         nameBytesMax = slots.map { $0?.name.count ?? 0 }.max() ?? 0
     }
 
-    /// The field of a name; nil if it is unknown or only checked.
+    /// The field with a name.
+    ///
+    /// `nil` if the name is unknown, or its field is only checked.
     func field(named name: borrowing Span<UInt8>) -> Field? {
         guard case .read(let field) = meaning(of: name) else { return nil }
         return field
@@ -46,7 +48,7 @@ struct FieldTable<Field: PayloadField>: Sendable {
 
     private func meaning(of key: JSONValue) -> Meaning? {
         guard let range = key.plainStringRange else {
-            // An escape takes at most six bytes for one, so a longer key cannot be a name.
+            // An escape has at most six bytes for one byte, so a longer key cannot be a name.
             guard key.range.count <= nameBytesMax * 6 + 2 else { return nil }
             return key.stringBytes.flatMap { meaning(of: $0.span) }
         }
@@ -63,8 +65,8 @@ struct FieldTable<Field: PayloadField>: Sendable {
         return nil
     }
 
-    /// Passes each member of an object with the name of a field to `body`, in one pass, and checks
-    /// the members that no code reads.
+    /// Calls `body` for each member of an object that has the name of a field, in one pass; checks the members that no
+    /// code reads.
     ///
     /// - Returns: the number of malformed members.
     func read(_ object: JSONValue, _ body: (Field, JSONValue, inout FieldReader) -> Void) -> Int {
@@ -89,23 +91,23 @@ struct FieldTable<Field: PayloadField>: Sendable {
 
 /// The fields of one kind of payload; the raw value is Apple's name.
 protocol PayloadField: RawRepresentable<String>, CaseIterable, Sendable {
-    /// The names of the fields that no code reads, by the kind that Apple documents: a value of
-    /// another kind is counted as malformed.
+    /// The names of the fields that no code reads, by their documented kind: a value of another kind is counted as
+    /// malformed.
     static var checked: [FieldKind: [String]] { get }
 }
 
 extension PayloadField { static var checked: [FieldKind: [String]] { [:] } }
 
-/// The kind of a field that is checked and not kept.
+/// The kind of a field that is checked but not stored.
 enum FieldKind { case text, identifier, date, int32, int64, object, array }
 
 /// The members of an object whose names are in a table, found in one pass.
 ///
-/// A look-up by name would cost one pass for each of them, over an object of any size.
+/// A look-up by name would cost one pass for each member, over an object of any size.
 struct KnownMembers<Field: PayloadField & Hashable> {
     private var values: [Field: JSONValue] = [:]
 
-    /// - Parameter object: any other value has no members; the first of duplicate members counts.
+    /// - Parameter object: the object; any other value has no members; the first of duplicate members counts.
     init(of object: JSONValue, named table: FieldTable<Field>) {
         let members = object.members(keyBytesMax: table.nameBytesMax) { name in table.field(named: name) }
         for (field, value) in members where values[field] == nil { values[field] = value }

@@ -1,13 +1,12 @@
 package import JSON
 
-/// A name from outside: of a user, a product, a transaction, an app, an entitlement, a currency.
+/// An external name of a user, a product, a transaction, an app, an entitlement or a currency.
 ///
-/// Identifiers are compared, ordered and hashed by their UTF-8, as in PostgreSQL, Kafka and Apple's
-/// systems. `String` equates canonically equivalent texts: "é" in one code point and in two would
-/// be one user with the purchases of both.
+/// Identifiers are compared, ordered and hashed by their UTF-8, as in PostgreSQL, Kafka and Apple's systems. `String`
+/// equates canonically equivalent texts: users named "é" in one and in two code points would become one user with the
+/// purchases of both.
 ///
-/// A single type serves all names, because the danger is the comparison; labels distinguish a user
-/// from a product.
+/// A single type serves all names, because only their comparison is risky; labels distinguish a user from a product.
 package struct Identifier: Hashable, Sendable {
     package let text: String
 
@@ -21,7 +20,7 @@ package struct Identifier: Hashable, Sendable {
         let (left, right) = (leftText.span.bytes, rightText.span.bytes)
         guard left.byteCount == right.byteCount else { return false }
         var offset = 0
-        // Compares by words: keys are compared with every record.
+        // Compares words of eight bytes: keys are compared for every record.
         while offset + 8 <= left.byteCount {
             let word = unsafe left.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
             let other = unsafe right.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
@@ -43,10 +42,10 @@ package struct Identifier: Hashable, Sendable {
 }
 
 extension Identifier {
-    /// Accepts a text that a person or a service enters as an identifier.
+    /// Reads an identifier that a person or a service enters.
     ///
-    /// `nil` for a text that is too long, or that looks like another: nobody sees a trailing blank
-    /// or a bidirectional control. PostgreSQL's function `is_identifier` has the same rule.
+    /// `nil` for a text that is too long, or that looks like another text: a trailing space or a bidirectional control
+    /// is invisible. PostgreSQL's function `is_identifier` has the same rule.
     package init?(entering text: String) {
         let scalars = text.unicodeScalars
         guard Self.entryBytes.contains(text.utf8.count), scalars.first?.properties.isWhitespace == false,
@@ -64,7 +63,7 @@ extension Identifier {
 }
 
 extension Identifier: Comparable {
-    /// The order of `COLLATE "C"`.
+    /// Compares in the order of `COLLATE "C"`.
     package static func < (left: Identifier, right: Identifier) -> Bool {
         left.utf8.lexicographicallyPrecedes(right.utf8)
     }
@@ -77,14 +76,16 @@ extension Identifier: ExpressibleByStringInterpolation, CustomStringConvertible 
 }
 
 extension JSONValue {
-    /// The value's string as an identifier; nil for any other value.
+    /// The string value as an identifier.
+    ///
+    /// `nil` for any other value.
     package var identifier: Identifier? { string.map { Identifier($0) } }
 }
 
 extension JSONWriter {
     package mutating func string(_ identifier: Identifier) { string(identifier.text) }
 
-    /// Writes the member only if there is an identifier.
+    /// Writes the member only if the identifier is not `nil`.
     package mutating func optionalString(_ name: StaticString, _ identifier: Identifier?) {
         optionalString(name, identifier?.text)
     }

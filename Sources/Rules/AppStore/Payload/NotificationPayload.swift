@@ -2,8 +2,8 @@ package import JSON
 
 /// A server notification (`ResponseBodyV2DecodedPayload`), read leniently in one pass.
 ///
-/// Apple sends exactly one of `data`, `summary`, `externalPurchaseToken`, `appData` and
-/// `unclaimInfo`, or an object that was introduced after this version.
+/// Apple sends exactly one of `data`, `summary`, `externalPurchaseToken`, `appData` and `unclaimInfo`, or an object
+/// that this version does not know.
 package struct NotificationPayload: Sendable {
     package private(set) var type: PayloadText?
     package private(set) var subtype: PayloadText?
@@ -16,9 +16,9 @@ package struct NotificationPayload: Sendable {
     package private(set) var unclaimInfo: NotificationSubject?
     /// The first other object that names an app, if none of the objects above does.
     package private(set) var newBody: NotificationSubject?
-    /// Whether `data` or `appData`, which may hold purchases, is neither an object nor null.
+    /// Whether `data` or `appData`, which may contain purchases, is neither an object nor null.
     package private(set) var hasUnreadableBody = false
-    /// Includes the malformed fields of the nested objects.
+    /// Number of malformed fields, including those of the nested objects.
     package private(set) var malformedFields = 0
 
     /// - Parameter payload: the signed object; any other value has no fields.
@@ -73,17 +73,17 @@ package struct NotificationPayload: Sendable {
 }
 
 extension NotificationPayload {
-    /// The documented object that says which app the notification is for.
+    /// The documented object that names the notification's app.
     package var documentedSubject: NotificationSubject? { data ?? summary ?? externalPurchaseToken ?? appData }
 
-    /// The object that says which app the notification is for.
+    /// The object that names the notification's app.
     package var subject: NotificationSubject? { documentedSubject ?? newBody ?? unclaimInfo }
 }
 
 /// The subject of a notification: `data`, `summary` or another object that names the app.
 ///
-/// A single type serves all of them, since a field's name has the same meaning in each; a field
-/// that the object lacks is nil.
+/// A single type serves all of these objects, because a field's name has the same meaning in each; a missing field is
+/// `nil`.
 package struct NotificationSubject: Sendable {
     /// The object as signed, including fields that have no property here.
     package let json: JSONValue
@@ -98,7 +98,7 @@ package struct NotificationSubject: Sendable {
         malformedFields = Self.fields.read(object) { read($0, $1, &$2) }
     }
 
-    /// The environment of an external purchase token, whose ID begins with `SANDBOX` there.
+    /// The environment of an external purchase token, whose ID begins with `SANDBOX` in the sandbox.
     package var externalPurchaseEnvironment: Environment? {
         externalPurchaseID.map { id in id.bytes.starts(with: "SANDBOX".utf8) ? .sandbox : .production }
     }

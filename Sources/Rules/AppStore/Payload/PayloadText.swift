@@ -1,10 +1,10 @@
 package import JSON
 
-/// A string of a payload, decoded from the payload's bytes when it is needed.
+/// A string of a payload, decoded from the payload's bytes on demand.
 package struct PayloadText: Sendable {
     private let value: JSONValue
 
-    /// Refers to a string of a payload.
+    /// Makes a reference to a string of a payload.
     ///
     /// `nil` if the value is not a string, or not valid Unicode.
     package init?(_ value: JSONValue) {
@@ -23,13 +23,15 @@ package struct PayloadText: Sendable {
     /// The length of the content in UTF-8, unescaped.
     package var byteCount: Int { value.plainStringRange?.count ?? bytes.count }
 
-    /// The text as a UUID in either case; nil for any other text and for the nil UUID.
+    /// The text as a UUID in either case.
+    ///
+    /// `nil` for any other text and for the nil UUID.
     var accountToken: AccountToken? {
         guard let content = value.plainStringRange else { return AccountToken(bytes.span) }
         return AccountToken(value.documentBytes.span.extracting(content))
     }
 
-    /// Whether the text is the nil UUID, which stands for no token.
+    /// Whether the text is the nil UUID, which means no token.
     var isPlaceholderToken: Bool {
         guard let content = value.plainStringRange else { return AccountToken.isPlaceholder(bytes.span) }
         return AccountToken.isPlaceholder(value.documentBytes.span.extracting(content))
@@ -42,9 +44,9 @@ package struct PayloadText: Sendable {
 
     var ownershipType: OwnershipType { OwnershipType(rawValue: string) }
 
-    /// Whether the content has the same bytes: unlike `==`, canonical equivalents differ.
+    /// Whether the text has the same bytes; unlike `==`, this distinguishes canonical equivalents.
     package func equals(_ text: StaticString) -> Bool { value.isString(text) }
 
-    // Disfavored, so that a literal picks the overload above.
+    // The overload is disfavored, so that a literal selects the overload above.
     @_disfavoredOverload package func equals(_ text: String) -> Bool { value.isString(text) }
 }

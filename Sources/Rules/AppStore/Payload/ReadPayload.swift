@@ -1,11 +1,10 @@
 package import JSON
 
-/// A payload and its fields.
+/// A payload and its parsed fields.
 ///
-/// A class, because copying the dozens of fields of a payload costs more than passing one
-/// reference.
+/// The type is a class, because copying the dozens of fields of a payload costs more than passing one reference.
 package final class ReadPayload<Fields: Sendable>: Sendable {
-    /// The payload exactly as signed, so that fields that Apple adds later survive.
+    /// The payload exactly as signed, which preserves fields that Apple adds later.
     package let json: JSONValue
     package let fields: Fields
 

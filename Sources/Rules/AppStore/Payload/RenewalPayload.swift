@@ -2,7 +2,7 @@ package import JSON
 
 /// A signed renewal info (`JWSRenewalInfoDecodedPayload`), read leniently in one pass.
 ///
-/// It names no app; see `Trust` for the purchases that it applies to.
+/// The payload names no app; see `Trust` for the purchases that it applies to.
 package struct RenewalPayload: Sendable {
     package private(set) var expirationIntent: Int32?
     package private(set) var originalTransactionID: PayloadText?

@@ -1,7 +1,7 @@
 package import JSON
 
 extension Timestamp: JSONRepresentable {
-    /// ISO 8601 in UTC, always with milliseconds; without them for people if they are zero.
+    /// The instant as ISO 8601 in UTC, with milliseconds; the text for people omits zero milliseconds.
     package var json: JSONContent {
         let text = description
         let isWhole = milliseconds.isMultiple(of: 1000)

@@ -1,9 +1,9 @@
 import OpenSSL
 
-/// An instant in UNIX milliseconds, as in Apple's payloads, in the years 1 to 9999.
+/// An instant in UNIX milliseconds, like Apple's dates, within the years 1 to 9999.
 ///
-/// Every reader of the database can represent it. Neither the difference of two instants nor the
-/// sum of one and a span of some thousand years overflows.
+/// Every reader of the database can represent such an instant. Neither the difference of two instants nor the sum of
+/// an instant and some thousand years overflows.
 package struct Timestamp: Hashable, Comparable, Sendable {
     package let milliseconds: Int64
 
@@ -27,12 +27,12 @@ package struct Timestamp: Hashable, Comparable, Sendable {
     package static let earliest = Timestamp(milliseconds: bounds.lowerBound)
     package static let latest = Timestamp(milliseconds: bounds.upperBound)
 
-    /// UNIX seconds, rounded down: receipts have no finer dates.
+    /// The UNIX seconds, rounded down: receipts have no finer dates.
     package var wholeSeconds: Int64 { milliseconds.flooredQuotient(by: 1000) }
 }
 
 extension Int64 {
-    /// The quotient rounded toward −∞.
+    /// Returns the quotient rounded toward −∞.
     func flooredQuotient(by divisor: Int64) -> Int64 {
         let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
         return remainder < 0 ? quotient - 1 : quotient
@@ -42,7 +42,7 @@ extension Int64 {
 extension Timestamp: CustomStringConvertible {
     package static let millisecondsPerDay: Int64 = 86_400_000
 
-    /// ISO 8601 in UTC; milliseconds only if they are not zero.
+    /// The instant as ISO 8601 in UTC, with milliseconds only if they are not zero.
     package var description: String {
         let days = milliseconds.flooredQuotient(by: Self.millisecondsPerDay)
         let date = CivilDate(daysSinceEpoch: Int(days))
@@ -55,13 +55,13 @@ extension Timestamp: CustomStringConvertible {
         return day + "T" + time + (fraction == 0 ? "" : "." + Self.digits(fraction, 3)) + "Z"
     }
 
-    /// `2026-01-31`, in UTC.
+    /// The day in UTC, such as `2026-01-31`.
     package var day: String { String(description.prefix(Self.dateLength)) }
 
     /// The same instant without its fraction of a second.
     package var toSecond: Timestamp { Timestamp(milliseconds: wholeSeconds * 1000) }
 
-    /// Reads `2026-01-31`, `2026-01-31T12:00:00Z` or `2026-01-31T12:00:00.123Z`; nothing else.
+    /// Reads only `2026-01-31`, `2026-01-31T12:00:00Z` or `2026-01-31T12:00:00.123Z`.
     package init?(iso8601 text: String) {
         let bytes = Array(text.utf8)
         if bytes.count == Self.dateLength {
@@ -77,7 +77,9 @@ extension Timestamp: CustomStringConvertible {
 
     private static let dateLength = 10
 
-    /// Days since 1970 of the date at the start of the text; nil if there is no date.
+    /// The days since 1970 of the date at the start of the text.
+    ///
+    /// `nil` if there is no date.
     static func days(_ bytes: [UInt8]) -> Int64? {
         guard bytes.count >= dateLength, bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-"),
             let year = number(bytes[0..<4]), let month = number(bytes[5..<7]), let day = number(bytes[8..<10]),
@@ -102,11 +104,11 @@ extension Timestamp: CustomStringConvertible {
 }
 
 extension Timestamp {
-    /// Reads a date as receipts write it (RFC 3339 §5.6), and as Xcode does: with or without a
-    /// fraction, the offset with or without its colon, `T` and `Z` in either case.
+    /// Reads a date in the formats of receipts (RFC 3339 §5.6) and of Xcode: with or without a fraction, with or
+    /// without a colon in the offset, and with `T` and `Z` in either case.
     ///
-    /// Rounds fractions down to milliseconds. Nil for anything else, and for a date outside the
-    /// years 1 to 9999.
+    /// Fractions are rounded down to milliseconds. `nil` for any other text, and for a date outside the years 1 to
+    /// 9999.
     package init?(rfc3339 text: [UInt8]) {
         guard text.count >= Self.secondsLength, let days = Self.days(text), let seconds = Self.secondsOfDay(text),
             let zone = text[Self.secondsLength...].firstIndex(where: Self.beginsZone),
@@ -116,7 +118,7 @@ extension Timestamp {
         self.init(boundedMilliseconds: days * Self.millisecondsPerDay + (seconds - offset * 60) * 1000 + fraction)
     }
 
-    /// `2026-01-31T12:00:00`.
+    /// The length of `2026-01-31T12:00:00`.
     private static let secondsLength = 19
 
     private static func beginsZone(_ byte: UInt8) -> Bool {
@@ -131,7 +133,7 @@ extension Timestamp {
         return Int64((hour * 60 + minute) * 60 + second)
     }
 
-    /// - Parameter fraction: empty, or a point and digits.
+    /// - Parameter fraction: an empty text, or a point and digits.
     private static func milliseconds(fraction: ArraySlice<UInt8>) -> Int64? {
         guard let point = fraction.first else { return 0 }
         let digits = fraction.dropFirst()
@@ -142,7 +144,7 @@ extension Timestamp {
         return number(padded[..<3]).map { Int64($0) }
     }
 
-    /// `Z`, `+01:00` or `+0100`; minutes east of UTC.
+    /// The minutes east of UTC from `Z`, `+01:00` or `+0100`.
     private static func offsetMinutes(_ zone: ArraySlice<UInt8>) -> Int64? {
         let zone = Array(zone)
         if zone == [UInt8(ascii: "Z")] || zone == [UInt8(ascii: "z")] { return 0 }

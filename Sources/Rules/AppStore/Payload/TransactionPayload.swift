@@ -2,8 +2,8 @@ package import JSON
 
 /// A signed transaction (`JWSTransactionDecodedPayload`), read leniently in one pass.
 ///
-/// A field of a wrong type or value is nil, as if absent, and counted in `malformedFields`; the
-/// payload itself is forwarded as signed. Enumerations keep Apple's value.
+/// A field with a wrong type or value is `nil`, as if absent, and counted in `malformedFields`; the payload itself is
+/// forwarded as signed. Enumerations keep Apple's value.
 package struct TransactionPayload: Sendable {
     package private(set) var originalTransactionID: PayloadText?
     package private(set) var transactionID: PayloadText?
@@ -26,7 +26,7 @@ package struct TransactionPayload: Sendable {
     package private(set) var additionalReason: PayloadText?
     package private(set) var appTransactionID: PayloadText?
     package private(set) var revocationType: PayloadText?
-    /// Milliunits: 50000 is one half.
+    /// The revoked share in milliunits: 50000 is one half.
     package private(set) var revocationPercentage: Int32?
     package private(set) var advancedCommerce: JSONValue?
     package private(set) var multiSeat: JSONValue?

@@ -1,5 +1,4 @@
-/// A posted receipt: base64 (RFC 4648 §4), with line breaks or without, or the property list of
-/// iOS 6.
+/// A received receipt: base64 (RFC 4648 §4), with or without line breaks, or the property list of iOS 6.
 struct ReceiptText {
     private let text: ArraySlice<UInt8>
     private let isBase64: Bool
@@ -20,7 +19,7 @@ struct ReceiptText {
         return LegacyReceipt(decoded) != nil
     }
 
-    /// - Throws: `receipt_malformed` for anything but base64 with its padding.
+    /// - Throws: `receipt_malformed` for any text that is not padded base64.
     func decoded() throws(Fault) -> [UInt8] {
         guard isBase64 else { return Array(text) }
         let characters = text.filter { $0 != 0x0A && $0 != 0x0D }
@@ -34,9 +33,9 @@ struct ReceiptText {
 /// A transaction receipt in the style of iOS 6: a property list in text, with `purchase-info` and
 /// `signature` in base64.
 ///
-/// It is recognised so that its dead letter can advise the operator; it is never verified.
+/// Such a receipt is recognised only so that its dead letter can advise the operator; it is never verified.
 struct LegacyReceipt {
-    /// The receipt's own fields, unverified.
+    /// The receipt's unverified fields.
     let transactionID: String?
     let originalTransactionID: String?
     let bundleID: String?
@@ -46,7 +45,7 @@ struct LegacyReceipt {
         "a transaction receipt in the style of iOS 6: ask Apple's Get Transaction Info for its"
         + " transaction ID and publish the answer"
 
-    /// Maximum bytes; such a receipt has about five thousand.
+    /// Maximum bytes; a genuine receipt of this style has about five thousand.
     private static let bytesMax = 64 << 10
 
     /// Recognises a transaction receipt in the style of iOS 6.
@@ -67,10 +66,10 @@ struct LegacyReceipt {
         value(of: key, in: list).flatMap { String(validating: $0, as: UTF8.self) }
     }
 
-    /// The string in `"key" = "value";`.
+    /// The string value of a key, from `"key" = "value";`.
     ///
-    /// Searches bytes: the text is unverified, and Unicode's rules for characters could make a
-    /// search costly.
+    /// The search compares bytes: the text is unverified, and Unicode's rules for characters could make a search
+    /// expensive.
     private static func value(of key: String, in list: [UInt8]) -> [UInt8]? {
         let quote = UInt8(ascii: "\"")
         let name = [quote] + Array(key.utf8) + [quote]

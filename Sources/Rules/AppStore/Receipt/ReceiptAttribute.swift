@@ -1,21 +1,21 @@
 import JSON
 import OpenSSL
 
-/// An attribute of a receipt, or of an in-app record in it; `ReceiptField` explains its number.
+/// An attribute of a receipt, or of an in-app record in a receipt; `ReceiptField` explains its number.
 struct ReceiptAttribute: Equatable {
     let number: Int64
     let version: Int64
-    /// The content of its OCTET STRING.
+    /// The content of the attribute's OCTET STRING.
     let value: ArraySlice<UInt8>
 
-    /// The maximum of attributes in a receipt or a record, without in-app records.
+    /// Maximum attributes in a receipt or a record, not counting in-app records.
     ///
-    /// Apple writes about twenty-five.
+    /// Apple writes about 25 attributes.
     private static let countMax = 256
 
-    /// Reads a SET of attributes that fills the range.
+    /// Reads a SET of attributes that occupies the whole range.
     ///
-    /// - Parameter recordsMax: the maximum of in-app records among them.
+    /// - Parameter recordsMax: the maximum number of in-app records in the SET.
     static func all(in bytes: [UInt8], _ range: Range<Int>, recordsMax: Int) throws(Fault) -> [ReceiptAttribute] {
         var outer = ASN1Reader(bytes, range)
         guard let set = outer.next(.set), outer.isAtEnd else {
@@ -66,7 +66,7 @@ struct ReceiptAttribute: Equatable {
         self.value = reader.bytes[value]
     }
 
-    /// An order that depends only on the attributes themselves.
+    /// Whether this attribute precedes another, in an order that depends only on the attributes.
     func precedes(_ other: ReceiptAttribute) -> Bool {
         if number != other.number { return number < other.number }
         if version != other.version { return version < other.version }
@@ -74,14 +74,14 @@ struct ReceiptAttribute: Equatable {
     }
 }
 
-/// An attribute's value, read in the form of its number.
+/// An attribute's value, parsed according to the attribute's number.
 enum ReceiptValue {
     case text(String)
     case integer(Int64)
     case flag(Bool)
-    /// An empty text or date, or an identifier of zero: treated as absent.
+    /// An empty text or date, or an identifier of zero, which is treated as absent.
     case absent
-    /// Well formed, but of unknown meaning.
+    /// A well-formed value of unknown meaning.
     case unknown
     case malformed
 

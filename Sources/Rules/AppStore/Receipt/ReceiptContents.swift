@@ -2,18 +2,18 @@ import JSON
 
 /// The attributes of a receipt about the app; its in-app records are not read.
 struct ReceiptContents {
-    /// Uses the field names of an app transaction, which states the same facts.
+    /// The attributes as JSON, with the field names of an app transaction, which states the same facts.
     let json: JSONValue
     let app: AppTransactionPayload
     /// The environment that the receipt type implies.
     ///
     /// `nil` for an unknown receipt type.
     let environment: Environment?
-    /// The values of the attributes 17, in their order.
+    /// The values of all attributes with the number 17, in order.
     let records: [ArraySlice<UInt8>]
     let malformedFields: Int
 
-    /// - Parameter content: the signed bytes.
+    /// - Parameter content: the signed bytes of the receipt.
     init(_ content: [UInt8], recordsMax: Int) throws(Fault) {
         let attributes = try ReceiptAttribute.all(in: content, content.indices, recordsMax: recordsMax)
         records = attributes.filter { $0.number == ReceiptField.inAppRecord }.map(\.value)
@@ -32,11 +32,11 @@ struct ReceiptContents {
     }
 }
 
-/// Writes the attributes of a receipt, or of one record, as members of a JSON object.
+/// A writer of a receipt's or a record's attributes as members of a JSON object.
 struct ReceiptObject {
     private let fields: [Int64: ReceiptField]
     private let attributes: [ReceiptAttribute]
-    /// The number of known attributes with a malformed value, which is kept as it is.
+    /// Number of known attributes with a malformed value, which is written unchanged.
     private(set) var malformedFields = 0
     private var others: [ReceiptAttribute] = []
 
@@ -50,7 +50,9 @@ struct ReceiptObject {
         }
     }
 
-    /// The text of an attribute; nil if absent.
+    /// The text of an attribute.
+    ///
+    /// `nil` if absent.
     func text(of number: Int64) -> String? {
         guard let attribute = attributes.first(where: { $0.number == number }),
             case .text(let text) = ReceiptValue(attribute, .text)
@@ -58,7 +60,7 @@ struct ReceiptObject {
         return text
     }
 
-    /// Writes a member for each attribute with a known number and a value of the right form.
+    /// Writes a member for each attribute with a known number and a well-formed value.
     mutating func writeNamed(to writer: inout JSONWriter) {
         for attribute in attributes {
             guard let field = fields[attribute.number] else {
@@ -99,6 +101,8 @@ struct ReceiptObject {
 }
 
 extension JSONWriter {
-    /// The written text as a value; nil if the strict reader refuses it.
+    /// The written text as a value.
+    ///
+    /// `nil` if the strict reader refuses the text.
     consuming func value() -> JSONValue? { try? JSONDocument(parsing: bytes).root }
 }

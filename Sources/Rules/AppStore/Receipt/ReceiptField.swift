@@ -1,15 +1,15 @@
-/// The fields of a receipt: Apple's "Receipt Fields", and others that genuine receipts have.
+/// The fields of a receipt: Apple's "Receipt Fields", and other fields of genuine receipts.
 ///
-/// A field that a JWS has too goes by its name there.
+/// A field that a JWS also has uses its name in the JWS.
 struct ReceiptField {
     enum Form {
         case text
         case date
         case integer
-        /// An integer that a JWS writes as a string; zero means absent.
+        /// An integer that is a string in a JWS; zero means absent.
         case identifier
         case flag
-        /// Only the value 3 has a known meaning: an auto-renewable subscription.
+        /// The type of a product: only the value 3 has a known meaning, an auto-renewable subscription.
         case productType
         case bytes
     }
@@ -22,7 +22,7 @@ struct ReceiptField {
         self.form = form
     }
 
-    /// The only attribute that may repeat.
+    /// The number of in-app records, the only attribute that may repeat.
     static let inAppRecord: Int64 = 17
     static let transactionID: Int64 = 1703
     static let originalTransactionID: Int64 = 1705
@@ -49,7 +49,7 @@ struct ReceiptField {
     ]
 }
 
-/// Attribute 0: the store that issued a receipt.
+/// The values of attribute 0: the store that issued a receipt.
 enum ReceiptType {
     static func environment(_ name: String) -> Environment? {
         func isNamed(_ other: String) -> Bool { name.utf8.elementsEqual(other.utf8) }

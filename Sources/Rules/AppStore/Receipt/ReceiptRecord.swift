@@ -2,14 +2,14 @@ import JSON
 
 /// An in-app record of a receipt, in the shape of a transaction from a JWS.
 ///
-/// Fields that a receipt lacks are absent. Its signed date is the receipt's.
+/// Fields that a receipt lacks are absent. The signed date is the receipt's.
 struct ReceiptRecord {
     let json: JSONValue
     let fields: TransactionPayload
-    /// Malformed attributes, in addition to those that `fields` counts.
+    /// Number of malformed attributes that `fields` does not count.
     let malformedFields: Int
 
-    /// - Parameter value: the value of an attribute 17.
+    /// - Parameter value: the value of an attribute with the number 17.
     init(_ value: ArraySlice<UInt8>, of receipt: ReceiptContents) throws(Fault) {
         let bytes = Array(value)
         let attributes = try ReceiptAttribute.all(in: bytes, bytes.indices, recordsMax: 0)
@@ -18,7 +18,8 @@ struct ReceiptRecord {
         writer.beginObject()
         object.writeNamed(to: &writer)
         if receipt.environment == .xcode, object.text(of: ReceiptField.originalTransactionID) == nil {
-            // Xcode omits it; in its JWS of the same purchase it equals the transaction ID.
+            // Xcode omits the original transaction ID, which equals the transaction ID in Xcode's JWS of the same
+            // purchase.
             let id = object.text(of: ReceiptField.transactionID)
             writer.optionalString("originalTransactionId", id)
         }
@@ -31,7 +32,7 @@ struct ReceiptRecord {
         malformedFields = object.malformedFields
     }
 
-    /// Writes the fields that every transaction has in a JWS and a receipt states once.
+    /// Writes the fields that a JWS contains in every transaction and a receipt only once.
     private static func write(_ receipt: ReceiptContents, to writer: inout JSONWriter) {
         writer.optionalString("bundleId", receipt.app.bundleID?.string)
         writer.optionalString("environment", receipt.environment?.rawValue)
@@ -45,7 +46,7 @@ struct ReceiptRecord {
         }
     }
 
-    /// Refuses a record that lacks the fields of a purchase.
+    /// Checks that a record has the fields of a purchase.
     func checkRequired() throws(Fault) {
         try Self.require(fields.transactionID != nil, "transaction ID")
         try Self.require(fields.originalTransactionID != nil, "original transaction ID")
@@ -57,7 +58,7 @@ struct ReceiptRecord {
         guard isPresent else { throw Fault(.receiptMalformed, "an in-app record has no \(name)") }
     }
 
-    /// The distinct records of a receipt, in its order.
+    /// The distinct records of a receipt, in order.
     static func all(of receipt: ReceiptContents) throws(Fault) -> [ReceiptRecord] {
         var records: [ReceiptRecord] = []
         var known: [[UInt8]: ArraySlice<UInt8>] = [:]

@@ -2,7 +2,7 @@ import JSON
 import OpenSSL
 
 extension Verifier {
-    /// Verifies a receipt by the rules for a JWS, in their order, as far as they apply.
+    /// Verifies a receipt by the applicable rules for a JWS, in their order.
     func verify(_ receipt: ReceiptText) throws(Fault) -> VerifiedReceipt {
         trail.beginReceipt()
         let outline = try outline(of: receipt)
@@ -17,7 +17,7 @@ extension Verifier {
         try checkPurpose(of: chain)
         try check(message, leaf)
         configuration.observer?.observed(chain.path)
-        // The content is signed by a trusted key from here on.
+        // After this line the content is known to be signed by a trusted key.
         let contents = try ReceiptContents(message.content, recordsMax: configuration.limits.itemsMax)
         guard let signedDate = contents.app.signedDate else {
             throw Fault(.receiptMalformed, "the receipt has no creation date")
@@ -48,15 +48,14 @@ extension Verifier {
     private func parse(_ outline: MessageOutline) throws(Fault) -> SignedMessage {
         do throws(SignedMessageError) { return try SignedMessage(outline) } catch {
             if error == .notSignedData {
-                // OpenSSL reads no message with a malformed certificate, which is the better
-                // reason.
+                // OpenSSL reads no message with a malformed certificate; that certificate's fault is more precise.
                 _ = try parse(outline.certificates, acceptsOldRoot: false)
             }
             throw Fault(error)
         }
     }
 
-    /// Accepts certificates in any order: the signer's is the leaf, its issuer comes next.
+    /// Verifies certificates in any order: the signer's is the leaf, and the leaf's issuer is the next.
     private func verifyChain(of message: SignedMessage, _ certificates: [Certificate]) throws(Fault) -> (
         leaf: Certificate, chain: VerifiedChain
     ) {
@@ -115,8 +114,7 @@ struct VerifiedReceipt {
 
     /// Makes an item for each record.
     ///
-    /// The first carries the receipt's fields about the app; the others do too if those fields are
-    /// short.
+    /// The first item contains the receipt's fields about the app; the other items do too if those fields are short.
     func items(claims: ObservationClaims) -> [VerifiedItem] {
         let isRepeated = contents.json.range.count <= Self.repeatedBytesMax
         return records.enumerated().map { index, record in
@@ -124,6 +122,6 @@ struct VerifiedReceipt {
         }
     }
 
-    /// Maximum bytes of fields that each item repeats, several times those of Apple's receipts.
+    /// Maximum bytes of fields that each item repeats, several times the size in Apple's receipts.
     private static let repeatedBytesMax = 4 << 10
 }

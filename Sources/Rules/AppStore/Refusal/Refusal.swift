@@ -2,19 +2,21 @@ package import OpenSSL
 
 /// The reason why one record is refused, with the facts that an auditor needs.
 ///
-/// A class, so that an accepted record carries no room for one.
+/// A refusal is a class, so that an accepted record needs no space for one.
 package final class Refusal: Error, Sendable {
     package let reason: RefusalReason
-    /// The broken rule, in at most 200 bytes of constant text: it quotes nothing from the record.
+    /// The broken rule, in at most 200 bytes of constant text, without any text from the record.
     package let detail: String
-    /// Leaf, intermediate and root as presented, as far as they parsed, even if the chain failed;
-    /// empty if the fault came before the certificates.
+    /// Leaf, intermediate and root as presented, as far as they were parsed, even if the chain failed; empty if the
+    /// fault was found before the certificates.
     package let chain: [CertificateFacts]
-    /// The record's statements about itself, for search only: unverified.
+    /// The record's unverified statements about itself, only for search.
     package let unverified: UnverifiedIdentifiers
-    /// The SHA-256 of the signed payload that only the settings refuse; nil for all other reasons.
+    /// The SHA-256 of a signed payload that is refused only because of the settings.
     ///
-    /// `unverified` then holds statements of this payload, whose signature is good.
+    /// `nil` for all other reasons.
+    ///
+    /// In that case `unverified` contains statements of this payload, whose signature is valid.
     package let signedPayload: SHA256Digest?
 
     package init(
@@ -43,10 +45,10 @@ package struct CertificateFacts: Hashable, Sendable {
     init(_ certificate: Certificate) { self.init(fingerprint: certificate.fingerprint, validity: certificate.validity) }
 }
 
-/// A broken rule where it is found; `VerificationTrail` turns it into the refusal.
+/// A broken rule; `VerificationTrail` turns it into the refusal.
 package struct Fault: Error, Hashable {
     package let reason: RefusalReason
-    /// Constant text that quotes nothing from the body.
+    /// Constant text without any text from the body.
     package let detail: String
 
     package init(_ reason: RefusalReason, _ detail: String) {

@@ -21,16 +21,16 @@ package enum RefusalReason: String, Sendable, CaseIterable {
     case itemMismatch = "item_mismatch"
     case claimMismatch = "claim_mismatch"
     case receiptMalformed = "receipt_malformed"
-    /// A transaction receipt in the style of iOS 6.
+    /// The body is a transaction receipt in the style of iOS 6.
     case receiptUnsupported = "receipt_unsupported"
     case receiptSignatureInvalid = "receipt_signature_invalid"
     case transactionConflict = "transaction_conflict"
-    /// Set only after `verify-worker`: the record is not an observation.
+    /// The record is not an observation; set only after `verify-worker`.
     case observationMalformed = "observation_malformed"
-    /// Set only after `verify-worker`: one record that PostgreSQL will never accept.
+    /// PostgreSQL will never accept the record; set only after `verify-worker`.
     case notStorable = "not_storable"
 
-    /// The class of the reason, which determines who has to look into it.
+    /// The class of the reason, which determines who must investigate it.
     package var deadLetterClass: DeadLetterClass {
         switch self {
         case .algorithmNotAllowed, .x5cMissing, .x5cLength, .rootUntrusted, .chainInvalid, .certificatePurpose,
@@ -45,20 +45,20 @@ package enum RefusalReason: String, Sendable, CaseIterable {
         }
     }
 
-    /// Whether the signatures are good and only the settings lack the app; the breaker against
-    /// wrong settings counts these.
+    /// Whether the signatures are valid and only the settings lack the app; the breaker against wrong settings counts
+    /// such refusals.
     package var isSettingsDependent: Bool { deadLetterClass == .misrouted }
 }
 
 /// The classes of refusals, in the header `dlq.class`.
 package enum DeadLetterClass: String, Sendable, CaseIterable {
-    /// A body not signed by Apple: an attempt, or a test root that is missing in the settings.
+    /// A body not signed by Apple: a forgery, or a test root that is missing in the settings.
     case forged
-    /// A body not produced by Apple or the app: truncated, re-encoded, of no known form.
+    /// A body not produced by Apple or the app: truncated, re-encoded, or of no known form.
     case corrupt
     /// A genuine body for an app or environment that is not configured.
     case misrouted
-    /// A once genuine body: the certificate was not valid at the signing, or was revoked.
+    /// A once genuine body: the certificate was not valid at the date of signing, or was revoked.
     case stale
     /// A genuine body that contradicts itself or earlier data.
     case conflict

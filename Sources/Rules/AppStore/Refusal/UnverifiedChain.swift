@@ -1,24 +1,26 @@
 package import JSON
 package import OpenSSL
 
-/// The certificates of a JWS header with the rules that each breaks, for people who look into a
-/// refused body; never for a decision.
+/// The certificates of a JWS header with the rules that each breaks, for people who inspect a refused body; never for
+/// a decision.
 package struct UnverifiedChain: Sendable {
     package struct Reading: Sendable {
-        /// `leaf`, `intermediate`, `root`, or the number of any other.
+        /// The certificate's role: `leaf`, `intermediate`, `root`, or the number of any other certificate.
         package let role: String
         /// The parsed certificate.
         ///
-        /// `nil` if it does not parse.
+        /// `nil` if the certificate cannot be parsed.
         package let certificate: Certificate?
-        /// The rules that it breaks, each with the reason of a refusal for it.
+        /// The rules that the certificate breaks, each with the reason for a refusal.
         package fileprivate(set) var faults: [Fault] = []
 
         package var findings: [String] { faults.map(\.detail) }
     }
 
     package private(set) var readings: [Reading] = []
-    /// The fault of the chain as a whole, which is its length; nil if it has none.
+    /// The fault of the chain as a whole, which is a wrong length.
+    ///
+    /// `nil` if the length is right.
     package private(set) var problem: String?
 
     private static let roles = ["leaf", "intermediate", "root"]
@@ -26,7 +28,7 @@ package struct UnverifiedChain: Sendable {
     private static let certificateBytesMax = 64 << 10
 
     /// - Parameters:
-    ///   - header: the header of a JWS; the result is nil if it lacks `x5c`.
+    ///   - header: the header of a JWS; without `x5c` the result is `nil`.
     ///   - signedDate: the unverified date of the payload.
     package init?(header: JSONValue, signedDate: Timestamp?) {
         guard let x5c = header["x5c"], x5c.kind == .array else { return nil }

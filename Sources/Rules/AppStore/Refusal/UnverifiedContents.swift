@@ -1,12 +1,11 @@
 package import JSON
 import OpenSSL
 
-/// The tokens and receipts of a body, decoded without checking any signature, for people who look
-/// into a refused body; never for a decision.
+/// The tokens and receipts of a body, decoded without checking any signature, for people who inspect a refused body;
+/// never for a decision.
 ///
-/// The body may come from anybody. Time and memory are linear in its size: a path is a list of
-/// steps whose text is made for a few parts only, and each level of nesting decodes fewer bytes
-/// than the one around it.
+/// The body may come from anybody. Time and memory are linear in its size: a path is a list of steps, whose text is
+/// made only for a few parts, and each level of nesting decodes fewer bytes than the enclosing level.
 package struct UnverifiedContents: Sendable {
     package struct Path: Sendable {
         package enum Step: Sendable {
@@ -15,12 +14,12 @@ package struct UnverifiedContents: Sendable {
             case element(Int)
         }
 
-        /// The steps from the body; empty for the body itself.
+        /// The steps from the body to a part; empty for the body itself.
         package let steps: [Step]
 
-        /// The path as text, such as `signedPayload.data.signedRenewalInfo`; `body` for the whole.
+        /// The path as text, such as `signedPayload.data.signedRenewalInfo`; `body` for the whole body.
         ///
-        /// - Parameter name: returns the text for a member's key.
+        /// - Parameter name: a closure that returns the text of a member's key.
         package func text(_ name: (JSONValue) -> String) -> String {
             var text = ""
             for step in steps {
@@ -38,29 +37,34 @@ package struct UnverifiedContents: Sendable {
         package let path: Path
         /// The number of an in-app record within its receipt.
         package var record: Int?
-        /// The header of a JWS; nil if absent or not JSON.
+        /// The header of a JWS.
+        ///
+        /// `nil` if absent or not JSON.
         package var header: JSONValue?
-        /// The signed value; for a receipt its attributes by their names.
+        /// The signed value; for a receipt, its attributes by their names.
         package var payload: JSONValue?
-        /// The reason why there is no payload; nil if there is one.
+        /// The reason why there is no payload.
+        ///
+        /// `nil` if there is a payload.
         package var problem: String?
     }
 
-    /// The parts in the order of the body; the contents of payloads follow those of all bodies.
+    /// The parts in the order of the body; nested payloads follow all outer parts.
     package private(set) var parts: [Part] = []
-    /// The body as JSON; nil if it is not JSON, or exceeds the limits of the reader.
+    /// The body as JSON.
+    ///
+    /// `nil` if it is not JSON, or exceeds the limits of the reader.
     package private(set) var root: JSONValue?
-    /// Whether nothing was left out because of its number or its nesting.
+    /// Whether no part was omitted because of its number or its nesting.
     package private(set) var isWhole = true
 
     private static let partsMax = 100
     private static let nestingMax = 4
-    /// Maximum in-app records, more than fit into a body.
+    /// Maximum in-app records, more than a body can contain.
     private static let recordsMax = 10_000
     private static let certificatesMax = 20
     private static let certificateBytesMax = 64 << 10
-    /// The least length of a certificate or a receipt, to rule out ordinary text that begins like
-    /// one.
+    /// Minimum length of a certificate or a receipt, which excludes ordinary text with a similar beginning.
     private static let receiptCharactersMin = 200
 
     /// A token, a receipt or JSON to decode.
@@ -153,7 +157,7 @@ package struct UnverifiedContents: Sendable {
         return found
     }
 
-    /// Recurses as deep as the reader lets JSON nest.
+    /// Finds contents recursively, as deep as the reader allows JSON to nest.
     private static func find(in value: JSONValue, _ steps: inout [Path.Step], nesting: Int, _ found: inout [Content]) {
         guard found.count <= partsMax else { return }
         switch value.kind {

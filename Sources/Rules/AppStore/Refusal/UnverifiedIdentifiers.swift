@@ -1,9 +1,9 @@
 import JSON
 
-/// The identifiers that a refused record names; for search, never for a decision.
+/// The identifiers in a refused record, for search, never for a decision.
 ///
-/// Text that has no harmless form (`UnverifiedText`) is left out: dead letters, the index and every
-/// list show these identifiers.
+/// Text without a harmless form (`UnverifiedText`) is omitted: dead letters, the index and every list show these
+/// identifiers.
 package struct UnverifiedIdentifiers: Hashable, Sendable {
     package var transactionID: String?
     package var originalTransactionID: String?
@@ -16,8 +16,10 @@ package struct UnverifiedIdentifiers: Hashable, Sendable {
 
     package var isEmpty: Bool { self == UnverifiedIdentifiers() }
 
-    /// Adds the identifiers that are still missing from a payload; for a notification also from its
-    /// subject and from the transaction inside, whose signature nobody has checked.
+    /// Adds the identifiers of a payload that are still missing.
+    ///
+    /// A notification also contributes the identifiers of its subject and of its nested transaction, whose signature
+    /// is not checked.
     mutating func add(_ payload: JSONValue) {
         let fields = fields(of: payload)
         guard let data = fields[.data] else { return }
@@ -26,7 +28,7 @@ package struct UnverifiedIdentifiers: Hashable, Sendable {
         add(payloadOf: inner)
     }
 
-    /// Adds the identifiers of bytes that may be unsigned, as leniently as JSON allows.
+    /// Adds the identifiers of bytes that may be unsigned, with the most lenient JSON reader.
     mutating func add(unsigned payload: [UInt8]) {
         if let document = try? JSONDocument(parsing: payload, policy: .grammar) { add(document.root) }
     }
@@ -37,7 +39,7 @@ package struct UnverifiedIdentifiers: Hashable, Sendable {
         fields(of: payload)
     }
 
-    /// Reads a receipt's statements about its app and about the first purchase in it.
+    /// Reads a receipt's statements about its app and about its first purchase.
     mutating func add(receipt content: [UInt8]) {
         let attributes = ReceiptAttribute.first(Self.attributesSearchedMax, of: content)
         for attribute in attributes {
@@ -62,11 +64,11 @@ package struct UnverifiedIdentifiers: Hashable, Sendable {
         }
     }
 
-    /// The number of attributes that are read from a refused receipt, including in-app records.
+    /// Maximum attributes that are read from a refused receipt, including in-app records.
     private static let attributesSearchedMax = 512
 
     private func text(_ attribute: ReceiptAttribute) -> String? {
-        // Two to four bytes of tag and length precede the text.
+        // The text follows two to four bytes of tag and length.
         guard attribute.value.count <= Self.textBytesMax + 4, case .text(let text) = ReceiptValue(attribute, .text)
         else { return nil }
         return harmless(text)
@@ -117,8 +119,9 @@ package struct UnverifiedIdentifiers: Hashable, Sendable {
 }
 
 extension Token {
-    /// The second segment of a possible JWS, whose signature nobody has checked; nil if it is not
-    /// JSON in base64url.
+    /// The second segment of a possible JWS, whose signature is not checked.
+    ///
+    /// `nil` if the segment is not JSON in base64url.
     fileprivate func unverifiedPayload(_ policy: JSONPolicy) -> JSONValue? {
         guard let jws = try? CompactJWS(self), let payload = Base64.url.decode(bytes.span.extracting(jws.payload))
         else { return nil }
@@ -127,8 +130,7 @@ extension Token {
 }
 
 extension NotificationPayload {
-    /// Reads a compact JWS without checking its signature: for lists and comparisons, never for a
-    /// decision.
+    /// Reads a compact JWS without checking its signature, for lists and comparisons, never for a decision.
     package init?(unverified token: [UInt8]) {
         let payload = Token(token, token.indices).unverifiedPayload(.strict)
         guard let payload else { return nil }

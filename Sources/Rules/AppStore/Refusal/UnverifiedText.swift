@@ -1,16 +1,15 @@
-/// Text of a refused record that is shown to people, or searched, before anybody asks to reveal the
-/// record.
+/// Text of a refused record that is shown or searched before a person requests to reveal the record.
 package enum UnverifiedText {
     /// Maximum bytes; no identifier is longer.
     package static let bytesMax = 128
-    /// The digits of a digest in hexadecimal; tokens, keys and receipts are longer.
+    /// Maximum characters without a break: a digest's hexadecimal digits; tokens, keys and receipts have more.
     private static let runMax = 64
-    /// Values with blanks, as Apple writes them.
+    /// Values with spaces, as Apple writes them.
     private static let phrases = ["Auto-Renewable Subscription", "Non-Renewing Subscription"].map { Array($0.utf8) }
 
-    /// Whether text has the form of an identifier, a date, a version or an enumeration's value.
+    /// Whether a text has the form of an identifier, a date, a version or an enumeration's value.
     ///
-    /// An allow list of forms: no sentence, no personal address, no token and no key has one.
+    /// The function has a list of allowed forms, which no sentence, personal address, token or key matches.
     package static func isHarmless(_ text: some Collection<UInt8>) -> Bool {
         guard text.count <= bytesMax, !text.starts(with: "eyJ".utf8) else { return false }
         var run = 0

@@ -1,15 +1,14 @@
 import JSON
 import OpenSSL
 
-/// The JWS of the current item, or the receipt, and the findings about each, for the refusal if one
-/// breaks a rule.
+/// The JWS of the current item, or the receipt, with the findings about each, for the refusal if a rule is broken.
 struct VerificationTrail {
     private struct Step {
-        /// The JWS.
+        /// The current JWS.
         ///
         /// `nil` for a receipt.
         var token: Token?
-        /// The content that a receipt signs.
+        /// The signed content of a receipt.
         var receipt: [UInt8]?
         var legacyReceipt: LegacyReceipt?
         /// The payload's bytes, which may be unsigned.
@@ -36,14 +35,14 @@ struct VerificationTrail {
 
     mutating func record(payload: JSONValue) { steps[steps.count - 1].payload = payload }
 
-    /// Makes an item current that an earlier pass has verified.
+    /// Makes an item current that was verified in an earlier pass.
     mutating func resume(_ statements: [SignedStatement]) {
         steps = statements.map { statement in
             Step(token: statement.token, payload: statement.json, chain: statement.chain.certificates)
         }
     }
 
-    /// The refusal, with the last JWS first: it is the one that broke the rule.
+    /// The refusal, with the last JWS first, which broke the rule.
     func refusal(for fault: Fault) -> Refusal {
         var unverified = UnverifiedIdentifiers()
         for step in steps.reversed() {
@@ -64,7 +63,7 @@ struct VerificationTrail {
             signedPayload: fault.reason.isSettingsDependent ? signedPayload : nil)
     }
 
-    /// The digest for the last JWS or receipt, regardless of the rest of the body.
+    /// The digest of the last JWS's payload or the receipt's content, whatever the rest of the body is.
     private var signedPayload: SHA256Digest? {
         guard let step = steps.last else { return nil }
         if let payload = step.payload { return SHA256.digest(payload.rawBytes) }

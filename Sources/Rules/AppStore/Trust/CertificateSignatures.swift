@@ -1,15 +1,15 @@
 import OpenSSL
 
-/// Verifies signatures of certificates, and remembers the intermediates that a root has signed.
+/// Verification of certificates' signatures, with a cache of the intermediates that a root has signed.
 ///
-/// A signature on P-384 costs as much as ten records whose chain is known. Apple's intermediate and
-/// root are public, so a forger can send them with his own leaf: once they are known, such a leaf,
-/// and Apple's next one, costs one signature instead of two.
+/// A signature on P-384 costs as much as ten records with a known chain. Apple's intermediate and root are public, so
+/// a forger can send them with his own leaf. Once they are cached, such a leaf, like Apple's next leaf, costs one
+/// signature instead of two.
 ///
-/// It remembers only that this root's key verifies these exact bytes, which time cannot change:
-/// names, dates, purpose and revocation are checked again for each record. Only certificates that a
-/// trusted root has signed are added, so that nobody can fill it with forgeries. Each verifier owns
-/// one, so that other roots start with an empty one. Not for use by two threads at once.
+/// The cache states only that this root's key verifies these exact bytes, which time cannot change: names, dates,
+/// purpose and revocation are checked again for each record. Only certificates signed by a trusted root are added, so
+/// forgeries cannot fill the cache. Each verifier has its own cache, so a verifier with other roots starts with an
+/// empty one. Two threads must not use it at the same time.
 struct CertificateSignatures {
     private struct Fact {
         let intermediate: Certificate
@@ -17,14 +17,14 @@ struct CertificateSignatures {
     }
 
     let factsMax: Int
-    /// The most recently used one comes first.
+    /// The cached facts, the most recently used first.
     private var facts: [Fact] = []
 
     init(factsMax: Int) { self.factsMax = factsMax }
 
-    /// The certificate of exactly these bytes, if remembered: parsed, its key decoded.
+    /// The cached certificate with exactly these bytes, parsed and with its key decoded.
     ///
-    /// It is of version 3: no other intermediate is read, and a root is pinned or configured.
+    /// The certificate has version 3: no other intermediate is read, and a root is pinned or configured.
     func certificate(of der: [UInt8]) -> Certificate? {
         for fact in facts {
             if fact.intermediate.der == der { return fact.intermediate }
@@ -33,12 +33,12 @@ struct CertificateSignatures {
         return nil
     }
 
-    /// Whether the intermediate has signed a leaf; verified on each call.
+    /// Whether the intermediate has signed a leaf; each call verifies the signature.
     func isSigned(_ leaf: Certificate, by intermediate: Certificate) -> Bool { leaf.isSigned(by: intermediate) }
 
-    /// Whether a root that may vouch for chains has signed an intermediate; verified once.
+    /// Whether a root that may vouch for chains has signed an intermediate; a valid signature is verified once.
     ///
-    /// A signature that does not verify is never remembered.
+    /// An invalid signature is never cached.
     mutating func isSigned(_ intermediate: Certificate, byRoot root: Certificate) -> Bool {
         if let known = index(of: intermediate, root) {
             if known > 0 { facts.insert(facts.remove(at: known), at: 0) }

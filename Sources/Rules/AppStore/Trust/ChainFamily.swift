@@ -2,7 +2,7 @@ package import OpenSSL
 
 /// The two kinds of data that certificate chains sign.
 ///
-/// Apple has one root for each family, which does not vouch for the other.
+/// Apple has one root for each family; a root does not vouch for the other family.
 enum ChainFamily {
     case jws
     case receipts
@@ -14,7 +14,9 @@ enum ChainFamily {
         }
     }
 
-    /// The trust that a root gives to this family; nil for Apple's root of the other one.
+    /// The trust that a root gives to this family.
+    ///
+    /// `nil` for Apple's root of the other family.
     func trust(inRoot fingerprint: SHA256Digest) -> Trust? {
         switch fingerprint {
         case pin: .apple
@@ -23,8 +25,8 @@ enum ChainFamily {
         }
     }
 
-    /// Whether a certificate below the root may be signed over this digest: Apple's receipts used
-    /// SHA-1 until 2023.
+    /// Whether a certificate below the root may have a signature with this digest: Apple's receipts used SHA-1 until
+    /// 2023.
     func allows(_ digest: SignatureDigest) -> Bool {
         switch digest {
         case .sha256, .sha384, .sha512: true
@@ -35,7 +37,9 @@ enum ChainFamily {
 
     static let rsaBitsMin = 2048
 
-    /// The reason why the leaf's key may not sign for this family; nil if it may.
+    /// The reason why the leaf's key may not sign for this family.
+    ///
+    /// `nil` if the key may sign.
     func keyFault(of leaf: Certificate) -> String? {
         switch self {
         case .jws:
@@ -49,12 +53,12 @@ enum ChainFamily {
 
 /// The pinned roots of Apple, by the SHA-256 of the certificate.
 ///
-/// Each vouches for one family: G3 for JWS only, the RSA root for receipts only. Apple publishes
-/// the digests on its PKI page (apple.com/certificateauthority).
+/// Each root vouches for one family: G3 for JWS only, the RSA root for receipts only. Apple publishes the digests on
+/// its PKI page (apple.com/certificateauthority).
 package enum AppleRoots {
-    /// Apple Root CA - G3: all JWS.
+    /// The digest of Apple Root CA - G3, for all JWS.
     package static let jws = pin("63343abfb89a6a03ebb57e9b3f5fa7be7c4f5c756f3017b3a8c488c3653e9179")
-    /// Apple Root CA: receipts.
+    /// The digest of Apple Root CA, for receipts.
     package static let receipts = pin("b0b1730ecbc7ff4505142c49f1295e6eda6bcaed7e2c68c5be91b5a11001f024")
 
     private static func pin(_ hex: String) -> SHA256Digest {
@@ -63,11 +67,11 @@ package enum AppleRoots {
     }
 }
 
-/// Apple's extensions that state a certificate's purpose; their value is ignored.
+/// Apple's extensions that state a certificate's purpose; the extensions' values are ignored.
 package enum MarkerOID {
-    /// The mark of a leaf that signs receipts and transactions of the App Store.
+    /// The marker of a leaf that signs receipts and transactions of the App Store.
     package static let receiptSigning = "1.2.840.113635.100.6.11.1"
-    /// The mark of the intermediate, Apple Worldwide Developer Relations.
+    /// The marker of the intermediate, Apple Worldwide Developer Relations.
     package static let developerRelations = "1.2.840.113635.100.6.2.1"
 
     static let all: Set<String> = [receiptSigning, developerRelations]
@@ -75,7 +79,7 @@ package enum MarkerOID {
 
 /// A root that has issued a chain, or Xcode's certificate, which needs no issuer.
 ///
-/// Whether it may vouch for a payload's app is checked for each payload.
+/// The verifier checks for each payload whether the root may vouch for the payload's app.
 struct Anchor {
     let trust: Trust
     let certificate: Certificate

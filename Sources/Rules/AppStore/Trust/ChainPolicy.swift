@@ -10,8 +10,8 @@ struct ChainPolicy {
 
     /// The roots that may have issued the intermediate, before any signature is verified.
     ///
-    /// Apple's root is found by the fingerprint of the third certificate; a configured root by its
-    /// name as the issuer, regardless of the third certificate.
+    /// Apple's root is found by the third certificate's fingerprint; a configured root by its name as the issuer,
+    /// whatever the third certificate is.
     private func candidates(_ chainRoots: [Certificate]) -> [Certificate] {
         var candidates = chainRoots.filter { intermediate.issuance(by: $0) != .nameMismatch }
         let isPinned = presentedRoot.fingerprint == family.pin
@@ -21,9 +21,9 @@ struct ChainPolicy {
         return candidates
     }
 
-    /// The anchors that vouch for the chain: at least one.
+    /// The anchors that vouch for the chain, at least one.
     ///
-    /// - Parameter signatures: verifies the certificates' signatures, after every other rule.
+    /// - Parameter signatures: the object that verifies the certificates' signatures, after every other rule.
     func anchors(_ chainRoots: [Certificate], _ signatures: inout CertificateSignatures) throws(Fault) -> [Anchor] {
         let candidates = candidates(chainRoots)
         guard !candidates.isEmpty else { throw Fault(.rootUntrusted, "no configured root has issued the intermediate") }
@@ -103,7 +103,9 @@ struct ChainPolicy {
         guard unknown.isEmpty else { throw Fault(.chainInvalid, "the \(name) has an unknown critical extension") }
     }
 
-    /// The reason why the certificates may not sign App Store data; nil if they may.
+    /// The reason why the certificates may not sign App Store data.
+    ///
+    /// `nil` if they may.
     var purposeFault: String? {
         guard leaf.occurrences(ofExtension: MarkerOID.receiptSigning) == 1 else {
             return "the leaf does not have the extension \(MarkerOID.receiptSigning) exactly once"

@@ -3,9 +3,9 @@ import Synchronization
 
 /// The tables of leaf keys that sign repeatedly, shared by all verifiers of a configuration.
 ///
-/// A table costs as much as some 500 signatures and saves half of each, so a key gets one after a
-/// verifier has found a thousand good signatures of it: only the holder of a certified key can
-/// cause one. It lives as long as a verifier remembers a chain of its leaf.
+/// A table costs as much as about 500 signatures and halves the cost of each. A key gets a table after a verifier has
+/// found a thousand valid signatures of the key: only the holder of a certified key can cause a table. A table exists
+/// as long as a verifier caches a chain of its leaf.
 package final class KeyTables: Sendable {
     private struct Entry {
         let leaf: SHA256Digest
@@ -20,9 +20,9 @@ package final class KeyTables: Sendable {
 
     package var count: Int { entries.withLock { $0.count { $0.table != nil } } }
 
-    /// The table of a leaf's key, made now if missing.
+    /// The table of a leaf's key, which the first call makes.
     ///
-    /// `nil` while another thread makes it, if the maximum is in use, or if OpenSSL fails to make one.
+    /// `nil` while another thread makes the table, if the maximum is in use, or if OpenSSL fails to make the table.
     func table(of key: P256PublicKey, leaf: SHA256Digest) -> P256KeyTable? {
         let (known, isOurs) = entries.withLock { entries in
             entries.removeAll { !$0.isBeingMade && $0.table == nil }

@@ -2,23 +2,25 @@ import OpenSSL
 
 /// A verified chain of certificates, shared by all JWS of one leaf.
 ///
-/// Holds the leaf's key in contexts. Not for use by two threads at once.
+/// A chain contains contexts of the leaf's key. Two threads must not use it at the same time.
 final class VerifiedChain {
     /// Leaf, intermediate and root as presented.
     let certificates: [CertificateFacts]
-    /// Leaf and intermediate; empty if one configured certificate signs by itself.
+    /// Leaf and intermediate; empty if a configured certificate signs by itself.
     private let signers: [Certificate]
     /// All anchors that vouch for the chain: usually one.
     let anchors: [Anchor]
     let method: VerificationFacts.Method
-    /// The reason why the certificates may not sign App Store data; nil if they may.
+    /// The reason why the certificates may not sign App Store data.
+    ///
+    /// `nil` if they may.
     let purposeFault: String?
-    /// Verifies a JWS; `SignedMessage` checks a receipt's signature.
+    /// The verifier of a JWS's signature; `SignedMessage` checks a receipt's signature.
     private let signature: P256Verifier?
-    /// The number of good signatures of the leaf so far.
+    /// Number of valid signatures of the leaf so far.
     private var signaturesCount = 0
 
-    /// A chain of three whose anchors have vouched for it.
+    /// Makes a chain of three certificates whose anchors have vouched for it.
     init(_ policy: ChainPolicy, anchors: [Anchor]) {
         let presented = [policy.leaf, policy.intermediate, policy.presentedRoot]
         certificates = presented.map(CertificateFacts.init)
@@ -29,7 +31,7 @@ final class VerifiedChain {
         signature = policy.family == .jws ? policy.leaf.p256Key.map(P256Verifier.init) : nil
     }
 
-    /// A configured certificate, exported from Xcode.
+    /// Makes the chain of a configured certificate, exported from Xcode.
     init(local certificate: Certificate, _ family: ChainFamily) {
         certificates = [CertificateFacts(certificate)]
         signers = []
@@ -39,18 +41,18 @@ final class VerifiedChain {
         purposeFault = family.keyFault(of: certificate)
     }
 
-    /// Certificates from the leaf to the root that vouches for it.
+    /// The certificates from the leaf to the first anchor.
     var path: [Certificate] { signers + anchors.prefix(1).map(\.certificate) }
 
     var leaf: SHA256Digest { certificates[0].fingerprint }
 
-    /// The anchors valid at a time, if leaf and intermediate were too; both ends included.
+    /// The anchors that are valid at a time, if leaf and intermediate are valid too; both ends of validity included.
     func anchors(validAt seconds: Int64) -> [Anchor] {
         guard certificates.prefix(2).allSatisfy({ $0.validity.contains(seconds) }) else { return [] }
         return anchors.filter { $0.validity.contains(seconds) }
     }
 
-    /// Counts a good signature, and gives the key a table after enough of them.
+    /// Counts a valid signature; gives the key a table after enough of them.
     func countSignature(_ configuration: VerifierConfiguration) {
         signaturesCount += 1
         guard let signature, !signature.hasTable,
@@ -75,15 +77,15 @@ final class VerifiedChain {
 
 /// The chains of recent headers, found by the exact bytes of the header segment.
 ///
-/// Every message of one leaf has the same header, and Apple has a leaf every two years, so the list
-/// is short and its first entry nearly always matches. Only headers of JWS with a good signature
-/// are added, so that only the holder of a certified key can displace others.
+/// Every message of one leaf has the same header, and Apple has a new leaf every two years, so the list is short and
+/// its first entry nearly always matches. Only headers of JWS with a valid signature are added, so that only the
+/// holder of a certified key can displace others.
 struct VerifiedChainCache {
-    /// A known chain, and how the token continues after its header.
+    /// A known chain, and the digest of its header.
     struct Known {
         let chain: VerifiedChain
         let headerEnd: Int
-        /// The digest of the header and its dot, which are most of the signed bytes: computed once.
+        /// The digest of the header and its dot, computed once; they are most of the signed bytes.
         let beginning: SHA256Prefix
     }
 
@@ -95,17 +97,17 @@ struct VerifiedChainCache {
 
     let entriesMax: Int
     private var entries: [Entry] = []
-    /// The number of look-ups that found a chain, and of those that did not.
+    /// Number of look-ups that found a chain, and of look-ups that did not.
     private(set) var lookups = (found: 0, missed: 0)
 
     init(entriesMax: Int) { self.entriesMax = entriesMax }
 
     var count: Int { entries.count }
 
-    /// The chain of the known header that a token begins with, and where that header ends.
+    /// The chain of the known header at the start of a token, and the header's end.
     ///
-    /// A known header contains no dot. So it is the token's whole first segment if a dot follows
-    /// it, and four thousand characters need not be searched for that dot.
+    /// A known header contains no dot. If a dot follows it, it is therefore the token's whole first segment, and no
+    /// search through four thousand characters for the dot is needed.
     mutating func chain(beginning token: Token) -> Known? {
         let bytes = token.bytes
         for index in entries.indices {

@@ -4,7 +4,7 @@ package import OpenSSL
 package struct VerifierConfiguration: Sendable {
     package let apps: [ConfiguredApp]
     package let limits: VerifierLimits
-    /// Receives the chains as they come into use.
+    /// The receiver of newly used chains.
     package var observer: (any ChainObserver)?
     package let keyTables: KeyTables
     /// The apps' distinct custom roots that may end a chain of three.
@@ -25,7 +25,7 @@ package struct VerifierConfiguration: Sendable {
         receiptTrusts = apps.map { $0.trusts(.receipts) }
     }
 
-    /// The problems of each entry, and of all together.
+    /// The problems of each entry, and of the combination of all entries.
     package static func problems(with apps: [ConfiguredApp]) -> [String] {
         var problems = apps.flatMap(\.problems)
         if apps.isEmpty { problems.append("no app is configured, so every body would be refused") }
@@ -47,7 +47,7 @@ package struct VerifierConfiguration: Sendable {
         apps.filter { $0.environment == .production && !$0.roots.isEmpty }
     }
 
-    /// The apps' custom roots that vouch for a family: any but Apple's root of the other one.
+    /// The apps' custom roots that vouch for a family: any except Apple's root of the other family.
     func chainRoots(_ family: ChainFamily) -> [Certificate] {
         chainRoots.filter { family.trust(inRoot: $0.fingerprint) != nil }
     }
@@ -88,13 +88,12 @@ extension ConfiguredApp {
 package struct ConfiguredApp: Sendable {
     package let bundleID: Identifier
     package let environment: Environment
-    /// Apple's number for the app; needed in Production.
+    /// Apple's number for the app; required in Production.
     package let appAppleID: Int64?
-    /// Replaces Apple's pinned roots; in Xcode and LocalTesting the certificates exported from
-    /// Xcode, each of which signs by itself.
+    /// The roots that replace Apple's pinned roots; in Xcode and LocalTesting the certificates exported from Xcode,
+    /// each of which signs by itself.
     package let roots: [Certificate]
-    /// Confirms that custom roots are intended in Production, where their holder could forge
-    /// purchases.
+    /// Whether custom roots are intended in Production, where their holder could forge purchases.
     package let hasTestRootInProduction: Bool
 
     package init(
@@ -108,7 +107,7 @@ package struct ConfiguredApp: Sendable {
         self.hasTestRootInProduction = hasTestRootInProduction
     }
 
-    /// Whether its JWS and receipts carry one certificate, exported from Xcode, instead of a chain.
+    /// Whether the app's JWS and receipts contain one certificate, exported from Xcode, instead of a chain.
     package var isLocal: Bool { environment == .xcode || environment == .localTesting }
 
     /// The trusts that may vouch for the app's data in a family.
@@ -140,18 +139,18 @@ package struct ConfiguredApp: Sendable {
 }
 
 extension Certificate {
-    /// Whether it has a key that Xcode signs with: P-256 for JWS, RSA for receipts.
+    /// Whether the certificate has a key that Xcode signs with: P-256 for JWS, RSA for receipts.
     fileprivate var signsAlone: Bool {
         [.jws, .receipts].contains { (family: ChainFamily) in family.keyFault(of: self) == nil }
     }
 }
 
-/// Receives the certificates that have signed genuine data.
+/// A receiver of the certificates that have signed genuine data.
 package protocol ChainObserver: Sendable {
-    /// Called from any thread: once for each chain that a verifier remembers, and for each receipt,
-    /// whose chain no verifier remembers.
+    /// Receives a chain, on any thread: once for each chain that a verifier caches, and for each receipt, whose chain
+    /// no verifier caches.
     ///
-    /// - Parameter chain: leaf, intermediate and the root that vouched for them; or one certificate
-    ///   that is configured itself.
+    /// - Parameter chain: leaf, intermediate and the root that vouched for them; or one certificate that is itself
+    ///   configured.
     func observed(_ chain: [Certificate])
 }

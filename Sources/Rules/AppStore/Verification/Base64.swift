@@ -1,9 +1,9 @@
-/// The two encodings of RFC 4648 that Apple uses, read strictly: no whitespace, no line breaks, no
-/// foreign alphabet, and unused bits are zero, so that no two texts decode to the same bytes.
+/// The two encodings of RFC 4648 that Apple uses, read strictly: no whitespace, no line breaks, no other alphabet, and
+/// zeros as unused bits, so that no two texts decode to the same bytes.
 package struct Base64: Sendable {
-    /// §4, with padding.
+    /// The encoding of §4, with padding.
     package static let standard = Base64(alphabetEnd: "+/", isPadded: true)
-    /// §5, without padding.
+    /// The encoding of §5, without padding.
     package static let url = Base64(alphabetEnd: "-_", isPadded: false)
 
     /// The six bits of each character of the alphabet; 0xFF for all other bytes.
@@ -63,7 +63,7 @@ package struct Base64: Sendable {
         return seen < 0x40
     }
 
-    /// Decodes the last two or three characters; the unused bits of the last one have to be zero.
+    /// Decodes the last two or three characters; the unused bits of the last character must be zero.
     private static func decodeRest(
         _ text: UnsafeBufferPointer<UInt8>, _ range: Range<Int>, _ values: UnsafeBufferPointer<UInt8>,
         _ output: UnsafeMutableBufferPointer<UInt8>

@@ -1,9 +1,9 @@
-/// Searches and compares eight bytes at a time, as a token has thousands.
+/// Search and comparison of eight bytes at a time, because a token has thousands of bytes.
 enum ByteSearch {
     private static let ones: UInt64 = 0x0101_0101_0101_0101
     private static let tops: UInt64 = 0x8080_8080_8080_8080
 
-    /// The first index in the range that holds the byte.
+    /// The first index of the byte in the range.
     static func first(_ byte: UInt8, in text: Span<UInt8>, _ range: Range<Int>) -> Int? {
         let raw = text.bytes
         let pattern = ones &* UInt64(byte)
@@ -22,9 +22,9 @@ enum ByteSearch {
         return nil
     }
 
-    /// Whether a text has another one as its prefix from an index on.
+    /// Whether a text contains `prefix` at an index.
     ///
-    /// Does not stop at the first difference: headers other than the known one are rare.
+    /// The comparison does not stop at the first difference: unknown headers are rare.
     static func hasPrefix(_ prefix: Span<UInt8>, _ text: Span<UInt8>, at start: Int) -> Bool {
         guard prefix.count <= text.count - start else { return false }
         return prefix.withUnsafeBytes { prefix in
@@ -32,7 +32,7 @@ enum ByteSearch {
         }
     }
 
-    /// - Parameter text: at least as long as `prefix`.
+    /// - Parameter text: bytes, at least as many as in `prefix`.
     private static func isEqual(_ prefix: UnsafeRawBufferPointer, _ text: UnsafeRawBufferPointer) -> Bool {
         var difference = SIMD4<UInt64>.zero
         var index = 0

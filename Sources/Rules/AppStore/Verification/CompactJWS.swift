@@ -25,7 +25,7 @@ struct CompactJWS {
     }
 }
 
-/// The text of a compact JWS, not parsed yet: a range of a body, or of the payload around it.
+/// The unparsed text of a compact JWS: a range of a body, or of the payload that contains it.
 struct Token {
     let bytes: [UInt8]
     let range: Range<Int>
@@ -35,7 +35,7 @@ struct Token {
         self.range = range
     }
 
-    /// Takes the text of a JSON string, its escapes replaced.
+    /// Reads the text of a JSON string, with its escapes replaced.
     ///
     /// `nil` for anything but a string.
     init?(_ value: JSONValue) {
@@ -49,11 +49,11 @@ struct Token {
     }
 }
 
-/// The part of a JOSE header that matters: `x5c`, once `alg` is known to be ES256.
+/// The relevant part of a JOSE header: `x5c`, after `alg` was checked to be ES256.
 ///
 /// `typ`, `kid`, `jwk`, `jku` and `x5u` are ignored: nothing in the header selects a key.
 struct JWSHeader {
-    /// The decoded entries of `x5c`, leaf first; not parsed yet.
+    /// The decoded, unparsed entries of `x5c`, leaf first.
     let certificates: [[UInt8]]
 
     init(decoding bytes: [UInt8], acceptsSingleCertificate: Bool, limits: VerifierLimits) throws(Fault) {

@@ -6,7 +6,7 @@ enum SignedFields {
     case appTransaction(AppTransactionPayload)
     case notification(NotificationPayload)
 
-    /// Recognises each kind by members that only it has; null counts as absent.
+    /// Recognises each kind by members that only this kind has; null counts as absent.
     ///
     /// `nil` for a kind that Apple introduced after this version.
     init?(_ payload: JSONValue) throws(Fault) {
@@ -57,7 +57,7 @@ enum SignedFields {
 }
 
 extension SignedFields {
-    /// The JWS inside, which only a notification has.
+    /// The nested JWS, which only a notification has.
     var signedItems: [(token: Token, kind: PayloadKind)] {
         guard case .notification(let fields) = self else { return [] }
         return fields.signedItems
@@ -73,10 +73,10 @@ package enum PayloadKind: String, Sendable, CaseIterable {
 }
 
 extension SignedFields {
-    /// Refuses a payload that lacks the required fields of its kind.
+    /// Checks that a payload has the required fields of its kind.
     ///
-    /// An absent bundle ID is left to the app's rule, which reports it separately: genuine payloads
-    /// without one exist.
+    /// The app's rule checks for an absent bundle ID and reports it separately: genuine payloads without a bundle ID
+    /// exist.
     func checkRequired(_ payload: JSONValue) throws(Fault) {
         switch self {
         case .transaction(let fields):
@@ -116,9 +116,9 @@ extension NotificationPayload {
         ].contains { $0.map { $0.kind != .string && !$0.isNull } ?? false }
     }
 
-    /// The JWS inside, in the order of the text; null is absent, an empty string is a JWS.
+    /// The nested JWS, in the order of the text; null counts as absent, an empty string as a JWS.
     ///
-    /// An object of a new name may hold purchases too, under the names used in all others.
+    /// An object with an unknown name may contain purchases too, under the same names as in the known objects.
     var signedItems: [(token: Token, kind: PayloadKind)] {
         var items: [(token: Token, kind: PayloadKind)] = []
         if let body = data ?? newBody {

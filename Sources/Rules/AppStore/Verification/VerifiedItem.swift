@@ -6,7 +6,7 @@ package enum VerifiedBody: Sendable {
     case ignored(IgnoreReason)
     /// The items in the order of the body, at least one.
     case items([VerifiedItem])
-    /// Every other rule has passed, but the status of these certificates has to be known first.
+    /// Every other rule has passed, but the decision needs the status of these certificates.
     case undetermined(Set<SHA256Digest>)
 
     package enum IgnoreReason: String, Sendable {
@@ -14,16 +14,15 @@ package enum VerifiedBody: Sendable {
         case emptyResponse = "empty_response"
         /// A genuine receipt without in-app purchases.
         case emptyReceipt = "empty_receipt"
-        /// A genuine body of a kind that this version does not know, or without the name of an app
-        /// to record it under.
+        /// A genuine body of an unknown kind, or without the name of an app to record it under.
         case unknownKind = "unknown_kind"
     }
 }
 
 /// The part of a verified body that becomes one observation.
 ///
-/// A transaction with the renewal info paired with it, a renewal info alone, an app transaction, or
-/// a notification without any of them.
+/// An item is a transaction with its paired renewal info, a renewal info alone, an app transaction, or a notification
+/// without any of them.
 package struct VerifiedItem: Sendable {
     package let environment: Environment
     /// The app's bundle ID.
@@ -35,8 +34,9 @@ package struct VerifiedItem: Sendable {
     package private(set) var appTransaction: ReadPayload<AppTransactionPayload>?
     package private(set) var notification: ReadPayload<NotificationPayload>?
     private var notificationSignedDate: Timestamp?
-    /// The receipt's fields about the app, if the transaction came in one; nil if another item of
-    /// the receipt carries them.
+    /// The receipt's fields about the app.
+    ///
+    /// `nil` if the transaction is not from a receipt, or another item of the receipt contains the fields.
     package private(set) var receipt: JSONValue?
     private var receiptMalformedFields = 0
     package let verification: VerificationFacts
@@ -51,7 +51,7 @@ package struct VerifiedItem: Sendable {
 
     /// An in-app record of a receipt.
     ///
-    /// - Parameter namesApp: whether it carries the receipt's fields about the app.
+    /// - Parameter namesApp: whether the item contains the receipt's fields about the app.
     init(_ record: ReceiptRecord, of receipt: VerifiedReceipt, _ claims: ObservationClaims, naming namesApp: Bool) {
         environment = receipt.environment
         bundleID = receipt.bundleID
@@ -62,14 +62,14 @@ package struct VerifiedItem: Sendable {
         receiptMalformedFields = record.malformedFields + receipt.contents.malformedFields
     }
 
-    /// The number of fields with a wrong type or value; the payload carries them unchanged.
+    /// Number of fields with a wrong type or value; the payload contains them unchanged.
     package var malformedFields: Int {
         (transaction?.fields.malformedFields ?? 0) + (renewalInfo?.fields.malformedFields ?? 0)
             + (appTransaction?.fields.malformedFields ?? 0) + (notification?.fields.malformedFields ?? 0)
             + receiptMalformedFields
     }
 
-    /// The observations of one item's statements, which agree with each other.
+    /// The observations of one item's statements, which are consistent with each other.
     static func items(_ statements: [SignedStatement], claims: ObservationClaims) -> [VerifiedItem] {
         var items: [VerifiedItem] = []
         let purchase =
@@ -99,7 +99,9 @@ package struct VerifiedItem: Sendable {
 }
 
 extension VerifiedItem {
-    /// The notification's facts for an observation; nil without a notification.
+    /// The notification's facts for an observation.
+    ///
+    /// `nil` without a notification.
     package var observedNotification: ObservedNotification? {
         guard let fields = notification?.fields, let notificationSignedDate else { return nil }
         return ObservedNotification(

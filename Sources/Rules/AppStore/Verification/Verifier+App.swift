@@ -18,10 +18,10 @@ extension Verifier {
         }
     }
 
-    /// The same check for a notification, or for a payload of an unknown kind.
+    /// Makes the same check for a notification, or for a payload of an unknown kind.
     ///
-    /// An undocumented object may have any members: its app number is compared if present, and
-    /// without an environment it names no app.
+    /// An undocumented object may have any members. Its app number is compared if present; without an environment the
+    /// object names no app.
     func vouching(forNotification fields: NotificationPayload, _ anchors: [Anchor]) throws(Fault) -> Vouching? {
         guard let subject = fields.subject, let bundleID = subject.bundleID else { return nil }
         let isDocumented = fields.documentedSubject != nil
@@ -32,19 +32,21 @@ extension Verifier {
             appNumber: subject.appAppleID.map(AppNumber.named) ?? (isDocumented ? .missing : .notRequired))
     }
 
-    /// The same check for a receipt, whose app number is zero if absent.
+    /// Makes the same check for a receipt, whose app number is zero if absent.
     func vouching(forReceipt receipt: ReceiptContents, _ anchors: [Anchor]) throws(Fault) -> Vouching {
         try vouching(
             for: receipt.app.bundleID, in: receipt.environment, anchors, family: .receipts,
             appNumber: receipt.app.appAppleID.flatMap { $0 == 0 ? nil : .named($0) } ?? .notRequired)
     }
 
-    /// The configured environment of a name; nil if no app has it.
+    /// The configured environment with a name.
+    ///
+    /// `nil` if no app has it.
     private func environment(_ name: PayloadText?) -> Environment? { name.flatMap { configuration.environment($0) } }
 
     private enum AppNumber: Equatable {
         case named(Int64)
-        /// A payload of this kind has to name one, and this one does not.
+        /// The payload lacks an app number, which this kind of payload must have.
         case missing
         case notRequired
     }

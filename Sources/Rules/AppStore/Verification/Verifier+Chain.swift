@@ -14,11 +14,10 @@ extension Verifier {
         return VerifiedChain(policy, anchors: anchors)
     }
 
-    /// Records the certificates that parse, even if a later one does not.
+    /// Parses certificates; records those that parse, even if a later one does not.
     ///
-    /// - Parameter acceptsOldRoot: whether the third certificate may be of an old version, as in
-    ///   the JWS of Apple's own mock data: it is trusted only if pinned or configured, and then it
-    ///   is of version 3.
+    /// - Parameter acceptsOldRoot: whether the third certificate may have an old version, as in the JWS of Apple's
+    ///   mock data: it is trusted only if pinned or configured, and then it has version 3.
     func parse(_ certificates: [[UInt8]], acceptsOldRoot: Bool) throws(Fault) -> [Certificate] {
         var parsed: [Certificate] = []
         for (index, der) in certificates.enumerated() {
@@ -38,7 +37,7 @@ extension Verifier {
         }
     }
 
-    /// Requires a configured Xcode certificate, byte for byte; there is no chain.
+    /// Requires a configured Xcode certificate with exactly the same bytes; there is no chain.
     func verifyLocal(_ certificate: Certificate, _ family: ChainFamily) throws(Fault) -> VerifiedChain {
         let isConfigured = configuration.localCertificates.contains { $0.fingerprint == certificate.fingerprint }
         guard isConfigured else { throw Fault(.rootUntrusted, "the single certificate is not a configured one") }

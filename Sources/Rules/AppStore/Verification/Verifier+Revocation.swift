@@ -1,9 +1,9 @@
 package import OpenSSL
 
 extension Verifier {
-    /// Refuses data signed after its certificate was revoked; records the unknown certificates.
+    /// Refuses data signed after its certificate was revoked; records certificates with an unknown status.
     ///
-    /// A certificate that is configured itself has no issuer that could revoke it.
+    /// A certificate that is itself configured has no issuer that could revoke it.
     func checkRevocation(of chain: VerifiedChain, at signedDate: Timestamp) throws(Fault) {
         guard let revocations, chain.certificates.count > 1 else { return }
         for (certificate, name) in zip(chain.certificates, ["leaf", "intermediate"]) {
@@ -26,12 +26,12 @@ package struct RevocationSnapshot: Sendable {
         case revoked(since: Int64)
         /// A status not requested yet, or without a valid answer.
         case unknown
-        /// No responder can answer: the chain names none, or the certificate has expired and the
-        /// responder did not answer, as it may forget it then (RFC 6960 §4.4.4).
+        /// No responder can answer: the chain names no responder, or the certificate has expired and its responder did
+        /// not answer, because it may then drop the status (RFC 6960 §4.4.4).
         case unanswerable
     }
 
-    /// Whether an otherwise good record waits until every status is known.
+    /// Whether an otherwise valid record waits until every status is known.
     package let isHard: Bool
     private let statuses: [SHA256Digest: Status]
 

@@ -2,10 +2,10 @@ import JSON
 import OpenSSL
 
 extension Verifier {
-    /// Verifies one JWS by every rule that concerns it alone, in order.
+    /// Verifies one JWS by every rule that concerns only this JWS, in order.
     ///
-    /// - Parameter isPart: whether it is one of several in a response, where an unknown kind must
-    ///   not affect the others.
+    /// - Parameter isPart: whether the JWS is one of several in a response; an unknown kind must then not affect the
+    ///   others.
     func verify(_ token: Token, expecting kind: PayloadKind?, isPart: Bool) throws(Fault) -> GenuineJWS {
         trail.begin(token)
         let known = chains.chain(beginning: token)
@@ -27,7 +27,7 @@ extension Verifier {
             chains.insert(chain, for: token.bytes[jws.header])
             configuration.observer?.observed(chain.path)
         }
-        // The payload is signed by a trusted key from here on.
+        // After this line the payload is known to be signed by a trusted key.
         let json = try parse(payload)
         trail.record(payload: json)
         return try interpret(json, of: token, chain, expecting: kind, isPart: isPart)
@@ -38,7 +38,7 @@ extension Verifier {
     ) throws(Fault) -> GenuineJWS {
         guard let fields = try SignedFields(json) else {
             guard isPart else { throw Fault(.payloadMalformed, "the payload is of no known kind") }
-            // Its date and its app have the same positions as in a notification.
+            // The payload's date and app have the same positions as in a notification.
             let fields = NotificationPayload(json)
             let anchors = try anchors(of: chain, at: fields.signedDate).anchors
             _ = try vouching(forNotification: fields, anchors)
@@ -110,11 +110,11 @@ extension Verifier {
     }
 }
 
-/// A JWS that has passed every rule that concerns it alone.
+/// A JWS that has passed every rule that concerns only this JWS.
 enum GenuineJWS {
     case statement(SignedStatement)
-    /// A kind that is new to this version, or a notification that names no app: only the JWS inside
-    /// it are recorded, each of which names its own app.
+    /// A payload of an unknown kind, or a notification that names no app: only its nested JWS are recorded, each of
+    /// which names its own app.
     case unknown(holding: [(token: Token, kind: PayloadKind)])
 
     var signedItems: [(token: Token, kind: PayloadKind)] {
@@ -127,8 +127,7 @@ enum GenuineJWS {
 
 /// A genuine JWS of a known kind, for a configured app.
 ///
-/// A class, because copying the dozens of fields of a payload costs more than passing one
-/// reference.
+/// A statement is a class, because copying the dozens of fields of a payload costs more than passing one reference.
 final class SignedStatement {
     let token: Token
     let json: JSONValue
@@ -138,7 +137,9 @@ final class SignedStatement {
     /// The first of the chain's anchors that may vouch for the payload.
     let anchor: Anchor
     let environment: Environment
-    /// The app's entry; nil for renewal info, which names no app.
+    /// The app's entry.
+    ///
+    /// `nil` for renewal info, which names no app.
     let app: ConfiguredApp?
 
     init(

@@ -4,9 +4,9 @@ import Release
 
 /// Decides whether Apple signed a body for one of the configured apps, and returns its contents.
 ///
-/// VERIFICATION.md in this target lists the rules in their order; the first broken one is the
-/// reason for the refusal. Not for use by two threads at once, as it holds the keys' contexts and
-/// the chains verified so far: each thread has its own verifier with the same configuration.
+/// VERIFICATION.md in this target lists the rules in order; the first broken rule is the reason for the refusal. Two
+/// threads must not use a verifier at the same time, because it contains the keys' contexts and the chains verified so
+/// far: each thread has its own verifier with the same configuration.
 package final class Verifier {
     /// The version of the rules, for auditors.
     package static let version = Release.version
@@ -15,16 +15,17 @@ package final class Verifier {
     var chains: VerifiedChainCache
     var signatures: CertificateSignatures
     var trail = VerificationTrail()
-    /// The known statuses of certificates; nil if revocation is not checked.
+    /// The known statuses of certificates.
+    ///
+    /// `nil` if revocation is not checked.
     package var revocations: RevocationSnapshot?
     /// Certificates of the current body whose status is unknown.
     var awaited: Set<SHA256Digest> = []
-    /// The number of bodies that passed although a status was unknown.
+    /// Number of bodies that passed with an unknown status.
     package private(set) var passedUnknown = 0
-    /// The number of JWS in accepted bodies that were left out because their kind is unknown or
-    /// they name no app.
+    /// Number of JWS in accepted bodies that were omitted because their kind is unknown or they name no app.
     package private(set) var unknownKinds = 0
-    /// The same for the current body.
+    /// Number of omitted JWS in the current body.
     private var unknownKindsInBody = 0
 
     package init(configuration: VerifierConfiguration) {
@@ -35,12 +36,12 @@ package final class Verifier {
 
     package var chainsCached: Int { chains.count }
 
-    /// The number of JWS headers with a known chain, and of those without.
+    /// Number of JWS headers with a known chain, and of JWS headers without one.
     package var chainLookups: (found: Int, missed: Int) { chains.lookups }
 
-    /// Verifies a body whole: nothing is returned before the last rule has passed for all of it.
+    /// Verifies a body as a whole: nothing is returned before all of it has passed the last rule.
     package func verify(_ body: [UInt8]?) -> Result<VerifiedBody, Refusal> {
-        // Keeps nothing of a body until the next one, however large it was.
+        // Releases the body's memory before the next body, however large it was.
         defer {
             trail = VerificationTrail()
             awaited.removeAll()
@@ -87,8 +88,7 @@ package final class Verifier {
         return .items(receipt.items(claims: envelope.clientClaims))
     }
 
-    /// The item's JWS in the order of the body, a notification before its contents; empty if all of
-    /// them are left out.
+    /// The item's JWS in the order of the body, a notification before its contents; empty if all of them are omitted.
     private func statements(of item: EnvelopeItem, isPart: Bool) throws(Fault) -> [SignedStatement] {
         var statements: [SignedStatement] = []
         for (token, kind) in item.tokens {

@@ -8,8 +8,8 @@ package struct CalendarPeriod: Hashable, Sendable {
 
     /// Reads a period from ISO 8601.
     ///
-    /// `nil` unless the text is `P` and at least one of years, months, weeks and days, in that
-    /// order, and the total is more than zero and at most a hundred years.
+    /// `nil` unless the text is `P` with at least one of years, months, weeks and days, in that order, and the total
+    /// is more than zero and at most a hundred years.
     package init?(iso8601 text: String) {
         var rest = Substring(text)
         guard rest.popFirst() == "P", !rest.isEmpty else { return nil }
@@ -38,7 +38,8 @@ package struct CalendarPeriod: Hashable, Sendable {
 
     /// The instant this many periods later, at the same time of day.
     ///
-    /// A day that the month lacks becomes its last; a result after year 9999 its last millisecond.
+    /// If the month lacks the day, the result is the month's last day; a result after year 9999 is that year's last
+    /// millisecond.
     package func added(to start: Timestamp, times: Int32) -> Timestamp {
         let startDays = Int(start.milliseconds.flooredDays)
         let timeOfDay = start.milliseconds - Int64(startDays) * Timestamp.millisecondsPerDay

@@ -2,7 +2,7 @@ import AppStore
 import JSON
 
 extension Catalog {
-    /// The catalog in the product's own format, by product ID; reads back as the same catalog.
+    /// The catalog in the product's own format, sorted by product ID; its reader returns the same catalog.
     package var json: [UInt8] {
         var writer = JSONWriter()
         writer.object { writer in

@@ -5,19 +5,19 @@ package import JSON
 package struct Catalog: Hashable, Sendable {
     package private(set) var products: [Identifier: Product]
 
-    /// The last of several products with the same ID counts.
+    /// Makes a catalog; the last of several products with the same ID counts.
     package init(_ products: [Product] = []) {
         self.products = Dictionary(products.map { ($0.id, $0) }, uniquingKeysWith: { _, last in last })
     }
 
     package subscript(productID: Identifier) -> Product? { products[productID] }
 
-    /// The IDs of products that differ between the catalogs, or are missing from one of them.
+    /// The IDs of products that differ between the catalogs, or are missing in one catalog.
     package func productIDs(differingFrom other: Catalog) -> Set<Identifier> {
         Set(products.keys).union(other.products.keys).filter { products[$0] != other.products[$0] }
     }
 
-    /// This catalog, with another catalog's products replacing its own of the same IDs.
+    /// This catalog, with products of the same IDs replaced by those of another catalog.
     package func completed(by other: Catalog) -> Catalog {
         var catalog = self
         catalog.products.merge(other.products) { _, completed in completed }
@@ -26,12 +26,12 @@ package struct Catalog: Hashable, Sendable {
 
     /// The entitlements that a product grants.
     ///
-    /// An unknown product grants one named by its ID, so that no purchase is ever dropped.
+    /// An unknown product grants an entitlement named by its ID, so that no purchase is ever dropped.
     package func entitlementKeys(of productID: Identifier) -> [Identifier] {
         products[productID]?.entitlementKeys ?? [productID]
     }
 
-    /// The type by which a transaction is projected: Apple's value if it is known.
+    /// The type that the projection uses for a transaction: Apple's value if that is known.
     ///
     /// A receipt states no type at all. What Apple signs with an unknown type has the type that the
     /// catalog gives its product; without one it holds as a subscription does, grace included, if it
@@ -62,16 +62,16 @@ extension Catalog {
     /// } }
     /// ```
     ///
-    /// A product without `entitlements` grants one named by its ID. `credits` and `duration` are
-    /// plain values or lists of values, each with its start date; a `duration` of null
-    /// has no end. The full format is `schemas/catalog/catalog.schema.json`.
+    /// A product without `entitlements` grants an entitlement named by its ID. `credits` and `duration` are plain
+    /// values, or lists of values with their start dates; a `duration` of null has no end. The full format is
+    /// `schemas/catalog/catalog.schema.json`.
     ///
     /// - Throws: `CatalogError` with all problems at once.
     package init(json bytes: [UInt8]) throws(CatalogError) { try self.init(Self.document(bytes)) }
 
-    /// Reads a catalog's file, of either format, within the bounds of catalogs.
+    /// Reads a catalog's file, in either format, within the limits of catalogs.
     ///
-    /// - Throws: `CatalogError` if it is too large, or no JSON.
+    /// - Throws: `CatalogError` if the file is too large, or not JSON.
     package static func document(_ bytes: [UInt8]) throws(CatalogError) -> JSONValue {
         guard bytes.count <= bytesMax else {
             throw CatalogError("larger than \(bytesMax / 1_048_576) MiB, the most for a catalog")
@@ -96,8 +96,7 @@ extension Catalog {
     }
 }
 
-/// A catalog's bytes in the product's own format, as they are stored, with the catalog that its
-/// reader makes of these very bytes.
+/// The stored bytes of a catalog in the product's own format, with the catalog parsed from these bytes.
 package struct StorableCatalog: Hashable, Sendable {
     package let bytes: [UInt8]
     package let catalog: Catalog
@@ -112,10 +111,10 @@ package struct StorableCatalog: Hashable, Sendable {
 package struct CatalogError: Error, Hashable, Sendable, CustomStringConvertible {
     package var problems: [CatalogProblem]
 
-    /// A problem of the file as a whole.
+    /// Makes the error for a problem of the file as a whole.
     init(_ message: String) { problems = [CatalogProblem(path: "", message: message)] }
 
-    /// Gives problems of one file their lines and columns.
+    /// Adds lines and columns to the problems of one file.
     ///
     /// - Parameter root: a value of that file.
     init(_ problems: [CatalogProblem], in root: JSONValue) {
@@ -138,7 +137,7 @@ package struct CatalogProblem: Hashable, Sendable, CustomStringConvertible {
     var offset = 0
     /// The line and the column of the faulty value.
     ///
-    /// `nil` until all problems are known, and if the message states them.
+    /// `nil` until all problems are known, and if the message contains the position.
     package internal(set) var position: TextPosition?
 
     package var description: String {

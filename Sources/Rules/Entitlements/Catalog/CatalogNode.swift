@@ -1,6 +1,6 @@
 import JSON
 
-/// A value of a catalog's file, or a member that is missing.
+/// A value of a catalog's file, or a missing member.
 struct CatalogNode {
     /// The value.
     ///
@@ -8,7 +8,7 @@ struct CatalogNode {
     let value: JSONValue?
     /// The path of the value, such as `products["coins.100"].credits[0].amount`.
     let path: String
-    /// The byte at which it begins; of a missing one, at which the object that lacks it does.
+    /// The offset of the value's first byte; for a missing member, of the object that lacks it.
     let offset: Int
 
     private init(_ value: JSONValue?, _ path: String, otherwise offset: Int) {
@@ -25,20 +25,22 @@ struct CatalogNode {
         return CatalogNode(value?[member], path, otherwise: offset)
     }
 
-    /// A member of an object; nil if it is missing.
+    /// A member of an object.
+    ///
+    /// `nil` if the member is missing.
     func present(_ member: String) -> CatalogNode? {
         let node = self[member]
         return node.value == nil ? nil : node
     }
 
-    /// The elements of an array; none for anything else.
+    /// The elements of an array; empty for anything else.
     var elements: [CatalogNode] {
         (value?.elements).map { elements in
             elements.enumerated().map { index, element in CatalogNode(element, "\(path)[\(index)]", otherwise: offset) }
         } ?? []
     }
 
-    /// The members of an object by their keys, which are data; none for anything else.
+    /// The members of an object by their keys, which are data; empty for anything else.
     var entries: [(key: CatalogNode, value: CatalogNode)] {
         (value?.members).map { members in
             members.map { key, value in
@@ -48,6 +50,6 @@ struct CatalogNode {
         } ?? []
     }
 
-    /// A problem here; its line and column are known once all problems are.
+    /// Makes a problem of this value; its line and column are set once all problems are known.
     func problem(_ message: String) -> CatalogProblem { CatalogProblem(path: path, message: message, offset: offset) }
 }

@@ -1,11 +1,11 @@
 import AppStore
 import JSON
 
-/// Reads the product's own format and continues after a problem, so that all are reported at once.
+/// A reader of the product's own format, which continues after a problem, so that all problems are reported at once.
 struct CatalogReader {
     private(set) var problems: [CatalogProblem] = []
 
-    /// The product with the greatest quantity that Apple can sign still fits 64 bits.
+    /// Maximum amount: with it, the greatest quantity that Apple can sign still gives a total within 64 bits.
     static let amountMax: Int64 = 1_000_000_000
 
     static func identifier(_ value: JSONValue?) -> Identifier? { (value?.string).flatMap { Identifier(entering: $0) } }
@@ -167,7 +167,7 @@ struct CatalogReader {
 }
 
 extension CatalogReader {
-    /// A plain value, or a list of `{ member: value, "from": date }` with no date twice.
+    /// Reads a plain value, or a list of `{ member: value, "from": date }` with distinct dates.
     private mutating func effectiveDated<Value>(
         _ node: CatalogNode, _ member: String, read: (inout CatalogReader, CatalogNode) -> Value?
     ) -> [EffectiveDated<Value>] {

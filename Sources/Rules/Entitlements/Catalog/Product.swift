@@ -6,14 +6,14 @@ package struct Product: Hashable, Sendable {
     package var type: ProductType
     /// The granted entitlements; empty for consumables.
     package var entitlementKeys: [Identifier] = []
-    /// Units by currency that one piece of a consumable credits.
+    /// Units by currency that one unit of a consumable credits.
     package var credits: [Identifier: [EffectiveDated<Int64>]] = [:]
-    /// The duration of one piece of a non-renewing product; empty if unknown, so without an end.
+    /// The duration of one unit of a non-renewing product; empty if unknown, which means no end.
     package var durations: [EffectiveDated<CalendarPeriod>] = []
     package var subscriptionGroup: Identifier?
     /// The level within the group; 1 is the highest level of service.
     package var level: Int?
-    /// Whether families may share the product, for readers only: Apple's value in each transaction decides.
+    /// Whether families may share the product, only for information: the value in each transaction decides.
     package var isFamilyShareable = false
     package var introductoryOffer: IntroductoryOffer?
 }
@@ -23,7 +23,7 @@ package struct EffectiveDated<Value: Hashable & Sendable>: Hashable, Sendable {
     package var value: Value
     /// The date from which the value applies.
     ///
-    /// `nil` if it has no beginning.
+    /// `nil` if the value always applied.
     package var from: Timestamp?
 
     package init(_ value: Value, from: Timestamp? = nil) {
@@ -33,7 +33,7 @@ package struct EffectiveDated<Value: Hashable & Sendable>: Hashable, Sendable {
 }
 
 extension Collection {
-    /// The value that applies at a date: the latest entry that begins at or before it.
+    /// The value at a date: the latest entry that begins at or before the date.
     package func value<Value>(at date: Timestamp) -> Value? where Element == EffectiveDated<Value> {
         var latest: EffectiveDated<Value>?
         for entry in self where entry.from.map({ $0 <= date }) ?? true {
@@ -43,7 +43,7 @@ extension Collection {
     }
 }
 
-/// A subscription's offer to customers who are new to its group; it decides nothing here.
+/// A subscription's offer to customers who are new to its group, only for information.
 package struct IntroductoryOffer: Hashable, Sendable {
     package enum Mode: String, CaseIterable, Sendable {
         case freeTrial = "free-trial"

@@ -1,7 +1,7 @@
 import AppStore
 package import JSON
 
-/// Reads an Xcode `.storekit` file and continues after a problem, so that all are reported at once.
+/// A reader of an Xcode `.storekit` file, which continues after a problem, so that all problems are reported at once.
 ///
 /// Members that do not affect entitlements are ignored: Xcode adds some with every version.
 struct StoreKitConfigurationReader {
@@ -81,7 +81,7 @@ struct StoreKitConfigurationReader {
 }
 
 extension StoreKitConfigurationReader {
-    /// The elements of a list; empty if it is missing.
+    /// The elements of a list; empty if the list is missing.
     private mutating func list(_ node: CatalogNode) -> [CatalogNode] {
         guard let list = node.value else { return [] }
         guard list.kind == .array else {
@@ -120,9 +120,9 @@ extension Catalog {
     /// Reads an Xcode `.storekit` file: products, non-renewing subscriptions, and subscription
     /// groups with their levels, family sharing and introductory offers.
     ///
-    /// Such a file states neither how long a non-renewing subscription lasts nor what a consumable
-    /// credits: until another catalog completes it, the former has no end and the latter credits
-    /// nothing. Each product grants an entitlement named by its ID.
+    /// Such a file states neither the duration of a non-renewing subscription nor the credits of a consumable. Until
+    /// another catalog adds them, the former has no end and the latter credits nothing. Each product grants an
+    /// entitlement named by its ID.
     ///
     /// - Throws: `CatalogError` with all problems at once.
     package init(storeKitConfiguration root: JSONValue) throws(CatalogError) {

@@ -1,4 +1,4 @@
-/// The fate of an observation, from the verdicts on its parts.
+/// The decision about an observation, from the verdicts on its parts.
 package enum DedupeDecision: Hashable, Sendable {
     case forwarded
     case refreshed
@@ -6,12 +6,12 @@ package enum DedupeDecision: Hashable, Sendable {
     case duplicate
     case conflict(ImmutableField)
 
-    /// The decision on an observation, which is dropped only if none of its parts is new.
+    /// Decides about an observation, which is dropped only if none of its parts is new.
     ///
     /// - Parameters:
-    ///   - verdicts: one per part.
-    ///   - isNotificationKnown: nil without a notification. Another notification of equal state has
-    ///     another UUID and is forwarded, as history.
+    ///   - verdicts: one verdict for each part.
+    ///   - isNotificationKnown: whether the notification's UUID is known; `nil` without a notification. Another
+    ///     notification about the same state has another UUID and is forwarded as history.
     ///   - hasUnidentified: see `ObservationParts`.
     package init(_ verdicts: [PartVerdict], isNotificationKnown: Bool? = nil, hasUnidentified: Bool = false) {
         var decision = DedupeDecision.duplicate
@@ -39,7 +39,8 @@ package enum DedupeDecision: Hashable, Sendable {
 }
 
 extension DedupeDecision: Comparable {
-    /// The greatest decision counts for the whole observation; a conflict is above all others.
+    /// Compares by weight: the greatest decision applies to the whole observation, and a conflict is the greatest of
+    /// all.
     package static func < (left: DedupeDecision, right: DedupeDecision) -> Bool { left.weight < right.weight }
 
     private var weight: Int {
@@ -55,15 +56,15 @@ extension DedupeDecision: Comparable {
 
 /// The comparison of a part with the known revisions of its ID.
 package enum PartVerdict: Hashable, Sendable {
-    /// New content that becomes the current one.
+    /// New content that becomes the current content.
     case new
     /// A known content with a newer signature.
     ///
-    /// It is forwarded, so that the sink raises the fact's date: without it, a late older revision would win.
+    /// The part is forwarded, so that the sink raises the fact's date: otherwise a late older revision would win.
     case refreshed
-    /// Older than the known content: forwarded for the history and for the graces it may name.
+    /// Content older than the known content: forwarded for the history and for grace periods that it may contain.
     case superseded
     case duplicate
-    /// An immutable field of the ID differs from the known one.
+    /// An immutable field of the ID differs from the known value.
     case conflict(ImmutableField)
 }

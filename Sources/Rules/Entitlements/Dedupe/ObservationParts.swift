@@ -1,12 +1,15 @@
 package import AppStore
 
-/// The parts of an observation, each deduplicated on its own.
+/// The parts of an observation, each deduplicated separately.
 package struct ObservationParts: Sendable {
     /// The parts in the order transaction, claim, renewal info, app transaction.
     package let parts: [ObservedPart]
-    /// The key of the notification; nil without one, or without its UUID.
+    /// The key of the notification.
+    ///
+    /// `nil` without a notification, or without its UUID.
     package let notification: PartKey?
-    /// Whether it has a notification without a UUID, which no ID can tell apart: never a duplicate.
+    /// Whether the observation has a notification without a UUID: it is never a duplicate, because no ID identifies
+    /// it.
     package let hasUnidentified: Bool
 
     /// - Parameters:
@@ -45,13 +48,13 @@ extension TransactionMembers {
 }
 
 extension RenewalFact {
-    /// The part that the deduplication compares: Apple signs renewal infos only as JWS.
+    /// The part that the deduplication compares; it needs no track, because Apple signs renewal infos only as JWS.
     package var part: PartRevision { PartRevision(revision: revision) }
 }
 
 /// A part of an observation: its key, and its revision.
 ///
-/// A class, since the deduplication refers to it from reading until it is remembered.
+/// A class, because the deduplication refers to the part from reading it until it is stored.
 package final class ObservedPart: Sendable {
     package let key: PartKey
     package let revision: PartRevision
@@ -63,8 +66,8 @@ package final class ObservedPart: Sendable {
 
     /// Compares the part with the known revisions of its ID.
     ///
-    /// The first record that names a user is enough for a claim beside a transaction; an earlier
-    /// record of the same user matters only for who was first.
+    /// For a claim beside a transaction, the first record with the user is enough; an earlier record of the same user
+    /// matters only for the order of claims.
     package func verdict(against known: [PartRevision]) -> PartVerdict {
         guard case .claim = key else { return revision.verdict(against: known) }
         guard let earliest = known.map(\.revision).max() else { return .new }
@@ -78,8 +81,9 @@ package enum PartKey: Hashable, Sendable {
     case renewal(RenewalKey)
     /// An app transaction with its `appTransactionId`, or if absent the hash of the content.
     case appTransaction(Environment, bundleID: Identifier, id: Identifier)
-    /// The user named by the ingestion service beside a transaction: a separate statement, which
-    /// the same transaction without it must not hide.
+    /// The user named by the ingestion service beside a transaction.
+    ///
+    /// This is a separate part, so that the same transaction without the user does not make it a duplicate.
     case claim(TransactionKey, userID: Identifier)
     case notification(Environment, uuid: Identifier)
 }

@@ -4,7 +4,7 @@ package struct PartRevision: Hashable, Sendable {
     package var revision: Revision
     /// The immutable fields of a transaction.
     ///
-    /// `nil` for other facts, and in environments that reuse transaction IDs, so these never conflict.
+    /// `nil` for other facts, and in environments that reuse transaction IDs; these facts never conflict.
     package var identity: TransactionIdentity?
 
     package init(track: Track = .jws, revision: Revision, identity: TransactionIdentity? = nil) {
@@ -17,8 +17,8 @@ package struct PartRevision: Hashable, Sendable {
 extension PartRevision {
     /// Compares a part with the known revisions of its ID.
     ///
-    /// - Parameter known: the revisions of this ID, in any order and from both tracks: the
-    ///   remembered ones, those in flight and those earlier in the batch. Empty if the ID is new.
+    /// - Parameter known: the revisions of this ID, in any order and from both tracks: the stored ones, those in
+    ///   flight and those earlier in the batch. Empty if the ID is new.
     package func verdict(against known: [PartRevision]) -> PartVerdict {
         // Both tracks must agree on immutable fields; revisions compare within one track only.
         if let field = conflict(with: known) { return .conflict(field) }

@@ -30,10 +30,12 @@ package struct AppTransactionFact: Hashable, Sendable {
         self.appTransactionID = appTransactionID
     }
 
-    /// Its key: the `appTransactionId`, or if absent the hash of its content.
+    /// The fact's key: the `appTransactionId`, or, if that is absent, the hash of the content.
     package var id: Identifier { appTransactionID ?? "sha256:\(revision.contentHash.hex)" }
 
-    /// The Apple Account that it names; nil if absent.
+    /// The Apple Account in the app transaction.
+    ///
+    /// `nil` if absent.
     package var group: AppTransactionGroup? {
         appTransactionID.map { id in
             AppTransactionGroup(environment: environment, bundleID: bundleID, appTransactionID: id)

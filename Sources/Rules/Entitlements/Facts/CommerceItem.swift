@@ -1,12 +1,12 @@
 package import AppStore
 package import JSON
 
-/// An item of an Advanced Commerce purchase, which Apple can revoke alone.
+/// An item of an Advanced Commerce purchase, which Apple can revoke separately.
 package struct CommerceItem: Hashable, Sendable {
     package var sku: Identifier
-    /// The time at which the item was revoked, or refunded in full.
+    /// The time at which the item was revoked or fully refunded.
     package var revocationDate: Timestamp?
-    /// The part of its price that was refunded; the item is kept.
+    /// The refunded part of the item's price; a partial refund does not revoke the item.
     package var refund: ItemRefund?
 
     package init(sku: Identifier, revocationDate: Timestamp? = nil, refund: ItemRefund? = nil) {
@@ -16,18 +16,18 @@ package struct CommerceItem: Hashable, Sendable {
     }
 }
 
-/// All partial refunds of an item's price together.
+/// The sum of all partial refunds of an item's price.
 package struct ItemRefund: Hashable, Sendable {
-    /// The date of the last of them.
+    /// The date of the latest partial refund.
     package var date: Timestamp
-    /// Milliunits, more than zero and at most the price.
+    /// The refunded amount in milliunits, more than zero and at most the price.
     package var amount: Int64
-    /// Milliunits.
+    /// The item's price in milliunits.
     package var price: Int64
 
-    /// Bounds the amount by the price.
+    /// Makes a refund; the amount is capped at the price.
     ///
-    /// `nil` unless the refund is a part of the price.
+    /// `nil` unless amount and price are more than zero.
     package init?(date: Timestamp, amount: Int64, price: Int64) {
         guard amount > 0, price > 0 else { return nil }
         self.date = date
@@ -37,7 +37,7 @@ package struct ItemRefund: Hashable, Sendable {
 }
 
 extension CommerceItem {
-    /// The items of a transaction's `advancedCommerceInfo`; one without a SKU is left out.
+    /// The items of a transaction's `advancedCommerceInfo`, except those without a SKU.
     package static func items(of advancedCommerce: JSONValue?) -> [CommerceItem] {
         advancedCommerce?["items"].map { items(list: $0) } ?? []
     }
@@ -56,7 +56,7 @@ extension CommerceItem {
         refunds.filter(\.isWholeRefund).compactMap { date($0["refundDate"]) }.min()
     }
 
-    /// The sum of the partial refunds; one without a date or an amount is ignored.
+    /// The sum of the partial refunds, except those without a date or an amount.
     private static func part(of price: Int64?, in refunds: [JSONValue]) -> ItemRefund? {
         var sum: Int64 = 0
         var last: Timestamp?
@@ -80,8 +80,7 @@ extension CommerceItem {
 extension JSONValue { fileprivate var isWholeRefund: Bool { self["refundType"]?.isString("FULL") ?? false } }
 
 extension CommerceItem {
-    /// Writes a list that `items(list:)` can read: each item in Apple's form, with at most one
-    /// partial refund.
+    /// Writes a list for `items(list:)`: each item in Apple's form, with at most one partial refund.
     package static func write(_ items: [CommerceItem], to writer: inout JSONWriter) {
         writer.beginArray()
         for item in items {

@@ -1,17 +1,16 @@
 package import JSON
 package import OpenSSL
 
-/// The hash of a signed payload's content, regardless of when it was signed.
+/// The hash of a signed payload's content, which does not depend on the date of signing.
 ///
-/// The SHA-256 of `{"key":value,…}`: the payload's members sorted by key (the decoded key's bytes),
-/// key and value each in its original bytes, separated only by `:` and `,`. It leaves out
-/// `signedDate`, `deviceVerification` and `deviceVerificationNonce`, which differ each time Apple
-/// signs the same state.
+/// It is the SHA-256 of `{"key":value,…}`: the payload's members sorted by key (the decoded key's bytes), with the
+/// original bytes of key and value, separated only by `:` and `,`. The hash omits `signedDate`, `deviceVerification`
+/// and `deviceVerificationNonce`, which differ each time Apple signs the same state.
 package enum ContentHash {
     /// - Parameter payload: the signed object; any other value is hashed by its bytes.
     package static func of(_ payload: JSONValue) -> SHA256Digest {
         guard payload.kind == .object else { return SHA256.digest(payload.rawBytes) }
-        // Names with escapes are appended to it decoded.
+        // Names with escapes are appended to the text in decoded form.
         var text = payload.documentBytes
         var members: [Member] = []
         members.reserveCapacity(payload.count)
@@ -43,7 +42,7 @@ package enum ContentHash {
         return true
     }
 
-    /// Insertion sort: a payload has some thirty members, and Apple writes them in few orders.
+    /// Sorts by insertion: a payload has about thirty members, and Apple writes them in few orders.
     private static func sort(_ members: inout [Member], _ text: borrowing Span<UInt8>) {
         for index in members.indices.dropFirst() {
             let member = members[index]
@@ -76,7 +75,7 @@ extension ContentHash {
         let span: JSONMemberSpan
         /// The position of the decoded name in the text.
         private let name: Range<Int>
-        /// Its first bytes, big-endian: they decide most comparisons.
+        /// The first bytes of the name, big-endian, which decide most comparisons.
         private let start: UInt64
 
         init(_ span: JSONMemberSpan, name: Range<Int>, _ text: borrowing Span<UInt8>) {

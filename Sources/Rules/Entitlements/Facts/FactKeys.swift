@@ -1,6 +1,6 @@
 package import AppStore
 
-/// The key of a transaction, which counts once, whatever is replayed.
+/// The key of a transaction, under which repeated records count once.
 package struct TransactionKey: Hashable, Comparable, Sendable {
     package var environment: Environment
     package var bundleID: Identifier
@@ -21,8 +21,8 @@ package struct TransactionKey: Hashable, Comparable, Sendable {
 
 /// The key of a purchase: a subscription with all its renewals, or a one-time purchase.
 ///
-/// Environment and bundle ID are part of it, so that Sandbox never grants Production and one app
-/// never another's.
+/// Environment and bundle ID are part of the key, so that Sandbox never grants access in Production, nor one app in
+/// another.
 package struct PurchaseKey: Hashable, Comparable, Sendable {
     package var environment: Environment
     package var bundleID: Identifier
@@ -41,10 +41,10 @@ package struct PurchaseKey: Hashable, Comparable, Sendable {
     }
 }
 
-/// The key of a subscription's renewal info, by the trust that vouches for it.
+/// The key of a subscription's renewal info, with the trust of its signature.
 ///
-/// Renewal info names no app. It applies to the purchases of this original transaction ID whose
-/// transactions have the same trust.
+/// Renewal info names no app. It applies to the purchases of its original transaction ID whose transactions have the
+/// same trust.
 package struct RenewalKey: Hashable, Comparable, Sendable {
     package var environment: Environment
     package var originalTransactionID: Identifier

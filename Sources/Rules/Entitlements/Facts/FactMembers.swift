@@ -1,17 +1,18 @@
 package import AppStore
 
-/// The optional members of a fact, each declared once.
+/// A fact whose optional members are each declared once.
 ///
-/// An observation's head and the fact's table follow from the declaration: each is a visitor. A member has the name of its property, a column that of `columnName`.
+/// An observation's head, the fact's table and `pipeline explain` use the declaration: each is a visitor. A member has
+/// the name of its property, and a column the name from `columnName`.
 package protocol FactMembers: Sendable {
-    /// A fact without them, to ask for their names.
+    /// A fact without values, from which the members' names are read.
     static var blank: Self { get }
 
     /// Visits the members in the order of the head.
     mutating func visitMembers<Visitor: FactMemberVisitor>(_ visitor: inout Visitor) throws(Visitor.Failure)
 }
 
-/// Reads or writes the members of a fact, by a method for each kind of value.
+/// A visitor that reads or writes the members of a fact, with a method for each kind of value.
 package protocol FactMemberVisitor {
     associatedtype Failure: Error = Never
 

@@ -1,20 +1,20 @@
 package import AppStore
 
-/// A transaction as the projection sees it: its tracks merged.
+/// A transaction with its tracks merged, the input of the projection.
 package struct MergedTransaction: Hashable, Sendable {
     package var transactionID: Identifier
     package var productID: Identifier
     package var type: ProductType?
     package var purchaseDate: Timestamp
-    /// The start of the period if nothing of its purchase was bought before it.
+    /// The start of the period if this is the first transaction of its purchase.
     ///
-    /// The start is not after Apple's signed date: where daylight saving time ends, first purchases
-    /// carry a purchase date an hour ahead.
+    /// The start is not after Apple's signed date: at the end of daylight saving time, first purchases have a purchase
+    /// date that is an hour too late.
     package var startIfFirst: Timestamp
     package var expiresDate: Timestamp?
     package var revocation: Revocation?
     package var isUpgraded: Bool
-    /// Quantity, at least 1.
+    /// The quantity, at least 1.
     package var quantity: Int32
     package var items: [CommerceItem]
     package var ownershipType: OwnershipType?
@@ -58,13 +58,13 @@ package struct MergedTransaction: Hashable, Sendable {
         setStart(signedDate: fact.revision.signedDate)
     }
 
-    /// A renewal that is bought ahead begins at its purchase date.
+    /// Sets `startIfFirst`; a renewal that is bought in advance begins at its purchase date.
     private mutating func setStart(signedDate: Timestamp) {
         let isRenewal = transactionReason.map { $0 != "PURCHASE" } ?? false
         startIfFirst = isRenewal ? purchaseDate : min(purchaseDate, signedDate)
     }
 
-    /// The order of a purchase's transactions: by purchase date, then by ID.
+    /// Whether this transaction precedes another: by purchase date, then by ID.
     package func precedes(_ other: MergedTransaction) -> Bool {
         (purchaseDate, transactionID) < (other.purchaseDate, other.transactionID)
     }
@@ -73,10 +73,10 @@ package struct MergedTransaction: Hashable, Sendable {
 extension MergedTransaction {
     /// Merges the two tracks of a transaction.
     ///
-    /// The newer signed date decides if both have a field, and the JWS if the dates are equal. The
-    /// receipt may add a revocation but never lift one, since an absent one may only mean that it
-    /// was not requested; the revocation's revision is then that of the receipt that brought it.
-    /// The JWS's date, which is finer, counts if both have a date within the same second.
+    /// If both tracks have a field, the newer signed date decides, and the JWS if the dates are equal. The receipt may
+    /// add a revocation but never remove one: a missing revocation may only mean that it was not requested. The
+    /// revocation's revision is then that of the receipt with the revocation. If both tracks have a date within the
+    /// same second, the JWS's date counts, because it is finer.
     package init(jws: TransactionFact, receipt: TransactionFact) {
         self.init(jws)
         let isReceiptNewer = receipt.revision.signedDate > jws.revision.signedDate
@@ -98,7 +98,9 @@ extension MergedTransaction {
         }
     }
 
-    /// Merges the known tracks of a transaction; nil without any.
+    /// Merges the known tracks of a transaction.
+    ///
+    /// `nil` without any track.
     package init?(tracks: [TransactionFact]) {
         let jws = tracks.first { $0.track == .jws }
         let receipt = tracks.first { $0.track == .receipt }

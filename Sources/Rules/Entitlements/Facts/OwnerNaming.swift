@@ -1,11 +1,10 @@
 package import AppStore
 
-/// A fact of which each revision may name an account token and an `appTransactionId`.
+/// A fact whose revisions may each contain an account token and an `appTransactionId`.
 ///
-/// Absence withdraws nothing: each of the two is that of the newest revision that names one. Apple
-/// signs transactions again without them when an Apple Account moves, and has no call that removes
-/// a token. IDs that begin again at 0 belong to another purchase each time: there the newest
-/// revision stands alone.
+/// An absent name removes nothing: each of the two values is from the newest revision that contains it. Apple signs
+/// transactions again without them when an Apple Account moves, and has no call that removes a token. If IDs restart
+/// at 0, they belong to different purchases over time: then only the newest revision counts.
 package protocol OwnerNaming {
     var environment: Environment { get }
     var revision: Revision { get }
@@ -14,9 +13,9 @@ package protocol OwnerNaming {
     var olderNaming: OlderNaming { get set }
 }
 
-/// The revisions that named a fact's token and `appTransactionId`, unless the newest revision did.
+/// The revisions that contained a fact's token and `appTransactionId`, unless the newest revision contained them.
 package struct OlderNaming: Hashable, Sendable {
-    /// The revision that named the token, also after the token was forgotten.
+    /// The revision that contained the token, also after the token was removed.
     package var token: Revision?
     package var appTransaction: Revision?
 
@@ -27,14 +26,14 @@ package struct OlderNaming: Hashable, Sendable {
 }
 
 extension OwnerNaming {
-    /// Keeps the names that an older revision of the same ID adds to this one, the newest.
+    /// Adds the names of an older revision of the same ID that this revision, the newest, lacks.
     package mutating func keepNames(of other: Self) {
         guard !environment.reusesIDs else { return }
         keep(\.appAccountToken, \.olderNaming.token, of: other)
         keep(\.appTransactionID, \.olderNaming.appTransaction, of: other)
     }
 
-    /// Removes the token, so that only a newer revision names one again.
+    /// Removes the token; only a newer revision can then set one.
     package mutating func forgetToken() {
         olderNaming.token = naming(\.appAccountToken, \.olderNaming.token)
         appAccountToken = nil
@@ -48,7 +47,9 @@ extension OwnerNaming {
         self[keyPath: older] = theirs
     }
 
-    /// The revision that named it; nil if none did.
+    /// The revision that contained the name.
+    ///
+    /// `nil` if no revision did.
     private func naming<Name>(_ name: KeyPath<Self, Name?>, _ older: KeyPath<Self, Revision?>) -> Revision? {
         self[keyPath: older] ?? (self[keyPath: name] == nil ? nil : revision)
     }

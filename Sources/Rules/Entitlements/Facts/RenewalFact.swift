@@ -1,7 +1,7 @@
 package import AppStore
 
-/// The facts of a renewal info's newest revision; the account token and the `appTransactionId` are
-/// those of the newest that names one.
+/// The facts of a renewal info's newest revision; the account token and the `appTransactionId` are from the newest
+/// revision that contains them.
 package struct RenewalFact: Hashable, Sendable {
     package var key: RenewalKey
     package var revision: Revision
@@ -21,7 +21,7 @@ package struct RenewalFact: Hashable, Sendable {
         self.revision = revision
     }
 
-    /// The spans that it states; each counts from every revision, even a superseded one.
+    /// The periods in the renewal info; a period counts from every revision, even a superseded one.
     package var spans: [RenewalSpan] {
         gracePeriodExpiresDate.map { [RenewalSpan(.grace, from: renewalDate, until: $0)] } ?? []
     }
@@ -30,7 +30,7 @@ package struct RenewalFact: Hashable, Sendable {
 extension RenewalFact: OwnerNaming {
     package var environment: Environment { key.environment }
 
-    /// Merges two renewal infos: the greater revision counts, with what the older one names.
+    /// Merges two renewal infos: the greater revision counts, with the names that only the older one contains.
     package func joined(with other: RenewalFact) -> RenewalFact {
         var (newest, older) = revision < other.revision ? (other, self) : (self, other)
         newest.keepNames(of: older)
@@ -55,13 +55,13 @@ extension RenewalFact: FactMembers {
     }
 }
 
-/// A span of time that Apple once stated; a later renewal info no longer names it.
+/// A period that Apple once stated; a later renewal info no longer contains it.
 package struct RenewalSpan: Hashable, Comparable, Sendable {
     package enum Kind: String, CaseIterable, Sendable {
-        /// A billing grace period, which begins at the end of the period that could not be renewed.
+        /// A billing grace period, which begins at the end of the period that was not renewed.
         case grace
 
-        /// The member of a signed payload that states the span's end.
+        /// The name of the signed member that contains the period's end.
         package var endMember: String {
             switch self {
             case .grace: "gracePeriodExpiresDate"
@@ -84,7 +84,7 @@ package struct RenewalSpan: Hashable, Comparable, Sendable {
 
     /// The start if it is before the end.
     ///
-    /// `nil` if Apple did not state the start, or stated an impossible date.
+    /// `nil` if Apple stated no start, or an impossible date.
     package var anchor: Timestamp? { start.flatMap { $0 < end ? $0 : nil } }
 
     package static func < (left: RenewalSpan, right: RenewalSpan) -> Bool {
@@ -95,7 +95,9 @@ package struct RenewalSpan: Hashable, Comparable, Sendable {
 }
 
 extension RenewalFact {
-    /// The fact of a verified renewal info; nil if it names no subscription.
+    /// Makes the fact of a verified renewal info.
+    ///
+    /// `nil` if it names no subscription.
     package init?(_ payload: RenewalPayload, revision: Revision, environment: Environment, trust: Trust) {
         guard let original = payload.originalTransactionID else { return nil }
         self.init(

@@ -1,10 +1,10 @@
 package import AppStore
 package import OpenSSL
 
-/// The order of signed statements about one ID, of which the greatest counts.
+/// The order of signed statements about one ID; the greatest one counts.
 ///
-/// The newest signed date wins, and of equal dates the greater content hash, in every stage alike,
-/// so that the order of arrival decides nothing.
+/// The statement with the newest signed date wins; among equal dates, the one with the greater content hash. Every
+/// stage uses this order, so the order of arrival has no effect.
 package struct Revision: Hashable, Comparable, Sendable {
     package var signedDate: Timestamp
     package var contentHash: SHA256Digest
@@ -21,7 +21,7 @@ package struct Revision: Hashable, Comparable, Sendable {
     }
 }
 
-/// The source of a transaction; each track has a newest revision of its own.
+/// The source of a transaction; each track has its own newest revision.
 package enum Track: String, Hashable, CaseIterable, Sendable {
     case jws
     case receipt

@@ -1,8 +1,8 @@
-/// A large value that is passed on often: copies refer to one storage, a change makes a new one.
+/// A large value with shared storage: copies refer to one storage, and a change makes a new storage.
 ///
-/// Public, because the compiler inlines nothing of a package declaration in another module: so
-/// `shared.member` is as fast as a member of the value. A key path that is passed as a function,
-/// such as `map(\.member)`, is slow; a closure is not.
+/// The type is public, because the compiler inlines no package declaration in another module: `shared.member` is then
+/// as fast as a member of the value. A key path passed as a function, such as `map(\.member)`, is slow; a closure is
+/// not.
 @dynamicMemberLookup public struct Shared<Value: Sendable>: Sendable {
     @usableFromInline final class Storage: Sendable {
         @usableFromInline let value: Value
@@ -19,7 +19,7 @@
         set { storage = Storage(newValue) }
     }
 
-    /// Calls a function with the value, without copying it.
+    /// Calls a function with the value, without a copy.
     @inlinable public func read<Result>(_ part: (Value) -> Result) -> Result { part(storage.value) }
 
     @inlinable public subscript<Member>(dynamicMember member: KeyPath<Value, Member>) -> Member {

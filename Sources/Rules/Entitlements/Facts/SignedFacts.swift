@@ -3,10 +3,9 @@ import JSON
 
 /// The facts of signed payloads: the input of all stages after the verifier.
 ///
-/// Only `init(of:environment:bundleID:verification:)` turns Apple's bytes into facts:
-/// `verify-worker` calls it to write an observation's head, and `pipeline rebuild` calls it again,
-/// in the form that takes track and trust, on the contents in the table `revisions`. The
-/// initializer without payloads is for readers of facts written that way.
+/// Only `init(of:environment:bundleID:verification:)` turns Apple's bytes into facts. `verify-worker` calls it to
+/// write an observation's head. `pipeline rebuild` calls it, in the form with track and trust, on the contents in the
+/// table `revisions`. The initializer without payloads is for readers of facts that were written this way.
 package struct SignedFacts: Equatable, Sendable {
     package let transaction: TransactionFact?
     package let renewal: RenewalFact?
@@ -23,9 +22,9 @@ package struct SignedFacts: Equatable, Sendable {
     /// Reads payloads that the verifier has accepted.
     ///
     /// - Parameters:
-    ///   - bundleID: the app that the verifier found; nil for a renewal info alone.
-    ///   - verification: who vouched for all of the payloads, and how they were signed.
-    /// - Throws: if a payload lacks a field that the verifier requires of its kind.
+    ///   - bundleID: the app that the verifier found; `nil` for a renewal info alone.
+    ///   - verification: the root that vouched for all payloads, and the form of their signature.
+    /// - Throws: an error if a payload lacks a field that the verifier requires of its kind.
     package init(
         of payloads: SignedPayloads, environment: Environment, bundleID: Identifier?, verification: VerificationFacts
     ) throws(IncompletePayload) {
@@ -34,7 +33,7 @@ package struct SignedFacts: Equatable, Sendable {
             trust: verification.trust)
     }
 
-    /// The same, if no more of the verification is known than a fact keeps.
+    /// Reads payloads if the track and the trust are all that is known of the verification.
     package init(
         of payloads: SignedPayloads, environment: Environment, bundleID: Identifier?, track: Track, trust: Trust
     ) throws(IncompletePayload) {
@@ -44,13 +43,15 @@ package struct SignedFacts: Equatable, Sendable {
         appTransaction = try payloads.appTransaction.map(source.appTransaction)
     }
 
-    /// The purchase that the facts are about; nil if they name none.
+    /// The purchase in the facts.
+    ///
+    /// `nil` if the facts name no purchase.
     package var originalTransactionID: Identifier? {
         transaction?.identity.originalTransactionID ?? renewal?.key.originalTransactionID
     }
 }
 
-/// A payload without a field that the verifier requires of its kind.
+/// The error for a payload without a field that the verifier requires of its kind.
 package struct IncompletePayload: Error, Hashable { package let payload: SignedPayloadKind }
 
 /// The properties shared by all payloads of one item.

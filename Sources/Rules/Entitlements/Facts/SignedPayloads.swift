@@ -1,16 +1,16 @@
 package import AppStore
 package import JSON
 
-/// The payloads of one item, as Apple signed them, each with its parsed fields.
+/// The payloads of one item as Apple signed them, each with its parsed fields.
 package struct SignedPayloads: Sendable {
     package let transaction: ReadPayload<TransactionPayload>?
     package let renewalInfo: ReadPayload<RenewalPayload>?
     package let appTransaction: ReadPayload<AppTransactionPayload>?
-    /// The receipt's fields about the app, if the transaction is one of its records: no stage
-    /// decides by them, but they are forwarded.
+    /// The receipt's fields about the app, if the transaction is one of the receipt's records; they are only
+    /// forwarded, and no stage uses them for a decision.
     package let receipt: JSONValue?
 
-    /// Payloads that the verifier has just read.
+    /// Makes the payloads of an item that the verifier has just read.
     package init(_ item: VerifiedItem) {
         transaction = item.transaction
         renewalInfo = item.renewalInfo
@@ -18,7 +18,7 @@ package struct SignedPayloads: Sendable {
         receipt = item.receipt
     }
 
-    /// Payloads that the verifier accepted at another time.
+    /// Makes payloads that the verifier accepted earlier.
     package init(
         transaction: JSONValue? = nil, renewalInfo: JSONValue? = nil, appTransaction: JSONValue? = nil,
         receipt: JSONValue? = nil

@@ -1,9 +1,10 @@
 package import AppStore
 import JSON
 
-/// The facts of a transaction's newest revision in one track; the account token and the
-/// `appTransactionId` are those of the newest that names one, and in receipts, the revocation is
-/// that of the newest that brought any.
+/// The facts of a transaction's newest revision in one track.
+///
+/// The account token and the `appTransactionId` are from the newest revision that contains them. A receipt's
+/// revocation is from the newest revision with a revocation.
 package typealias TransactionFact = Shared<TransactionMembers>
 
 package struct TransactionMembers: Hashable, Sendable {
@@ -14,7 +15,9 @@ package struct TransactionMembers: Hashable, Sendable {
     package var identity: TransactionIdentity
     package var expiresDate: Timestamp?
     package var revocation: Revocation?
-    /// The older receipt that brought the revocation; nil if the newest revision did.
+    /// The older receipt with the revocation.
+    ///
+    /// `nil` if the newest revision has it.
     package var olderRevoking: Revision?
     package var isUpgraded: Bool?
     /// The ownership type as signed.
@@ -22,16 +25,18 @@ package struct TransactionMembers: Hashable, Sendable {
     /// `nil` in a receipt, which lacks the field.
     package var ownershipType: OwnershipType?
     package var subscriptionGroupID: Identifier?
-    /// Identifies a billed period of a subscription, even if it has several transaction IDs.
+    /// The identifier of a subscription's billed period, even if the period has several transaction IDs.
     package var webOrderLineItemID: Identifier?
-    /// `PURCHASE` or `RENEWAL`, as signed.
+    /// The reason as signed: `PURCHASE` or `RENEWAL`.
     package var transactionReason: Identifier?
-    /// The reason for which several transactions represent the period, as signed.
+    /// The reason why several transactions represent the period, as signed.
     ///
-    /// `nil` if this one represents it alone.
+    /// `nil` if this transaction alone represents the period.
     package var additionalTransactionReason: Identifier?
-    /// The seats that a refund removed without revoking the transaction; 0 for a multiseat purchase
-    /// without such a refund, nil for any other purchase.
+    /// Number of seats that a refund removed without revoking the transaction; 0 for a multiseat purchase without such
+    /// a refund.
+    ///
+    /// `nil` for any other purchase.
     package var revokedSeatQuantity: Int32?
     package var appAccountToken: AccountToken?
     package var appTransactionID: Identifier?
@@ -53,16 +58,20 @@ package struct TransactionMembers: Hashable, Sendable {
 
     package var environment: Environment { key.environment }
 
-    /// The revision that brought the revocation; nil without one.
+    /// The revision with the revocation.
+    ///
+    /// `nil` without a revocation.
     package var revoking: Revision? { revocation == nil ? nil : olderRevoking ?? revision }
 }
 
 extension TransactionMembers: OwnerNaming {}
 
-/// Apple's revocation of a transaction: a refund, or a family member's loss of sharing.
+/// Apple's revocation of a transaction: a refund, or the end of family sharing.
 package struct Revocation: Hashable, Sendable {
     package var date: Timestamp
-    /// Milliunits of the price that were refunded (50000 is one half); nil means all of it.
+    /// The refunded share of the price in milliunits (50000 is one half).
+    ///
+    /// `nil` for the whole price.
     package var percentage: Int32?
     package var reason: Int32?
     package var type: String?
@@ -78,12 +87,12 @@ package struct Revocation: Hashable, Sendable {
 }
 
 extension TransactionFact {
-    /// Merges two facts of the same ID and track: the greater revision counts, with what an older
-    /// one names (`OwnerNaming`).
+    /// Merges two facts of the same ID and track: the greater revision counts, with the names that only the older one
+    /// contains (`OwnerNaming`).
     ///
-    /// No receipt lifts a revocation, since an absent one may only mean that it was not requested:
-    /// of the receipts that bring one the greatest revision decides, even if a newer receipt has
-    /// none. Neither order nor repetition changes the result of several merges.
+    /// No receipt removes a revocation, because a missing revocation may only mean that it was not requested. The
+    /// greatest revision among the receipts with a revocation decides, even if a newer receipt has none. Neither order
+    /// nor repetition of merges changes the result.
     package func joined(with other: TransactionFact) -> TransactionFact {
         let (newest, older) = value.revision < other.revision ? (other, self) : (self, other)
         var members = newest.value
@@ -92,7 +101,7 @@ extension TransactionFact {
             members.revocation = revocation
             members.olderRevoking = revoking == newest.revision ? nil : revoking
         }
-        // Most revisions add nothing to the newest: it keeps its storage.
+        // Most revisions add nothing to the newest fact, which then keeps its storage.
         return members == newest.value ? newest : TransactionFact(members)
     }
 
@@ -107,11 +116,13 @@ extension TransactionFact {
 }
 
 extension TransactionFact {
-    /// The fact of a verified payload; nil if it lacks a field that the verifier requires.
+    /// Makes the fact of a verified payload.
+    ///
+    /// `nil` if the payload lacks a field that the verifier requires.
     ///
     /// - Parameters:
-    ///   - environment: as the observation carries it.
-    ///   - bundleID: as the observation carries it.
+    ///   - environment: the environment in the observation.
+    ///   - bundleID: the bundle ID in the observation.
     package init?(
         _ payload: TransactionPayload, revision: Revision, environment: Environment, bundleID: Identifier, track: Track,
         trust: Trust
@@ -137,10 +148,11 @@ extension TransactionFact {
 }
 
 extension TransactionPayload {
-    /// Xcode writes "0" for every transaction, which would make all of them one period.
+    /// The billed period's identifier, except Xcode's "0", which Xcode writes for every transaction: it would make all
+    /// transactions one period.
     fileprivate var lineItemID: Identifier? { webOrderLineItemID.flatMap { $0.equals("0") ? nil : $0.identifier } }
 
-    /// Apple documents the field both in the transaction and in its seat information, which each
+    /// The revoked seats; Apple documents the field both in the transaction and in its seat information, which each
     /// multiseat purchase has.
     fileprivate var seatsRevoked: Int32? {
         if let revokedSeatQuantity { return revokedSeatQuantity }
@@ -164,7 +176,7 @@ extension TransactionIdentity {
 }
 
 extension Revocation {
-    /// A percentage outside of 0 to 100 % is ignored, so the whole price counts as refunded.
+    /// Reads the revocation; a percentage outside of 0 to 100 % is ignored, so the whole price counts as refunded.
     init?(_ payload: TransactionPayload) {
         guard let date = payload.revocationDate else { return nil }
         let percentage = payload.revocationPercentage.flatMap { percentage in

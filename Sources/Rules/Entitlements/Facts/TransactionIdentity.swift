@@ -1,6 +1,6 @@
 package import AppStore
 
-/// The immutable fields of a transaction ID, whatever Apple signs about it later.
+/// The immutable fields of a transaction ID, which are the same in everything Apple signs about it.
 package struct TransactionIdentity: Hashable, Sendable {
     package var originalTransactionID: Identifier
     package var productID: Identifier
@@ -19,11 +19,13 @@ package struct TransactionIdentity: Hashable, Sendable {
         self.quantity = quantity
     }
 
-    /// The field in which two statements about one ID contradict each other; nil if they agree.
+    /// The field in which two statements about one ID differ.
     ///
-    /// An absent field contradicts nothing. Dates compare in whole seconds: receipts have no finer
-    /// ones, and Apple signs the purchase date of one transaction with different milliseconds.
-    /// `TransactionTable` compares by the same rules.
+    /// `nil` if they agree.
+    ///
+    /// An absent field differs from nothing. Dates are compared in whole seconds: receipts have no finer dates, and
+    /// Apple signs the purchase date of one transaction with different milliseconds. `TransactionTable` uses the same
+    /// rules.
     package func conflict(with other: TransactionIdentity) -> ImmutableField? {
         if originalTransactionID != other.originalTransactionID { return .originalTransactionID }
         if productID != other.productID { return .productID }
@@ -34,7 +36,7 @@ package struct TransactionIdentity: Hashable, Sendable {
     }
 }
 
-/// An immutable field of a transaction ID; named in the dead letter of a conflict.
+/// An immutable field of a transaction ID; the dead letter of a conflict contains its name.
 package enum ImmutableField: String, CaseIterable, Sendable {
     case originalTransactionID
     case productID

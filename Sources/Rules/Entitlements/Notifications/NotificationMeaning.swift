@@ -1,8 +1,7 @@
-/// The meaning of a notification: one table of type and subtype.
+/// The meaning of a notification, from one table of type and subtype.
 ///
-/// The meaning is for the history, the metrics and readers of an explanation. It never decides
-/// about access: the facts do, and any transaction or renewal info in a notification is recorded,
-/// even if the notification only informs.
+/// The meaning serves the history, the metrics and readers of an explanation. It never decides about access: the facts
+/// do. Any transaction or renewal info in a notification is recorded, even if the notification only informs.
 package enum NotificationMeaning: String, CaseIterable, Sendable {
     case subscribed
     case subscribedForTheFirstTime = "subscribed_for_the_first_time"
@@ -59,7 +58,7 @@ package enum NotificationMeaning: String, CaseIterable, Sendable {
     case unknownSubtype = "unknown_subtype"
     case unknownType = "unknown_type"
 
-    /// Whether an operator should look into it: Apple sends values that this table lacks.
+    /// Whether an operator should investigate: Apple sent a value that this table lacks.
     package var isUnknown: Bool {
         switch self {
         case .unexpectedSubtype, .unknownSubtype, .unknownType: true
@@ -69,7 +68,7 @@ package enum NotificationMeaning: String, CaseIterable, Sendable {
 }
 
 extension NotificationMeaning {
-    /// The meaning together with the renewal info in the notification, if any.
+    /// The meaning, refined by the notification's renewal info, if any.
     package func with(_ renewal: RenewalFact?) -> NotificationMeaning {
         guard self == .gracePeriodBegan, renewal?.gracePeriodExpiresDate == nil else { return self }
         return .gracePeriodWithoutEnd
@@ -77,7 +76,7 @@ extension NotificationMeaning {
 
     /// - Parameters:
     ///   - type: Apple's `notificationType`.
-    ///   - subtype: Apple's `subtype`; nil if absent.
+    ///   - subtype: Apple's `subtype`, `nil` if absent.
     package init(type: String, subtype: String?) {
         guard let known = NotificationType(name: type) else {
             self = .unknownType

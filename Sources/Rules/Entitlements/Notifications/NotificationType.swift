@@ -25,7 +25,7 @@ package enum NotificationType: String, CaseIterable, Sendable {
     case priceChange = "PRICE_CHANGE"
     case unclaimSeats = "UNCLAIM_SEATS"
 
-    /// Apple's documentation names the migration `MIGRATE`, its libraries `MIGRATION`.
+    /// Reads a type; Apple's documentation names the migration `MIGRATE`, its libraries `MIGRATION`.
     package init?(name: String) { self.init(rawValue: name == "MIGRATE" ? "MIGRATION" : name) }
 }
 
@@ -56,7 +56,7 @@ package enum NotificationSubtype: String, CaseIterable, Sendable {
 
     /// The types for which Apple documents the subtype.
     ///
-    /// Exhaustive, so that a new subtype needs a meaning as well.
+    /// The switch is exhaustive, so that a new subtype needs a meaning as well.
     var types: [NotificationType] {
         switch self {
         case .initialBuy, .resubscribe: [.subscribed]
@@ -69,7 +69,7 @@ package enum NotificationSubtype: String, CaseIterable, Sendable {
         case .summary, .failure: [.renewalExtension]
         case .unreported, .activeTokenReminder, .created: [.externalPurchaseToken]
         case .seats: [.refund]
-        // Apple has not published the types that it sends them with.
+        // Apple has not published the types of these subtypes.
         case .increaseQuantity, .decreaseQuantity: NotificationType.allCases
         }
     }

@@ -1,8 +1,8 @@
 package import AppStore
 
-/// The owners of a purchase over time: a fold of its ownership facts, the links and the policy.
+/// The owners of a purchase over time, computed from its ownership facts, the links and the policy.
 package struct Ownership: Hashable, Sendable {
-    /// The owners by ascending date; the first has no beginning.
+    /// The owners by ascending date; the first owner has no start date.
     ///
     /// The list is empty if no owner is known.
     package var spans: [OwnershipSpan]
@@ -39,14 +39,14 @@ package struct OwnershipSpan: Hashable, Sendable {
     }
 }
 
-/// The rule that named the owner of a purchase, or why none did.
+/// The rule that determined the owner of a purchase, or the reason why no rule did.
 package enum OwnershipRule: String, CaseIterable, Sendable {
     case originalTransactionLink = "original_transaction_link"
     case accountToken = "account_token"
-    /// The token of the renewal info, only if no transaction has one.
+    /// The token of the renewal info, used only if no transaction has a token.
     case renewalToken = "renewal_token"
     case appTransactionLink = "app_transaction_link"
-    /// The only user behind the other purchases of the same `appTransactionId`.
+    /// The only owner of the other purchases with the same `appTransactionId`.
     case siblingPurchase = "sibling_purchase"
     case ingestionClaim = "ingestion_claim"
     /// The other purchases of the same `appTransactionId` belong to several users.

@@ -5,11 +5,11 @@ package struct OwnershipFacts: Hashable, Sendable {
     package var originalTransactionID: Identifier
     /// The transactions in any order.
     package var transactions: [OwnershipTransaction]
-    /// The account token of the newest renewal info that names one.
+    /// The account token of the newest renewal info that contains one.
     package var renewalToken: AccountToken?
-    /// The purchase's `appTransactionId`: one per Apple Account and app.
+    /// The purchase's `appTransactionId`, which is unique per Apple Account and app.
     package var appTransactionID: Identifier?
-    /// The claims of ingestion, in any order.
+    /// The ingestion service's claims, in any order.
     package var claims: [UserClaim]
 
     package init(
@@ -29,19 +29,22 @@ package struct OwnershipTransaction: Hashable, Sendable {
     package var transactionID: Identifier
     package var purchaseDate: Timestamp
     package var token: AccountToken?
-    /// The end of the paid period; nil if it has none.
+    /// The end of the paid period.
+    ///
+    /// `nil` if the period has no end.
     package var runsUntil: Timestamp?
 }
 
 extension OwnershipTransaction {
-    /// An upgrade does not end the period here: it still runs for a user who upgrades midway.
+    /// Makes the facts of a transaction; an upgrade does not end its period here, because the period still runs for a
+    /// user who upgrades within it.
     package init(_ transaction: MergedTransaction, token: AccountToken?) {
         self.init(
             transactionID: transaction.transactionID, purchaseDate: transaction.purchaseDate, token: token,
             runsUntil: Self.end(of: transaction))
     }
 
-    /// Merges the tracks of a transaction, of which only the JWS has a token.
+    /// Merges the tracks of a transaction; only the JWS track has a token.
     ///
     /// `nil` if there is no track.
     init?(tracks: [TransactionFact]) {
@@ -64,10 +67,11 @@ extension OwnershipTransaction {
 }
 
 extension OwnershipFacts {
-    /// Collects the facts of a purchase's transactions and of the renewal infos for its original
-    /// transaction ID; a renewal info counts only if one of its transactions has the same trust.
+    /// Collects the facts of a purchase's transactions, and of the renewal infos for its original transaction ID.
     ///
-    /// - Parameter transactions: in any order; one for each transaction and track.
+    /// A renewal info counts only if one of the transactions has the same trust.
+    ///
+    /// - Parameter transactions: the transactions in any order, one for each transaction and track.
     package init(of key: PurchaseKey, transactions: [TransactionFact], renewals: [RenewalFact], claims: [UserClaim]) {
         let vouched = renewals.filter { renewal in transactions.contains { $0.trust == renewal.key.trust } }
         let renewal = vouched.dropFirst().reduce(vouched.first) { $0?.joined(with: $1) }
@@ -85,7 +89,7 @@ extension OwnershipFacts {
         (fact.identity.purchaseDate, fact.key.transactionID) < (other.identity.purchaseDate, other.key.transactionID)
     }
 
-    /// Each transaction once, its tracks merged.
+    /// Returns each transaction once, with its tracks merged.
     private static func merged(_ facts: [TransactionFact]) -> [OwnershipTransaction] {
         guard facts.contains(where: { $0.track == .receipt }) else {
             return facts.map { OwnershipTransaction(MergedTransaction($0), token: $0.appAccountToken) }

@@ -1,11 +1,11 @@
 package import AppStore
 
-/// Finds the owner of a purchase by the four rules, in their order.
+/// The four rules that determine the owner of a purchase, in order.
 package struct OwnershipRules: Hashable, Sendable {
     package var policy: OwnershipPolicy
-    /// Whether account tokens are user IDs, in lower case, and need no link (identity mode).
+    /// Whether account tokens are user IDs, in lower case, so that no link is needed (identity mode).
     package var tokensAreUserIDs: Bool
-    /// Whether the user that ingestion names counts (rule 4).
+    /// Whether rule 4 applies: the user that the ingestion service names is the owner.
     package var trustsIngestion: Bool
 
     package init(policy: OwnershipPolicy = .transfer, tokensAreUserIDs: Bool = false, trustsIngestion: Bool = false) {
@@ -14,9 +14,9 @@ package struct OwnershipRules: Hashable, Sendable {
         self.trustsIngestion = trustsIngestion
     }
 
-    /// Rules 1 and 2: the owner by the purchase's own facts.
+    /// Applies rules 1 and 2, which determine the owner from the purchase's own facts.
     ///
-    /// `nil` if they name nobody.
+    /// `nil` if the facts name no user.
     package func directOwnership(of facts: OwnershipFacts, links: AccountLinks) -> Ownership? {
         if let user = links.userByOriginalTransactionID[facts.originalTransactionID] {
             return Ownership(userID: user, rule: .originalTransactionLink)
@@ -36,14 +36,16 @@ package struct OwnershipRules: Hashable, Sendable {
         return spans.isEmpty ? nil : Ownership(spans: spans, rule: .accountToken)
     }
 
-    /// All four rules.
+    /// Applies all four rules.
     ///
     /// - Parameter siblings: the owner of the purchases with the same `appTransactionId`.
     package func ownership(of facts: OwnershipFacts, links: AccountLinks, siblings: SiblingOwner) -> Ownership {
         directOwnership(of: facts, links: links) ?? indirectOwnership(of: facts, links: links, siblings: siblings)
     }
 
-    /// Rules 3 and 4 for a purchase without an owner by rules 1 and 2, or why they name nobody.
+    /// Applies rules 3 and 4 to a purchase without an owner by rules 1 and 2.
+    ///
+    /// If neither rule names a user, the result's rule states the reason.
     ///
     /// - Parameter siblings: the owner of the purchases with the same `appTransactionId`.
     package func indirectOwnership(of facts: OwnershipFacts, links: AccountLinks, siblings: SiblingOwner) -> Ownership {
@@ -69,7 +71,7 @@ package struct OwnershipRules: Hashable, Sendable {
         tokensAreUserIDs ? Identifier(token.canonical) : links.userByToken[token]
     }
 
-    /// Follows the purchase from owner to owner.
+    /// The purchase's sequence of owners.
     private func spans(_ namings: [Naming], _ transactions: [OwnershipTransaction]) -> [OwnershipSpan] {
         var spans: [OwnershipSpan] = []
         for naming in namings {
@@ -97,7 +99,7 @@ package struct OwnershipRules: Hashable, Sendable {
         }
     }
 
-    /// A transaction that names a user.
+    /// A transaction, and the user that it names.
     private struct Naming {
         let userID: Identifier
         let date: Timestamp
@@ -117,14 +119,14 @@ package enum OwnershipPolicy: String, CaseIterable, Sendable {
     case transferIfInactive = "transfer_if_inactive"
 }
 
-/// The owner of the purchases with one `appTransactionId`, by rules 1 and 2.
+/// The owner, by rules 1 and 2, of the purchases with the same `appTransactionId`.
 package enum SiblingOwner: Hashable, Sendable {
     case none
     case one(Identifier)
     case several
 
-    /// - Parameter owners: the present owner of each purchase of the group by rules 1 and 2, nil if
-    ///   these rules name nobody.
+    /// - Parameter owners: the present owner of each purchase of the group by rules 1 and 2; `nil` for a purchase for
+    ///   which these rules name no user.
     package init(owners: some Sequence<Identifier?>) {
         self = .none
         for case let owner? in owners {
@@ -137,7 +139,7 @@ package enum SiblingOwner: Hashable, Sendable {
     }
 }
 
-/// The operators' links that concern the purchases at hand.
+/// The operators' links that concern the purchases of one call.
 package struct AccountLinks: Hashable, Sendable {
     package var userByToken: [AccountToken: Identifier]
     package var userByAppTransactionID: [Identifier: Identifier]

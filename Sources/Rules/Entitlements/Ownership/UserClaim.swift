@@ -1,7 +1,7 @@
 package import AppStore
 import OpenSSL
 
-/// The user named by the ingestion service beside a signed transaction, unsigned.
+/// The unsigned user that the ingestion service names beside a signed transaction.
 package struct UserClaim: Hashable, Sendable {
     package var transactionID: Identifier
     package var purchaseDate: Timestamp
@@ -16,18 +16,18 @@ package struct UserClaim: Hashable, Sendable {
         self.userID = userID
     }
 
-    /// Whether this claim counts before another one.
+    /// Whether this claim takes precedence over another.
     ///
-    /// The claim in the earliest raw record counts if two users are named beside one transaction,
-    /// so that nobody takes over a purchase by posting a copy of its transaction.
+    /// If two users are named beside one transaction, the claim in the earliest raw record counts, so that nobody
+    /// takes over a purchase by posting a copy of its transaction.
     func precedes(_ other: UserClaim) -> Bool {
         (purchaseDate, transactionID, position) < (other.purchaseDate, other.transactionID, other.position)
     }
 }
 
-/// The order of raw records: by the broker's timestamp, then partition and offset.
+/// The position of a raw record, ordered by the broker's timestamp, then partition and offset.
 package struct RawPosition: Hashable, Comparable, Sendable {
-    /// A record without a timestamp is later than all that have one.
+    /// The broker's timestamp; a record without one is later than all others.
     package var timestamp: Timestamp
     package var partition: Int32
     package var offset: Int64
@@ -42,8 +42,8 @@ package struct RawPosition: Hashable, Comparable, Sendable {
         (left.timestamp, left.partition, left.offset) < (right.timestamp, right.partition, right.offset)
     }
 
-    /// A revision that grows as the position gets earlier, so that remembering the greatest
-    /// revision of an ID remembers the earliest record.
+    /// A revision that grows as the position gets earlier, so that storing the greatest revision of an ID stores the
+    /// earliest record.
     package var earliestFirst: Revision {
         var bytes: [UInt8] = []
         for shift in stride(from: 24, through: 0, by: -8) {

@@ -1,12 +1,12 @@
 package import AppStore
 
-/// The change of a purchase's grant to a user under one key.
+/// The change of a purchase's grant to a user under one entitlement key.
 package struct EntitlementChange: Hashable, Sendable {
     package var key: Identifier
     package var userID: Identifier
-    /// The former periods; empty if there was no row.
+    /// The former periods; empty without a former row.
     package var old: PeriodSet
-    /// The present periods; empty if there is no row any more.
+    /// The present periods; empty if the row was removed.
     package var new: PeriodSet
     package var oldTerms = EntitlementTerms()
     package var newTerms = EntitlementTerms()
@@ -14,15 +14,15 @@ package struct EntitlementChange: Hashable, Sendable {
 
 extension EntitlementChange {
     /// - Parameters:
-    ///   - old: nil if there was no row.
-    ///   - new: nil if the row is gone.
+    ///   - old: the former row, or `nil`.
+    ///   - new: the present row, or `nil` if it was removed.
     private init(of holder: EntitlementRow.Holder, _ old: EntitlementRow?, _ new: EntitlementRow?) {
         self.init(
             key: holder.key, userID: holder.userID, old: old?.periods ?? PeriodSet(), new: new?.periods ?? PeriodSet(),
             oldTerms: old?.terms ?? EntitlementTerms(), newTerms: new?.terms ?? EntitlementTerms())
     }
 
-    /// The changes from the old rows of a purchase to the new ones; by key, then by user.
+    /// The changes from a purchase's old rows to its new rows, sorted by key, then by user.
     package static func changes(from old: [EntitlementRow], to new: [EntitlementRow]) -> [EntitlementChange] {
         if old == new { return [] }
         var changes: [EntitlementChange] = []

@@ -1,19 +1,19 @@
 package import AppStore
 
-/// The terms of an entitlement besides its periods; access does not depend on them.
+/// The terms of an entitlement, beside its periods; access does not depend on them.
 package struct EntitlementTerms: Hashable, Sendable {
     /// The ownership type of the purchase's newest transaction, as signed.
     ///
-    /// `nil` if only a receipt lists it.
+    /// `nil` if only a receipt lists the purchase.
     package var ownershipType: OwnershipType?
-    /// The paid seats of the purchase's newest period.
+    /// Number of paid seats in the purchase's newest period.
     ///
-    /// `nil` unless the entitlement follows from that period and Apple names seats. `nil` for a
-    /// member of an organization or family, whose transaction repeats the purchaser's seats.
+    /// `nil` unless the entitlement follows from that period and Apple states seats. `nil` also for a member of an
+    /// organization or family, whose transaction repeats the purchaser's seats.
     package var seats: Int64?
-    /// The reason for which several transactions represent that period, as signed.
+    /// The reason why several transactions represent that period, as signed.
     ///
-    /// `nil` if one is all of it.
+    /// `nil` if a single transaction represents the period.
     package var additionalTransactionReason: String?
 
     package init(ownershipType: OwnershipType? = nil, seats: Int64? = nil, additionalTransactionReason: String? = nil) {
@@ -26,10 +26,10 @@ package struct EntitlementTerms: Hashable, Sendable {
 extension Projection {
     /// Sets the terms of a purchase's rows.
     ///
-    /// The newest period is the one bought last, even before it begins. It is never closed, so
-    /// closed periods change nothing here.
+    /// The newest period is the period bought last, even before it begins. It is never closed, so closed periods have
+    /// no effect here.
     ///
-    /// - Parameter bought: by purchase date, then by ID, without copies.
+    /// - Parameter bought: the transactions by purchase date, then by ID, without copies.
     func addTerms(
         to rows: inout [EntitlementRow], of bought: [MergedTransaction], _ contributions: [Contribution],
         _ ownership: Ownership
@@ -51,16 +51,18 @@ extension Projection {
 }
 
 extension [MergedTransaction] {
-    /// The transaction bought last; of several in that second the last that is not revoked.
+    /// The transaction bought last; among several in the same second, the last that is not revoked.
     var newest: MergedTransaction? {
         guard let last else { return nil }
         return self.last { $0.isBoughtAtOnce(with: last) && $0.revocation == nil } ?? last
     }
 
-    /// The paid seats of a period with these transactions; nil if Apple names none.
+    /// Number of paid seats of a period with these transactions.
     ///
-    /// Only multiseat subscriptions have a quantity above 1, and a receipt, which lacks the seat
-    /// information, shows their seats by it alone.
+    /// `nil` if Apple states no seats.
+    ///
+    /// Only multiseat subscriptions have a quantity above 1; a receipt, which lacks the seat information, shows their
+    /// seats only by the quantity.
     fileprivate var seats: Int64? {
         guard allSatisfy({ ($0.ownershipType ?? .purchased) == .purchased }),
             contains(where: { $0.quantity > 1 || $0.revokedSeatQuantity != nil })

@@ -1,13 +1,12 @@
 package import AppStore
 
-/// The periods of non-renewing purchases, each beginning where the user's current time for the
-/// product ends.
+/// The periods of non-renewing purchases; each period begins when the user's earlier time for the product ends.
 package struct NonRenewingStacks: Hashable, Sendable {
     private var periods: [StackKey: [Identifier: Period]] = [:]
 
     package init() {}
 
-    /// - Parameter purchases: all purchases of each stack concerned, in any order.
+    /// - Parameter purchases: all purchases of each affected stack, in any order.
     package init(_ purchases: some Sequence<StackedPurchase>, catalog: Catalog) {
         for (key, stack) in Dictionary(grouping: purchases, by: \.key) {
             periods[key] = Self.periods(stack, of: catalog[key.productID])
@@ -16,14 +15,14 @@ package struct NonRenewingStacks: Hashable, Sendable {
 
     /// The period of a transaction in a stack.
     ///
-    /// `nil` if the transaction is in no such stack.
+    /// `nil` if the stack does not contain the transaction.
     package func period(of transactionID: Identifier, in key: StackKey) -> Period? { periods[key]?[transactionID] }
 
     private static func periods(_ stack: [StackedPurchase], of product: Product?) -> [Identifier: Period] {
         var periods: [Identifier: Period] = [:]
         var end: Timestamp? = .earliest
         for purchase in stack.sorted(by: { $0.precedes($1) }) {
-            // A purchase that never ends has nothing to add behind it.
+            // A purchase after one that never ends adds nothing.
             guard let held = end else { break }
             let start = max(held, purchase.purchaseDate)
             let duration = product?.durations.value(at: purchase.purchaseDate)
@@ -34,7 +33,7 @@ package struct NonRenewingStacks: Hashable, Sendable {
     }
 }
 
-/// The user of a product, whose non-renewing purchases extend each other.
+/// The key of a stack: a user and a product; the user's non-renewing purchases of the product extend each other.
 package struct StackKey: Hashable, Comparable, Sendable {
     package var environment: Environment
     package var bundleID: Identifier
@@ -55,7 +54,7 @@ package struct StackKey: Hashable, Comparable, Sendable {
     }
 }
 
-/// A non-renewing transaction in its user's stack that was not revoked.
+/// An unrevoked non-renewing transaction in its user's stack.
 package struct StackedPurchase: Hashable, Sendable {
     package var key: StackKey
     package var transactionID: Identifier

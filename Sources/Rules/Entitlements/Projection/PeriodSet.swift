@@ -1,6 +1,6 @@
 package import AppStore
 
-/// Spans of time, normalised: ascending, none empty, none touching the next.
+/// A normalised set of periods: ascending, none empty, no two adjacent.
 package struct PeriodSet: Hashable, Sendable {
     package private(set) var periods: [Period] = []
 
@@ -12,7 +12,7 @@ package struct PeriodSet: Hashable, Sendable {
 
     package func contains(_ date: Timestamp) -> Bool { periods.contains { $0.contains(date) } }
 
-    /// Adds a period; cheap if it begins at or after the last one's start, as renewals do.
+    /// Adds a period; cheap if it begins at or after the start of the last period, as renewals do.
     package mutating func insert(_ period: Period) {
         guard !period.isEmpty else { return }
         guard let last = periods.last else {
@@ -48,7 +48,7 @@ package struct PeriodSet: Hashable, Sendable {
     }
 }
 
-/// A span of time, start included and end excluded.
+/// A period with an included start and an excluded end.
 package struct Period: Hashable, Sendable {
     package var start: Timestamp
     /// The end, excluded.
@@ -65,7 +65,7 @@ package struct Period: Hashable, Sendable {
 
     package func contains(_ date: Timestamp) -> Bool { start <= date && (end.map { date < $0 } ?? true) }
 
-    /// The part at or after `from` and before `until`; nil bounds nothing.
+    /// The part of the period at or after `from` and before `until`; `nil` means no limit.
     package func clipped(from: Timestamp?, until: Timestamp?) -> Period {
         var period = self
         if let from, from > period.start { period.start = from }

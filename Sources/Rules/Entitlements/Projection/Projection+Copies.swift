@@ -3,10 +3,10 @@ import AppStore
 extension Projection {
     /// The transactions of a purchase, with the copies of a transaction merged.
     ///
-    /// A restore or another device gives a purchased period a second transaction ID. The first copy
-    /// stands for all of them, and ends when any of them does.
+    /// A restore or another device gives a purchased period a second transaction ID. The first copy represents all
+    /// copies, and ends when any copy does.
     ///
-    /// - Parameter transactions: by purchase date, then by ID; the result is in the same order.
+    /// - Parameter transactions: the transactions by purchase date, then by ID; the result has the same order.
     func bought(_ transactions: [MergedTransaction]) -> [MergedTransaction] {
         guard transactions.count > 1, let originals = originals(of: transactions) else { return transactions }
         var bought: [MergedTransaction] = []
@@ -22,12 +22,13 @@ extension Projection {
         return bought
     }
 
-    /// The index of each transaction's first copy, its own if it is the first; nil if no
-    /// transaction is a copy.
+    /// The index of each transaction's first copy, or the transaction's own index if it is the first.
+    ///
+    /// `nil` if no transaction is a copy.
     private func originals(of transactions: [MergedTransaction]) -> [Int]? {
         var originals = Array(transactions.indices)
         var hasCopies = false
-        // No later transaction is a copy of one before this.
+        // No later transaction is a copy of a transaction before this index.
         var first = 0
         for index in transactions.indices {
             while first < index, isPast(transactions[first], at: transactions[index]) { first += 1 }
@@ -42,7 +43,7 @@ extension Projection {
         return hasCopies ? originals : nil
     }
 
-    /// Whether neither a transaction nor any bought after it can be a copy of an earlier one.
+    /// Whether neither `later` nor any transaction bought after it can be a copy of `earlier`.
     private func isPast(_ earlier: MergedTransaction, at later: MergedTransaction) -> Bool {
         switch catalog.type(of: earlier) {
         case .nonConsumable: false
@@ -52,7 +53,7 @@ extension Projection {
         }
     }
 
-    /// Whether two transactions of a purchase were bought as one.
+    /// Whether two transactions of a purchase belong to one purchase by the customer.
     private func areCopies(_ left: MergedTransaction, _ right: MergedTransaction) -> Bool {
         guard left.productID == right.productID, left.isOwned(like: right) else { return false }
         let type = catalog.type(of: left)
@@ -67,19 +68,19 @@ extension Projection {
 }
 
 extension MergedTransaction {
-    /// Compares whole seconds, as receipts have no finer dates.
+    /// Whether the purchase dates are equal in whole seconds, because receipts have no finer dates.
     func isBoughtAtOnce(with other: MergedTransaction) -> Bool {
         purchaseDate.wholeSeconds == other.purchaseDate.wholeSeconds
     }
 
-    /// A receipt does not state the ownership: it lists what its account bought.
+    /// Whether the ownership types match; a receipt does not state the type: it lists the purchases of its account.
     func isOwned(like other: MergedTransaction) -> Bool {
         (ownershipType ?? .purchased) == (other.ownershipType ?? .purchased)
     }
 
-    /// Whether both were billed for one period at once.
+    /// Whether both transactions were billed together for the same period.
     ///
-    /// Seats added to a period were billed beside it and are not copies.
+    /// Seats that were added to a period were billed separately and are not copies.
     fileprivate func isSamePeriod(as other: MergedTransaction) -> Bool {
         guard additionalTransactionReason == nil, other.additionalTransactionReason == nil else { return false }
         if isBoughtAtOnce(with: other), expiresDate?.wholeSeconds == other.expiresDate?.wholeSeconds { return true }
@@ -108,7 +109,7 @@ extension MergedTransaction {
 }
 
 extension Revocation {
-    /// The revocation of two copies: from the earlier date on, the greater share.
+    /// Merges the revocations of two copies: the earlier date and the greater share.
     fileprivate static func joined(_ left: Revocation?, _ right: Revocation?) -> Revocation? {
         guard let left, let right else { return left ?? right }
         var joined = right.date < left.date ? right : left
@@ -118,7 +119,7 @@ extension Revocation {
 }
 
 extension CommerceItem {
-    /// The items of two copies: the same SKU in both is the same item.
+    /// Merges the items of two copies: the same SKU in both is the same item.
     fileprivate static func joined(_ items: [CommerceItem], _ copies: [CommerceItem]) -> [CommerceItem] {
         var joined = items
         var unmatched = Array(items.indices)
@@ -139,7 +140,7 @@ extension CommerceItem {
 }
 
 extension ItemRefund {
-    /// Whether the refund is a greater share of the price, or the same share at an earlier date.
+    /// Whether the refund is a greater share of the price, or an equal share at an earlier date.
     fileprivate func isGreater(than other: ItemRefund) -> Bool {
         let (mine, theirs) = (Int128(amount) * Int128(other.price), Int128(other.amount) * Int128(price),)
         return mine == theirs ? date < other.date : mine > theirs

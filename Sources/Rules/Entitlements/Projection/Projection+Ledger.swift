@@ -1,8 +1,8 @@
 package import AppStore
 
 extension Projection {
-    /// A credit for each consumable product and currency of a transaction, to its owner at that
-    /// time; by transaction, product and currency.
+    /// The credits of transactions to their owner at that time, for each consumable product and currency; sorted by
+    /// transaction, product and currency.
     func credits(of bought: [MergedTransaction], _ ownership: Ownership) -> [LedgerCredit] {
         var credits: [LedgerCredit] = []
         for transaction in bought {
@@ -13,7 +13,7 @@ extension Projection {
     }
 }
 
-/// The credits of one transaction: as a consumable itself, and by its consumable items.
+/// The credits of one transaction, which may be a consumable itself or contain consumable items.
 private struct CreditedTransaction {
     private let transaction: MergedTransaction
     private let userID: Identifier
@@ -51,8 +51,8 @@ private struct CreditedTransaction {
         }
     }
 
-    /// The greatest share that a revocation of the transaction or of the item removes, and when; of
-    /// equal ones the first.
+    /// The greatest share that a revocation of the transaction or of the item removes, and its date; of equal shares
+    /// the first.
     private func takenBack(_ amount: Int64, of item: CommerceItem?) -> TakenBack? {
         var all: [TakenBack] = []
         if let revocation = transaction.revocation {
@@ -65,7 +65,7 @@ private struct CreditedTransaction {
         return all.max { ($0.amount, $1.date) < ($1.amount, $0.date) }
     }
 
-    /// Merges the credits of a transaction's items of the same product.
+    /// Merges the credits of a transaction's items with the same product.
     private func merged(_ credits: [LedgerCredit]) -> [LedgerCredit] {
         var merged: [LedgerCredit] = []
         let ordered = credits.sorted { ($0.productID, $0.currency) < ($1.productID, $1.currency) }
@@ -84,7 +84,7 @@ private struct TakenBack {
     let amount: Int64
     let date: Timestamp
 
-    /// A share to the nearest whole unit, half up.
+    /// Computes a share rounded to the nearest whole unit, half up.
     init(_ amount: Int64, _ part: Int64, of whole: Int64, _ date: Timestamp) {
         self.amount = Int64((2 * Int128(amount) * Int128(part) + Int128(whole)) / (2 * Int128(whole)))
         self.date = date
@@ -92,7 +92,7 @@ private struct TakenBack {
 }
 
 extension LedgerCredit {
-    /// Saturates: nobody sells so much, and such a payload must not stop the worker.
+    /// Adds another credit, saturating: nobody sells so many units, but such a payload must not stop the worker.
     fileprivate mutating func add(_ other: LedgerCredit) {
         amount = Int64(clamping: Int128(amount) + Int128(other.amount))
         takenBack = Int64(clamping: Int128(takenBack) + Int128(other.takenBack))
@@ -100,8 +100,7 @@ extension LedgerCredit {
     }
 }
 
-/// The credit of one transaction for one consumable product in one currency, and the part that a
-/// refund removed.
+/// The credit of one transaction for one consumable product in one currency, with the part that a refund removed.
 package struct LedgerCredit: Hashable, Sendable {
     package var transactionID: Identifier
     package var productID: Identifier
@@ -128,7 +127,7 @@ package struct LedgerCredit: Hashable, Sendable {
 
     package var balance: Int64 { amount - takenBack }
 
-    /// Whether both are the ledger's one entry for this transaction, product and currency.
+    /// Whether both are the ledger's single entry for this transaction, product and currency.
     package func isSameEntry(as other: LedgerCredit) -> Bool {
         transactionID == other.transactionID && productID == other.productID && currency == other.currency
     }

@@ -1,20 +1,20 @@
 package import AppStore
 
-/// Turns the facts of a purchase into its users' entitlements: the rules, and nothing else.
+/// The rules that turn the facts of a purchase into its users' entitlements.
 ///
-/// A pure function of facts, ownership and catalog, linear in the number of transactions. The facts
-/// decide, never a notification's type. One rule uses a signed date as a time: a first purchase
-/// begins when Apple signed it as bought, if its purchase date is later.
+/// The projection is a pure function of facts, ownership and catalog, linear in the number of transactions. The facts
+/// decide, never a notification's type. One rule uses a signed date as a time: if the purchase date of a first
+/// purchase is later than Apple's signed date, the purchase begins at the signed date.
 package struct Projection: Sendable {
     package var catalog: Catalog
 
     package init(catalog: Catalog) { self.catalog = catalog }
 
-    /// The rows of one purchase.
+    /// Computes the rows of one purchase.
     ///
     /// - Parameters:
     ///   - key: the purchase.
-    ///   - ownership: each user keeps their part until the next span begins.
+    ///   - ownership: the owners over time; each user keeps their part until the next span begins.
     ///   - stacks: the stacks of this purchase's users, if it has non-renewing transactions.
     package func project(
         _ facts: PurchaseFacts, of key: PurchaseKey, ownership: Ownership,
@@ -28,7 +28,7 @@ package struct Projection: Sendable {
         return ProjectedPurchase(rows: rows, credits: credits(of: bought, ownership))
     }
 
-    /// The contribution of each transaction, and its rule; in no particular order.
+    /// The contribution of each transaction with its rule, in no particular order.
     package func contributions(
         of facts: PurchaseFacts, _ key: PurchaseKey, ownership: Ownership, stacks: NonRenewingStacks
     ) -> [Contribution] {
@@ -88,7 +88,7 @@ package struct Projection: Sendable {
             transactionID: transaction.transactionID, productID: transaction.productID, rule: rule, period: nil)
     }
 
-    /// A contribution for each user of the purchase so far, who all have their own stacks.
+    /// Contributions for all present and former users of the purchase; each user has their own stack.
     private func stacked(
         _ transaction: MergedTransaction, from start: Timestamp, of key: PurchaseKey, _ ownership: Ownership,
         in stacks: NonRenewingStacks
@@ -106,33 +106,33 @@ package struct Projection: Sendable {
     }
 }
 
-/// The rule by which a transaction grants its period, or none; shown to support staff.
+/// The rule by which a transaction grants a period or nothing; shown to support staff.
 package enum ProjectionRule: String, CaseIterable, Sendable {
     /// The period from the purchase to the end of the billed period.
     case billedPeriod = "billed_period"
     /// The period until Apple revoked the transaction.
     case revoked
-    /// Apple revoked the transaction, and another one still represents its period.
+    /// Apple revoked the transaction, but another transaction still represents its period.
     case sharedPeriod = "shared_period"
-    /// Counts as part of another transaction, which was bought together with it as one.
+    /// The transaction was bought together with another and counts as a part of it.
     case copy
-    /// The period until the purchase of the transaction that replaced it by an upgrade.
+    /// The period until the purchase of the upgrade that replaced the transaction.
     case upgraded
-    /// The period after the end of one that could not be billed, until the recovering purchase.
+    /// The period from the end of a period that could not be billed until the recovering purchase.
     case gracePeriod = "grace_period"
-    /// Grace only until the period it extends was revoked.
+    /// The grace period until the period that it extends was revoked.
     case graceAfterRefund = "grace_after_refund"
-    /// A subscription's transaction without an end does not define its period.
+    /// The transaction of a subscription has no end, so it does not define a period.
     case periodWithoutEnd = "period_without_end"
-    /// The period from the purchase on.
+    /// The period from the purchase, without an end.
     case oneTimePurchase = "one_time_purchase"
-    /// The catalog's duration, after the user's current time for the product.
+    /// The duration in the catalog, after the user's current time for the product.
     case stackedDuration = "stacked_duration"
-    /// A refunded non-renewing purchase counts as never bought.
+    /// A refunded non-renewing purchase counts as if it was never bought.
     case neverBought = "never_bought"
-    /// Credits the ledger, grants no entitlement.
+    /// The transaction credits the ledger, and grants no entitlement.
     case consumable
-    /// Neither Apple nor the catalog states the kind of this product, or its end.
+    /// Neither Apple nor the catalog states the type of this product, or its end.
     case unknownType = "unknown_type"
 }
 
@@ -152,7 +152,7 @@ package struct EntitlementRow: Hashable, Sendable {
         self.terms = terms
     }
 
-    /// Identifies the row within its purchase.
+    /// The row's identity within its purchase.
     var holder: Holder { Holder(key: key, userID: userID) }
 
     struct Holder: Hashable {
@@ -162,14 +162,14 @@ package struct EntitlementRow: Hashable, Sendable {
 }
 
 package struct ProjectedPurchase: Hashable, Sendable {
-    /// The rows by key, then by user; one for each.
+    /// The rows by key, then by user; one row for each combination.
     package var rows: [EntitlementRow] = []
     /// The credits by transaction, product and currency.
     package var credits: [LedgerCredit] = []
 }
 
 extension Projection {
-    /// Unites the contributions of the transactions, by entitlement key and user.
+    /// Merges the contributions of the transactions, by entitlement key and user.
     func rows(_ contributions: [Contribution], closed: ClosedPeriods?, _ ownership: Ownership) -> [EntitlementRow] {
         var rows: [EntitlementRow.Holder: PeriodSet] = [:]
         for (index, span) in ownership.spans.enumerated() {

@@ -4,13 +4,13 @@ package import AppStore
 package struct PurchaseFacts: Hashable, Sendable {
     /// The transactions by purchase date, then by ID.
     package let transactions: [MergedTransaction]
-    /// Every span ever stated by a renewal info that applies to this purchase.
+    /// Every period in any renewal info that applies to this purchase.
     package let spans: [RenewalSpan]
-    /// The sum of older transactions that are not listed here any more.
+    /// The sum of older transactions, which `transactions` no longer contains.
     package let closed: ClosedPeriods?
 
-    /// - Parameter closed: if not nil, `transactions` holds all transactions bought since, and only
-    ///   those.
+    /// - Parameter closed: the sum of older transactions; if not `nil`, `transactions` contains exactly the
+    ///   transactions bought since then.
     package init(transactions: [MergedTransaction], spans: [RenewalSpan] = [], closed: ClosedPeriods? = nil) {
         self.transactions = transactions.count < 2 ? transactions : transactions.sorted { $0.precedes($1) }
         self.spans = spans.sorted()
@@ -18,14 +18,14 @@ package struct PurchaseFacts: Hashable, Sendable {
     }
 }
 
-/// The periods that the oldest transactions of a long subscription add up to, by product.
+/// The combined periods of the oldest transactions of a long subscription, by product.
 ///
-/// A purchase at or after `before` cannot change them, so a renewal need not read hundreds of past
-/// periods. It is a cache: changes to an older transaction are answered from the facts themselves,
-/// and it may be deleted at any moment.
+/// A purchase at or after `before` cannot change them, so a renewal need not read hundreds of past periods. The value
+/// is a cache: a change to an older transaction is computed from the facts themselves, and the value may be deleted at
+/// any time.
 package struct ClosedPeriods: Hashable, Sendable {
-    /// The instant before which exactly the closed transactions were bought; the first open one was
-    /// bought then.
+    /// The instant before which exactly the closed transactions were bought: the purchase date of the first open
+    /// transaction.
     package var before: Timestamp
     package var periodsByProduct: [Identifier: PeriodSet]
 
@@ -34,19 +34,19 @@ package struct ClosedPeriods: Hashable, Sendable {
         self.periodsByProduct = periodsByProduct
     }
 
-    /// Whether a renewal info may change closed periods; true if only the facts can show it.
+    /// Whether a renewal info may change closed periods; true if only the facts can decide it.
     package func mayDepend(on fact: RenewalFact) -> Bool {
         fact.spans.contains { span in span.anchor.map { $0 <= before } ?? true }
     }
 }
 
 extension PurchaseFacts {
-    /// Closes all transactions but the last ones, together with those already closed.
+    /// Closes all transactions except the last ones, and adds them to those already closed.
     ///
-    /// `nil` if that is not safe: if a transaction is not a subscription's or has items, if a span
-    /// does not state which period it follows, or if nothing more can be closed.
+    /// `nil` if closing is not safe: a transaction is not a subscription's or has items, a span does not state the
+    /// period before it, or no further transaction can be closed.
     ///
-    /// - Parameter count: the minimum of transactions that stay open; at least one always does.
+    /// - Parameter count: the minimum number of transactions that stay open; at least one always does.
     package func closed(keeping count: Int) -> ClosedPeriods? {
         guard transactions.allSatisfy({ $0.type == .autoRenewable && $0.items.isEmpty }),
             spans.allSatisfy({ $0.anchor != nil }), let before = boundary(keeping: max(1, count))
@@ -69,8 +69,8 @@ extension PurchaseFacts {
 
     /// The purchase date of the first transaction that stays open.
     ///
-    /// All before it have ended by then, and none was bought in the same second: nothing bought
-    /// later is a copy of one of them, or adds seats to its period.
+    /// All transactions before this date have ended by then, and none was bought in the same second: no later
+    /// transaction is a copy of one of them, or adds seats to its period.
     private func boundary(keeping count: Int) -> Timestamp? {
         var end = Timestamp.earliest
         var boundary: Timestamp?

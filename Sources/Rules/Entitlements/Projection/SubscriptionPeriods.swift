@@ -2,19 +2,18 @@ package import AppStore
 
 /// The periods of the auto-renewable transactions of one purchase.
 ///
-/// A period usually is one transaction. Each addition of seats is a transaction with its own
-/// payment, and the period ends early only when all of them are revoked.
+/// A period usually is one transaction. Each addition of seats is a further transaction with its own payment, and the
+/// period ends early only if all of its transactions are revoked.
 struct SubscriptionPeriods {
-    /// The transactions by purchase date, then by ID; never empty, without copies.
+    /// The transactions by purchase date, then by ID, without copies; never empty.
     private let transactions: [MergedTransaction]
     private let spans: [RenewalSpan]
     /// The beginning of the purchase.
     ///
-    /// `nil` if that was before all of these transactions.
+    /// `nil` if the purchase began before all of these transactions.
     private let beginning: Timestamp?
     private let catalog: Catalog
-    /// The indexes of all transactions of a period, ascending, by each of them; only for periods
-    /// with added seats.
+    /// The ascending indexes of all transactions of a period, by the index of each; only for periods with added seats.
     private let shared: [Int: [Int]]
 
     init(_ transactions: [MergedTransaction], _ spans: [RenewalSpan], beginning: Timestamp?, _ catalog: Catalog) {
@@ -42,7 +41,7 @@ struct SubscriptionPeriods {
         return contributions
     }
 
-    /// A span's addition to each transaction of the period that it extends, which may be unknown.
+    /// The contribution of a span to each transaction of the period that it extends, which may be unknown.
     func extended(by span: RenewalSpan) -> [(index: Int, contribution: Contribution)] {
         switch span.kind {
         case .grace:
@@ -51,14 +50,14 @@ struct SubscriptionPeriods {
         }
     }
 
-    /// The contribution from the purchase to the end of the billed period, or to an earlier event
-    /// that ends it.
+    /// The contribution from the purchase to the end of the billed period, or to an earlier event that ends the
+    /// period.
     func billed(_ index: Int) -> Contribution {
         let transaction = transactions[index]
         guard var end = transaction.expiresDate else { return contribution(transaction, .periodWithoutEnd, nil) }
         var rule = ProjectionRule.billedPeriod
-        // An upgraded transaction runs on until its replacement is known: the customer has paid
-        // for more, not less.
+        // Until its replacement is known, an upgraded transaction keeps its period: the customer has paid for a higher
+        // level, not for less.
         if isUpgraded(index), let replaced = nextPurchaseDate(after: index), replaced < end {
             (end, rule) = (replaced, .upgraded)
         }
@@ -72,12 +71,12 @@ struct SubscriptionPeriods {
         return contribution(transaction, rule, Period(start: start, end: end))
     }
 
-    /// The contribution from the end of the period that could not be renewed to the purchase that
-    /// recovered it.
+    /// The contribution from the end of the period that was not renewed to the purchase that recovered the
+    /// subscription.
     ///
-    /// The contribution begins at the end that Apple states if that period is unknown and an
-    /// earlier one stands for its product: nothing is known of the time between, and a refund of
-    /// the earlier period is not one of the later.
+    /// If that period is unknown, an earlier period represents its product, and the contribution begins at the end
+    /// that Apple states: nothing is known of the time between them, and a refund of the earlier period is not a
+    /// refund of the later one.
     private func extended(_ index: Int, by grace: RenewalSpan) -> Contribution {
         let transaction = transactions[index]
         guard let expires = transaction.expiresDate else { return contribution(transaction, .periodWithoutEnd, nil) }
@@ -90,11 +89,13 @@ struct SubscriptionPeriods {
         return contribution(transaction, rule, Period(start: expires, end: end))
     }
 
-    /// The first transaction of the period that a grace extends; nil if none can be.
+    /// The first transaction of the period that a grace extends.
     ///
-    /// It is the last period that began before the end of the one that could not be renewed. If
-    /// Apple does not state that end (or states an impossible date), the end of the last bought
-    /// period that ended before the grace does is used instead.
+    /// `nil` if no period fits.
+    ///
+    /// It belongs to the last period that began before the end of the period that was not renewed. If Apple does not
+    /// state that end (or states an impossible date), the function uses the end of the last bought period that ended
+    /// before the grace does.
     private func base(of grace: RenewalSpan) -> Int? {
         var ended = grace.anchor
         if ended == nil {
@@ -107,7 +108,7 @@ struct SubscriptionPeriods {
         return transactions.indices.last { isFirst($0) && transactions[$0].purchaseDate < ended }
     }
 
-    /// The date of the first purchase after this period's that is not one of the period itself.
+    /// The date of the first later purchase that is not part of this period.
     private func nextPurchaseDate(after index: Int) -> Timestamp? {
         let members = shared[index]
         let first = members?.first ?? index
@@ -126,10 +127,10 @@ struct SubscriptionPeriods {
 }
 
 extension SubscriptionPeriods {
-    /// Groups transactions of one product with the same end into one period, if at least one of
-    /// them states that seats were added.
+    /// Groups transactions of one product with the same end into one period, if at least one of them states that seats
+    /// were added.
     ///
-    /// The first of them states it only after Apple has signed it again.
+    /// The first transaction states the addition only after Apple has signed it again.
     private static func shared(_ transactions: [MergedTransaction]) -> [Int: [Int]] {
         guard transactions.contains(where: { $0.additionalTransactionReason != nil }) else { return [:] }
         var shared: [Int: [Int]] = [:]
@@ -157,7 +158,9 @@ extension SubscriptionPeriods {
         return members.contains { transactions[$0].isUpgraded }
     }
 
-    /// The date when the last payment for the period was revoked; nil while any of them counts.
+    /// The date when the last payment for the period was revoked.
+    ///
+    /// `nil` while a payment is not revoked.
     private func revocationDate(_ index: Int) -> Timestamp? {
         guard let members = shared[index] else { return transactions[index].revocation?.date }
         let dates = members.compactMap { transactions[$0].revocation?.date }
@@ -181,11 +184,11 @@ package struct Contribution: Hashable, Sendable {
     package var rule: ProjectionRule
     /// The granted period.
     ///
-    /// `nil` if the transaction grants nothing, by this rule.
+    /// `nil` if the transaction grants nothing by this rule.
     package var period: Period?
-    /// The only user of the contribution, because stacking is per user.
+    /// The only user of the contribution, because stacks are per user.
     ///
-    /// `nil` if it applies to all users.
+    /// `nil` if the contribution applies to all users.
     package var userID: Identifier?
 
     package init(
@@ -201,10 +204,10 @@ package struct Contribution: Hashable, Sendable {
 }
 
 extension Contribution {
-    /// The contributions of the transaction's items that the catalog names.
+    /// The contributions of the transaction's items that the catalog contains.
     ///
-    /// They grant their own keys for the same period, and a revocation of one affects it alone. A
-    /// consumable item grants no time.
+    /// The items grant their own keys for the same period; the revocation of an item affects only that item. A
+    /// consumable item grants no period.
     func items(of transaction: MergedTransaction, _ catalog: Catalog) -> [Contribution] {
         transaction.items.filter { catalog[$0.sku] != nil }.map { item in
             var contribution = self
