@@ -2,7 +2,7 @@ package import AppStore
 package import Entitlements
 package import JSON
 
-/// Writes the members of a fact in an observation's head; absent ones are left out.
+/// Writes the members of a fact in an observation's head; absent members are omitted.
 extension JSONWriter: FactMemberVisitor {
     package mutating func visit(_ name: StaticString, _ value: inout Identifier?) { optionalString(name, value) }
 
@@ -37,7 +37,7 @@ extension JSONWriter: FactMemberVisitor {
     }
 }
 
-/// Reads the members of a fact, as they are written above.
+/// Reads the members of a fact in the format of the writer above.
 extension HeadMembers {
     mutating func visit(_ name: StaticString, _ value: inout Identifier?) throws(Failure) {
         value = try optionalIdentifier(name)

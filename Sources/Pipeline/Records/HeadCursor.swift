@@ -2,12 +2,12 @@ import AppStore
 import Entitlements
 import JSON
 
-/// The members of a head in the order in which a stage writes them, read without a document.
+/// The members of a head in the order in which a stage writes them, read without parsing a document.
 ///
-/// Anything unexpected ends the reading with an error without details: the head is then read as a
-/// document by `HeadReader`, which finds the cause. So a later version's new member, another order
-/// or a name with an umlaut cost time and change nothing, and one type decides what is refused, and
-/// why. Any head that this reads to the end, `HeadReader` reads as the same.
+/// Anything unexpected ends the reading with an error without details: the head is then parsed as a document by
+/// `HeadReader`, which finds the cause. A later version's new member, another order or a non-ASCII name therefore
+/// costs time and has no other effect, and one type decides what is refused, and why. `HeadReader` reads the same
+/// values from any head that this type reads to the end.
 struct HeadCursor: HeadMembers {
     private var text: JSONCursor
 
@@ -20,7 +20,7 @@ struct HeadCursor: HeadMembers {
 
     var passedBytes: Int? { text.position }
 
-    /// The position of the next member, even if it is not wanted.
+    /// The position of the next member, even if no caller reads that member.
     var end: Int { text.position }
 
     mutating func optionalObject<Value>(
@@ -66,8 +66,8 @@ struct HeadCursor: HeadMembers {
         try optionalText(name) { text in headIdentifierBytes.contains(text.count) ? ProductType(utf8: text) : nil }
     }
 
-    /// Does not skip items, so that the object does not end where there are any: they are rare, and
-    /// have a form of their own, which `HeadReader` reads.
+    /// Returns `nil` without skipping items, so that the object does not end if there are any: items are rare, and
+    /// `HeadReader` reads their separate format.
     mutating func optionalItems(_ name: StaticString) throws(ObservationError) -> [CommerceItem]? { nil }
 
     func missing(_ member: StaticString) -> ObservationError { Self.unexpected }

@@ -2,30 +2,29 @@ import AppStore
 import Entitlements
 import OpenSSL
 
-/// The members of an object in an observation's head, read by their names.
+/// The members of an object in an observation's head, read by name.
 ///
-/// The readers are strict, unlike those of Apple's payloads: a stage wrote the head, so a value
-/// that no stage writes is a fault of the record. No number read here makes a later sum overflow.
+/// The readers are strict, unlike the readers of Apple's payloads: a stage wrote the head, so a value that no stage
+/// writes is a fault of the record. The bounds of the numbers prevent an overflow of later sums.
 ///
-/// Callers read the members in the order in which they are written, so that `HeadCursor` can read
-/// them too.
+/// Callers read the members in the order of writing, so that `HeadCursor` can read them too.
 protocol HeadMembers: FactMemberVisitor, Sendable where Failure == ObservationError {
     /// Reads an object with `read`.
     ///
-    /// `nil` if the member is absent. Null is another type.
+    /// `nil` if the member is absent. Null counts as a value of another type.
     mutating func optionalObject<Value>(_ name: StaticString, _ read: (inout Self) throws(ObservationError) -> Value)
         throws(ObservationError) -> Value?
 
     /// Reads a string.
     ///
-    /// `nil` if the member is absent or null; the following functions do the same.
+    /// `nil` if the member is absent or null, as in the following functions.
     mutating func optionalString(_ name: StaticString) throws(ObservationError) -> String?
 
     mutating func optionalInt64(_ name: StaticString) throws(ObservationError) -> Int64?
 
     mutating func optionalBool(_ name: StaticString) throws(ObservationError) -> Bool?
 
-    /// Converts a string without escapes; the member is malformed if `convert` returns nil.
+    /// Converts a string without escapes; the member is malformed if `convert` returns `nil`.
     mutating func optionalText<Value>(_ name: StaticString, _ convert: (Span<UInt8>) -> Value?) throws(ObservationError)
         -> Value?
 
@@ -33,13 +32,15 @@ protocol HeadMembers: FactMemberVisitor, Sendable where Failure == ObservationEr
 
     mutating func optionalItems(_ name: StaticString) throws(ObservationError) -> [CommerceItem]?
 
-    /// The end of the members read so far; nil if others may stand among them.
+    /// The end of the members read so far.
+    ///
+    /// `nil` if other members may precede it.
     var passedBytes: Int? { get }
 
-    /// The position of the payloads once all members are read, if the text is an observation.
+    /// The position of the payloads after all members were read, if the text is an observation.
     var end: Int { get }
 
-    /// The error of a member that is missing or malformed.
+    /// Returns the error of a member that is missing or malformed.
     func missing(_ member: StaticString) -> ObservationError
 }
 
@@ -49,7 +50,7 @@ extension HeadMembers {
         return text
     }
 
-    /// Text of 1 to 255 bytes, as the verifier requires of all keys.
+    /// Reads text of 1 to 255 bytes, as the verifier requires of all keys.
     mutating func optionalIdentifier(_ name: StaticString) throws(ObservationError) -> Identifier? {
         guard let text = try optionalString(name) else { return nil }
         guard headIdentifierBytes.contains(text.utf8.count) else { throw missing(name) }
@@ -76,7 +77,7 @@ extension HeadMembers {
         return number
     }
 
-    /// A date in the years 1 to 9999, like the dates of payloads.
+    /// Reads a date in the years 1 to 9999, like the dates of payloads.
     mutating func optionalDate(_ name: StaticString) throws(ObservationError) -> Timestamp? {
         try optionalInt(name, in: Timestamp.bounds).map { Timestamp(milliseconds: $0) }
     }
@@ -92,5 +93,5 @@ extension HeadMembers {
     }
 }
 
-/// The length of a text that stages use as a key.
+/// The allowed lengths of a text that stages use as a key.
 let headIdentifierBytes = 1...255

@@ -5,13 +5,12 @@ import OpenSSL
 
 /// The members of a head that was parsed as a document.
 ///
-/// They may stand in any order, among unknown members, and in any JSON spelling. A fault names the
-/// member.
+/// The members may be in any order, among unknown members, and in any JSON notation. An error names the member.
 struct HeadReader: HeadMembers {
     private var members: JSONObjectReader
     var passedBytes: Int? { nil }
     let end: Int
-    /// The path of the object in the head: at most two names, joined only for a fault.
+    /// The path of the object in the head: at most two names, joined only for an error.
     private let path: (outer: StaticString?, name: StaticString?)
 
     init(_ value: JSONValue, path: (outer: StaticString?, name: StaticString?) = (nil, nil)) throws(ObservationError) {

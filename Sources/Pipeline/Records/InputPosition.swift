@@ -1,11 +1,9 @@
 import JSON
 package import Kafka
 
-/// The position of the record that a stage made an observation of, and the observation's index
-/// among the outputs.
+/// The position of the input record of a stage's observation, and the observation's index among the outputs.
 ///
-/// A record that is written again after a crash has the same position, so that repetitions can be
-/// distinguished from losses.
+/// A record that is written again after a crash has the same position, which distinguishes duplicates from losses.
 package struct InputPosition: Hashable, Sendable {
     package let partition: Int32
     package let offset: Int64
@@ -17,17 +15,17 @@ package struct InputPosition: Hashable, Sendable {
         self.index = index
     }
 
-    /// The position for an output that a stage makes of a whole record.
+    /// Makes the position of an output from a whole record.
     package init(_ record: ConsumerRecord) {
         self.init(partition: record.topicPartition.partition, offset: record.offset, index: 0)
     }
 }
 
 extension Observation {
-    /// The position of the record that the observation was made from.
+    /// The position of the record from which the observation was made.
     ///
-    /// The position on `verified` is that of the body, which the observation keeps from there on.
-    /// `nil` for a link observation, which has no input record.
+    /// On `verified`, this is the position of the body, which later stages keep. `nil` for a link observation, which
+    /// has no input record.
     package var inputPosition: InputPosition? {
         input
             ?? source.map { source in
@@ -37,7 +35,7 @@ extension Observation {
 }
 
 extension InputPosition {
-    /// The index is that of the body's observation, which `source` holds, or 0.
+    /// Writes the position; its index is that of the body's observation, from `source`, or 0.
     func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.key("partition")

@@ -3,7 +3,7 @@ import JSON
 import Kafka
 import OpenSSL
 
-// The members of an observation's head besides the facts, each written and read.
+// The members of an observation's head, except the facts, each with its writer and reader.
 
 extension ObservationSource {
     func write(to writer: inout JSONWriter) {
@@ -115,20 +115,22 @@ extension ObservedOwner {
 
 /// The position of the body, and the observation's index in it.
 ///
-/// It leads an auditor from a row back to Apple's words: topic, partition and offset of the body on
-/// the raw topic, regardless of the stages since.
+/// The source leads an auditor from a row back to Apple's data: topic, partition and offset of the body on the raw
+/// topic, whatever stages have processed it since.
 package struct ObservationSource: Hashable, Sendable {
     package var position: RecordPosition
-    /// The broker's timestamp of the raw record, UNIX milliseconds; nil when it had none.
+    /// The broker's timestamp of the raw record in UNIX milliseconds.
+    ///
+    /// `nil` if the record had none.
     package var timestamp: Timestamp?
-    /// Position within the body, from 0.
+    /// The position within the body, from 0.
     package var index: Int
     package var count: Int
 
-    /// Whether it is the body's last observation, whose outcome lists the user's entitlements.
+    /// Whether this is the body's last observation, whose outcome lists the user's entitlements.
     package var isLast: Bool { index + 1 >= count }
 
-    /// The source of a body's only observation, if no more is given.
+    /// Makes the source of a body's only observation, unless index and count are given.
     package init(_ position: RecordPosition, timestamp: Timestamp? = nil, index: Int = 0, count: Int = 1) {
         self.position = position
         self.timestamp = timestamp
@@ -143,9 +145,9 @@ package struct ObservationSource: Hashable, Sendable {
 package struct ObservedOwner: Hashable, Sendable {
     /// The user that owns the purchase.
     ///
-    /// `nil` while nobody is linked to the purchase.
+    /// `nil` while no user is linked to the purchase.
     package var userID: Identifier?
-    /// The raw value of an `OwnershipRule`: the rule that decided, or the reason why none did.
+    /// The raw value of an `OwnershipRule`: the rule that decided, or the reason why no rule did.
     package var rule: String
 
     package init(userID: Identifier?, rule: String) {

@@ -4,10 +4,10 @@ import JSON
 package import Kafka
 import OpenSSL
 
-/// An observation with its written head, so that the record's size is known before it is made.
+/// An observation with its encoded head, so that the record's size is known before the record is made.
 package struct EncodedObservation: Sendable {
     private let observation: Observation
-    /// The head without its closing brace: a comma and the payloads follow.
+    /// The head without its closing brace: a comma and the payloads follow in the record.
     private let head: [UInt8]
 
     fileprivate init(_ observation: Observation, head: [UInt8]) {
@@ -15,10 +15,10 @@ package struct EncodedObservation: Sendable {
         self.head = head
     }
 
-    /// The greatest size of the record's value.
+    /// Maximum size of the record's value in bytes.
     package var valueBytes: Int { head.count + observation.payloads.writtenBytes }
 
-    /// - Parameter headers: the headers to forward with it.
+    /// - Parameter headers: the headers to forward with the record.
     package func record(for topic: String, headers: [KafkaHeader] = []) -> ProducerRecord {
         var value: [UInt8] = []
         value.reserveCapacity(valueBytes)
@@ -29,7 +29,7 @@ package struct EncodedObservation: Sendable {
 }
 
 extension Observation {
-    /// The head, as `schemas/topics/verified.schema.json` describes it.
+    /// Encodes the head, which `schemas/topics/verified.schema.json` describes.
     package func encoded() -> EncodedObservation {
         var writer = JSONWriter(reserving: 1_536)
         writer.beginObject()
@@ -89,10 +89,10 @@ extension Observation {
 
     /// Reads a record that a stage wrote.
     ///
-    /// Only its head is parsed; every record on these topics was written by a stage after it had
-    /// verified the body, so payloads are not read.
+    /// Only the head is parsed; a stage wrote every record on these topics after it had verified the body, so payloads
+    /// are not read.
     ///
-    /// - Throws: `ObservationError`, whose detail holds none of the record's content.
+    /// - Throws: `ObservationError`, whose detail contains nothing from the record.
     package init(_ record: ConsumerRecord) throws(ObservationError) { try self.init(value: record.value) }
 
     package init(value: [UInt8]?) throws(ObservationError) {
@@ -100,9 +100,9 @@ extension Observation {
         do { try self.init(inOrder: value) } catch { try self.init(parsing: value) }
     }
 
-    /// Reads a value whose head has the usual order, which costs less than any other.
+    /// Reads a value whose head has the usual order, which is the cheapest way.
     ///
-    /// - Throws: an error without details for any other head, which may be good.
+    /// - Throws: an error without details for any other head, which may be valid.
     package init(inOrder value: [UInt8]) throws(ObservationError) {
         var head = try HeadCursor(value)
         try self.init(reading: &head, value)
@@ -122,15 +122,17 @@ extension Observation {
 extension ConsumerRecord {
     /// The record's observation, forwarded with this record as its input.
     ///
-    /// - Parameter inputRange: that of the observation, as it was read; nil writes it again.
-    /// - Throws: if it is nil and the record holds no observation, as for all that follow.
+    /// - Parameter inputRange: the range of the observation's input, as it was read; `nil` encodes the observation
+    ///   again.
+    /// - Throws: an error if `inputRange` is `nil` and the record contains no observation; the following functions do
+    ///   the same.
     package func forwarded(to topic: String, _ inputRange: Range<Int>?) throws(ObservationError) -> ProducerRecord {
         try changed(for: topic, inputRange) { _ in
         } or: { _ in
         }
     }
 
-    /// The observation that the record holds, marked as a duplicate.
+    /// The record's observation, marked as a duplicate.
     package func marked(for topic: String, _ inputRange: Range<Int>?) throws(ObservationError) -> ProducerRecord {
         try changed(for: topic, inputRange) { writer in
             writer.key("isDuplicate")
@@ -140,9 +142,9 @@ extension ConsumerRecord {
         }
     }
 
-    /// The observation that the record holds, with its owner, under the key of that user.
+    /// The record's observation with its owner, under the key of the owner.
     ///
-    /// - Parameter environment: the observation's.
+    /// - Parameter environment: the observation's environment.
     package func owned(
         by owner: ObservedOwner, in environment: Environment, for topic: String, _ inputRange: Range<Int>?
     ) throws(ObservationError) -> ProducerRecord {
@@ -157,8 +159,8 @@ extension ConsumerRecord {
     }
 
     /// - Parameters:
-    ///   - inputRange: the range to replace by the output of `write` and the input.
-    ///   - change: makes the same change to an observation that is written again.
+    ///   - inputRange: the range that the output of `write` and the input replace.
+    ///   - change: the same change as `write`, for an observation that is encoded again.
     private func changed(
         for topic: String, _ inputRange: Range<Int>?, _ write: (inout JSONWriter) -> Void,
         or change: (inout Observation) -> Void
@@ -182,19 +184,18 @@ extension ConsumerRecord {
         return ProducerRecord(topic: topic, key: key, value: value, headers: headers)
     }
 
-    /// Bytes that suffice for an owner with a user ID, the name of a rule and the input.
+    /// Estimated bytes for an owner with a user ID, the name of a rule and the input.
     private static let memberBytesExpected = 192
 }
 
 extension Observation {
     /// The record key on `verified`, `unique` and `linked`.
     ///
-    /// `<environment>/<user ID>` once an owner was found; before
-    /// `<environment>/app/<appTransactionId>`; without such an ID
-    /// `<environment>/<originalTransactionId>` or `<environment>/notification/<UUID>`; without any
-    /// of them the SHA-256 of the payload. It keeps in one partition what takes the same locks, of an
-    /// Apple Account in `link-worker` and of a user in `entitle-worker`, so that copies do not wait for
-    /// each other; correctness never depends on it.
+    /// The key is `<environment>/<user ID>` once an owner is known; before, `<environment>/app/<appTransactionId>`.
+    /// Without such an ID it is `<environment>/<originalTransactionId>` or `<environment>/notification/<UUID>`;
+    /// without any of these IDs the SHA-256 of the payload. Records that take the same locks share a key and a
+    /// partition (of an Apple Account in `link-worker`, of a user in `entitle-worker`), so that copies of a worker do
+    /// not wait for each other; correctness never depends on the key.
     package var partitionKey: [UInt8] { environment.partitionKey(owner?.userID?.text ?? partitionKeySuffix) }
 
     private var partitionKeySuffix: String {
@@ -208,7 +209,7 @@ extension Observation {
         return "notification/" + SHA256.digest(notificationIdentity).hex
     }
 
-    /// Replaces the payload, which a notification does not have in an observation.
+    /// The text that replaces the payload of a notification, which an observation does not contain.
     private var notificationIdentity: [UInt8] {
         var writer = JSONWriter(reserving: 128)
         if let notification { notification.write(to: &writer) } else { writer.null() }

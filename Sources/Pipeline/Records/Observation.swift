@@ -1,24 +1,23 @@
 package import AppStore
 package import Entitlements
 
-/// A verified statement of Apple's on the topics `verified`, `unique` and `linked`.
+/// A verified statement by Apple on the topics `verified`, `unique` and `linked`.
 ///
-/// It holds a transaction with the renewal info that came with it, a renewal info alone, an app
-/// transaction, a notification without either, or (from `link-worker`) no payload at all but the
-/// name of a purchase whose owner changed. A receipt's record, which Apple signs as ASN.1, is a
-/// transaction of the same shape.
+/// An observation contains a transaction with its renewal info, a renewal info alone, an app transaction, or a
+/// notification without either. An observation of `link-worker` may contain no payload, but only the name of a
+/// purchase whose owner changed. A receipt's record, which Apple signs as ASN.1, becomes a transaction of the same
+/// shape.
 ///
-/// Its record has two parts. The head is the whole input of the later stages; the payloads are
-/// Apple's signed bytes, unchanged, so that fields that Apple adds later survive all stages. Only
-/// the initializer that takes payloads makes an observation with payloads, and it computes the
-/// facts, so that a head always fits its payloads.
+/// The Kafka record has two parts. The head is the whole input of the later stages; the payloads are Apple's signed
+/// bytes, unchanged, which preserves fields that Apple adds later. Only the initializer with payloads makes an
+/// observation with payloads, and it computes the facts, so a head always matches its payloads.
 package struct Observation: Sendable {
     /// The body, and the observation's index in it.
     ///
     /// `nil` for a link observation, which has no body.
     package var source: ObservationSource?
     package let environment: Environment
-    /// The app.
+    /// The bundle ID of the app.
     ///
     /// `nil` for a renewal info alone, which names no app.
     package let bundleID: Identifier?
@@ -30,26 +29,26 @@ package struct Observation: Sendable {
     package let payloads: ObservationPayloads
     package var notification: ObservedNotification?
     package var claims: ObservationClaims
-    /// The user named in the raw record's header by the ingestion service, if the operator trusts
-    /// it; always together with the raw record's position in `source`.
+    /// The user that the ingestion service named in the raw record's header, if the operator trusts the service;
+    /// always set together with the raw record's position in `source`.
     package var ingestUserID: Identifier?
-    /// The purchase whose owner changed; set only on a link observation, which carries no payload.
+    /// The purchase whose owner changed; set only on a link observation, which has no payload.
     package let relinkedPurchase: Identifier?
-    /// Whether it is a duplicate that is forwarded only to answer a waiting request.
+    /// Whether this is a duplicate that is forwarded only to answer a waiting request.
     package var isDuplicate: Bool
-    /// The purchase's owner; set from `link-worker` on.
+    /// The purchase's owner, set by `link-worker` and later stages.
     package var owner: ObservedOwner?
-    /// The record that a stage after `verify-worker` made the observation from.
+    /// The input record of the stage after `verify-worker` that made the observation.
     package var input: InputPosition?
     /// The range of the head's last member `input`, with its comma, in the value that was read; empty if absent.
     ///
-    /// `nil` if no value was read, if the head has another form, or if the head already has a
-    /// member that a stage adds before `input`.
+    /// `nil` if no value was read, if the head has another form, or if the head already has a member that a stage adds
+    /// before `input`.
     package let inputRange: Range<Int>?
 
     /// Makes the observation of accepted payloads.
     ///
-    /// - Throws: if a payload lacks a field that the verifier requires of its kind.
+    /// - Throws: an error if a payload lacks a field that the verifier requires of its kind.
     package init(
         _ payloads: SignedPayloads, source: ObservationSource, environment: Environment, bundleID: Identifier?,
         verification: VerificationFacts, notification: ObservedNotification? = nil,
@@ -80,7 +79,7 @@ package struct Observation: Sendable {
             ingestUserID: ingestUserID)
     }
 
-    /// A link observation: it names a purchase whose owner changed, and is not signed.
+    /// Makes a link observation, which names a purchase whose owner changed and is not signed.
     package init(relinking purchase: PurchaseKey, owner: ObservedOwner) {
         source = nil
         environment = purchase.environment
@@ -95,9 +94,9 @@ package struct Observation: Sendable {
         inputRange = nil
     }
 
-    /// Reads a record's head, and finds the payloads behind it.
+    /// Reads a record's head, and finds the payloads after it.
     ///
-    /// Reads the members in the order in which `encoded()` writes them.
+    /// The members are read in the order in which `encoded()` writes them.
     init(reading head: inout some HeadMembers, _ value: [UInt8]) throws(ObservationError) {
         let version = try head.int("schemaVersion", in: Int64.min...Int64.max)
         guard Self.readableVersions.contains(version) else { throw .schemaVersion(version) }
@@ -134,25 +133,26 @@ package struct Observation: Sendable {
         } ?? SignedFacts()
     }
 
-    /// The written version of the head and the facts in it.
+    /// The version of the head and its facts, as this program writes them.
     package static let schemaVersion: Int64 = 1
 
-    /// The accepted versions: its own and the previous one.
+    /// The versions that this program reads: its own and the previous one.
     ///
     /// Workers of two versions can therefore run side by side. The first version has no previous one.
     package static let readableVersions = max(1, schemaVersion - 1)...schemaVersion
 
-    /// The versions of later programs, whose records are waited for.
+    /// The versions of later programs; a worker waits with such a record until it is updated.
     ///
-    /// The range is bounded, as such a record stops its partition: no upgrade skips more versions,
-    /// and a greater number is a fault of the record.
+    /// The range is bounded, because such a record stops its partition: no upgrade skips more versions, and a greater
+    /// number is a fault of the record.
     package static let newerVersions = schemaVersion + 1...schemaVersion + 8
 
-    /// The purchase of the observation: the transaction's, else the renewal info's, else the relinked one.
+    /// The purchase of the observation, from the transaction, else the renewal info, else the changed owner.
     package var originalTransactionID: Identifier? { facts.originalTransactionID ?? relinkedPurchase }
 
-    /// The user that the ingestion service names beside the transaction; nil without a transaction
-    /// or a user.
+    /// The user that the ingestion service names beside the transaction.
+    ///
+    /// `nil` without a transaction or a user.
     package var claim: UserClaim? {
         guard let fact = facts.transaction, let userID = ingestUserID, let source else { return nil }
         return UserClaim(
@@ -162,7 +162,7 @@ package struct Observation: Sendable {
                 offset: source.position.offset), userID: userID)
     }
 
-    /// Its parts that the deduplication knows by their IDs.
+    /// The observation's parts that the deduplication identifies by their IDs.
     package var parts: ObservationParts {
         ObservationParts(facts.value, claim: claim, notification: notification, in: environment)
     }

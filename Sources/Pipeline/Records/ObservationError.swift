@@ -1,26 +1,25 @@
 package import JSON
 
-/// The reason for which a record is not an observation: a fault of the record, never of the infrastructure.
+/// The reason why a record is not an observation: a fault of the record, never of the infrastructure.
 package enum ObservationError: Error, Hashable, Sendable {
     /// The record is a tombstone or empty: no stage writes such a record.
     case noValue
     /// The bytes before the payloads are not a JSON object.
     case notJSON(JSONError)
-    /// A version that this reader does not support.
+    /// The observation has a version that this reader does not support.
     case schemaVersion(Int64)
     /// The member at this path is missing or malformed.
     case member(String)
-    /// The payloads do not follow the head, or not as it states.
+    /// The payloads are not after the head, or differ from the head's lengths.
     case payloads
 
-    /// The version of an observation that a later program wrote, which is not a fault of the
-    /// record.
+    /// The version of an observation from a later program, which is not a fault of the record.
     package var newerVersion: Int64? {
         guard case .schemaVersion(let version) = self, Observation.newerVersions.contains(version) else { return nil }
         return version
     }
 
-    /// A sentence for auditors, without any of the record's content.
+    /// A sentence for auditors, without anything from the record.
     package var detail: String {
         switch self {
         case .noValue: "no value"
@@ -32,8 +31,8 @@ package enum ObservationError: Error, Hashable, Sendable {
     }
 }
 
-/// An observation from a later version of this program, as happens during an upgrade: the worker
-/// waits until it is updated, and never dead-letters it.
+/// The error for an observation from a later version of this program, as during an upgrade: the worker waits until it
+/// is updated, and never dead-letters the record.
 package struct NewerObservation: Error, CustomStringConvertible {
     package let version: Int64
 

@@ -2,15 +2,17 @@ import AppStore
 package import Entitlements
 import JSON
 
-/// Apple's signed payloads, byte for byte: the last member of an observation, and opaque to every
-/// stage after `verify-worker`.
+/// Apple's signed payloads, unchanged; they are the last member of an observation, and no stage after `verify-worker`
+/// reads them.
 ///
-/// The head states the length of each payload. So a payload is found without reading its bytes, and
-/// the cost of a record does not grow with them.
+/// The head states the length of each payload, so a payload is found without reading its bytes, and the cost of a
+/// record does not grow with them.
 package struct ObservationPayloads: Sendable {
-    /// The bytes that hold the payloads: a record's value, or a body that the verifier accepted.
+    /// The bytes that contain the payloads: a record's value, or a body that the verifier accepted.
     private let bytes: [UInt8]
-    /// The range of each payload, in the order of their kinds; nil if absent.
+    /// The range of each payload, in the order of their kinds.
+    ///
+    /// `nil` if absent.
     private let ranges: Ranges
 
     private typealias Ranges = InlineArray<4, Range<Int>?>
@@ -24,7 +26,7 @@ package struct ObservationPayloads: Sendable {
         self.ranges = ranges
     }
 
-    /// The bytes that the verifier accepted.
+    /// Makes the payloads from the bytes that the verifier accepted.
     init(_ signed: SignedPayloads) {
         var joined: [UInt8] = []
         var ranges = Ranges(repeating: nil)
@@ -32,8 +34,7 @@ package struct ObservationPayloads: Sendable {
             guard let payload else { return }
             ranges[kind.index] = joined.count..<joined.count + payload.count
             if joined.isEmpty {
-                // The only payload of most observations: an array of the whole slice shares its
-                // bytes.
+                // Most observations have only one payload: an array of the whole slice shares its bytes.
                 joined = Array(payload)
             } else {
                 joined.append(contentsOf: payload)
@@ -46,14 +47,16 @@ package struct ObservationPayloads: Sendable {
         self.init(bytes: joined, ranges: ranges)
     }
 
-    /// The bytes of a payload; nil if the observation has none of this kind.
+    /// The bytes of a payload.
+    ///
+    /// `nil` if the observation has no payload of this kind.
     package subscript(kind: SignedPayloadKind) -> ArraySlice<UInt8>? { range(of: kind).map { bytes[$0] } }
 
     package var isEmpty: Bool { SignedPayloadKind.allCases.allSatisfy { range(of: $0) == nil } }
 
     private func range(of kind: SignedPayloadKind) -> Range<Int>? { ranges[kind.index] }
 
-    /// The greatest number of bytes from the head's end to the value's end.
+    /// Maximum bytes from the head's end to the value's end.
     var writtenBytes: Int {
         SignedPayloadKind.allCases.reduce(Self.opening.count + Self.closing.count) {
             guard let range = range(of: $1) else { return $0 }
@@ -61,7 +64,7 @@ package struct ObservationPayloads: Sendable {
         }
     }
 
-    /// The quotes, the colon and the comma of a member.
+    /// Number of bytes for the quotes, the colon and the comma of a member.
     private static let memberBytes = 4
 
     /// Writes the member with the comma before it, and closes the observation.
@@ -94,7 +97,9 @@ extension ObservationPayloads {
         writer.endObject()
     }
 
-    /// The length of each payload, in the order of their kinds; nil if absent.
+    /// The length of each payload, in the order of their kinds.
+    ///
+    /// `nil` if absent.
     typealias Lengths = InlineArray<4, Int?>
 
     static func lengths(reading object: inout some HeadMembers) throws(ObservationError) -> Lengths {
@@ -105,10 +110,10 @@ extension ObservationPayloads {
         return lengths
     }
 
-    /// Finds the payloads by the head's lengths: there is one for each of its facts.
+    /// Finds the payloads by the head's lengths: each fact has one payload.
     ///
     /// - Parameters:
-    ///   - lengths: nil if the head lists no payloads.
+    ///   - lengths: the lengths in the head; `nil` if the head lists no payloads.
     ///   - start: the end of the head.
     init(_ lengths: Lengths?, of facts: SignedFacts, in value: [UInt8], from start: Int) throws(ObservationError) {
         let lengths = lengths ?? Lengths(repeating: nil)
@@ -162,7 +167,7 @@ extension SignedPayloadKind {
         }
     }
 
-    /// The bytes before the payload.
+    /// The bytes that precede the payload.
     fileprivate func opening(isFirst: Bool) -> [UInt8] { (isFirst ? Self.firstOpenings : Self.openings)[index] }
 
     private static let firstOpenings = allCases.map { Array("\"\($0.rawValue)\":".utf8) }
@@ -170,10 +175,11 @@ extension SignedPayloadKind {
 }
 
 extension SignedFacts {
-    /// Whether it has the facts of a payload of this kind; nil for a receipt, which becomes no
-    /// fact.
+    /// Whether the observation has the facts of a payload of this kind.
+    ///
+    /// `nil` for a receipt, which becomes no fact.
     fileprivate func has(_ kind: SignedPayloadKind) -> Bool? {
-        // Comparing an optional fact with nil would copy it.
+        // A comparison of an optional fact with `nil` would copy the fact.
         switch kind {
         case .transaction: if case .some = transaction { true } else { false }
         case .renewalInfo: if case .some = renewal { true } else { false }

@@ -3,18 +3,18 @@ import Entitlements
 import JSON
 package import Kafka
 
-/// The result of one observation, for the request that waits for it.
+/// The result of one observation, for the waiting request.
 package struct Outcome: Sendable {
     package enum Status: String, Sendable, CaseIterable {
-        /// It changed a fact or a row.
+        /// The observation changed a fact or a row.
         case applied
-        /// All of it was known already.
+        /// Everything in the observation was already known.
         case duplicate
         /// A newer revision is known.
         case superseded
-        /// It is recorded, but its purchase has no owner yet.
+        /// The observation is recorded, but its purchase has no owner yet.
         case unlinked
-        /// It carries no fact and is recorded in the history.
+        /// The observation has no fact and is recorded in the history.
         case recorded
         /// The body is a response without items.
         case ignored
@@ -22,19 +22,19 @@ package struct Outcome: Sendable {
     }
 
     package var status: Status
-    /// The reason of a dead letter: one of a closed set.
+    /// The reason of a dead letter, from a closed set.
     package var reason: String?
     /// The owner of the purchase.
     ///
     /// `nil` if unknown.
     package var userID: Identifier?
-    /// The user's entitlements in the observation's environment: one JSON array.
+    /// The user's entitlements in the observation's environment, as one JSON array.
     ///
     /// Set only for the last observation of a body, if its user is known.
     package var entitlements: [UInt8]?
-    /// The entitlements that did not fit, and where all can be read: one JSON object.
+    /// The entitlements that did not fit, and where to read all of them, as one JSON object.
     ///
-    /// `nil` if nothing is left out.
+    /// `nil` if no entitlement is omitted.
     package var omitted: [UInt8]?
 
     package init(_ status: Status, reason: String? = nil, userID: Identifier? = nil, entitlements: [UInt8]? = nil) {
@@ -45,18 +45,19 @@ package struct Outcome: Sendable {
     }
 }
 
-/// Answers records that carry a correlation ID, with one record on `outcomes` for each result.
+/// A writer of answers to records with a correlation ID: one record on `outcomes` for each result.
 package struct OutcomeWriter: Sendable {
     private let topic: String
     private let readsObservations: Bool
 
-    /// - Parameter readsObservations: false for `verify-worker`, which reads bodies.
+    /// - Parameter readsObservations: whether the stage reads observations; false for `verify-worker`, which reads
+    ///   bodies.
     package init(topic: String, readsObservations: Bool) {
         self.topic = topic
         self.readsObservations = readsObservations
     }
 
-    /// Makes the answer for the request that waits for a record.
+    /// Makes the answer to the request that waits for a record.
     ///
     /// `nil` if no request waits.
     package func record(for record: ConsumerRecord, _ outcome: Outcome) -> ProducerRecord? {
@@ -73,7 +74,7 @@ package struct OutcomeWriter: Sendable {
         writer.int(1)
         writer.key("correlationID")
         writer.string(utf8: id)
-        // A refused or ignored body has one outcome.
+        // A refused or ignored body has a single outcome.
         write(observation?.source ?? ObservationSource(RecordPosition(record)), to: &writer)
         writer.key("status")
         writer.string(outcome.status.rawValue)

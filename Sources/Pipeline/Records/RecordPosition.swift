@@ -17,7 +17,7 @@ package struct RecordPosition: Hashable, Sendable, CustomStringConvertible {
         self.init(topic: record.topicPartition.topic, partition: record.topicPartition.partition, offset: record.offset)
     }
 
-    /// Reads what `description` writes.
+    /// Reads the format of `description`.
     package init?(_ text: some StringProtocol) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 3, !parts[0].isEmpty, let partition = Int32(parts[1]), let offset = Int64(parts[2]),
@@ -32,8 +32,8 @@ package struct RecordPosition: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension TopicScan {
-    /// The records at these positions, in partitions that exist; records that the topics no longer
-    /// hold are left out.
+    /// Reads the records at these positions, in existing partitions; records that the topics no longer contain are
+    /// omitted.
     package func records(at positions: Set<RecordPosition>, asking admin: KafkaAdmin) async throws -> [RecordPosition:
         ConsumerRecord]
     {
@@ -58,7 +58,7 @@ extension TopicScan {
         return found
     }
 
-    /// The range of the first offsets that are read without a seek between them.
+    /// Returns the range of the first offsets that are read without a seek between them.
     private static func range(of offsets: ArraySlice<Int64>) -> Range<Int64> {
         let first = offsets.first ?? 0
         let last = offsets.reduce(first) { $1 <= $0 + gapMax ? $1 : $0 }
@@ -67,7 +67,7 @@ extension TopicScan {
 }
 
 extension JSONWriter {
-    /// Writes the members that name a record.
+    /// Writes the members that identify a record.
     package mutating func position(_ position: RecordPosition) {
         key("topic")
         string(position.topic)
@@ -79,6 +79,6 @@ extension JSONWriter {
 }
 
 extension RecordPosition: JSONRepresentable {
-    /// The text by which the tools name the position: `topic/partition/offset`.
+    /// The position in the format of the tools: `topic/partition/offset`.
     package var json: JSONContent { .string(description) }
 }

@@ -3,8 +3,8 @@ import Entitlements
 import JSON
 import OpenSSL
 
-// The facts in an observation's head, each written and read. Track and trust are written once, in
-// the head's `verification`: they apply to all of an observation's payloads.
+// The facts in an observation's head, each with its writer and reader. Track and trust are written once, in the head's
+// `verification`: they apply to all of an observation's payloads.
 
 extension SignedFacts {
     var isEmpty: Bool { transaction == nil && renewal == nil && appTransaction == nil }
@@ -46,10 +46,10 @@ extension SignedFacts {
     }
 }
 
-/// The head's members that all its facts share.
+/// The members of the head that apply to all its facts.
 private struct SharedMembers {
     let environment: Environment
-    /// The app.
+    /// The bundle ID of the app.
     ///
     /// `nil` for a renewal info alone, which names no app.
     let bundleID: Identifier?

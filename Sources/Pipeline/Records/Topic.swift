@@ -3,15 +3,15 @@ package import Kafka
 
 /// The topics of one pipeline, by their names without the configured prefix.
 ///
-/// The stages' inputs in the order of the flow, then their other outputs.
+/// The stages' inputs come first, in the order of the flow, then the other outputs.
 package enum Topic {
-    /// Bodies as Apple or the app produced them.
+    /// Bodies as Apple or the app sent them.
     package static let raw = "raw"
-    /// Observations: `verify-worker`'s output.
+    /// Observations, the output of `verify-worker`.
     package static let verified = "verified"
     /// Observations with new content.
     package static let unique = "unique"
-    /// Observations with the user behind the purchase.
+    /// Observations with the owner of the purchase.
     package static let linked = "linked"
     /// Refused records, with the reason.
     package static let deadLetter = "dead-letter"
@@ -24,69 +24,70 @@ package enum Topic {
 }
 
 extension Topic {
-    /// The topics that other programs than the pipeline's write, or many of its programs.
+    /// The topics that programs outside the pipeline write, or several of its programs.
     private static let writtenByOthers: Set = [raw, linked, deadLetter, outcomes]
 
-    /// Whether brokers store the records of a topic, named with its prefix, uncompressed: they are
-    /// sent so too, so that no broker writes their batches again.
+    /// Whether brokers store the records of a topic, named with its prefix, uncompressed.
+    ///
+    /// Producers then send its records uncompressed too, so that no broker rewrites their batches.
     package static func isUncompressed(_ topic: String) -> Bool { writtenByOthers.contains { topic.hasSuffix($0) } }
 
-    /// A topic's settings by Kafka's names, without which its records would be refused, lost, or
-    /// larger than their reader can hold; that of `max.message.bytes` is a minimum.
+    /// The required settings of a topic, by Kafka's names.
     ///
-    /// - Parameter name: without the prefix.
+    /// Without them, its records would be refused, lost, or larger than their reader can hold. The value of
+    /// `max.message.bytes` is a minimum.
+    ///
+    /// - Parameter name: the topic's name without the prefix.
     package static func requiredSettings(of name: String) -> [String: String] {
         var settings = [
-            // A body of 1 MiB, its headers, and an observation's head; a dead letter is a record
-            // at that limit, and the headers that say why.
+            // A body of 1 MiB with its headers and an observation's head; a dead letter contains a record of that
+            // size, and the headers with the reason.
             "max.message.bytes": String((name == deadLetter ? 3 : 2) << 20),
-            // A compacted topic drops what another record of the same purchase follows. Of the
-            // newest states the last of each user stays, whatever its age.
+            // A compacted topic would drop records that later records of the same purchase supersede. The topic of
+            // current states keeps the last record of each user, whatever its age.
             "cleanup.policy": name == current ? "compact" : "delete",
-            // A replica that lags may never lead: it would drop records that were acknowledged.
+            // An out-of-sync replica may never become the leader: it would drop acknowledged records.
             "unclean.leader.election.enable": "false",
         ]
         if name == raw {
-            // The clock of the broker: with the writer's, a wrong time empties the topic by
-            // retention before it is read, and a chosen one decides which of two claims came first.
+            // The timestamp is from the broker's clock. With the writer's clock, a wrong time would empty the topic by
+            // retention before it is read, and a chosen time would decide which of two claims came first.
             settings["message.timestamp.type"] = "LogAppendTime"
         }
         if writtenByOthers.contains(name) {
-            // The broker compares the stored size with its limit: in a writer's codec, 2 MiB hold
-            // 2 GiB.
+            // The broker compares the stored size with its limit: compressed by the writer, 2 MiB may contain 2 GiB.
             settings["compression.type"] = "uncompressed"
         }
         return settings
     }
 }
 
-/// The names of the headers on our topics' records, as bytes.
+/// The names of the headers on the pipeline's records, as bytes.
 ///
 /// The headers of dead letters are in `DeadLetterHeader`.
 package enum RecordHeader {
-    /// Names the request that waits for a record's outcome.
+    /// The name of the request that waits for a record's outcome.
     package static let correlationID = Array("correlation-id".utf8)
-    /// W3C Trace Context.
+    /// The trace context of W3C Trace Context.
     package static let traceparent = Array("traceparent".utf8)
-    /// The dead letter that a body was sent again for.
+    /// The dead letter from which a body was sent again.
     package static let replayOf = Array(DeadLetterHeader.replayOf.utf8)
-    /// The headers that are forwarded with a record from `raw` to the end.
+    /// The headers that are forwarded with a record from `raw` to the last topic.
     fileprivate static let travelling = [correlationID, traceparent, replayOf, Array(DeadLetterHeader.attempt.utf8)]
     /// The user that the ingestion service names beside a raw record.
     package static let userID = Array("user-id".utf8)
-    /// The headers by which producers name themselves.
+    /// The headers in which producers name themselves.
     ///
-    /// `ce_source` is CloudEvents' (Kafka Protocol Binding 1.0.2, section 3.2.3.1).
+    /// The header `ce_source` is from CloudEvents (Kafka Protocol Binding 1.0.2, section 3.2.3.1).
     package static let producer: Set<[UInt8]> = [
         Array("producer".utf8), Array("client-id".utf8), Array("source".utf8), Array("ce_source".utf8),
     ]
 }
 
 extension [KafkaHeader] {
-    /// The headers that are forwarded with a record from `raw` to the end.
+    /// The headers that are forwarded with a record from `raw` to the last topic.
     ///
-    /// The first of each name counts, if it is short text: they are repeated in all outputs of a
-    /// body.
+    /// The first header of each name counts, if it is short text: these headers are repeated in all outputs of a body.
     package var travelling: [KafkaHeader] {
         guard contains(where: \.isTravelling) else { return [] }
         return RecordHeader.travelling.compactMap { name in first { $0.nameBytes == name } }.filter {
@@ -94,7 +95,7 @@ extension [KafkaHeader] {
         }
     }
 
-    /// The number of headers of these names that are not forwarded.
+    /// Number of headers with these names that are not forwarded.
     package var refusedTravelling: Int {
         let named = count(where: \.isTravelling)
         return named == 0 ? 0 : named - travelling.count
@@ -102,16 +103,18 @@ extension [KafkaHeader] {
 }
 
 extension KafkaHeader {
-    /// Whether the header's name is forwarded with a record to the end.
+    /// Whether the header's name is one that is forwarded with a record to the last topic.
     fileprivate var isTravelling: Bool { RecordHeader.travelling.contains(nameBytes) }
 }
 
 extension ConsumerRecord {
-    /// Names the request that waits for the record's outcome; nil if none waits.
+    /// The request that waits for the record's outcome.
+    ///
+    /// `nil` if no request waits.
     package var correlationID: [UInt8]? {
         headers.travelling.first { $0.nameBytes == RecordHeader.correlationID }.flatMap(\.value)
     }
 
-    /// Whether the record comes from a body that was sent again for a dead letter.
+    /// Whether the record's body was sent again from a dead letter.
     package var isReplayed: Bool { headers.travelling.contains { $0.nameBytes == RecordHeader.replayOf } }
 }

@@ -1,18 +1,18 @@
 package import AppStore
 package import Kafka
 
-/// A dead letter without the original, for lists and counts.
+/// A dead letter without its original, for lists and counts.
 package struct DeadLetter: Sendable, Equatable {
     package let id: String
 
-    /// The reason as written, so that reasons of later versions are shown too.
+    /// The reason as written, so that unknown reasons of later versions are shown too.
     package let reason: String
     package let deadLetterClass: String
     package let detail: String
     package let stage: String
     package let value: DeadLetterValue
 
-    /// The other parts that were left out for size: `key`, `headers`, or both.
+    /// The other omitted parts of a too large letter: `key`, `headers`, or both.
     package let omitted: String?
     package let source: RecordPosition
     package let sourceTimestamp: Timestamp?
@@ -21,12 +21,14 @@ package struct DeadLetter: Sendable, Equatable {
     /// The digest of the source's key and headers; empty if an earlier version wrote the letter.
     package let sourceHeadSHA256: String
 
-    /// Its link in the chain of the source's partition, as written; empty if it has none.
+    /// The letter's link in the chain of the source's partition, as written; empty without a link.
     package let chainSHA256: String
 
-    /// The body of the observation; nil if the source is the body.
+    /// The position of the observation's body.
+    ///
+    /// `nil` if the source is the body.
     package let raw: RecordPosition?
-    /// The identifiers in the original, for search only: unverified.
+    /// The unverified identifiers in the original, only for search.
     package let identifiers: UnverifiedIdentifiers
 
     /// The certificate chain as JSON, as written.
@@ -36,7 +38,7 @@ package struct DeadLetter: Sendable, Equatable {
     package let attempt: Int
     package let worker: String
 
-    /// The time of the failure: the timestamp of the dead letter.
+    /// The time of the failure, which is the dead letter's timestamp.
     package let failedAt: Timestamp
 
     package let position: RecordPosition
@@ -73,7 +75,7 @@ package struct DeadLetter: Sendable, Equatable {
     }
 }
 
-/// The original inside a dead letter: a replay sends it, byte for byte.
+/// The original in a dead letter; a replay sends its bytes unchanged.
 package struct DeadLetterOriginal: Sendable, Equatable {
     package let key: [UInt8]?
     package let value: [UInt8]?
@@ -84,12 +86,21 @@ package struct DeadLetterOriginal: Sendable, Equatable {
         value = record.value
         headers = record.headers.compactMap(\.movedBack)
     }
+
+    /// The value for an original that was removed.
+    package static let removed = DeadLetterOriginal(key: nil, value: nil, headers: [])
+
+    private init(key: [UInt8]?, value: [UInt8]?, headers: [KafkaHeader]) {
+        self.key = key
+        self.value = value
+        self.headers = headers
+    }
 }
 
 /// The error for a record of the dead-letter topic that is not a dead letter.
 package struct DeadLetterError: Error, Equatable, Sendable { package let header: String }
 
-/// The headers that a dead letter adds, as text by name.
+/// The text of the headers that a dead letter adds, by name.
 struct DeadLetterHeaders {
     private let texts: [String: String]
 

@@ -4,10 +4,10 @@ import JSON
 import Kafka
 package import OpenSSL
 
-/// The names of the headers that a dead letter adds to the original's own.
+/// The names of the headers that a dead letter adds to the original's headers.
 package enum DeadLetterHeader {
     package static let prefix = "dlq."
-    /// The prefix for a `dlq.` header of the original.
+    /// The prefix for an original's header whose name begins with `dlq.`.
     package static let originalPrefix = "dlq.original."
 
     package static let id = "dlq.id"
@@ -16,7 +16,7 @@ package enum DeadLetterHeader {
     package static let detail = "dlq.detail"
     package static let stage = "dlq.stage"
     package static let value = "dlq.value"
-    /// The other parts left out of a record that was too large even without its value.
+    /// The other omitted parts of a record that was too large even without its value.
     package static let omitted = "dlq.omitted"
     package static let sourceTopic = "dlq.source.topic"
     package static let sourcePartition = "dlq.source.partition"
@@ -39,10 +39,10 @@ package enum DeadLetterHeader {
     package static let productID = "dlq.unverified.product-id"
     package static let signedDate = "dlq.unverified.signed-date"
     package static let attempt = "dlq.attempt"
-    /// The dead letter that a replayed record comes from.
+    /// The dead letter from which a record was replayed.
     package static let replayOf = "dlq.replay-of"
     package static let worker = "dlq.worker"
-    /// The previous link in the chain of the source's partition; zeros for the first.
+    /// The previous link in the chain of the source's partition; zeros for the first link.
     package static let previous = "dlq.prev"
     package static let chainSHA256 = "dlq.chain.sha256"
     static let redactedPrefix = "dlq.redacted."
@@ -58,14 +58,16 @@ extension KafkaHeader {
     private static let prefix = Array(DeadLetterHeader.prefix.utf8)
     private static let originalPrefix = Array(DeadLetterHeader.originalPrefix.utf8)
 
-    /// A header of the original in its dead letter: a `dlq.` name gets a prefix.
+    /// The form of an original's header in its dead letter: a `dlq.` name gets a prefix.
     var movedAside: KafkaHeader {
         guard nameBytes.starts(with: Self.prefix) else { return self }
         let rest = nameBytes.dropFirst(Self.prefix.count)
         return KafkaHeader(nameBytes: Self.originalPrefix + rest, value: value)
     }
 
-    /// The reverse of `movedAside`; nil for a header that the dead letter added.
+    /// The inverse of `movedAside`.
+    ///
+    /// `nil` for a header that the dead letter added.
     var movedBack: KafkaHeader? {
         guard nameBytes.starts(with: Self.prefix) else { return self }
         guard nameBytes.starts(with: Self.originalPrefix) else { return nil }
@@ -74,26 +76,26 @@ extension KafkaHeader {
     }
 }
 
-/// Whether a dead letter carries the record's value: the header `dlq.value`.
+/// The state of the record's value in a dead letter, from the header `dlq.value`.
 package enum DeadLetterValue: String, Sendable, CaseIterable {
-    /// The value as read; a null is a null.
+    /// The value as read; a null stays a null.
     case original
     /// A value too large for the broker: the headers name the position of the original.
     case omitted
-    /// A value removed by order: a later letter of the same ID and link, without the original.
+    /// A value removed by order, in a later letter of the same ID and link, without the original.
     case redacted
 }
 
-/// The identity of a dead letter: the same for each copy from one source record.
+/// The identity of a dead letter, equal for all copies from one source record.
 package enum DeadLetterID {
-    /// 32 hexadecimal digits, from the SHA-256 of the facts that identify the source record.
+    /// Returns 32 hexadecimal digits of the SHA-256 of the facts that identify the source record.
     ///
-    /// A topic that is deleted and recreated restarts its offsets. librdkafka before 2.3 does not
-    /// report a topic's own ID: the record's timestamp and content replace it.
+    /// A topic that is deleted and recreated restarts its offsets. librdkafka before 2.3 does not report a topic's own
+    /// ID, so the record's timestamp and content are used instead.
     ///
     /// - Parameters:
-    ///   - cluster: the cluster's own ID, so that topics of one name differ between clusters.
-    ///   - timestamp: the record's, in milliseconds; nil if it has none.
+    ///   - cluster: the cluster's own ID, which distinguishes topics with the same name.
+    ///   - timestamp: the record's timestamp in milliseconds; `nil` if it has none.
     ///   - sha256: the digest of the record's value.
     package static func make(cluster: String, source: RecordPosition, timestamp: Int64?, sha256: SHA256Digest) -> String
     {
@@ -130,7 +132,7 @@ extension UnverifiedIdentifiers {
         signedDate = headers.number(DeadLetterHeader.signedDate).map(Timestamp.init(milliseconds:))
     }
 
-    /// The headers' names and values, as far as present.
+    /// The names and values of the headers that are set.
     var headers: [(name: String, text: String)] {
         [
             (DeadLetterHeader.transactionID, transactionID),

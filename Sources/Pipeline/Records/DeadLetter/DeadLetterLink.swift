@@ -1,32 +1,33 @@
 package import Kafka
 package import OpenSSL
 
-/// A link of the hash chain that the dead letters of one stage and source partition form.
+/// A link of the hash chain of the dead letters of one stage and source partition.
 ///
-/// A single worker at a time owns a partition, so the chain has one writer. The link covers every
-/// `dlq.` header of the letter, including headers of later versions:
+/// Only one worker at a time owns a partition, so the chain has one writer. The link covers every `dlq.` header of the
+/// letter, including headers of later versions:
 ///
-/// - the contents: the identity (ID, stage, reason, class, source), the description (detail, chain,
-///   attempt and any other), and the parts that a redaction removes (value state, unverified
-///   fields). They follow from the source record and the refusal, and a copy repeats them;
-/// - the origin: worker, version and settings. Another worker's copy differs only here;
+/// - the contents: the identity (ID, stage, reason, class, source), the description (detail, chain, attempt and any
+///   other header), and the parts that a redaction removes (value state, unverified fields). The contents follow from
+///   the source record and the refusal, and a copy repeats them;
+/// - the origin: worker, version and settings. Another worker's copy differs only in the origin;
 /// - the previous link.
 ///
-/// A letter that the same worker writes again after a crash is the same link. Another worker's copy
-/// has the same contents and its own link. A forger who writes such a copy gains nothing: the chain
-/// continues from one of the copies, and readers take the worker from the first.
+/// A letter that the same worker writes again after a crash has the same link. Another worker's copy has the same
+/// contents but its own link. A forger who writes such a copy gains nothing: the chain continues from one of the
+/// copies, and readers use the worker of the first copy.
 package struct DeadLetterLink: Hashable, Sendable {
-    /// The digest of the previous link; nil for the first.
+    /// The digest of the previous link.
+    ///
+    /// `nil` for the first link.
     package let previous: SHA256Digest?
-    /// The digest of everything that copies of the letter have in common.
+    /// The digest of everything that is equal in all copies of the letter.
     package let contents: SHA256Digest
-    /// The digest of contents, origin and previous link, by which the next link names this one.
+    /// The digest of contents, origin and previous link; the next link refers to this one by it.
     package let digest: SHA256Digest
 
     /// Computes the link of a letter.
     ///
-    /// - Parameter headers: the letter's; the original's headers, and the link that the headers
-    ///   state, are ignored.
+    /// - Parameter headers: the letter's headers; headers of the original, and a link in the headers, are ignored.
     package init(_ headers: [KafkaHeader], after previous: SHA256Digest?) {
         let headers = headers.filter { $0.movedBack == nil }
         let parts = Dictionary(grouping: headers, by: Part.init)
@@ -39,7 +40,9 @@ package struct DeadLetterLink: Hashable, Sendable {
         self.digest = Self.digest([contents.hex, digest(.origin), Self.text(of: previous)])
     }
 
-    /// Computes the link of a letter that was read; nil if it does not name the previous link.
+    /// Computes the link of a letter that was read.
+    ///
+    /// `nil` if the letter does not name the previous link.
     package init?(reading headers: [KafkaHeader]) {
         let named = headers.filter { $0.name == DeadLetterHeader.previous }
         guard named.count == 1, let text = named[0].value,
@@ -48,12 +51,14 @@ package struct DeadLetterLink: Hashable, Sendable {
         self.init(headers, after: previous)
     }
 
-    /// The digest of the parts that a redaction replaces by it.
+    /// The digest of the parts that a redaction removes; it replaces them.
     static func removableDigest(_ headers: [KafkaHeader]) -> SHA256Digest {
         digest(headers.filter { $0.movedBack == nil && Part($0) == .removable })
     }
 
-    /// The digest that a redaction carries; nil for any other letter.
+    /// The digest in a redaction.
+    ///
+    /// `nil` for any other letter.
     private static func removedByRedaction(_ headers: [KafkaHeader]) -> String? {
         func text(_ name: String) -> String? {
             let named = headers.filter { $0.name == name }
@@ -63,11 +68,11 @@ package struct DeadLetterLink: Hashable, Sendable {
         return text(DeadLetterHeader.redactedSHA256)
     }
 
-    /// The parts of the headers that a letter adds.
+    /// The parts of a letter's added headers.
     private enum Part {
         case identity, description, removable, origin
-        /// The link itself, the previous one, and the additions of a redaction, which its recorded
-        /// action vouches for.
+        /// The link itself, the previous link, and the additions of a redaction, which its recorded action
+        /// authenticates.
         case apart
 
         init(_ header: KafkaHeader) {
@@ -89,10 +94,12 @@ package struct DeadLetterLink: Hashable, Sendable {
         }
     }
 
-    /// The digest as a header's text: 64 hexadecimal digits, zeros for nil.
+    /// The digest as a header's text: 64 hexadecimal digits, zeros for `nil`.
     package static func text(of digest: SHA256Digest?) -> String { digest?.hex ?? noneText }
 
-    /// The reverse of `text(of:)`; nil for anything else.
+    /// The inverse of `text(of:)`.
+    ///
+    /// `nil` for any other text.
     package static func digest(of text: String) -> SHA256Digest?? {
         guard text != noneText else { return .some(nil) }
         guard let digest = SHA256Digest(hex: text), digest.hex == text else { return nil }
@@ -101,8 +108,8 @@ package struct DeadLetterLink: Hashable, Sendable {
 
     private static let noneText = String(repeating: "0", count: 64)
 
-    /// SHA-256 over a record's key and headers (such as `user-id`), each preceded by its length, so
-    /// that no two records have the same text.
+    /// SHA-256 over a record's key and headers (such as `user-id`), each preceded by its length, so that different
+    /// records have different input.
     package static func headDigest(key: [UInt8]?, headers: [KafkaHeader]) -> SHA256Digest {
         var bytes: [UInt8] = []
         append(key, to: &bytes)
@@ -129,7 +136,7 @@ package struct DeadLetterLink: Hashable, Sendable {
         }
     }
 
-    /// A null is `-`, an empty text `0:`.
+    /// Appends a part with its length: null as `-`, an empty text as `0:`.
     private static func append(_ part: [UInt8]?, to bytes: inout [UInt8]) {
         guard let part else {
             bytes.append(UInt8(ascii: "-"))

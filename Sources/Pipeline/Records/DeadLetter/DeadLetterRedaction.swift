@@ -2,17 +2,17 @@ package import AppStore
 package import Kafka
 import OpenSSL
 
-/// Removes the original from a dead letter, by a later letter of the same ID and link without the
-/// original, which counts once its action is recorded.
+/// The removal of the original from a dead letter, by a later letter of the same ID and link without the original.
 ///
-/// The link still covers the SHA-256 of the value, and of key and headers. The earlier record stays
-/// in Kafka's log until the topic's retention removes it; a single record cannot be removed from a
-/// log.
+/// The later letter counts once its action is recorded.
+///
+/// The link still covers the SHA-256 of the value, and of key and headers. The earlier record stays in Kafka's log
+/// until the topic's retention removes it, because a log does not allow the removal of a single record.
 package enum DeadLetterRedaction {
     /// - Parameters:
     ///   - record: the dead letter as read from its topic.
-    ///   - by: who ordered the removal.
-    ///   - why: shortened to the limit of a header.
+    ///   - by: the person who ordered the removal.
+    ///   - why: the reason, shortened to the limit of a header.
     package static func record(of record: ConsumerRecord, by who: String, why: String, at now: Timestamp)
         -> ProducerRecord
     {

@@ -3,16 +3,16 @@ import JSON
 package import Kafka
 package import OpenSSL
 
-/// Makes the dead letter of a record, without sending it.
+/// A writer that makes the dead letter of a record, without sending it.
 package protocol DeadLetterWriting: Sendable {
     /// - Parameters:
-    ///   - value: `omitted` once the broker has refused the letter for its size.
-    ///   - previous: the last link of the chain that the letter continues; nil if it begins one.
+    ///   - value: the state of the value; `omitted` once the broker has refused the letter for its size.
+    ///   - previous: the last link of the chain; `nil` for a chain's first letter.
     func letter(for record: ConsumerRecord, _ refusal: Refusal, value: DeadLetterValue, after previous: SHA256Digest?)
         -> ChainedLetter
 }
 
-/// A dead letter to write, and the digest of its link, which the next one names.
+/// A dead letter to write, and the digest of its link, to which the next link refers.
 package struct ChainedLetter: Sendable {
     package var record: ProducerRecord
     package let digest: SHA256Digest
@@ -23,25 +23,25 @@ package struct DeadLetterContext: Sendable {
     /// The cluster's ID as its brokers report it; otherwise the bootstrap servers.
     package let cluster: String
 
-    /// The dead-letter topic, its prefix included.
+    /// The dead-letter topic, including its prefix.
     package let topic: String
 
     /// The stage, as in `dlq.stage`.
     package let stage: String
 
-    /// Whether the stage reads observations, instead of bodies that may come from anybody.
+    /// Whether the stage reads observations; otherwise it reads bodies, which anybody may have sent.
     package let readsObservations: Bool
 
     package let worker: String
     package let verifierVersion: String
 
-    /// The digest of the settings that decide about refusals.
+    /// The digest of the settings that determine refusals.
     package let configuration: SHA256Digest
 
-    /// The topic's limit, less room for the record's frame.
+    /// The topic's limit, minus space for the record's frame.
     package let recordBytesMax: Int
 
-    /// The limit that `pipeline topics` sets for the dead-letter topic, 3 MiB, less the frame.
+    /// The limit of 3 MiB that `pipeline topics` sets for the dead-letter topic, minus the frame.
     package static let recordBytesMaxDefault = (3 << 20) - (16 << 10)
 
     package init(
@@ -59,17 +59,17 @@ package struct DeadLetterContext: Sendable {
     }
 }
 
-/// Makes the records of the dead-letter topic; pure, the same for the same input.
+/// A writer of dead letters; it is pure: equal input gives equal records.
 package struct DeadLetterWriter: DeadLetterWriting {
     package let context: DeadLetterContext
 
     package init(_ context: DeadLetterContext) { self.context = context }
 
-    /// The dead letter of a record: its key, value and headers byte for byte, and the reason.
+    /// Makes the dead letter of a record, with its unchanged key, value and headers, and the reason.
     ///
-    /// The value is left out if `value` says so, or if the whole would exceed `recordBytesMax`; the
-    /// original's headers and its key if they are too large even so. `dlq.source.*` holds the
-    /// position of the original.
+    /// The value is omitted if `value` says so, or if the letter would exceed `recordBytesMax`; the original's headers
+    /// and key are omitted if the letter is too large even without the value. `dlq.source.*` contains the position of
+    /// the original.
     package func letter(
         for original: ConsumerRecord, _ refusal: Refusal, value: DeadLetterValue, after previous: SHA256Digest?
     ) -> ChainedLetter {
@@ -105,10 +105,10 @@ package struct DeadLetterWriter: DeadLetterWriting {
                 headers: (keepsHeaders ? moved : []) + added), digest: digest)
     }
 
-    /// `dlq.value`, `dlq.omitted` and `dlq.chain.sha256`, at most.
+    /// Maximum bytes of `dlq.value`, `dlq.omitted` and `dlq.chain.sha256`.
     private static let laterHeadersBytes = 256
 
-    /// The encoded size of these headers, including the lengths before names and values.
+    /// The encoded size of these headers, including the length fields of names and values.
     private static func bytes(of headers: [KafkaHeader]) -> Int {
         headers.reduce(0) { $0 + $1.nameBytes.count + ($1.value?.count ?? 0) + 10 }
     }
@@ -149,7 +149,7 @@ package struct DeadLetterWriter: DeadLetterWriting {
         return pairs.map { KafkaHeader(name: $0.name, text: $0.text) }
     }
 
-    /// The number of the attempt: one more than a replayed record's, by the header that its dead letter had.
+    /// The number of the attempt: for a replayed record, the number in its dead letter's header plus one.
     private static func attempt(_ original: ConsumerRecord) -> Int {
         let former = original.headers.last { $0.name == DeadLetterHeader.attempt }?.value
         let count = former.flatMap { Int(String(decoding: $0, as: UTF8.self)) } ?? 0
@@ -158,7 +158,7 @@ package struct DeadLetterWriter: DeadLetterWriting {
 
     private static let attemptMax = 1_000_000
 
-    /// The limits of a header's text.
+    /// Maximum bytes of a header's text.
     static let detailBytesMax = 512
     static let identifierBytesMax = 255
 
@@ -175,7 +175,7 @@ package struct DeadLetterWriter: DeadLetterWriting {
         return String(kept) + "…"
     }
 
-    /// `{"leaf": {"sha256": …, "not_before": …, "not_after": …}, "intermediate": …, "root": …}`.
+    /// The chain as JSON: `{"leaf": {"sha256": …, "not_before": …, "not_after": …}, "intermediate": …, "root": …}`.
     private static func chain(_ certificates: [CertificateFacts]) -> String {
         var writer = JSONWriter(reserving: 512)
         writer.object { writer in

@@ -1,8 +1,8 @@
 package import AppStore
 
-/// A person's statement of what became of the offsets before a tally.
+/// A person's statement about the results of the offsets before a tally.
 ///
-/// It belongs to the tally: it is committed with it, and a tally that begins again has none.
+/// The statement belongs to the tally: both are committed together, and a tally that restarts has no statement.
 package struct AccountStatement: Hashable, Sendable {
     package let at: Timestamp
     package let by: String
@@ -11,7 +11,9 @@ package struct AccountStatement: Hashable, Sendable {
     package static let byBytesMax = 64
     package static let reasonBytesMax = 256
 
-    /// Returns `nil` for a name or a reason that is empty, too long, or holds control characters.
+    /// Makes a statement.
+    ///
+    /// `nil` for a name or a reason that is empty, too long, or contains control characters.
     package init?(at: Timestamp, by: String, reason: String) {
         guard (1...Self.byBytesMax).contains(by.utf8.count), (1...Self.reasonBytesMax).contains(reason.utf8.count),
             (by + reason).unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control })
@@ -19,7 +21,7 @@ package struct AccountStatement: Hashable, Sendable {
         (self.at, self.by, self.reason) = (at, by, reason)
     }
 
-    /// Reads what `word` writes.
+    /// Reads the format of `word`.
     init?(word: Substring) {
         let digits = Array(word.utf8)
         guard digits.count.isMultiple(of: 2) else { return nil }

@@ -1,26 +1,32 @@
 import Kafka
 package import OpenSSL
 
-/// The text that travels with a committed offset: the partition's tally, and what later versions or
-/// other parts add.
+/// The metadata text of a committed offset: the partition's tally, and additions of later versions or other programs.
 ///
-/// `v1 began=120 out=40 forwarded=30 dead_lettered=2`: a version, then words `key=value` in any
-/// order. Words that this version does not know are kept and written again.
+/// The format is `v1 began=120 out=40 forwarded=30 dead_lettered=2`: a version, then words `key=value` in any order.
+/// Unknown words are kept and written again.
 package struct CommitMetadata: Hashable, Sendable {
     package var tally: StageTally
-    /// The hash of the settings that have last accepted a record; nil if none have, or if
-    /// the stage does not depend on them.
+    /// The hash of the last settings that have accepted a record.
+    ///
+    /// `nil` if no settings have, or if the stage does not depend on settings.
     package var acceptedSettings: String?
-    /// The head of the partition's chain of dead letters, its newest digest; nil before the first.
+    /// The head of the partition's chain of dead letters, which is its newest digest.
+    ///
+    /// `nil` before the first dead letter.
     package var chainHead: SHA256Digest?
-    /// The ID of the cluster whose offsets the tally counts; nil in commits of earlier versions.
+    /// The ID of the cluster whose offsets the tally counts.
+    ///
+    /// `nil` in commits of earlier versions.
     package var cluster: String?
-    /// A person's statement about the offsets before the tally; nil without one.
+    /// A person's statement about the offsets before the tally.
+    ///
+    /// `nil` without a statement.
     package var statement: AccountStatement?
-    /// The other words, by key; neither keys nor values hold spaces or equals signs.
+    /// The other words, by key; neither keys nor values contain spaces or equals signs.
     package var others: [String: String]
 
-    /// A broker accepts 4,096 characters; half of them are left for later additions.
+    /// Maximum bytes; a broker accepts 4,096 characters, half of which are reserved for later additions.
     package static let bytesMax = 2_048
     private static let readBytesMax = 4_096
     private static let acceptedSettingsBytesMax = 64
@@ -38,15 +44,17 @@ package struct CommitMetadata: Hashable, Sendable {
         self.others = others
     }
 
-    /// Reads what a commit carried; nil if it is not such a text, or of another version.
+    /// Reads the text of a commit.
     ///
-    /// A program that may commit for the group may write any text. One with a word of ours that is
-    /// out of bounds is not read: the counts then begin again, which is logged.
+    /// `nil` if the text has another form or version.
+    ///
+    /// A program that may commit for the group may write any text. If a known word is out of bounds, the text is not
+    /// read: the counts then restart, which is logged.
     ///
     /// - Parameters:
-    ///   - dispositions: what the stage counts, and so which words are counts.
-    ///   - wanted: the cluster that the commit was read from: a text that was copied from another
-    ///     one is not read, as its tally counts other records. Nil reads those of any cluster.
+    ///   - dispositions: the dispositions that the stage counts, which determine the words that are counts.
+    ///   - wanted: the cluster of the commit: a text that was copied from another cluster is not read, because its
+    ///     tally counts other records; `nil` accepts any cluster.
     package init?(_ text: String, counting dispositions: [Disposition], in wanted: String? = nil) {
         guard text.utf8.count <= Self.readBytesMax else { return nil }
         let words = text.split(separator: " ")
@@ -95,14 +103,14 @@ package struct CommitMetadata: Hashable, Sendable {
         tally = StageTally(began: began, counts: counts, forwarded: forwarded)
     }
 
-    /// Counts are bounded as offsets are, so that their sum is far from any overflow.
+    /// Reads a count; counts are bounded like offsets, so that their sum cannot overflow.
     private static func count(_ text: Substring) -> Int64? {
         Int64(text).flatMap { KafkaBounds.offsets.contains($0) ? $0 : nil }
     }
 
     /// Returns the text if it is a cluster's ID.
     ///
-    /// `nil` for the addresses that replace an ID if the brokers report none: addresses may change.
+    /// `nil` for addresses, which replace an ID if the brokers report none: addresses may change.
     private static func id(_ cluster: String) -> String? {
         let isWord = cluster.utf8.allSatisfy { $0 > 0x20 && !":=".utf8.contains($0) }
         return isWord && cluster.utf8.count <= clusterBytesMax ? cluster : nil
@@ -122,7 +130,7 @@ package struct CommitMetadata: Hashable, Sendable {
         if let statement { text += " \(Self.statementKey)=\(statement.word)" }
         for (key, value) in others.sorted(by: { $0.key < $1.key }) {
             let word = " \(key)=\(value)"
-            // Words of others never crowd out our own.
+            // Unknown words never displace known ones.
             guard text.utf8.count + word.utf8.count <= Self.bytesMax else { continue }
             text += word
         }

@@ -1,26 +1,28 @@
 /// The name, topics and dispositions of a stage, for the loop and the operators' tools.
 ///
-/// Topics are named without the prefix that the settings give them.
+/// The topics' names lack the prefix from the settings.
 package struct StageDescription: Sendable {
     package let name: String
     /// The topic that the stage reads.
     package let inputTopic: String
-    /// Whether the stage reads observations, and not bodies that any client may have posted.
+    /// Whether the stage reads observations; otherwise it reads bodies, which any client may have sent.
     package let readsObservations: Bool
-    /// The topic of forwarded records; nil for the last stage.
+    /// The topic of forwarded records.
+    ///
+    /// `nil` for the last stage.
     package let outputTopic: String?
-    /// Further topics that the stage writes, without dead letters and outcomes.
+    /// Further topics that the stage writes, except dead letters and outcomes.
     package let otherTopics: [String]
-    /// Whether records are refused, and answered where somebody waits for them.
+    /// Whether the stage refuses records, and answers waiting requests about them.
     package let refusesRecords: Bool
     /// The possible dispositions of a record, in the order of reports.
     package let dispositions: [Disposition]
-    /// The name of the program that runs the stage, also in Kafka and PostgreSQL.
+    /// The name of the program that runs the stage, used also in Kafka and PostgreSQL.
     package let program: String
 
     /// - Parameters:
-    ///   - dispositions: the stage's own; those that every stage has follow them.
-    ///   - program: the stage's name and `-worker` unless given.
+    ///   - dispositions: the stage's own dispositions; the common dispositions follow them.
+    ///   - program: the program's name, by default the stage's name with `-worker`.
     package init(
         name: String, inputTopic: String, readsObservations: Bool, outputTopic: String?, otherTopics: [String] = [],
         refusesRecords: Bool = true, dispositions: [Disposition], program: String? = nil
@@ -35,19 +37,19 @@ package struct StageDescription: Sendable {
         self.program = program ?? "\(name)-worker"
     }
 
-    /// The topics that the stage writes, without dead letters.
+    /// The topics that the stage writes, except dead letters.
     package var writtenTopics: [String] {
         [outputTopic].compactMap(\.self) + otherTopics + (refusesRecords ? [Topic.outcomes] : [])
     }
 
-    /// Counts with their dispositions, in the order of reports; those that are zero are left out.
+    /// Returns the counts with their dispositions, in the order of reports, without counts of zero.
     package func sorted(_ counts: [Disposition: Int64]) -> [(disposition: Disposition, count: Int64)] {
         dispositions.compactMap { disposition in counts[disposition].map { (disposition, $0) } }
     }
 }
 
 extension StageDescription: Hashable, CustomStringConvertible {
-    /// Stages are distinguished by their names.
+    /// Compares stages by their names.
     package static func == (left: Self, right: Self) -> Bool { left.name == right.name }
 
     package func hash(into hasher: inout Hasher) { hasher.combine(name) }
@@ -57,11 +59,11 @@ extension StageDescription: Hashable, CustomStringConvertible {
 
 /// The result of a stage for a record; each record has exactly one.
 ///
-/// A stage's description lists its own dispositions; two dispositions of one name are the same.
+/// A stage's description lists its own dispositions; dispositions with the same name are equal.
 package struct Disposition: Sendable {
-    /// A word in snake case, as commits, metrics and reports spell it.
+    /// The word in snake case that commits, metrics and reports use.
     package let name: String
-    /// Explanation for reports: `known already`.
+    /// The explanation in reports, such as `known already`.
     package let meaning: String
 
     package init(_ name: String, _ meaning: String) {
@@ -73,7 +75,7 @@ package struct Disposition: Sendable {
     package static let deadLettered = Disposition("dead_lettered", "refused")
     /// An offset that retention removed before it was read.
     package static let skipped = Disposition("skipped", "offsets removed before they were read")
-    /// An offset that the log holds and no reader gets: a control record, or one that was aborted.
+    /// An offset in the log that no reader gets: a control record, or an aborted record.
     package static let control = Disposition("control", "offsets of transactions, no records")
 
     /// The dispositions of every stage.

@@ -1,14 +1,13 @@
 /// The counts of a stage in a partition since its tally began.
 ///
-/// The offset committed with it minus `began` is the sum of the counts: each offset in between
-/// ended in exactly one disposition.
+/// The committed offset minus `began` is the sum of the counts: each offset between them has exactly one disposition.
 package struct StageTally: Hashable, Sendable {
-    /// The offset from which on everything is counted.
+    /// The first counted offset.
     package let began: Int64
-    /// Records by disposition; none that is zero.
+    /// Number of records by disposition, without zeros.
     package private(set) var counts: [Disposition: Int64]
-    /// Records written to the topic that the next stage reads, with which `pipeline reconcile`
-    /// compares what is there.
+    /// Number of records written to the next stage's topic; `pipeline reconcile` compares it with the topic's
+    /// contents.
     package private(set) var forwarded: Int64
 
     package init(began: Int64, counts: [Disposition: Int64] = [:], forwarded: Int64 = 0) {
@@ -17,7 +16,7 @@ package struct StageTally: Hashable, Sendable {
         self.forwarded = forwarded
     }
 
-    /// The stage's own dispositions by their names, then those that every stage has.
+    /// The stage's own dispositions by their names, then the common dispositions.
     var sortedCounts: [(Disposition, Int64)] {
         let own = counts.filter { !Disposition.common.contains($0.key) }.sorted { $0.key.name < $1.key.name }
         let common = Disposition.common.compactMap { disposition in counts[disposition].map { (disposition, $0) } }
